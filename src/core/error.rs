@@ -1,0 +1,218 @@
+//! One tree of errors, by guilt: who has to act.
+//!
+//! Every error says what was wrong, where, and what to do. A bug of ours never looks like a mistake of a tool.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{Deserialize, Serialize};
+
+/// Who has to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Guilt {
+    /// The caller: a wrong argument, a missing key, an illegal event.
+    Usage,
+    /// The model: an answer that can't be used.
+    Model,
+    /// A tool.
+    Tool,
+    /// The provider, or the way to it.
+    Provider,
+    /// Us.
+    Internal,
+}
+
+/// What went wrong, where, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Error {
+    /// Who has to act.
+    pub guilt: Guilt,
+    /// A stable name for programs: `missing_key`, `rate_limited`, `invalid_body`, …
+    pub code: Cow<'static, str>,
+    /// What was wrong and where.
+    pub message: String,
+    /// What to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// The result of what can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of `guilt`.
+    pub fn new(guilt: Guilt, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { guilt, code: code.into(), message: message.into(), hint: None }
+    }
+
+    /// An error of the caller.
+    pub fn usage(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Guilt::Usage, code, message)
+    }
+
+    /// An error of the model.
+    pub fn model(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Guilt::Model, code, message)
+    }
+
+    /// An error of the provider.
+    pub fn provider(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Guilt::Provider, code, message)
+    }
+
+    /// An error of ours.
+    pub fn internal(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Guilt::Internal, code, message)
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Why a model call failed: what the machine needs to decide whether to try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The key is missing or wrong (401).
+    Auth,
+    /// The key may not do this (403).
+    Permission,
+    /// No such model or path (404).
+    NotFound,
+    /// The request is wrong (400, 413, 422).
+    BadRequest,
+    /// The request is longer than the context window.
+    ContextTooLong,
+    /// Too many requests (429).
+    RateLimited,
+    /// The provider is overloaded (503, 529).
+    Overloaded,
+    /// The provider failed (408, 409, other 5xx, an error event in a stream).
+    Server,
+    /// The money is used up (402, `insufficient_quota`).
+    Quota,
+    /// A time limit of ours passed: connect, first byte, idle or total.
+    Timeout,
+    /// No connection: refused, unreachable, name unknown.
+    Connect,
+    /// TLS failed: a certificate we do not trust.
+    Tls,
+    /// The answer broke off.
+    Cut,
+    /// The answer is not what the protocol says.
+    InvalidBody,
+    /// The circuit breaker of this host is open: nothing was sent.
+    BreakerOpen,
+    /// We cancelled it.
+    Cancelled,
+    /// The request can't be made for this wire.
+    Usage,
+    /// A fault of ours.
+    Internal,
+}
+
+impl FailureKind {
+    /// Whether the same request may succeed later.
+    pub const fn is_transient(self) -> bool {
+        matches!(
+            self,
+            Self::RateLimited
+                | Self::Overloaded
+                | Self::Server
+                | Self::Timeout
+                | Self::Connect
+                | Self::Cut
+                | Self::InvalidBody
+                | Self::BreakerOpen
+        )
+    }
+
+    /// A stable name for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Permission => "permission",
+            Self::NotFound => "not_found",
+            Self::BadRequest => "bad_request",
+            Self::ContextTooLong => "context_too_long",
+            Self::RateLimited => "rate_limited",
+            Self::Overloaded => "overloaded",
+            Self::Server => "server",
+            Self::Quota => "quota",
+            Self::Timeout => "timeout",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Cut => "cut",
+            Self::InvalidBody => "invalid_body",
+            Self::BreakerOpen => "breaker_open",
+            Self::Cancelled => "cancelled",
+            Self::Usage => "usage",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// Who has to act.
+    pub const fn guilt(self) -> Guilt {
+        match self {
+            Self::Auth | Self::Usage => Guilt::Usage,
+            Self::Internal => Guilt::Internal,
+            _ => Guilt::Provider,
+        }
+    }
+}
+
+/// A model call that failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What kind of failure.
+    pub kind: FailureKind,
+    /// What happened, in words; never holds a key.
+    pub message: String,
+    /// The HTTP status, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Seconds that the provider asks us to wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<f64>,
+    /// The provider's id of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+}
+
+impl Failure {
+    /// A failure of `kind`.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), status: None, retry_after: None, request_id: None }
+    }
+
+    /// The failure as an error of the tree.
+    pub fn to_error(&self) -> Error {
+        let error = Error::new(self.kind.guilt(), self.kind.name(), self.message.clone());
+        match self.kind {
+            FailureKind::Auth => error.hint("check the API key in the environment"),
+            FailureKind::NotFound => error.hint("check the model's name and the base URL"),
+            FailureKind::Connect => error.hint("check the base URL and that the server runs"),
+            FailureKind::Tls => error.hint("set SSL_CERT_FILE to the CA that signed the server's certificate"),
+            FailureKind::ContextTooLong => error.hint("shorten the history or choose a model with a larger window"),
+            FailureKind::Quota => error.hint("check plan and billing with the provider"),
+            FailureKind::RateLimited | FailureKind::Overloaded => error.hint("try again later"),
+            _ => error,
+        }
+    }
+}

@@ -1,0 +1,576 @@
+//! What models and people say to each other: messages made of blocks.
+//!
+//! One shape for all providers. Fields and blocks that a codec does not know are kept as they were written, together
+//! with the name of the wire they came from, and go back to that wire alone: nothing is lost and nothing leaks.
+
+use serde::{Deserialize, Serialize, de::Error as _};
+
+use super::json::{Fields, Raw};
+
+/// The wire protocols that the codecs speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wire {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Chat Completions, and all who speak it.
+    OpenaiChat,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// The built-in extractive model: no network.
+    Offline,
+}
+
+impl Wire {
+    /// The name used in configuration and journals.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenaiChat => "openai_chat",
+            Self::OpenaiResponses => "openai_responses",
+            Self::Offline => "offline",
+        }
+    }
+
+    /// The wire of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "anthropic" => Some(Self::Anthropic),
+            "openai_chat" => Some(Self::OpenaiChat),
+            "openai_responses" => Some(Self::OpenaiResponses),
+            "offline" => Some(Self::Offline),
+            _ => None,
+        }
+    }
+}
+
+/// Fields of one wire that have no place in the common shape.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extra {
+    /// The wire they came from, and the only one they go back to.
+    pub wire: Wire,
+    /// The fields.
+    pub fields: Fields,
+}
+
+impl Extra {
+    /// The fields as an `extra` of a block or message; `None` if there are none.
+    pub fn of(wire: Wire, fields: Fields) -> Option<Box<Self>> {
+        (!fields.is_empty()).then(|| Box::new(Self { wire, fields }))
+    }
+
+    /// The fields that belong to `wire`.
+    pub fn for_wire(extra: Option<&Self>, wire: Wire) -> Option<&Fields> {
+        extra.filter(|extra| extra.wire == wire).map(|extra| &extra.fields)
+    }
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// Instructions, as newer OpenAI models name them.
+    Developer,
+    /// The person, and the results of tools.
+    User,
+    /// The model.
+    Assistant,
+}
+
+impl Role {
+    /// The name on every wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+
+    /// The role of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "system" => Some(Self::System),
+            "developer" => Some(Self::Developer),
+            "user" => Some(Self::User),
+            "assistant" => Some(Self::Assistant),
+            _ => None,
+        }
+    }
+}
+
+/// How the content was written where a wire allows a bare string and a list of parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// As the codec likes best.
+    #[default]
+    Auto,
+    /// A bare string.
+    Text,
+    /// A list of parts.
+    Parts,
+}
+
+impl Form {
+    fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
+}
+
+/// One message: who speaks, and the blocks said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said, in order.
+    pub content: Vec<Block>,
+    /// How the content was written.
+    #[serde(default, skip_serializing_if = "Form::is_auto")]
+    pub form: Form,
+    /// Fields of one wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Box<Extra>>,
+}
+
+impl Message {
+    /// A message of `blocks`.
+    pub const fn new(role: Role, content: Vec<Block>) -> Self {
+        Self { role, content, form: Form::Auto, extra: None }
+    }
+
+    /// A message of one text block.
+    pub fn text(role: Role, text: impl Into<String>) -> Self {
+        Self::new(role, vec![Block::text(text)])
+    }
+
+    /// A user's message.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::text(Role::User, text)
+    }
+
+    /// A model's message.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::text(Role::Assistant, text)
+    }
+
+    /// All text blocks joined, without reasoning, calls and results.
+    pub fn prose(&self) -> String {
+        let mut prose = String::new();
+        for block in &self.content {
+            if let Block::Text(text) = block {
+                prose.push_str(&text.text);
+            }
+        }
+        prose
+    }
+
+    /// The client-side tool uses, in order.
+    pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ToolUse(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// The tool results, in order.
+    pub fn tool_results(&self) -> impl Iterator<Item = &ToolResult> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ToolResult(result) => Some(result),
+            _ => None,
+        })
+    }
+}
+
+/// A piece of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// Prose.
+    Text(Text),
+    /// A picture.
+    Image(Media),
+    /// A document: PDF, text and the like.
+    Document(Media),
+    /// Reasoning, with the signature that lets the provider accept it back.
+    Thinking(Thinking),
+    /// The model asks for a tool of ours.
+    ToolUse(ToolUse),
+    /// What a tool of ours gave.
+    ToolResult(ToolResult),
+    /// A block that only its provider understands: provider-side tools, and what we do not know yet.
+    Provider(ProviderBlock),
+}
+
+/// Prose.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Text {
+    /// The text.
+    pub text: String,
+    /// Fields of one wire: citations, cache markers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Box<Extra>>,
+}
+
+/// Where the bytes of an image or document are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Inline, base64.
+    Base64 {
+        /// The MIME type.
+        media_type: String,
+        /// The bytes in base64.
+        data: String,
+    },
+    /// Inline plain text.
+    Text {
+        /// The MIME type.
+        media_type: String,
+        /// The text.
+        data: String,
+    },
+    /// At an address which the provider fetches.
+    Url(String),
+    /// Uploaded to the provider before.
+    File(String),
+}
+
+/// An image or a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Media {
+    /// Where the bytes are.
+    pub source: Source,
+    /// The file's name, where one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Fields of one wire: detail, context, citations, cache markers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Box<Extra>>,
+}
+
+/// Reasoning. It goes back only to the wire it came from, and only with its signature.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thinking {
+    /// What may be read of it; empty when redacted.
+    pub text: String,
+    /// The provider's proof: Anthropic's signature, OpenAI's encrypted content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    /// Reasoning that the provider encrypted whole (Anthropic `redacted_thinking`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<String>,
+    /// Fields of one wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Box<Extra>>,
+}
+
+/// The model asks for a tool of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolUse {
+    /// The provider's id, which the result repeats.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments, as the model wrote them. Not always an object, and not always JSON: see [`ToolUse::invalid`].
+    pub input: Raw,
+    /// What the model wrote instead of JSON; `input` is `{}` then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid: Option<String>,
+    /// Fields of one wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Box<Extra>>,
+}
+
+impl ToolUse {
+    /// A tool use whose arguments are `text`: kept as JSON where they are, as [`ToolUse::invalid`] where not.
+    /// Models write nothing at all for a tool without parameters; that is `{}`.
+    pub fn from_text(id: impl Into<String>, name: impl Into<String>, text: String) -> Self {
+        let (input, invalid) = if text.trim().is_empty() {
+            (Raw::empty_object(), None)
+        } else {
+            match Raw::parse(text.trim()) {
+                Ok(raw) => (raw, None),
+                Err(_) => (Raw::empty_object(), Some(text)),
+            }
+        };
+        Self { id: id.into(), name: name.into(), input, invalid, extra: None }
+    }
+
+    /// The arguments as the wire carries them in a string.
+    pub fn arguments_text(&self) -> &str {
+        self.invalid.as_deref().unwrap_or_else(|| self.input.text())
+    }
+}
+
+/// Why a tool gave no result, in a form that a model can act on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolFailure {
+    /// What kind of failure: `invalid_arguments`, `unknown_tool`, `denied`, `timeout`, `cancelled`, `exception`,
+    /// `unavailable`, `not_serialisable`, `not_run`.
+    pub kind: String,
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// What a tool of ours gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The id of the tool use.
+    pub id: String,
+    /// The tool's name; some wires want it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The result: text, images, documents.
+    pub content: Vec<Block>,
+    /// How the content was written.
+    #[serde(default, skip_serializing_if = "Form::is_auto")]
+    pub form: Form,
+    /// Whether the provider is told that it failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// Why it failed, where we know; `content` holds the same for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<ToolFailure>,
+    /// Fields of one wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Box<Extra>>,
+}
+
+impl ToolResult {
+    /// A result of plain text.
+    pub fn text(id: impl Into<String>, name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            content: vec![Block::text(text)],
+            form: Form::Auto,
+            is_error: false,
+            failure: None,
+            extra: None,
+        }
+    }
+
+    /// A failure; the model reads it as `{"error": {"kind", "message", "hint"}}`.
+    pub fn failed(id: impl Into<String>, name: impl Into<String>, failure: ToolFailure) -> Self {
+        #[derive(Serialize)]
+        struct Shown<'a> {
+            error: &'a ToolFailure,
+        }
+        let text = Raw::of(&Shown { error: &failure }).text().to_owned();
+        Self { is_error: true, failure: Some(failure), ..Self::text(id, name, text) }
+    }
+
+    /// All text of the result.
+    pub fn prose(&self) -> String {
+        let mut prose = String::new();
+        for block in &self.content {
+            if let Block::Text(text) = block {
+                prose.push_str(&text.text);
+            }
+        }
+        prose
+    }
+}
+
+/// A block kept as its wire wrote it, and sent back to that wire alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderBlock {
+    /// The wire it came from.
+    pub wire: Wire,
+    /// The block.
+    pub raw: Raw,
+}
+
+impl ProviderBlock {
+    /// The block's own `type`.
+    pub fn kind(&self) -> String {
+        self.field("type").unwrap_or_default()
+    }
+
+    /// A string field of the block.
+    pub fn field(&self, key: &str) -> Option<String> {
+        Fields::parse(self.raw.text()).ok().and_then(|fields| fields.get_str(key))
+    }
+
+    /// Whether the provider runs a tool here: a search, a fetch, code, an MCP call.
+    pub fn is_tool_use(&self) -> bool {
+        let kind = self.kind();
+        kind.ends_with("_tool_use") || kind.ends_with("_call")
+    }
+}
+
+impl Block {
+    /// A text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(Text { text: text.into(), extra: None })
+    }
+
+    /// The `type` of the block in our own form.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "text",
+            Self::Image(_) => "image",
+            Self::Document(_) => "document",
+            Self::Thinking(_) => "thinking",
+            Self::ToolUse(_) => "tool_use",
+            Self::ToolResult(_) => "tool_result",
+            Self::Provider(_) => "provider",
+        }
+    }
+}
+
+// Written by hand: a derived internally tagged enum buffers its content, and buffered content can't hold raw JSON.
+impl Serialize for Block {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Tagged<'a, T> {
+            r#type: &'static str,
+            #[serde(flatten)]
+            body: &'a T,
+        }
+        let r#type = self.kind();
+        match self {
+            Self::Text(body) => Tagged { r#type, body }.serialize(serializer),
+            Self::Image(body) | Self::Document(body) => Tagged { r#type, body }.serialize(serializer),
+            Self::Thinking(body) => Tagged { r#type, body }.serialize(serializer),
+            Self::ToolUse(body) => Tagged { r#type, body }.serialize(serializer),
+            Self::ToolResult(body) => Tagged { r#type, body }.serialize(serializer),
+            Self::Provider(body) => Tagged { r#type, body }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Block {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Tag {
+            r#type: String,
+        }
+        let raw = Raw::deserialize(deserializer)?;
+        let tag: Tag = raw.to().map_err(D::Error::custom)?;
+        match tag.r#type.as_str() {
+            "text" => raw.to().map(Self::Text),
+            "image" => raw.to().map(Self::Image),
+            "document" => raw.to().map(Self::Document),
+            "thinking" => raw.to().map(Self::Thinking),
+            "tool_use" => raw.to().map(Self::ToolUse),
+            "tool_result" => raw.to().map(Self::ToolResult),
+            "provider" => raw.to().map(Self::Provider),
+            other => return Err(D::Error::custom(format!("unknown block type {other:?}"))),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+/// Why the model stopped, in one vocabulary for all providers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It had said all.
+    EndTurn,
+    /// It waits for tools.
+    ToolUse,
+    /// The output limit was reached.
+    MaxTokens,
+    /// A stop sequence was met.
+    StopSequence,
+    /// The provider paused a long turn of its own tools; the same history, sent again, goes on.
+    PauseTurn,
+    /// The model refused.
+    Refusal,
+    /// A filter of the provider cut the answer.
+    ContentFilter,
+    /// The context window was full.
+    ContextWindow,
+    /// A reason we do not know, as the provider wrote it.
+    Other(String),
+}
+
+/// Tokens used. `input` holds all tokens of the prompt, those read from and written to the cache included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt, cached ones included.
+    pub input: u64,
+    /// Tokens written by the model, reasoning included.
+    pub output: u64,
+    /// Of `input`: read from the provider's cache.
+    #[serde(default)]
+    pub cache_read: u64,
+    /// Of `input`: written to the provider's cache.
+    #[serde(default)]
+    pub cache_write: u64,
+    /// Of `output`: reasoning.
+    #[serde(default)]
+    pub reasoning: u64,
+    /// Searches and the like which the provider ran.
+    #[serde(default)]
+    pub provider_tool_uses: u64,
+}
+
+impl Usage {
+    /// All tokens.
+    pub const fn total(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+        self.provider_tool_uses = self.provider_tool_uses.saturating_add(other.provider_tool_uses);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_form_is_lossless() {
+        let mut call = ToolUse::from_text("c1", "add", r#"{"a": 12345678901234567890123, "b":1.0}"#.into());
+        call.extra = Extra::of(Wire::Anthropic, Fields::parse(r#"{"caller":{"type":"direct"}}"#).unwrap());
+        let message = Message::new(
+            Role::Assistant,
+            vec![
+                Block::text("hi"),
+                Block::ToolUse(call),
+                Block::Provider(ProviderBlock {
+                    wire: Wire::Anthropic,
+                    raw: Raw::parse(r#"{"type":"future","x": [1.50]}"#).unwrap(),
+                }),
+                Block::Image(Media {
+                    source: Source::Url("https://example.org/a.png".into()),
+                    name: None,
+                    extra: None,
+                }),
+                Block::ToolResult(ToolResult::failed(
+                    "c0",
+                    "rm",
+                    ToolFailure { kind: "denied".into(), message: "no".into(), hint: None },
+                )),
+            ],
+        );
+        let text = serde_json::to_string(&message).unwrap();
+        let back: Message = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, message);
+        assert_eq!(serde_json::to_string(&back).unwrap(), text);
+    }
+
+    #[test]
+    fn arguments_that_are_not_json_are_kept() {
+        let call = ToolUse::from_text("c", "f", "{\"a\": ".into());
+        assert_eq!(call.invalid.as_deref(), Some("{\"a\": "));
+        assert_eq!(call.arguments_text(), "{\"a\": ");
+        assert_eq!(ToolUse::from_text("c", "f", String::new()).input.text(), "{}");
+    }
+}

@@ -1,0 +1,321 @@
+//! What is asked of a model, in one shape for all providers, and what it answered.
+//!
+//! A history is a list of shared messages that each remember their own wire form, so that the cost of a request is
+//! the cost of what is new plus one copy of bytes.
+
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{
+    json::Raw,
+    message::{Extra, Message, StopReason, Usage, Wire},
+};
+
+/// A message in a history, with its wire form once it has been written.
+#[derive(Debug)]
+pub struct Entry {
+    /// The message.
+    pub message: Message,
+    written: OnceLock<(Wire, Box<str>)>,
+}
+
+impl Entry {
+    /// The message's form on `wire`, written by `write` the first time and kept.
+    pub fn written(&self, wire: Wire, write: impl FnOnce(&Message) -> String) -> std::borrow::Cow<'_, str> {
+        if let Some((kept, text)) = self.written.get() {
+            return if *kept == wire { text.as_ref().into() } else { write(&self.message).into() };
+        }
+        let (kept, text) = self.written.get_or_init(|| (wire, write(&self.message).into()));
+        debug_assert_eq!(*kept, wire);
+        text.as_ref().into()
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.message == other.message
+    }
+}
+
+/// Messages in order; cloning copies pointers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History(Vec<Arc<Entry>>);
+
+impl History {
+    /// No messages.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Adds a message at the end.
+    pub fn push(&mut self, message: Message) {
+        self.0.push(Arc::new(Entry { message, written: OnceLock::new() }));
+    }
+
+    /// How many messages there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no messages.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The messages.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Message> + ExactSizeIterator {
+        self.0.iter().map(|entry| &entry.message)
+    }
+
+    /// The entries, for codecs.
+    pub fn entries(&self) -> &[Arc<Entry>] {
+        &self.0
+    }
+
+    /// The last message.
+    pub fn last(&self) -> Option<&Message> {
+        self.0.last().map(|entry| &entry.message)
+    }
+
+    /// Keeps the first `len` messages.
+    pub fn truncate(&mut self, len: usize) {
+        self.0.truncate(len);
+    }
+}
+
+impl FromIterator<Message> for History {
+    fn from_iter<I: IntoIterator<Item = Message>>(iter: I) -> Self {
+        let mut history = Self::new();
+        iter.into_iter().for_each(|message| history.push(message));
+        history
+    }
+}
+
+impl Serialize for History {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for History {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<Message>::deserialize(deserializer).map(|messages| messages.into_iter().collect())
+    }
+}
+
+/// A tool that a model may use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tool {
+    /// A tool of ours.
+    Function(FunctionTool),
+    /// Web search run by the provider, in the provider's own form.
+    WebSearch(WebSearch),
+    /// A tool of the provider, as its wire writes it.
+    Provider {
+        /// The wire that knows it.
+        wire: Wire,
+        /// The tool.
+        raw: Raw,
+    },
+}
+
+/// A tool of ours, as the model sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionTool {
+    /// Its name.
+    pub name: String,
+    /// What it does, for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// JSON schema of the arguments.
+    pub schema: Raw,
+    /// Whether the provider must hold the model to the schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict: Option<bool>,
+    /// Fields of one wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Box<Extra>>,
+}
+
+/// Web search run by the provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WebSearch {
+    /// At most this many searches in one request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_uses: Option<u32>,
+    /// Only these domains.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allowed_domains: Vec<String>,
+    /// Not these domains.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocked_domains: Vec<String>,
+}
+
+/// Which tools the model must or may use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// As it likes.
+    Auto,
+    /// None.
+    None,
+    /// At least one.
+    Any,
+    /// This one.
+    Tool(String),
+}
+
+/// How hard the model shall think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// A little.
+    Low,
+    /// The usual.
+    Medium,
+    /// As hard as it can.
+    High,
+}
+
+impl Effort {
+    /// The name on the wires.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// The answer must be JSON of this schema.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputSchema {
+    /// The schema's name.
+    pub name: String,
+    /// JSON schema.
+    pub schema: Raw,
+    /// Whether the provider must hold the model to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict: Option<bool>,
+    /// What it is, for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// What is asked of a model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Request {
+    /// The model's name, as the provider knows it.
+    pub model: String,
+    /// Instructions that stand before the history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<Arc<Message>>,
+    /// The history.
+    pub messages: History,
+    /// The tools on offer.
+    #[serde(skip_serializing_if = "<[Tool]>::is_empty")]
+    pub tools: Arc<[Tool]>,
+    /// Which tools must or may be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Whether several tools may be used in one answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parallel_tool_calls: Option<bool>,
+    /// At most this many tokens of output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Sampling temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Nucleus sampling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// Stop sequences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    /// How hard to think.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// The schema of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputSchema>,
+    /// Whether the provider may cache the prompt's prefix, where that must be asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cache: bool,
+    /// Whether the answer shall be streamed; `None` leaves the field out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream: Option<bool>,
+    /// Fields of one wire.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Box<Extra>>,
+}
+
+/// What a model answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Response {
+    /// The provider's id of the answer.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    /// The model that answered, as the provider names it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// What it said.
+    pub message: Message,
+    /// Why it stopped.
+    pub stop: StopReason,
+    /// Tokens used.
+    pub usage: Usage,
+    /// All other fields of the wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Box<Extra>>,
+}
+
+/// A piece of an answer while it streams. `block` is the place of the block in the message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delta {
+    /// Prose.
+    Text {
+        /// The block's place.
+        block: usize,
+        /// What is new.
+        text: String,
+    },
+    /// Reasoning.
+    Reasoning {
+        /// The block's place.
+        block: usize,
+        /// What is new.
+        text: String,
+    },
+    /// A tool use begins.
+    ToolUse {
+        /// The block's place.
+        block: usize,
+        /// The provider's id of the use.
+        id: String,
+        /// The tool's name.
+        name: String,
+    },
+    /// Arguments of a tool use, as written.
+    Arguments {
+        /// The block's place.
+        block: usize,
+        /// What is new.
+        text: String,
+    },
+    /// The provider runs a tool of its own, or shows what it gave.
+    Provider {
+        /// The block's place.
+        block: usize,
+        /// The block's type on its wire.
+        kind: String,
+        /// The tool's name, where the wire gives one.
+        name: String,
+    },
+}

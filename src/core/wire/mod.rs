@@ -1,0 +1,165 @@
+//! Codecs: requests to bytes, bytes to answers, for each wire protocol, without I/O.
+//!
+//! Every codec works in both directions (a client encodes requests and decodes answers, a test server does the
+//! reverse), and every direction is lossless: decode then encode gives semantically equal JSON. A stream gives the
+//! same [`Response`] as the whole answer would, wherever its bytes were cut.
+
+pub mod anthropic;
+pub mod offline;
+pub mod openai_chat;
+pub mod openai_responses;
+pub mod sse;
+pub mod stream;
+
+use super::{
+    error::{Failure, FailureKind, Result},
+    json::Fields,
+    message::{Message, Wire},
+    request::{Delta, Request, Response},
+};
+
+/// What every stream decoder does: events in, deltas out, one response at the end.
+pub trait Decode: Send {
+    /// Takes one server-sent event: its name (empty if none was given) and its data. Appends what is new to `deltas`.
+    /// A failure inside the stream (an error event, data that is no JSON) ends it.
+    fn event(&mut self, name: &str, data: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure>;
+
+    /// Whether the event that ends a stream on this wire has been seen.
+    fn is_done(&self) -> bool;
+
+    /// The whole answer. A stream that broke off before its end is a failure of kind `cut`.
+    fn finish(&mut self) -> Result<Response, Failure>;
+
+    /// What has come so far, for an answer that breaks off: only what is whole enough to stand in a history
+    /// (no half-written tool uses, no reasoning without its signature). `None` if there is nothing.
+    fn partial(&self) -> Option<Response>;
+}
+
+/// The request as the body that `wire` wants. Fails with guilt `usage` where the wire has no form for something.
+pub fn encode_request(wire: Wire, request: &Request) -> Result<String> {
+    match wire {
+        Wire::Anthropic => anthropic::encode_request(request),
+        Wire::OpenaiChat => openai_chat::encode_request(request),
+        Wire::OpenaiResponses => openai_responses::encode_request(request),
+        Wire::Offline => offline::encode_request(request),
+    }
+}
+
+/// A request body of `wire` as our own types.
+pub fn decode_request(wire: Wire, body: &str) -> Result<Request> {
+    match wire {
+        Wire::Anthropic => anthropic::decode_request(body),
+        Wire::OpenaiChat => openai_chat::decode_request(body),
+        Wire::OpenaiResponses => openai_responses::decode_request(body),
+        Wire::Offline => offline::decode_request(body),
+    }
+}
+
+/// A whole answer of `wire` as our own types.
+pub fn decode_response(wire: Wire, body: &str) -> Result<Response, Failure> {
+    match wire {
+        Wire::Anthropic => anthropic::decode_response(body),
+        Wire::OpenaiChat => openai_chat::decode_response(body),
+        Wire::OpenaiResponses => openai_responses::decode_response(body),
+        Wire::Offline => offline::decode_response(body),
+    }
+}
+
+/// The answer as `wire` would write it.
+pub fn encode_response(wire: Wire, response: &Response) -> String {
+    match wire {
+        Wire::Anthropic => anthropic::encode_response(response),
+        Wire::OpenaiChat => openai_chat::encode_response(response),
+        Wire::OpenaiResponses => openai_responses::encode_response(response),
+        Wire::Offline => offline::encode_response(response),
+    }
+}
+
+/// The answer as the events (name, data) that `wire` would stream, text cut into pieces of about `piece` bytes.
+pub fn encode_stream(wire: Wire, response: &Response, piece: usize) -> Vec<(String, String)> {
+    match wire {
+        Wire::Anthropic => anthropic::encode_stream(response, piece),
+        Wire::OpenaiChat => openai_chat::encode_stream(response, piece),
+        Wire::OpenaiResponses => openai_responses::encode_stream(response, piece),
+        Wire::Offline => Vec::new(),
+    }
+}
+
+/// A decoder for a stream of `wire`.
+pub fn stream_decoder(wire: Wire) -> Box<dyn Decode> {
+    match wire {
+        Wire::Anthropic | Wire::Offline => Box::new(anthropic::StreamDecoder::default()),
+        Wire::OpenaiChat => Box::new(openai_chat::StreamDecoder::default()),
+        Wire::OpenaiResponses => Box::new(openai_responses::StreamDecoder::default()),
+    }
+}
+
+/// One message in the form of `wire`: the JSON text of the element, or comma-separated elements, of its history.
+pub fn encode_message(wire: Wire, message: &Message) -> String {
+    match wire {
+        Wire::Anthropic | Wire::Offline => anthropic::encode_message(message),
+        Wire::OpenaiChat => openai_chat::encode_message(message),
+        Wire::OpenaiResponses => openai_responses::encode_message(message),
+    }
+}
+
+/// What an HTTP answer that is no success means. The shapes of all providers are known here: an `error` object or
+/// string, `message`, `detail`; a body that is no JSON is quoted, shortened.
+pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Failure {
+    let fields = Fields::parse(body).unwrap_or_default();
+    let error = fields.get("error").and_then(|raw| Fields::parse(raw.text()).ok());
+    let words = |fields: &Fields, keys: &[&str]| keys.iter().find_map(|key| fields.get_str(key));
+    let message = error
+        .as_ref()
+        .and_then(|error| words(error, &["message", "detail", "type"]))
+        .or_else(|| words(&fields, &["error", "message", "detail"]))
+        .unwrap_or_else(|| {
+            let short: String = body.trim().chars().take(200).collect();
+            if short.is_empty() { "no details given".to_owned() } else { short }
+        });
+    let code = error
+        .as_ref()
+        .and_then(|error| words(error, &["code", "type"]))
+        .or_else(|| words(&fields, &["code", "type"]))
+        .unwrap_or_default();
+    let kind = failure_kind(status, &code, &message);
+    Failure {
+        kind,
+        message: format!("the provider answered {status}: {message}"),
+        status: Some(status),
+        retry_after,
+        request_id: words(&fields, &["request_id"]),
+    }
+}
+
+/// The kind of a failure from its status, the provider's code and its words.
+pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
+    let lower = message.to_lowercase();
+    let says = |needles: &[&str]| needles.iter().any(|needle| code.contains(needle) || lower.contains(needle));
+    if says(&["insufficient_quota", "billing_error", "credit balance is too low"]) {
+        return FailureKind::Quota;
+    }
+    if matches!(status, 400 | 413 | 422)
+        && says(&["context_length", "context length", "prompt is too long", "context window", "maximum context"])
+    {
+        return FailureKind::ContextTooLong;
+    }
+    match status {
+        401 => FailureKind::Auth,
+        402 => FailureKind::Quota,
+        403 => FailureKind::Permission,
+        404 => FailureKind::NotFound,
+        408 | 409 => FailureKind::Server,
+        429 => FailureKind::RateLimited,
+        503 | 529 => FailureKind::Overloaded,
+        500..=599 => FailureKind::Server,
+        // An error event inside a stream has no status of its own; its code says what it is.
+        200 if says(&["overloaded"]) => FailureKind::Overloaded,
+        200 if says(&["rate_limit"]) => FailureKind::RateLimited,
+        200 if says(&["invalid_request", "invalid_prompt"]) => FailureKind::BadRequest,
+        200 if says(&["authentication"]) => FailureKind::Auth,
+        200 => FailureKind::Server,
+        300..=399 => FailureKind::NotFound,
+        _ => FailureKind::BadRequest,
+    }
+}

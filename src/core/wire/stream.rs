@@ -1,0 +1,51 @@
+//! A streamed answer from its bytes: server-sent events, then the codec of the wire.
+//!
+//! Bytes may be cut anywhere. Nothing is lost, and the result does not depend on where they were cut.
+
+use super::{Decode, sse, stream_decoder};
+use crate::core::{
+    error::{Failure, Result},
+    message::Wire,
+    request::{Delta, Response},
+};
+
+/// Bytes in, deltas out, one response at the end.
+pub struct Stream {
+    events: sse::Parser,
+    decoder: Box<dyn Decode>,
+}
+
+impl Stream {
+    /// A stream of `wire`.
+    pub fn new(wire: Wire) -> Self {
+        Self { events: sse::Parser::default(), decoder: stream_decoder(wire) }
+    }
+
+    /// Takes bytes, appends what is new to `deltas`.
+    pub fn feed(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        self.events.feed(bytes);
+        while let Some(event) = self.events.next_event()? {
+            self.decoder.event(&event.name, &event.data, deltas)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the wire's last event has been seen: what may follow is of no interest.
+    pub fn is_done(&self) -> bool {
+        self.decoder.is_done()
+    }
+
+    /// The bytes have ended: the answer, or why there is none.
+    pub fn finish(&mut self, deltas: &mut Vec<Delta>) -> Result<Response, Failure> {
+        // A server may leave out the last empty line.
+        if let Some(event) = self.events.finish()? {
+            self.decoder.event(&event.name, &event.data, deltas)?;
+        }
+        self.decoder.finish()
+    }
+
+    /// What has come so far.
+    pub fn partial(&self) -> Option<Response> {
+        self.decoder.partial()
+    }
+}

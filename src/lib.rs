@@ -1,0 +1,21 @@
+//! Loopwright: the agentic-loop engine.
+//!
+//! One idea carries everything: a loop is a machine that does no I/O. It takes an event, changes its own state, and
+//! answers with commands; a driver carries the commands out and feeds back what happened.
+//!
+//! ```text
+//!            events                                commands
+//!   ┌──────────────────────┐   step(event) -> [command]   ┌─────────────────────┐
+//!   │ drive (tokio), the   │ ───────────────────────────▶ │ core::machine       │
+//!   │ asyncio driver, any  │ ◀─────────────────────────── │ turn · grounded     │
+//!   └──────────────────────┘                              └─────────────────────┘
+//! ```
+//!
+//! Rooms, bottom floor first: [`core`] has no I/O at all, [`drive`] carries commands out with tokio, `python` is the
+//! only place that names Python.
+
+pub mod core;
+#[cfg(feature = "drive")]
+pub mod drive;
+#[cfg(feature = "python")]
+mod python;
