@@ -1,7 +1,11 @@
 //! The machines and all that they decide with. No clock, socket, file, random source, thread or Python.
 
+pub mod breaker;
 pub mod error;
 pub mod json;
+pub mod machine;
 pub mod message;
 pub mod request;
+pub mod retrieve;
+pub mod sense;
 pub mod wire;
