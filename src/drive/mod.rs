@@ -1,1 +1,3 @@
-//! Drivers.
+//! Drivers: they carry the commands of machines out and feed back what happened.
+
+pub mod sim;
