@@ -1,5 +1,6 @@
 //! The machines and all that they decide with. No clock, socket, file, random source, thread or Python.
 
+pub mod breaker;
 pub mod error;
 pub mod json;
 pub mod message;

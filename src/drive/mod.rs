@@ -1,1 +1,10 @@
-//! Drivers.
+//! Drivers: what carries commands out, with tokio. Everything that opens a socket is here.
+
+mod answer;
+mod breakers;
+pub mod endpoint;
+pub mod http;
+mod options;
+mod provider;
+mod tls;
+mod trouble;
