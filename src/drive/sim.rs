@@ -8,9 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::core::{
     error::{Error, Failure},
     journal::Run,
-    machine::{
-        ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time,
-    },
+    machine::{ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time},
     message::{Message, ToolResult, ToolUse},
     request::{History, Request, Response},
     retrieve::Gathered,
@@ -169,8 +167,7 @@ impl World {
                     }
                     Command::Approve { id, call, hash, .. } => {
                         if let Some((after, hash, decision)) = (self.approve)(&call, &hash) {
-                            let key =
-                                plan(&mut agenda, now.after(after), EventKind::Decided { id, hash, decision });
+                            let key = plan(&mut agenda, now.after(after), EventKind::Decided { id, hash, decision });
                             owners.entry(id).or_default().push(key);
                         }
                     }

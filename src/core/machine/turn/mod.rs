@@ -213,10 +213,7 @@ impl TurnMachine {
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
         let Response { message, stop, usage, .. } = response;
-        emit(
-            out,
-            Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses },
-        );
+        emit(out, Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses });
         self.count_provider_searches(&message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
@@ -293,7 +290,8 @@ impl TurnMachine {
 
     /// The limit that forbids going on after this reply.
     fn limit_ahead(&self, no_calls: bool) -> Option<Limit> {
-        let rounds = (!no_calls && self.spent.tool_rounds >= self.config.budget.tool_rounds).then_some(Limit::ToolRounds);
+        let rounds =
+            (!no_calls && self.spent.tool_rounds >= self.config.budget.tool_rounds).then_some(Limit::ToolRounds);
         // The tools of the last iteration would run for nothing: no request could carry their results.
         rounds.or_else(|| self.spent.next_request_exceeds(&self.config.budget, self.elapsed(), 0))
     }
@@ -652,8 +650,7 @@ impl TurnMachine {
         }
         if name.contains("search") {
             self.outcome.searches += 1;
-            let notice =
-                Notice::SearchCompleted { round: self.spent.iterations, query, count: self.outcome.searches };
+            let notice = Notice::SearchCompleted { round: self.spent.iterations, query, count: self.outcome.searches };
             emit(out, notice);
         }
         self.advance(out);

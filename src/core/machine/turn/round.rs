@@ -69,7 +69,8 @@ impl Round {
         if self.aborted {
             for pending in &mut self.calls {
                 if pending.result.is_none() && pending.running.is_none() {
-                    pending.result = Some(super::not_run(&pending.call, "the run was ended by the person who was asked"));
+                    pending.result =
+                        Some(super::not_run(&pending.call, "the run was ended by the person who was asked"));
                 }
             }
         }
@@ -170,10 +171,7 @@ impl Round {
         let hash = arguments_hash(&pending.call);
         let call = pending.call.clone();
         let why = format!("the tool {:?} is declared {}", call.name, risk.name());
-        emit(
-            out,
-            Notice::ApprovalAsked { id: call.id.clone(), name: call.name.clone(), risk, expires },
-        );
+        emit(out, Notice::ApprovalAsked { id: call.id.clone(), name: call.name.clone(), risk, expires });
         out.push(Command::Timer { id: timer, at: expires });
         out.push(Command::Approve { id, call, hash: hash.clone(), risk, why, expires });
         self.question = Some(Question { id, timer, call: at, hash, expires });
@@ -289,7 +287,8 @@ fn unknown_tool(call: &ToolUse, turn: &TurnMachine) -> Option<ToolFailure> {
         return None;
     }
     let names: Vec<&str> = turn.config.tools.iter().map(|tool| tool.name.as_str()).collect();
-    let hint = if names.is_empty() { "there are no tools".into() } else { format!("the tools are: {}", names.join(", ")) };
+    let hint =
+        if names.is_empty() { "there are no tools".into() } else { format!("the tools are: {}", names.join(", ")) };
     let message = format!("there is no tool named {:?}", super::super::command::shorten(&call.name, 100));
     Some(ToolFailure { kind: "unknown_tool".into(), message, hint: Some(hint) })
 }
