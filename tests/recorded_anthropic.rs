@@ -1,6 +1,8 @@
 //! The Anthropic codec against recordings of the real provider: nothing may be lost in either direction, and a stream
 //! may be cut anywhere.
 
+#![allow(clippy::unwrap_used)] // a test stops where something is wrong
+
 use std::{fs, path::PathBuf};
 
 use loopwright::core::{
@@ -90,8 +92,10 @@ fn check_deltas(response: &Response, deltas: &[Delta], from: &str) {
                     if *block == at && *id == call.id && *name == call.name)));
             }
             Block::Provider(provider) => {
-                assert!(deltas.iter().any(|delta| matches!(delta, Delta::Provider { block, kind, .. }
-                if *block == at && *kind == provider.kind())))
+                let shown = deltas.iter().any(|delta| {
+                    matches!(delta, Delta::Provider { block, kind, .. } if *block == at && *kind == provider.kind())
+                });
+                assert!(shown, "{from}");
             }
             _ => panic!("{from}: an answer holds {block:?}"),
         }

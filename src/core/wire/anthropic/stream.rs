@@ -458,14 +458,6 @@ impl Open {
                 fields.set("citations", all);
             }
         }
-        // Fields that the whole answer would have.
-        let missing = |fields: &Fields, key: &str| fields.get(key).is_none_or(Raw::is_null);
-        match self.kind {
-            Kind::Text if missing(&fields, "text") => fields.put("text", ""),
-            Kind::Thinking if missing(&fields, "thinking") => fields.put("thinking", ""),
-            Kind::ToolUse if missing(&fields, "input") => fields.set("input", Raw::empty_object()),
-            _ => {}
-        }
         let mut invalid = None;
         if !self.json.trim().is_empty() {
             let call = ToolUse::from_text("", "", self.json.clone());
