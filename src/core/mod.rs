@@ -4,4 +4,5 @@ pub mod error;
 pub mod json;
 pub mod message;
 pub mod request;
+pub mod retrieve;
 pub mod wire;
