@@ -4,6 +4,7 @@
 pub mod bm25;
 pub mod chunks;
 pub mod extractive;
+pub mod gather;
 pub mod sentences;
 pub mod sources;
 mod stem;
