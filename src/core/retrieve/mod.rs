@@ -7,5 +7,6 @@ pub mod extractive;
 pub mod gather;
 pub mod sentences;
 pub mod sources;
+mod question;
 mod stem;
 pub mod words;
