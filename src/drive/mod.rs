@@ -1,1 +1,3 @@
 //! Drivers.
+
+pub mod gather;

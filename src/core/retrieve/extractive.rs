@@ -113,10 +113,13 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
     let has_named = best.is_some_and(|best| {
         asked.needs.iter().zip(&best.credit).any(|(need, credit)| need.nameable && *credit >= BY_HEADING)
     });
-    if total <= 0.0 || covered < LEAST_COVERAGE * total || !has_named {
+    // What was found nowhere must not outweigh what the best quote says itself.
+    let absent: f64 = weights.iter().zip(&found).filter(|(_, found)| !**found).map(|(weight, _)| weight).sum();
+    let said = best.map_or(0.0, |best| sum(&best.direct, &weights));
+    if total <= 0.0 || covered < LEAST_COVERAGE * total || (absent > 0.0 && absent > said) || !has_named {
         return nothing(&asked, &found, sources.len());
     }
-    finish(&asked, sources, &units, chosen, &found, options)
+    finish(&asked, &weights, sources, &units, chosen, &found, options)
 }
 
 fn sum(credit: &[f64], weights: &[f64]) -> f64 {
@@ -171,6 +174,12 @@ fn give_context(asked: &Question, sources: &[Source], units: &mut [Unit]) {
             (met(&source.heading), path)
         })
         .collect();
+    let plain = asked.plain_weights();
+    let all: f64 = plain.iter().sum();
+    // A heading that says nearly all of the question asks it: what stands under it is the answer.
+    let share_of = |of_heading: &[f64]| {
+        if sum(of_heading, &plain) >= 0.75 * all && asked.needs.len() > 1 { BY_QUESTION } else { BY_HEADING }
+    };
     let mut heading: (usize, Vec<f64>) = (usize::MAX, Vec::new());
     for at in 0..units.len() {
         let Some(unit) = units.get(at) else { break };
@@ -181,11 +190,11 @@ fn give_context(asked: &Question, sources: &[Source], units: &mut [Unit]) {
             }
         };
         if let Some((of_heading, of_path)) = of_source.get(unit.source) {
-            add(&mut credit, of_heading, BY_HEADING);
+            add(&mut credit, of_heading, share_of(of_heading));
             add(&mut credit, of_path, BY_PATH);
         }
         if heading.0 == unit.source {
-            add(&mut credit, &heading.1, BY_HEADING);
+            add(&mut credit, &heading.1, share_of(&heading.1));
         }
         let leans = ["It ", "This ", "They ", "These ", "That ", "Its ", "Their "].iter().any(|w| unit.text.starts_with(w));
         let before = at.checked_sub(1).and_then(|before| units.get(before)).filter(|one| one.source == unit.source);
@@ -207,7 +216,7 @@ fn give_context(asked: &Question, sources: &[Source], units: &mut [Unit]) {
         if unit.kind == Kind::Row {
             // The first row of a table names its columns.
             let mut first = at;
-            while first > 0 && units.get(first - 1).is_some_and(|one| one.kind == Kind::Row && one.source == unit.source)
+            while first > 0 && units.get(first - 1).is_some_and(|one| matches!(one.kind, Kind::Row | Kind::Columns) && one.source == unit.source)
                 && at - first < 64
             {
                 first -= 1;
@@ -249,14 +258,14 @@ fn score(asked: &Question, units: &mut [Unit], weights: &[f64]) {
             continue;
         }
         score = 0.5 * score + 0.5 * direct.max(score * 0.6);
-        score *= asked.fit(&unit.text);
+        score *= asked.fit(&unit.text, unit.kind == Kind::Code);
         score *= match unit.kind {
-            Kind::Heading => 0.3,
-            Kind::Code if !asked.is(Asked::How) => 0.85,
+            Kind::Heading | Kind::Columns => 0.3,
+            Kind::Code if !asked.is(Asked::How) => 0.7,
             _ if unit.asks => 0.3,
             _ => 1.0,
         };
-        unit.score = score / (0.8 + 0.2 * (unit.length.max(4) as f64 / average.max(6.0)));
+        unit.score = score / (0.9 + 0.1 * (unit.length.max(6) as f64 / average.max(6.0)));
         // A sentence of a word or two says nothing by itself.
         if unit.length < 2 {
             unit.score *= 0.6;
@@ -320,12 +329,14 @@ fn overlap(a: &Unit, b: &Unit) -> f64 {
 
 fn finish(
     asked: &Question,
+    weights: &[f64],
     sources: &[Source],
     units: &[Unit],
     mut chosen: Vec<usize>,
     found: &[bool],
     options: &Options,
 ) -> Answer {
+    let total: f64 = weights.iter().sum();
     let mut met = vec![0.0_f64; asked.needs.len()];
     for unit in chosen.iter().filter_map(|&at| units.get(at)) {
         for (met, credit) in met.iter_mut().zip(&unit.credit) {
@@ -359,7 +370,8 @@ fn finish(
     }
     let missing = asked.names(|at| !found.get(at).copied().unwrap_or(true));
     let elsewhere = asked.names(|at| {
-        found.get(at).copied().unwrap_or(false) && met.get(at).is_some_and(|met| *met <= 0.0)
+        let weighs = weights.get(at).is_some_and(|weight| *weight >= 0.15 * total);
+        weighs && found.get(at).copied().unwrap_or(false) && met.get(at).is_some_and(|met| *met <= 0.0)
     });
     if !missing.is_empty() || !elsewhere.is_empty() {
         text.push('\n');
@@ -389,7 +401,6 @@ fn nothing(asked: &Question, found: &[bool], sources: usize) -> Answer {
     let missing = asked.names(|at| !found.get(at).copied().unwrap_or(false));
     let all = asked.names(|_| true);
     let place = match sources {
-        0 => "because no sources were given".to_owned(),
         1 => "in 1 source".to_owned(),
         n => format!("in {n} sources"),
     };
@@ -423,7 +434,7 @@ fn clean(raw: &str, kind: Kind, plain: bool) -> String {
     match kind {
         Kind::Code => text.to_owned(),
         Kind::Heading => unmarked(text.trim_matches('#').trim(), plain),
-        Kind::Row => unmarked(text.trim_matches('|').trim(), plain),
+        Kind::Row | Kind::Columns => unmarked(text.trim_matches('|').trim(), plain),
         Kind::Prose => unmarked(text.trim_end_matches("*/").trim_end_matches("-->").trim_end(), plain),
     }
 }

@@ -7,6 +7,7 @@ pub mod extractive;
 pub mod gather;
 pub mod sentences;
 pub mod sources;
+pub mod plain;
 mod question;
 mod stem;
 pub mod words;

@@ -35,8 +35,6 @@ pub(super) struct Need {
     pub(super) weight: f64,
     /// Whether its absence is worth telling.
     pub(super) nameable: bool,
-    /// Its place among the words of the question, to tell neighbours.
-    place: usize,
 }
 
 impl Need {
@@ -72,7 +70,7 @@ impl Question {
     pub(super) fn read(text: &str) -> Self {
         let lower = text.to_lowercase();
         let mut needs: Vec<Need> = Vec::new();
-        for (place, word) in words::words(text).into_iter().enumerate() {
+        for word in words::words(text) {
             if needs.len() >= MAX_NEEDS {
                 break;
             }
@@ -80,13 +78,15 @@ impl Question {
                 continue;
             }
             let surface = word.surface.to_lowercase();
-            let soft = SOFT.contains(&surface.as_str());
+            // A word with a capital inside the question is a name: `Go` is not `go`.
+            let named = word.start > 0 && word.surface.starts_with(char::is_uppercase);
+            let soft = SOFT.contains(&surface.as_str()) && !named;
             let others = SYNONYMS
                 .iter()
                 .find(|group| group.contains(&word.whole.as_str()))
                 .copied()
                 .unwrap_or_default();
-            needs.push(Need { word, others, weight: if soft { 0.3 } else { 1.0 }, nameable: !soft, place });
+            needs.push(Need { word, others, weight: if soft { 0.3 } else { 1.0 }, nameable: !soft });
         }
         if needs.iter().all(|need| !need.nameable) {
             // "What does it mean?": soft words are all there is.
@@ -102,32 +102,37 @@ impl Question {
         self.asked.contains(&asked)
     }
 
+    /// The weight of each word before its rarity is known.
+    pub(super) fn plain_weights(&self) -> Vec<f64> {
+        self.needs.iter().map(|need| need.weight).collect()
+    }
+
     /// The words that `pick` picks, neighbours joined, as they stand in the question.
     pub(super) fn names(&self, pick: impl Fn(usize) -> bool) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        let mut last: Option<usize> = None;
+        let mut end = None;
         for (at, need) in self.needs.iter().enumerate() {
             if !need.nameable || !pick(at) {
                 continue;
             }
             let surface = need.word.surface.trim_end_matches("'s").trim_end_matches("’s");
             match names.last_mut() {
-                Some(name) if last.is_some_and(|last| last + 1 == need.place) => {
+                Some(name) if end.is_some_and(|end| end + 1 == need.word.start) => {
                     name.push(' ');
-                    name.push_str(surface);
+                    name.push_str(&surface.replace('`', "'"));
                 }
                 _ => names.push(surface.replace('`', "'")),
             }
-            last = Some(need.place);
+            end = Some(need.word.start + need.word.surface.len());
         }
         names
     }
 
     /// How well `text` is the kind of thing that is asked for: around 1.
-    pub(super) fn fit(&self, text: &str) -> f64 {
+    pub(super) fn fit(&self, text: &str, is_code: bool) -> f64 {
         let mut fit = 1.0;
         for asked in &self.asked {
-            fit *= match (asked, holds(*asked, text)) {
+            fit *= match (asked, holds(*asked, text) || (is_code && *asked == Asked::How)) {
                 (Asked::Duration | Asked::Number, true) => 1.35,
                 (Asked::Duration | Asked::Number, false) => 0.75,
                 (Asked::Why | Asked::When | Asked::Who, true) => 1.3,
@@ -149,7 +154,8 @@ fn asked(question: &str) -> Vec<Asked> {
         "how many", "how much", "how large", "how big", "how old", "how far", "how high", "which port", "what port",
         "number of", "maximum", "minimum", "limit", "size", "which version", "what version", "price", "cost", "percent",
         "how small", "what is the port",
-    ]) {
+    ]) || (has(&["version", "port"]) && has(&["which", "what"]))
+    {
         all.push(Asked::Number);
     }
     let starts = |words: &[&str]| words.iter().any(|word| question.trim_start().starts_with(word));
@@ -165,7 +171,7 @@ fn asked(question: &str) -> Vec<Asked> {
     if starts(&["why "]) || has(&["reason", "what for"]) {
         all.push(Asked::Why);
     }
-    if starts(&["how do ", "how can ", "how to ", "how does one "]) || has(&["which command", "what command", "how do i"]) {
+    if starts(&["how do ", "how can ", "how to ", "how does one ", "how is ", "how are "]) || has(&["which command", "what command", "how do i"]) {
         all.push(Asked::How);
     }
     all
@@ -207,12 +213,12 @@ const TIMES: [&str; 24] = [
 ];
 
 /// Words that shape a question without saying what it is about; their absence is not worth telling.
-const SOFT: [&str; 64] = [
+const SOFT: [&str; 67] = [
     "tell", "explain", "describe", "show", "list", "give", "find", "know", "mean", "means", "meaning", "use", "used",
     "using", "uses", "work", "works", "happen", "happens", "way", "ways", "thing", "things", "many", "much", "long",
     "often", "big", "large", "small", "number", "name", "named", "kind", "type", "get", "set", "need", "needs", "want",
     "example", "possible", "allowed", "called", "long", "old", "far", "high", "fast", "soon", "take", "takes", "go",
-    "goes", "come", "comes", "able", "exactly", "actually", "currently", "reason", "difference", "information", "say",
+    "goes", "come", "comes", "able", "exactly", "actually", "currently", "reason", "difference", "information", "say", "make", "makes", "made",
 ];
 
 /// Groups of words, stemmed, that documentation uses for each other.

@@ -19,6 +19,8 @@ pub enum Kind {
     Heading,
     /// A row of a table.
     Row,
+    /// The row of a table that names its columns.
+    Columns,
     /// A line of code.
     Code,
 }
@@ -82,6 +84,8 @@ pub fn sentences(text: &str, format: Format) -> Vec<Sentence> {
         } else if content.trim_start().starts_with('|') {
             if content.chars().any(char::is_alphanumeric) {
                 here(&mut reader, Kind::Row);
+            } else if let Some(last) = reader.all.last_mut().filter(|last| last.kind == Kind::Row) {
+                last.kind = Kind::Columns;
             }
         } else if after_blank && indent >= 4 && reader.all.last().is_none_or(|last| last.kind == Kind::Code) {
             here(&mut reader, Kind::Code);

@@ -6,6 +6,12 @@
 
 /// Replaces `word`, in lower case, by its stem.
 pub(super) fn stem(word: &mut String) {
+    if let Ok(at) = IRREGULAR.binary_search_by(|(form, _)| (*form).cmp(word.as_str())) {
+        if let Some((_, base)) = IRREGULAR.get(at) {
+            word.clear();
+            word.push_str(base);
+        }
+    }
     if word.len() < 3 || !word.bytes().all(|b| b.is_ascii_lowercase()) {
         return;
     }
@@ -20,6 +26,93 @@ pub(super) fn stem(word: &mut String) {
     // Only ASCII letters were put in or taken away.
     *word = String::from_utf8(s.b).unwrap_or_default();
 }
+
+/// Forms that no rule gives, sorted, with the word they belong to.
+const IRREGULAR: [(&str, &str); 83] = [
+    ("analyses", "analysis"),
+    ("began", "begin"),
+    ("begun", "begin"),
+    ("bought", "buy"),
+    ("bound", "bind"),
+    ("broke", "break"),
+    ("broken", "break"),
+    ("brought", "bring"),
+    ("built", "build"),
+    ("caught", "catch"),
+    ("children", "child"),
+    ("chose", "choose"),
+    ("chosen", "choose"),
+    ("dealt", "deal"),
+    ("drawn", "draw"),
+    ("drew", "draw"),
+    ("driven", "drive"),
+    ("drove", "drive"),
+    ("fallen", "fall"),
+    ("fell", "fall"),
+    ("forgot", "forget"),
+    ("forgotten", "forget"),
+    ("found", "find"),
+    ("froze", "freeze"),
+    ("frozen", "freeze"),
+    ("gave", "give"),
+    ("given", "give"),
+    ("grew", "grow"),
+    ("grown", "grow"),
+    ("heard", "hear"),
+    ("held", "hold"),
+    ("hidden", "hide"),
+    ("hung", "hang"),
+    ("indices", "index"),
+    ("kept", "keep"),
+    ("knew", "know"),
+    ("known", "know"),
+    ("laid", "lay"),
+    ("led", "lead"),
+    ("left", "leave"),
+    ("lost", "lose"),
+    ("made", "make"),
+    ("matrices", "matrix"),
+    ("meant", "mean"),
+    ("met", "meet"),
+    ("overridden", "override"),
+    ("overwritten", "overwrite"),
+    ("paid", "pay"),
+    ("people", "person"),
+    ("ran", "run"),
+    ("rebuilt", "rebuild"),
+    ("rewritten", "rewrite"),
+    ("rewrote", "rewrite"),
+    ("risen", "rise"),
+    ("rose", "rise"),
+    ("said", "say"),
+    ("sent", "send"),
+    ("shown", "show"),
+    ("slept", "sleep"),
+    ("sold", "sell"),
+    ("sought", "seek"),
+    ("spent", "spend"),
+    ("spoke", "speak"),
+    ("spoken", "speak"),
+    ("stolen", "steal"),
+    ("stood", "stand"),
+    ("stuck", "stick"),
+    ("swept", "sweep"),
+    ("taken", "take"),
+    ("taught", "teach"),
+    ("thought", "think"),
+    ("threw", "throw"),
+    ("thrown", "throw"),
+    ("told", "tell"),
+    ("took", "take"),
+    ("tried", "try"),
+    ("understood", "understand"),
+    ("vertices", "vertex"),
+    ("went", "go"),
+    ("woken", "wake"),
+    ("won", "win"),
+    ("written", "write"),
+    ("wrote", "write"),
+];
 
 struct Stemmer {
     b: Vec<u8>,
@@ -240,6 +333,17 @@ mod tests {
             let mut stemmed = word.to_owned();
             stem(&mut stemmed);
             assert_eq!(stemmed, expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn irregular_forms_are_sorted_and_meet_their_word() {
+        assert!(IRREGULAR.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        for (form, base) in IRREGULAR {
+            let (mut form, mut base) = (form.to_owned(), base.to_owned());
+            stem(&mut form);
+            stem(&mut base);
+            assert_eq!(form, base);
         }
     }
 

@@ -17,6 +17,8 @@ pub const MAX_TERM: usize = 64;
 pub struct Word {
     /// The word as written.
     pub surface: String,
+    /// Where it starts in the text.
+    pub start: usize,
     /// The whole, stemmed; for an identifier its parts joined, so that all ways of writing it are the same term.
     pub whole: String,
     /// The stemmed parts of an identifier; empty for a plain word.
@@ -26,7 +28,7 @@ pub struct Word {
 /// Calls `take` with every term of `text`, in order, stop words left out.
 pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
     let mut scratch = Scratch::default();
-    each_run(text, |run| match run {
+    each_run(text, |_, run| match run {
         Run::Word(word) => scratch.terms(word, &mut take),
         Run::Pairs(run) => pairs(run, &mut take),
     });
@@ -43,7 +45,7 @@ pub fn terms(text: &str) -> Vec<String> {
 pub fn words(text: &str) -> Vec<Word> {
     let mut all = Vec::new();
     let mut scratch = Scratch::default();
-    each_run(text, |run| match run {
+    each_run(text, |start, run| match run {
         Run::Word(surface) => {
             let mut terms: Vec<String> = Vec::new();
             scratch.terms(surface, &mut |term| terms.push(term.to_owned()));
@@ -51,10 +53,10 @@ pub fn words(text: &str) -> Vec<Word> {
                 return;
             }
             let whole = terms.remove(0);
-            all.push(Word { surface: surface.to_owned(), whole, parts: terms });
+            all.push(Word { surface: surface.to_owned(), start, whole, parts: terms });
         }
         Run::Pairs(run) => pairs(run, &mut |pair| {
-            all.push(Word { surface: pair.to_owned(), whole: pair.to_owned(), parts: Vec::new() });
+            all.push(Word { surface: pair.to_owned(), start, whole: pair.to_owned(), parts: Vec::new() });
         }),
     });
     all
@@ -87,7 +89,7 @@ fn is_letter(c: char) -> bool {
     c.is_ascii_alphanumeric() || (!c.is_ascii() && (c.is_alphanumeric() || is_combining(c)) && !is_unspaced(c))
 }
 
-fn each_run<'a>(text: &'a str, mut take: impl FnMut(Run<'a>)) {
+fn each_run<'a>(text: &'a str, mut take: impl FnMut(usize, Run<'a>)) {
     let mut chars = text.char_indices().peekable();
     while let Some((start, c)) = chars.next() {
         if is_letter(c) {
@@ -101,7 +103,7 @@ fn each_run<'a>(text: &'a str, mut take: impl FnMut(Run<'a>)) {
                 }
                 chars.next();
             }
-            take(Run::Word(&text[start..end]));
+            take(start, Run::Word(&text[start..end]));
         } else if is_unspaced(c) && c.is_alphanumeric() {
             let mut end = start + c.len_utf8();
             while let Some(&(at, next)) = chars.peek() {
@@ -111,7 +113,7 @@ fn each_run<'a>(text: &'a str, mut take: impl FnMut(Run<'a>)) {
                 end = at + next.len_utf8();
                 chars.next();
             }
-            take(Run::Pairs(&text[start..end]));
+            take(start, Run::Pairs(&text[start..end]));
         }
     }
 }
