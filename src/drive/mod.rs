@@ -8,6 +8,8 @@ mod breakers;
 #[cfg(feature = "drive")]
 pub mod endpoint;
 #[cfg(feature = "drive")]
+pub mod gather;
+#[cfg(feature = "drive")]
 pub mod http;
 #[cfg(feature = "drive")]
 mod options;

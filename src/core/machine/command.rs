@@ -8,7 +8,7 @@ use crate::core::{
     json::Raw,
     message::{Message, ToolUse, Usage},
     request::Request,
-    retrieve::GatherLimits,
+    retrieve::gather::GatherLimits,
 };
 
 /// What a model call is for; a driver chooses the model by it.
