@@ -29,6 +29,7 @@ from . import _docstring
 from ._context import Context
 from ._errors import InvalidArguments, SchemaError
 from ._problems import problems_of, summary, without_titles
+from ._typed_dicts import modern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -130,7 +131,7 @@ def read(
             continue
         if parameter.annotation is inspect.Parameter.empty:
             raise _no_hint(parameter, index, label)
-        hint = _evaluate(parameter.annotation, name, source, namespace, label)
+        hint = modern(_evaluate(parameter.annotation, name, source, namespace, label))
         if _is_context(hint):
             if context is not None:
                 message = f"{label} takes two contexts: {context!r} and {name!r}"

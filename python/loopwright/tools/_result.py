@@ -241,7 +241,7 @@ class _Converter:
             raise NotSerialisable(message, hint="return it as text")
         return value
 
-    def _structure(self, value: Any, path: str, depth: int) -> Any:  # noqa: C901, PLR0911
+    def _structure(self, value: Any, path: str, depth: int) -> Any:  # noqa: C901
         kind = type(value)
         if isinstance(value, dict):
             return self._mapping(value.items(), path, depth)
