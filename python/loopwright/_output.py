@@ -64,6 +64,12 @@ class OutputType(Generic[T]):
                 return self.check(candidate)
             except InvalidOutput as error:
                 first = first or error
+        if self.wrapped:
+            # A bare word is a fair answer where a word was asked for.
+            try:
+                return self.check(text.strip())
+            except InvalidOutput:
+                pass
         raise first or self._no_json(text)
 
     def check(self, value: object) -> T:

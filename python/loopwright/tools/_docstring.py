@@ -95,7 +95,7 @@ def _is_numpy_title(lines: list[str], position: int) -> bool:
 
 
 def _is_google_title(lines: list[str], position: int) -> bool:
-    following = next((line for line in lines[position + 1 :] if line.strip()), "")
+    following = next((lines[each] for each in range(position + 1, len(lines)) if lines[each].strip()), "")
     return _indent(following) > _indent(lines[position])
 
 

@@ -112,7 +112,7 @@ async def _invoke(tool: Tool[..., Any], bound: dict[str, Any], context: Context[
         return await value if hasattr(value, "__await__") else value
     except (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration) as error:
         # As they are, these would end the event loop or hang it; a tool may do neither.
-        message = f"the tool raised {type(error).__name__}" + (f": {error}" if str(error) else "")
+        message = f"the tool raised {_said(error)}"
         raise _Exit(message) from error
 
 
@@ -162,13 +162,21 @@ async def run(tool: Tool[..., Any], arguments: object, context: Context[Any] | N
     except _Exit as error:
         return _failed(tool, "exception", str(error), None, error)
     except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model may go on
-        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return _failed(tool, "exception", text, None, error)
+        return _failed(tool, "exception", _said(error), None, error)
     try:
         content, truncated = to_content(value, max_output=tool.max_output or DEFAULT_MAX_OUTPUT)
     except NotSerialisable as error:
         return _failed(tool, "not_serialisable", error.message, error.hint, error, value=value)
     return Outcome(content, value=value, truncated=truncated)
+
+
+def _said(error: BaseException) -> str:
+    """The kind of an error and its text, which may be anything, even another error."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - a tool's class, a tool's mistake
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _failed(

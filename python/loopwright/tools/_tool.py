@@ -46,6 +46,7 @@ class Tool(Generic[P, R]):
         "__weakref__",
         "_bound_to",
         "_description",
+        "_is_static",
         "_namespace",
         "_parameters",
         "function",
@@ -85,6 +86,7 @@ class Tool(Generic[P, R]):
         max_output: int | None = None,
         namespace: Mapping[str, Any] | None = None,
     ) -> None:
+        self._is_static = isinstance(function, staticmethod)
         if isinstance(function, staticmethod):
             function = function.__func__
         self.function = function
@@ -171,7 +173,7 @@ class Tool(Generic[P, R]):
     def __get__(self, instance: object, owner: type | None = None) -> Tool[..., R]:
         """The tool of an instance, where the function is a method."""
         function: Any = self.function
-        if isinstance(function, (types.FunctionType, classmethod)):
+        if isinstance(function, (types.FunctionType, classmethod)) and not self._is_static:
             if instance is None and isinstance(function, types.FunctionType):
                 return self
             return self._with(function.__get__(instance, owner))

@@ -26,7 +26,7 @@ def modern(hint: Any) -> Any:
 def _rebuilt(hint: Any, done: dict[Any, Any]) -> Any:
     if isinstance(hint, type) and type(hint) is type(_Sample):
         return _typed_dict(hint, done)
-    origin = typing.get_origin(hint)
+    origin: Any = typing.get_origin(hint)
     if origin is None or origin is typing.Literal:
         return hint
     arguments = typing.get_args(hint)
@@ -59,7 +59,8 @@ def _typed_dict(kind: Any, done: dict[Any, Any]) -> Any:
             bare = typing_extensions.get_args(bare)[0]
         plain = _rebuilt(bare, done)
         fields[name] = typing_extensions.Required[plain] if required else typing_extensions.NotRequired[plain]
-    made = typing_extensions.TypedDict(kind.__name__, fields)  # type: ignore[operator]
+    make: Any = typing_extensions.TypedDict
+    made = make(kind.__name__, fields)
     made.__doc__ = kind.__doc__
     made.__module__ = kind.__module__
     done[kind] = made

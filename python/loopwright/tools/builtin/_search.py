@@ -38,7 +38,7 @@ class Searching:
         pattern: Annotated[str, "like **/*.py, src/*.{ts,tsx} or docs/**/index.md"],
         path: Annotated[str, "the folder to look in, relative to the workspace"] = ".",
     ) -> str:
-        """Find files by name. '*' stays within a name, '**' goes through folders. Skips .git, node_modules, …"""
+        """Find files by name. '*' stays within a name, '**' goes through folders. Skips .git, node_modules etc."""
         try:
             compiled = Pattern(pattern)
         except ValueError as error:
