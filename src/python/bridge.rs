@@ -20,10 +20,12 @@ use crate::{
         machine::{Command, EventKind},
         message::{Block, Message, Role, StopReason, Usage, Wire},
         request::{Delta, Request, Response},
+        retrieve::gather::gather,
         wire,
     },
     drive::{
         endpoint::{self, EndpointOptions},
+        gather,
         http::{CallFailure, Client, Timeouts},
         queue::{Queue, Wake},
     },
@@ -146,6 +148,25 @@ impl Hub {
             inbox.push((key, Item::Event(kind)));
         });
         Ok(ModelCall { id, task: task.abort_handle(), shown })
+    }
+
+    /// Carries out a `search` command over the files of `folder`; its `Event` arrives under `key`.
+    #[pyo3(signature = (key, command, folder=None))]
+    fn search(&self, key: u64, command: &machine::Command, folder: Option<std::path::PathBuf>) -> PyResult<ModelCall> {
+        let Command::Search { id, .. } = &*command.0 else {
+            return Err(errors::usage("invalid_value", "only a `search` command can be searched for"));
+        };
+        let id = *id;
+        let (inbox, command) = (self.inbox.clone(), command.0.clone());
+        let task = runtime::handle()?.spawn_blocking(move || {
+            let Command::Search { question, thread, limits, .. } = &*command else { return };
+            let found = match &folder {
+                Some(folder) => gather::gather_folder(folder, question, thread, limits),
+                None => Ok(gather(question, std::iter::empty(), thread, limits)),
+            };
+            inbox.push((key, Item::Event(EventKind::Found { id, found })));
+        });
+        Ok(ModelCall { id, task: task.abort_handle(), shown: None })
     }
 
     /// Nothing arrives any more.

@@ -1,12 +1,11 @@
 """What can go wrong with a tool, by guilt: its author, the model that calls it, or the tool itself.
 
-Every error says what was wrong, where, and what to do. `LoopwrightError` is the root of the package's tree; it stands
-here alone, so that the rest of this folder names it in one place.
+Every error says what was wrong, where, and what to do.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from loopwright.errors import LoopwrightError, ModelError, ToolError, UsageError
 
 __all__ = [
     "DuplicateTool",
@@ -23,27 +22,7 @@ __all__ = [
 ]
 
 
-class LoopwrightError(Exception):
-    """The root: a stable `code` for programs, a `message` for people, a `hint` that says what to do."""
-
-    guilt: ClassVar[str] = "usage"
-    default_code: ClassVar[str] = "error"
-
-    code: str
-    message: str
-    hint: str | None
-
-    def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.code = code or self.default_code
-        self.hint = hint
-
-    def __str__(self) -> str:
-        return f"{self.message} ({self.hint})" if self.hint else self.message
-
-
-class ToolDefinitionError(LoopwrightError):
+class ToolDefinitionError(UsageError):
     """A tool is written in a way that can't work. Its author has to act."""
 
     default_code = "invalid_tool"
@@ -67,20 +46,18 @@ class DuplicateTool(ToolDefinitionError):
     default_code = "duplicate_tool"
 
 
-class UnknownTool(LoopwrightError):
+class UnknownTool(ModelError):
     """The model asks for a tool that is not there."""
 
-    guilt = "model"
     default_code = "unknown_tool"
 
 
-class InvalidArguments(LoopwrightError):
+class InvalidArguments(ModelError):
     """The model's arguments do not fit the tool's parameters.
 
     `problems` names each wrong field: `where` it is, `what` is wrong, what was `got`.
     """
 
-    guilt = "model"
     default_code = "invalid_arguments"
 
     problems: list[dict[str, str]]
@@ -97,10 +74,9 @@ class InvalidArguments(LoopwrightError):
         self.problems = problems or []
 
 
-class InvalidOutput(LoopwrightError):
+class InvalidOutput(ModelError):
     """The model's answer is not of the type that was asked for. `feedback` tells the model what to change."""
 
-    guilt = "model"
     default_code = "invalid_output"
 
     problems: list[dict[str, str]]
@@ -120,29 +96,6 @@ class InvalidOutput(LoopwrightError):
     def feedback(self) -> str:
         """The same in words for the model."""
         return f"{self.message}\n{self.hint}" if self.hint else self.message
-
-
-class ToolError(LoopwrightError):
-    """A tool could not do what it was asked for; the model reads why and may try something else.
-
-    Tools raise it themselves: `raise ToolError("no such city", code="unknown_city", hint="use the English name")`.
-    """
-
-    guilt = "tool"
-    default_code = "tool_failed"
-
-    details: dict[str, Any]
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        code: str | None = None,
-        hint: str | None = None,
-        details: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(message, code=code, hint=hint)
-        self.details = details or {}
 
 
 class ToolTimeout(ToolError):

@@ -157,12 +157,36 @@ async def run(tool: Tool[..., Any], arguments: object, context: Context[Any] | N
     """`call`, with everything that can go wrong turned into words for the model."""
     try:
         value = await call(tool, arguments, context)
-    except LoopwrightError as error:
-        return _failed(tool, error.code, error.message, error.hint, error)
-    except _Exit as error:
-        return _failed(tool, "exception", str(error), None, error)
     except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model may go on
-        return _failed(tool, "exception", _said(error), None, error)
+        return _raised(tool, error)
+    return _returned(tool, value)
+
+
+def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any]) -> Outcome:
+    """Run a plain function's tool in the calling thread, without an event loop; nobody here minds its timeout."""
+    try:
+        bound = tool.bind(arguments)
+        if tool.context_parameter is not None:
+            bound[tool.context_parameter] = context
+        value = tool.function(**bound)
+    except BaseException as error:  # noqa: BLE001 - a tool may not end the thread it runs in
+        return _raised(tool, error)
+    if hasattr(value, "__await__"):
+        value.close()
+        error = TypeError("it returned a coroutine; declare it with async def")
+        return _raised(tool, error)
+    return _returned(tool, value)
+
+
+def _raised(tool: Tool[..., Any], error: BaseException) -> Outcome:
+    if isinstance(error, LoopwrightError):
+        return _failed(tool, error.code, error.message, error.hint, error)
+    if isinstance(error, _Exit):
+        return _failed(tool, "exception", str(error), None, error)
+    return _failed(tool, "exception", _said(error), None, error)
+
+
+def _returned(tool: Tool[..., Any], value: object) -> Outcome:
     try:
         content, truncated = to_content(value, max_output=tool.max_output or DEFAULT_MAX_OUTPUT)
     except NotSerialisable as error:

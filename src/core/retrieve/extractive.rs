@@ -155,7 +155,20 @@ fn read_units(asked: &Question, sources: &[Source], options: &Options) -> Vec<Un
             let end_line = source.line.saturating_add(sentence.end_line - 1);
             let asks = text.ends_with('?') && sentence.kind == Kind::Prose;
             let (block, kind, credit, score) = (sentence.block, sentence.kind, Vec::new(), 0.0);
-            units.push(Unit { source: at, block, line, end_line, kind, text, terms, length, direct, credit, asks, score });
+            units.push(Unit {
+                source: at,
+                block,
+                line,
+                end_line,
+                kind,
+                text,
+                terms,
+                length,
+                direct,
+                credit,
+                asks,
+                score,
+            });
         }
     }
     units
@@ -196,7 +209,8 @@ fn give_context(asked: &Question, sources: &[Source], units: &mut [Unit]) {
         if heading.0 == unit.source {
             add(&mut credit, &heading.1, share_of(&heading.1));
         }
-        let leans = ["It ", "This ", "They ", "These ", "That ", "Its ", "Their "].iter().any(|w| unit.text.starts_with(w));
+        let leans =
+            ["It ", "This ", "They ", "These ", "That ", "Its ", "Their "].iter().any(|w| unit.text.starts_with(w));
         let before = at.checked_sub(1).and_then(|before| units.get(before)).filter(|one| one.source == unit.source);
         if let Some(before) = before.filter(|before| before.kind != Kind::Heading) {
             let share = if before.asks {
@@ -210,13 +224,17 @@ fn give_context(asked: &Question, sources: &[Source], units: &mut [Unit]) {
             };
             add(&mut credit, &before.direct, share);
         }
-        if let Some(after) = units.get(at + 1).filter(|after| after.source == unit.source && after.block == unit.block) {
+        if let Some(after) = units.get(at + 1).filter(|after| after.source == unit.source && after.block == unit.block)
+        {
             add(&mut credit, &after.direct, BY_NEIGHBOUR);
         }
         if unit.kind == Kind::Row {
             // The first row of a table names its columns.
             let mut first = at;
-            while first > 0 && units.get(first - 1).is_some_and(|one| matches!(one.kind, Kind::Row | Kind::Columns) && one.source == unit.source)
+            while first > 0
+                && units
+                    .get(first - 1)
+                    .is_some_and(|one| matches!(one.kind, Kind::Row | Kind::Columns) && one.source == unit.source)
                 && at - first < 64
             {
                 first -= 1;

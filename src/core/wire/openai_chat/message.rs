@@ -397,9 +397,7 @@ pub(super) fn decode(raw: &Raw) -> Result<Message> {
 fn read(raw: &Raw) -> Result<Message> {
     let mut fields = Fields::parse(raw.text())
         .map_err(|error| Error::usage("invalid_message", format!("a message must be an object: {error}")))?;
-    let role = fields
-        .take_str("role")
-        .ok_or_else(|| Error::usage("invalid_message", "a message has no role"))?;
+    let role = fields.take_str("role").ok_or_else(|| Error::usage("invalid_message", "a message has no role"))?;
     if role == "tool" {
         return Ok(read_tool(fields));
     }
@@ -479,9 +477,9 @@ pub(super) fn read_content(content: &Raw, assistant: bool) -> (Form, Vec<Block>)
         return (Form::Auto, blocks);
     }
     let Ok(parts) = content.to::<Vec<Raw>>() else { return (Form::Auto, Vec::new()) };
-    let blocks = parts.into_iter().map(|part| {
-        read_part(&part, assistant).unwrap_or(Block::Provider(ProviderBlock { wire: WIRE, raw: part }))
-    });
+    let blocks = parts
+        .into_iter()
+        .map(|part| read_part(&part, assistant).unwrap_or(Block::Provider(ProviderBlock { wire: WIRE, raw: part })));
     (Form::Parts, blocks.collect())
 }
 

@@ -190,8 +190,7 @@ pub(super) fn encode(request: &Request) -> Result<String> {
     }
 
     let system = request.system.as_deref().map(encode_message);
-    let history: Vec<_> =
-        request.messages.entries().iter().map(|entry| entry.written(WIRE, encode_message)).collect();
+    let history: Vec<_> = request.messages.entries().iter().map(|entry| entry.written(WIRE, encode_message)).collect();
     let bytes: usize = history.iter().map(|text| text.len() + 1).sum();
     let mut object = Object::with_capacity(bytes + system.as_deref().map_or(0, str::len) + 1024);
 
@@ -371,14 +370,11 @@ pub(super) fn decode(body: &str) -> Result<Request> {
         request.model = model;
         fields.take("model");
     }
-    let messages: Vec<Raw> = fields
-        .take_as("messages")
-        .ok_or_else(|| Error::usage("invalid_body", "the body has no list of messages"))?;
+    let messages: Vec<Raw> =
+        fields.take_as("messages").ok_or_else(|| Error::usage("invalid_body", "the body has no list of messages"))?;
     for (place, raw) in messages.iter().enumerate() {
-        let message = message::decode(raw).map_err(|error| Error {
-            message: format!("messages[{place}]: {}", error.message),
-            ..error
-        })?;
+        let message = message::decode(raw)
+            .map_err(|error| Error { message: format!("messages[{place}]: {}", error.message), ..error })?;
         if place == 0 && matches!(message.role, Role::System | Role::Developer) {
             request.system = Some(message.into());
         } else {
@@ -506,7 +502,8 @@ mod tests {
         assert_eq!(request.system.as_ref().unwrap().role, Role::Developer);
         for model in ["o3-mini", "gpt-4o"] {
             for limit in LIMITS {
-                let request = round_trips(&json!({"model": model, (limit): 7, "messages": [], "tools": [], "stop": null}));
+                let request =
+                    round_trips(&json!({"model": model, (limit): 7, "messages": [], "tools": [], "stop": null}));
                 assert_eq!(request.max_tokens, Some(7));
             }
         }
@@ -608,7 +605,8 @@ mod tests {
 
     #[test]
     fn appending_keeps_every_byte_before() {
-        let mut request = Request { model: "m".into(), system: Some(Message::text(Role::System, "s").into()), ..Request::default() };
+        let mut request =
+            Request { model: "m".into(), system: Some(Message::text(Role::System, "s").into()), ..Request::default() };
         let mut before = encode(&request).unwrap();
         for turn in 0..5 {
             request.messages.push(Message::user(format!("q{turn}")));

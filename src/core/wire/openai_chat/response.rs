@@ -221,8 +221,8 @@ fn read_calls(said: &Answer<'_>, message: &mut Message) -> bool {
         usual &= kind == Some("\"function\"") && call.index.is_none() && id.is_some_and(|id| id == given);
         let use_ = tool_use(call, given);
         let function = call.function.as_ref();
-        usual &= function.and_then(|function| function.arguments).and_then(string).as_deref()
-            == Some(use_.arguments_text());
+        usual &=
+            function.and_then(|function| function.arguments).and_then(string).as_deref() == Some(use_.arguments_text());
         usual &= function.is_some_and(|function| function.name.is_some_and(|name| name.get().starts_with('"')));
         message.content.push(Block::ToolUse(use_));
     }
