@@ -235,6 +235,8 @@ fn instructions_in_the_history_are_never_a_role_that_the_wire_did_not_write() {
         json!([{"type": "text", "text": "zero"}, {"type": "text", "text": "one"}, {"type": "text", "text": "two"}])
     );
     assert_eq!(written["messages"], json!([{"role": "user", "content": "hi"}, {"role": "user", "content": "three"}]));
+    let alone = body(&ask(vec![Message::text(Role::System, "one")]));
+    assert_eq!((alone.get("system"), &alone["messages"]), (None, &json!([{"role": "user", "content": "one"}])));
     let own = json!({"model": "m", "max_tokens": 1, "messages": [{"role": "system", "content": "kept"}]});
     assert_eq!(body(&decode_request(WIRE, &own.to_string()).unwrap()), own);
 }
@@ -265,6 +267,17 @@ fn tool_results_stand_first_and_their_ids_are_legal() {
     assert_eq!(results["content"][0]["content"], "");
     assert_eq!(results["content"][1]["is_error"], true);
     assert_eq!(results["content"][2], json!({"type": "text", "text": "go on"}));
+}
+
+#[test]
+fn documents_of_text_have_the_one_type_that_the_wire_takes() {
+    let source = Source::Text { media_type: "text/markdown".into(), data: "# a".into() };
+    let message =
+        Message::new(Role::User, vec![Block::Document(Media { source, name: Some("a.md".into()), extra: None })]);
+    assert_eq!(
+        sent(&message)["content"][0],
+        json!({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "# a"}, "title": "a.md"})
+    );
 }
 
 #[test]
@@ -356,6 +369,8 @@ fn unusual_requests_are_lossless() {
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA==", "new": 1}},
             {"type": "image", "source": null}, {"type": "image", "source": {"type": "url", "url": "u"}, "title": "t"},
             {"type": "document", "source": {"type": "url", "url": "u"}, "title": "t", "context": "c", "citations": {"enabled": true}},
+            {"type": "document", "source": {"type": "text", "media_type": "text/markdown", "data": "x"}},
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}},
             {"type": "document", "source": {"type": "content", "content": []}}, {"type": "document", "source": {"type": "url", "url": "u"}, "title": null}]}),
     ];
     let check = |request: &Value| {
@@ -837,7 +852,7 @@ fn any_block() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 512 }))]
+    #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
     fn no_events_make_the_decoder_panic(first in prop::bool::weighted(0.9), events in prop::collection::vec(any_event(), 0..24)) {

@@ -18,6 +18,8 @@ const BLANK: &str = "blank";
 const NULL: &str = "null";
 const ABSENT: &str = "absent";
 
+const PLAIN: &str = "text/plain";
+
 /// Where a block stands: what the model said is taken as it is, what is sent must be what the wire takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -160,7 +162,9 @@ fn media(mut fields: Fields, titled: bool) -> Option<Media> {
     let mut source = Fields::parse(fields.take("source")?.text()).ok()?;
     let from = match source.take_str("type")?.as_str() {
         "base64" => Source::Base64 { media_type: source.take_str("media_type")?, data: source.take_str("data")? },
-        "text" => Source::Text { media_type: source.take_str("media_type")?, data: source.take_str("data")? },
+        "text" if source.get_str("media_type").as_deref() == Some(PLAIN) => {
+            Source::Text { media_type: source.take_str("media_type")?, data: source.take_str("data")? }
+        }
         "url" => Source::Url(source.take_str("url")?),
         "file" => Source::File(source.take_str("file_id")?),
         _ => return None,
@@ -304,9 +308,10 @@ fn write_source(out: &mut String, source: &Source) {
             object.string("media_type", media_type);
             object.string("data", data);
         }
-        Source::Text { media_type, data } => {
+        Source::Text { data, .. } => {
             object.string("type", "text");
-            object.string("media_type", media_type);
+            // The wire knows no other type of text.
+            object.string("media_type", PLAIN);
             object.string("data", data);
         }
         Source::Url(url) => {

@@ -34,7 +34,8 @@ pub fn encode_request(request: &Request) -> Result<String> {
     let extra = |key: &str| fields.and_then(|fields| fields.get(key));
     let entries = request.messages.entries();
     let first = entries.iter().take_while(|entry| is_foreign_system(&entry.message)).count();
-    let (leading, rest) = entries.split_at(first.min(entries.len()));
+    // The wire wants at least one message: instructions alone are sent as the user's.
+    let (leading, rest) = entries.split_at(if first < entries.len() { first } else { 0 });
     let messages: Vec<_> = rest.iter().map(|entry| entry.written(Wire::Anthropic, encode_message)).collect();
 
     let mut out = String::with_capacity(messages.iter().map(|text| text.len() + 1).sum::<usize>() + 4096);
