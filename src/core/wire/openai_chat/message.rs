@@ -165,7 +165,8 @@ fn tool_message(result: &ToolResult) -> String {
 fn spoken(message: &Message, blocks: &[&Block]) -> String {
     let mut object = Object::with_capacity(128);
     object.text("role", message.role.name());
-    let bare = match (message.form, blocks) {
+    let blocks: Vec<&Block> = blocks.iter().copied().filter(|block| is_spoken(block)).collect();
+    let bare = match (message.form, blocks.as_slice()) {
         (Form::Parts, _) => false,
         (_, []) => true,
         (_, [Block::Text(text)]) => own(text.extra.as_deref()).is_none(),
@@ -181,7 +182,7 @@ fn spoken(message: &Message, blocks: &[&Block]) -> String {
         }
         quote(content, &prose);
     } else {
-        parts(content, blocks);
+        parts(content, &blocks);
     }
     object.rest(own(message.extra.as_deref()), &[]);
     object.end()
