@@ -458,6 +458,38 @@ fn thin_streams_are_put_together() {
 }
 
 #[test]
+fn streams_without_indexes_are_told_apart_by_their_items() {
+    let (events, body) = rich();
+    let mut bare = events.clone();
+    let ids = ["rs_1", "ws_1", "msg_1", "c1"];
+    for event in &mut bare {
+        let event = event.as_object_mut().unwrap();
+        let at = event.remove("output_index").and_then(|at| at.as_u64());
+        event.remove("content_index");
+        if let Some(at) = at {
+            event.insert("item_id".into(), json!(ids[at as usize]));
+        }
+    }
+    let (response, deltas, _) = stream(&bare);
+    assert_eq!(response.unwrap(), decode(&body));
+    assert_eq!(deltas, stream(&events).1);
+    // With neither, and nothing announced but the call.
+    bare.retain(|event| {
+        let kind = event["type"].as_str().unwrap();
+        kind.ends_with("delta") || kind.ends_with("completed") || event["item"]["call_id"].is_string()
+    });
+    let mut body = body;
+    body["output"].as_array_mut().unwrap().remove(1);
+    for event in &mut bare {
+        event.as_object_mut().unwrap().remove("item_id");
+    }
+    bare.last_mut().unwrap()["response"] = body.clone();
+    let (response, deltas, _) = stream(&bare);
+    assert_eq!(response.unwrap(), decode(&body));
+    assert_eq!(deltas.len(), 9);
+}
+
+#[test]
 fn streams_that_contradict_themselves_or_fail() {
     let (events, _) = rich();
     let broken = |change: &dyn Fn(&mut Vec<Value>)| {
@@ -681,7 +713,7 @@ fn request() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
 
     /// A request is refused, or comes back equal.
     #[test]

@@ -101,7 +101,8 @@ struct Known {
 
 /// Takes apart a message item of the model; `false` if nothing in it is text.
 fn output_message(mut fields: Fields, blocks: &mut Vec<Block>) -> bool {
-    if fields.get_str("role").as_deref() != Some("assistant") {
+    // Some servers leave the role out; another role comes with a compaction.
+    if !(fields.get("role").is_none() || fields.get_str("role").as_deref() == Some("assistant")) {
         return false;
     }
     let Some(parts) = fields.get("content").and_then(|content| content.to::<Vec<Raw>>().ok()) else { return false };

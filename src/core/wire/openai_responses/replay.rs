@@ -86,7 +86,7 @@ impl Script {
         });
         match kind.as_str() {
             // Only what the model itself says is streamed.
-            "message" if item.get_str("role").is_none_or(|role| role == "assistant") => {
+            "message" if item.get("role").is_none_or(|role| role.string().as_deref() == Some("assistant")) => {
                 for (at, part) in list(item, "content").iter().enumerate() {
                     self.part(&place, at, part);
                 }
