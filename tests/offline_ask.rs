@@ -1,6 +1,8 @@
 //! Questions about the handbook in `tests/data/handbook`, answered by the built-in model through the very prompt that a
 //! real model gets: gathered, rendered, answered, and checked against the lines that hold the answer.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test says what it found, and stops where it can't go on
+
 use loopwright::core::{
     message::Message,
     request::{History, Request},
@@ -22,11 +24,19 @@ const ANSWERABLE: &[(&str, &str, &[&str])] = &[
     ("Which Go version do I need to build from source?", "install.md", &["Go 1.22"]),
     ("Is Windows supported?", "install.md", &["Windows is not supported"]),
     ("Why should the data file not be copied with cp?", "operations.md", &["with `cp` while", "The copy would lack"]),
-    ("Why is there no automatic failover?", "operations.md", &["We decided against automatic failover", "because two primaries"]),
+    (
+        "Why is there no automatic failover?",
+        "operations.md",
+        &["We decided against automatic failover", "because two primaries"],
+    ),
     ("Who leads the project?", "clients.md", &["Mirjam Okafor"]),
     ("How do I migrate from version 2 to version 3?", "install.md", &["tidewater migrate --from 2"]),
     ("What is the visibility timeout by default?", "configuration.md", &["60 seconds by default"]),
-    ("How often do the client libraries send a heartbeat?", "configuration.md", &["one every 20 seconds", "Workers extend it"]),
+    (
+        "How often do the client libraries send a heartbeat?",
+        "configuration.md",
+        &["one every 20 seconds", "Workers extend it"],
+    ),
     ("What does max_attempts do?", "configuration.md", &["unless `max_attempts`", "max_attempts = 5"]),
     ("How long are idempotency keys remembered?", "clients.md", &["48 hours"]),
     ("What is the rate limit for each token?", "clients.md", &["500 requests a second"]),
@@ -36,7 +46,11 @@ const ANSWERABLE: &[(&str, &str, &[&str])] = &[
     ("What happens on SIGTERM?", "operations.md", &["On `SIGTERM` the server", "A second `SIGTERM`"]),
     ("Which signal makes the server reload its configuration?", "configuration.md", &["`SIGHUP`"]),
     ("How many jobs per second can it complete?", "operations.md", &["12,000 jobs enqueued", "completed per second"]),
-    ("What should I do when the database is locked?", "operations.md", &["Find it with `fuser", "remove `/var/lib/tidewater/tide.lock`", "Another process holds"]),
+    (
+        "What should I do when the database is locked?",
+        "operations.md",
+        &["Find it with `fuser", "remove `/var/lib/tidewater/tide.lock`", "Another process holds"],
+    ),
     ("Why do jobs run twice?", "operations.md", &["takes longer than the visibility"]),
     ("Where do I report a vulnerability?", "operations.md", &["security@tidewater.example"]),
     ("How is the Python client installed?", "clients.md", &["pip install tidewater-client"]),
@@ -145,12 +159,5 @@ fn x16_every_quote_stands_on_the_line_it_cites() {
             let from = from.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
             assert!(from.contains(quote.trim_matches('`')), "{quote:?} is not at {citation}");
         }
-    }
-}
-
-#[test]
-fn show_answers() {
-    for (question, _, _) in ANSWERABLE {
-        println!("Q: {question}\n{}\n", ask(question));
     }
 }

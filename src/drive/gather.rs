@@ -20,9 +20,9 @@ const MAX_PROBLEMS: usize = 50;
 
 /// Endings of files that hold no text; they are not even opened.
 const NO_TEXT: [&str; 44] = [
-    "png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "tif", "tiff", "pdf", "zip", "gz", "bz2", "xz", "zst", "7z", "tar",
-    "jar", "whl", "so", "dll", "dylib", "a", "o", "rlib", "exe", "bin", "class", "pyc", "woff", "woff2", "ttf", "otf",
-    "eot", "mp3", "mp4", "mov", "avi", "wav", "ogg", "db", "sqlite", "parquet", "npy",
+    "png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "tif", "tiff", "pdf", "zip", "gz", "bz2", "xz", "zst", "7z",
+    "tar", "jar", "whl", "so", "dll", "dylib", "a", "o", "rlib", "exe", "bin", "class", "pyc", "woff", "woff2", "ttf",
+    "otf", "eot", "mp3", "mp4", "mov", "avi", "wav", "ogg", "db", "sqlite", "parquet", "npy",
 ];
 
 /// Folders of other people's code, left out even where no `.gitignore` says so.
@@ -105,15 +105,13 @@ impl Folder<'_> {
             return Taken::Skip;
         }
         let relative = path.strip_prefix(self.root).unwrap_or(path);
-        let mut name = relative
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy())
-            .collect::<Vec<_>>()
-            .join("/");
+        let mut name =
+            relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
         if name.is_empty() {
             name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         }
-        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default();
+        let extension =
+            path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default();
         let wanted = if self.limits.extensions.is_empty() {
             !NO_TEXT.contains(&extension.as_str())
         } else {
@@ -195,19 +193,22 @@ mod tests {
 
     #[test]
     fn e07_a_folder_is_searched() {
-        let folder = Scratch::new("searched", &[
-            ("a.md", TEXT),
-            ("sub/deep/b.rs", b"// The cache is here.\nfn cache() {}\n"),
-            ("page.html", b"<script>cache</script>\n<p>The cache is <b>here</b>.</p>"),
-            (".hidden.md", TEXT),
-            (".gitignore", b"ignored.md\n"),
-            ("ignored.md", TEXT),
-            ("node_modules/x.md", TEXT),
-            ("image.png", TEXT),
-            ("blob.dat", b"cache\0cache"),
-            ("latin.txt", b"The cache is caf\xE9."),
-            ("large.txt", &[b'x'; 2_000_000]),
-        ]);
+        let folder = Scratch::new(
+            "searched",
+            &[
+                ("a.md", TEXT),
+                ("sub/deep/b.rs", b"// The cache is here.\nfn cache() {}\n"),
+                ("page.html", b"<script>cache</script>\n<p>The cache is <b>here</b>.</p>"),
+                (".hidden.md", TEXT),
+                (".gitignore", b"ignored.md\n"),
+                ("ignored.md", TEXT),
+                ("node_modules/x.md", TEXT),
+                ("image.png", TEXT),
+                ("blob.dat", b"cache\0cache"),
+                ("latin.txt", b"The cache is caf\xE9."),
+                ("large.txt", &[b'x'; 2_000_000]),
+            ],
+        );
         let gathered = folder.ask(&GatherLimits::default());
         assert_eq!(names(&gathered), ["a.md", "latin.txt", "page.html", "sub/deep/b.rs"]);
         assert_eq!(gathered.sources.iter().find(|one| one.reference == "page.html").unwrap().line, 2);

@@ -112,10 +112,10 @@ impl<Id> Index<Id> {
                 postings.push(Vec::new());
                 number
             };
-            let Some(list) = postings.get_mut(number as usize) else { return };
-            match list.last_mut() {
-                Some(last) if last.document == document => last.count = last.count.saturating_add(1),
-                _ => list.push(Posting { document, count: 1 }),
+            let Some(holding) = postings.get_mut(number as usize) else { return };
+            match holding.last_mut() {
+                Some(posting) if posting.document == document => posting.count = posting.count.saturating_add(1),
+                _ => holding.push(Posting { document, count: 1 }),
             }
         });
         self.documents.push((id, length));
@@ -259,7 +259,9 @@ mod tests {
         let figure = ndcg(&index, &queries, &judged, |grade| f64::from(grade > 0));
         let graded = ndcg(&index, &queries, &judged, |grade| if grade > 0 { 5.0 - f64::from(grade) } else { 0.0 });
         let all = ndcg(&index, &queries, &judged, |_| 1.0);
-        println!("nDCG@10 on Cranfield: {figure:.4} binary, {graded:.4} graded; {all:.4} with the questions' own papers");
+        println!(
+            "nDCG@10 on Cranfield: {figure:.4} binary, {graded:.4} graded; {all:.4} with the questions' own papers"
+        );
         assert!(figure >= 0.386, "{figure}");
     }
 }

@@ -81,8 +81,7 @@ pub fn chunks(text: &str, format: Format) -> Vec<Chunk> {
         }
         let inside = was_inside || fence.is_open();
         let heading = if format == Format::Markdown && !inside {
-            heading(content)
-                .or_else(|| underlined(content, after_blank, lines.peek().map(|next| next.text.trim_end())))
+            heading(content).or_else(|| underlined(content, after_blank, lines.peek().map(|next| next.text.trim_end())))
         } else {
             None
         };
@@ -232,9 +231,10 @@ impl Cutter {
             self.long_line(line, text);
             return;
         }
-        let full = self.block.as_ref().is_some_and(|block| {
-            line.end() - block.bytes.start > MAX_BYTES || line.number - block.line >= MAX_LINES
-        });
+        let full = self
+            .block
+            .as_ref()
+            .is_some_and(|block| line.end() - block.bytes.start > MAX_BYTES || line.number - block.line >= MAX_LINES);
         if full {
             self.end_block();
         }
@@ -279,9 +279,7 @@ impl Cutter {
     fn end_block(&mut self) {
         let Some(block) = self.block.take() else { return };
         match &mut self.open {
-            Some(open)
-                if block.bytes.end - open.bytes.start <= MAX_BYTES && block.end_line - open.line < MAX_LINES =>
-            {
+            Some(open) if block.bytes.end - open.bytes.start <= MAX_BYTES && block.end_line - open.line < MAX_LINES => {
                 open.bytes.end = block.bytes.end;
                 open.end_line = block.end_line;
                 open.heading = block.heading;
@@ -333,7 +331,8 @@ mod tests {
 
     #[test]
     fn markdown_is_cut_at_headings() {
-        let text = "# Guide\n\n## Install\n\nRun it.\n\n```sh\n# no heading\n\nrun\n```\n\n## Use\nGo.\n\nOld\n---\n\nText.\n";
+        let text =
+            "# Guide\n\n## Install\n\nRun it.\n\n```sh\n# no heading\n\nrun\n```\n\n## Use\nGo.\n\nOld\n---\n\nText.\n";
         let all = whole(text, Format::Markdown);
         let seen: Vec<_> = all.iter().map(|chunk| (chunk.heading.as_str(), chunk.line, chunk.end_line)).collect();
         assert_eq!(seen, [("Guide > Install", 1, 12), ("Guide > Use", 13, 15), ("Guide > Old", 16, 19)]);

@@ -3,7 +3,7 @@
 //! It promises three things: every statement is a quote with its `[path:line]`, the same input gives the same answer,
 //! and what it did not find it names. It understands nothing; it compares words.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt::Write as _};
 
 use super::{
     bm25,
@@ -66,8 +66,7 @@ pub struct Answer {
     pub missing: Vec<String>,
 }
 
-/// How a word of the question is met by a unit.
-const DIRECT: f64 = 1.0;
+/// What a word of the question counts that stands not in a unit itself but near it.
 const BY_QUESTION: f64 = 0.85;
 const BY_HEADING: f64 = 0.55;
 const BY_NEIGHBOUR: f64 = 0.35;
@@ -155,7 +154,20 @@ fn read_units(asked: &Question, sources: &[Source], options: &Options) -> Vec<Un
             let end_line = source.line.saturating_add(sentence.end_line - 1);
             let asks = text.ends_with('?') && sentence.kind == Kind::Prose;
             let (block, kind, credit, score) = (sentence.block, sentence.kind, Vec::new(), 0.0);
-            units.push(Unit { source: at, block, line, end_line, kind, text, terms, length, direct, credit, asks, score });
+            units.push(Unit {
+                source: at,
+                block,
+                line,
+                end_line,
+                kind,
+                text,
+                terms,
+                length,
+                direct,
+                credit,
+                asks,
+                score,
+            });
         }
     }
     units
@@ -196,7 +208,8 @@ fn give_context(asked: &Question, sources: &[Source], units: &mut [Unit]) {
         if heading.0 == unit.source {
             add(&mut credit, &heading.1, share_of(&heading.1));
         }
-        let leans = ["It ", "This ", "They ", "These ", "That ", "Its ", "Their "].iter().any(|w| unit.text.starts_with(w));
+        let leans =
+            ["It ", "This ", "They ", "These ", "That ", "Its ", "Their "].iter().any(|w| unit.text.starts_with(w));
         let before = at.checked_sub(1).and_then(|before| units.get(before)).filter(|one| one.source == unit.source);
         if let Some(before) = before.filter(|before| before.kind != Kind::Heading) {
             let share = if before.asks {
@@ -210,13 +223,17 @@ fn give_context(asked: &Question, sources: &[Source], units: &mut [Unit]) {
             };
             add(&mut credit, &before.direct, share);
         }
-        if let Some(after) = units.get(at + 1).filter(|after| after.source == unit.source && after.block == unit.block) {
+        if let Some(after) = units.get(at + 1).filter(|after| after.source == unit.source && after.block == unit.block)
+        {
             add(&mut credit, &after.direct, BY_NEIGHBOUR);
         }
         if unit.kind == Kind::Row {
             // The first row of a table names its columns.
             let mut first = at;
-            while first > 0 && units.get(first - 1).is_some_and(|one| matches!(one.kind, Kind::Row | Kind::Columns) && one.source == unit.source)
+            while first > 0
+                && units
+                    .get(first - 1)
+                    .is_some_and(|one| matches!(one.kind, Kind::Row | Kind::Columns) && one.source == unit.source)
                 && at - first < 64
             {
                 first -= 1;
@@ -359,7 +376,7 @@ fn finish(
         } else {
             text.push_str(&unit.text);
         }
-        text.push_str(&format!(" [{}]", source.citation(unit.line)));
+        let _ = write!(text, " [{}]", source.citation(unit.line));
         quotes.push(Quote {
             source: unit.source,
             line: unit.line,
@@ -370,17 +387,17 @@ fn finish(
     }
     let missing = asked.names(|at| !found.get(at).copied().unwrap_or(true));
     let elsewhere = asked.names(|at| {
-        let weighs = weights.get(at).is_some_and(|weight| *weight >= 0.15 * total);
-        weighs && found.get(at).copied().unwrap_or(false) && met.get(at).is_some_and(|met| *met <= 0.0)
+        let heavy = weights.get(at).is_some_and(|weight| *weight >= 0.15 * total);
+        heavy && found.get(at).copied().unwrap_or(false) && met.get(at).is_some_and(|met| *met <= 0.0)
     });
     if !missing.is_empty() || !elsewhere.is_empty() {
         text.push('\n');
     }
     if !missing.is_empty() {
-        text.push_str(&format!("\nNot found in the sources: {}.", quoted(&missing)));
+        let _ = write!(text, "\nNot found in the sources: {}.", quoted(&missing));
     }
     if !elsewhere.is_empty() {
-        text.push_str(&format!("\nNot in these lines, though elsewhere in the sources: {}.", quoted(&elsewhere)));
+        let _ = write!(text, "\nNot in these lines, though elsewhere in the sources: {}.", quoted(&elsewhere));
     }
     if options.list_sources {
         let mut names: Vec<String> = Vec::new();
@@ -391,7 +408,7 @@ fn finish(
             }
         }
         let word = if names.len() == 1 { "Source" } else { "Sources" };
-        text.push_str(&format!("\n\n{word}: {}.", names.join(", ")));
+        let _ = write!(text, "\n\n{word}: {}.", names.join(", "));
     }
     Answer { text, quotes, missing }
 }
@@ -465,15 +482,12 @@ fn unmarked(text: &str, plain: bool) -> String {
         } else if from.starts_with("![") {
             1
         } else if from.starts_with('[') && !no_link {
-            match link(from) {
-                Some((name, length)) => {
-                    out.push_str(name);
-                    length
-                }
-                None => {
-                    no_link |= !from.contains("](");
-                    0
-                }
+            if let Some((name, length)) = link(from) {
+                out.push_str(name);
+                length
+            } else {
+                no_link |= !from.contains("](");
+                0
             }
         } else if from.starts_with("**") || from.starts_with("__") && !before.ends_with(char::is_alphanumeric) {
             2

@@ -316,7 +316,8 @@ mod tests {
 
     #[test]
     fn x15_lines_and_headings_are_exact() {
-        let text = "# Transport\r\n\r\n## Retries\r\n\r\nA failed request is tried again.\r\n\r\n## Logs\r\n\r\nNone.\r\n";
+        let text =
+            "# Transport\r\n\r\n## Retries\r\n\r\nA failed request is tried again.\r\n\r\n## Logs\r\n\r\nNone.\r\n";
         let gathered = gather(
             "How often is a request retried?",
             documents(&[("docs/transport.md", text), ("docs/other.md", "Nothing.")]),
@@ -360,7 +361,9 @@ mod tests {
     fn e07_nothing_found_is_nothing() {
         let gathered = gather("zebra?", documents(&[("a.md", "Text."), ("b.md", "")]), &[], &GatherLimits::default());
         assert_eq!((gathered.sources.len(), gathered.files_seen, gathered.files_matched), (0, 2, 0));
-        assert!(gather("", documents(&[("a.md", "Text.")]), &["x".into()], &GatherLimits::default()).sources.is_empty());
+        assert!(
+            gather("", documents(&[("a.md", "Text.")]), &["x".into()], &GatherLimits::default()).sources.is_empty()
+        );
     }
 
     #[test]

@@ -33,7 +33,10 @@ fn without_tags(html: &str) -> String {
             let length = from.find("-->").map_or(from.len(), |end| end + 3);
             keep_breaks(from, length, &mut out);
             length
-        } else if from.get(1..).is_some_and(|next| next.starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c))) {
+        } else if from
+            .get(1..)
+            .is_some_and(|next| next.starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c)))
+        {
             let tag = from.find('>').map_or(from.len(), |end| end + 1);
             let name: String = from.chars().skip(1).take_while(char::is_ascii_alphanumeric).take(12).collect();
             let name = name.to_ascii_lowercase();
@@ -127,7 +130,8 @@ fn cells(json: &str) -> Option<String> {
     let value: serde_json::Value = serde_json::from_str(json).ok()?;
     let mut out = String::new();
     for cell in value.get("cells")?.as_array()? {
-        let fence = if cell.get("cell_type").and_then(serde_json::Value::as_str) == Some("code") { "```\n" } else { "" };
+        let fence =
+            if cell.get("cell_type").and_then(serde_json::Value::as_str) == Some("code") { "```\n" } else { "" };
         out.push_str(fence);
         match cell.get("source") {
             Some(serde_json::Value::String(text)) => out.push_str(text),
@@ -165,7 +169,8 @@ mod tests {
         let text = plain_text("a.ipynb", json.as_bytes()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines[5], lines[6], lines[12], lines[13], lines[14]), ("# Title", "Text.", "```", "x = 1", "```"));
-        let compact = r##"{"cells":[{"cell_type":"markdown","source":["# T\n","x"]},{"cell_type":"code","source":"y"}]}"##;
+        let compact =
+            r##"{"cells":[{"cell_type":"markdown","source":["# T\n","x"]},{"cell_type":"code","source":"y"}]}"##;
         assert_eq!(plain_text("a.ipynb", compact.as_bytes()).unwrap(), "# T\nx\n\n```\ny\n```\n\n");
         assert_eq!(plain_text("a.ipynb", b"no json").unwrap(), "");
     }

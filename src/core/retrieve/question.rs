@@ -81,11 +81,8 @@ impl Question {
             // A word with a capital inside the question is a name: `Go` is not `go`.
             let named = word.start > 0 && word.surface.starts_with(char::is_uppercase);
             let soft = SOFT.contains(&surface.as_str()) && !named;
-            let others = SYNONYMS
-                .iter()
-                .find(|group| group.contains(&word.whole.as_str()))
-                .copied()
-                .unwrap_or_default();
+            let others =
+                SYNONYMS.iter().find(|group| group.contains(&word.whole.as_str())).copied().unwrap_or_default();
             needs.push(Need { word, others, weight: if soft { 0.3 } else { 1.0 }, nameable: !soft });
         }
         if needs.iter().all(|need| !need.nameable) {
@@ -151,9 +148,27 @@ fn asked(question: &str) -> Vec<Asked> {
     if has(&["how long", "how often", "timeout", "time-out", "interval", "duration", "how soon", "how fast", "delay"]) {
         all.push(Asked::Duration);
     } else if has(&[
-        "how many", "how much", "how large", "how big", "how old", "how far", "how high", "which port", "what port",
-        "number of", "maximum", "minimum", "limit", "size", "which version", "what version", "price", "cost", "percent",
-        "how small", "what is the port",
+        "how many",
+        "how much",
+        "how large",
+        "how big",
+        "how old",
+        "how far",
+        "how high",
+        "which port",
+        "what port",
+        "number of",
+        "maximum",
+        "minimum",
+        "limit",
+        "size",
+        "which version",
+        "what version",
+        "price",
+        "cost",
+        "percent",
+        "how small",
+        "what is the port",
     ]) || (has(&["version", "port"]) && has(&["which", "what"]))
     {
         all.push(Asked::Number);
@@ -171,7 +186,9 @@ fn asked(question: &str) -> Vec<Asked> {
     if starts(&["why "]) || has(&["reason", "what for"]) {
         all.push(Asked::Why);
     }
-    if starts(&["how do ", "how can ", "how to ", "how does one ", "how is ", "how are "]) || has(&["which command", "what command", "how do i"]) {
+    if starts(&["how do ", "how can ", "how to ", "how does one ", "how is ", "how are "])
+        || has(&["which command", "what command", "how do i"])
+    {
         all.push(Asked::How);
     }
     all
@@ -187,38 +204,139 @@ fn holds(asked: Asked, text: &str) -> bool {
     };
     match asked {
         Asked::Number => number(),
-        Asked::Duration => number() && of_words.any(|word| TIMES.contains(&word.trim_start_matches(|c: char| c.is_ascii_digit())))
-            || has(&["every ", "hourly", "daily", "weekly", "monthly", "forever", "never"]),
-        Asked::When => {
-            number() || has(&["when ", "after ", "before ", "during ", "every ", "once ", "day", "until ", "as soon as"])
+        Asked::Duration => {
+            number() && of_words.any(|word| TIMES.contains(&word.trim_start_matches(|c: char| c.is_ascii_digit())))
+                || has(&["every ", "hourly", "daily", "weekly", "monthly", "forever", "never"])
         }
-        Asked::Where => has(&["/", "://", ".toml", ".json", ".md", " in ", " at ", " under ", " on ", "folder", "director"]),
-        Asked::Who => has(&[" by ", "@", "team", "owner", "maintain"]) || {
-            let mut words = text.split_whitespace().skip(1);
-            words.any(|word| word.chars().next().is_some_and(char::is_uppercase))
-        },
-        Asked::Why => has(&["because", "since ", "so that", "therefore", "reason", "in order to", "otherwise", "to avoid", "prevent"]),
+        Asked::When => {
+            number()
+                || has(&["when ", "after ", "before ", "during ", "every ", "once ", "day", "until ", "as soon as"])
+        }
+        Asked::Where => {
+            has(&["/", "://", ".toml", ".json", ".md", " in ", " at ", " under ", " on ", "folder", "director"])
+        }
+        Asked::Who => {
+            has(&[" by ", "@", "team", "owner", "maintain"]) || {
+                let mut words = text.split_whitespace().skip(1);
+                words.any(|word| word.chars().next().is_some_and(char::is_uppercase))
+            }
+        }
+        Asked::Why => has(&[
+            "because",
+            "since ",
+            "so that",
+            "therefore",
+            "reason",
+            "in order to",
+            "otherwise",
+            "to avoid",
+            "prevent",
+        ]),
         Asked::How => has(&["`", "run ", "set ", "use ", "with ", "add ", "--", "call "]),
     }
 }
 
 const NUMBERS: [&str; 20] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty",
-    "hundred", "thousand", "million", "dozen", "once", "twice",
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "twenty", "hundred", "thousand", "million", "dozen", "once", "twice",
 ];
 
 const TIMES: [&str; 24] = [
-    "s", "ms", "us", "sec", "second", "seconds", "millisecond", "milliseconds", "min", "mins", "minute", "minutes", "h",
-    "hour", "hours", "d", "day", "days", "week", "weeks", "month", "months", "year", "years",
+    "s",
+    "ms",
+    "us",
+    "sec",
+    "second",
+    "seconds",
+    "millisecond",
+    "milliseconds",
+    "min",
+    "mins",
+    "minute",
+    "minutes",
+    "h",
+    "hour",
+    "hours",
+    "d",
+    "day",
+    "days",
+    "week",
+    "weeks",
+    "month",
+    "months",
+    "year",
+    "years",
 ];
 
 /// Words that shape a question without saying what it is about; their absence is not worth telling.
 const SOFT: [&str; 67] = [
-    "tell", "explain", "describe", "show", "list", "give", "find", "know", "mean", "means", "meaning", "use", "used",
-    "using", "uses", "work", "works", "happen", "happens", "way", "ways", "thing", "things", "many", "much", "long",
-    "often", "big", "large", "small", "number", "name", "named", "kind", "type", "get", "set", "need", "needs", "want",
-    "example", "possible", "allowed", "called", "long", "old", "far", "high", "fast", "soon", "take", "takes", "go",
-    "goes", "come", "comes", "able", "exactly", "actually", "currently", "reason", "difference", "information", "say", "make", "makes", "made",
+    "tell",
+    "explain",
+    "describe",
+    "show",
+    "list",
+    "give",
+    "find",
+    "know",
+    "mean",
+    "means",
+    "meaning",
+    "use",
+    "used",
+    "using",
+    "uses",
+    "work",
+    "works",
+    "happen",
+    "happens",
+    "way",
+    "ways",
+    "thing",
+    "things",
+    "many",
+    "much",
+    "long",
+    "often",
+    "big",
+    "large",
+    "small",
+    "number",
+    "name",
+    "named",
+    "kind",
+    "type",
+    "get",
+    "set",
+    "need",
+    "needs",
+    "want",
+    "example",
+    "possible",
+    "allowed",
+    "called",
+    "long",
+    "old",
+    "far",
+    "high",
+    "fast",
+    "soon",
+    "take",
+    "takes",
+    "go",
+    "goes",
+    "come",
+    "comes",
+    "able",
+    "exactly",
+    "actually",
+    "currently",
+    "reason",
+    "difference",
+    "information",
+    "say",
+    "make",
+    "makes",
+    "made",
 ];
 
 /// Groups of words, stemmed, that documentation uses for each other.

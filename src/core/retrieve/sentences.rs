@@ -108,11 +108,13 @@ pub(super) fn mark_of(line: &str) -> usize {
     for _ in 0..8 {
         let rest = line.get(at..).unwrap_or_default();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let found = if rest.starts_with(['-', '*', '+', '•']) && rest.chars().nth(1).is_some_and(char::is_whitespace) {
+        let found = if rest.starts_with(['-', '*', '+', '•']) && rest.chars().nth(1).is_some_and(char::is_whitespace)
+        {
             rest.chars().next().map_or(0, char::len_utf8)
         } else if rest.starts_with('>') {
             1
-        } else if (1..=3).contains(&digits) && rest.get(digits..).is_some_and(|r| r.starts_with(". ") || r.starts_with(") "))
+        } else if (1..=3).contains(&digits)
+            && rest.get(digits..).is_some_and(|r| r.starts_with(". ") || r.starts_with(") "))
         {
             digits + 1
         } else if at > 0 && (rest.starts_with("[ ] ") || rest.starts_with("[x] ")) {
@@ -263,7 +265,8 @@ fn ends_here(c: char, before: &str, after: &str, next: &str) -> bool {
     if c != '.' {
         return true;
     }
-    let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '/')).next().unwrap_or(before);
+    let word =
+        before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '/')).next().unwrap_or(before);
     let lower = word.to_lowercase();
     if ABBREVIATIONS.contains(&lower.as_str()) || (word.contains('.') && word.len() <= 4 && word.is_ascii()) {
         return next.is_empty();
@@ -300,44 +303,54 @@ mod tests {
 
     #[test]
     fn prose_with_abbreviations_and_decimals() {
-        let text = "It costs 3.50 USD, e.g. in the U.S. today. See `a. B` or main.rs. Dr. Smith\nagrees! \"Really?\" Yes.\n";
-        assert_eq!(units(text, Format::Markdown), [
-            (1, 1, "It costs 3.50 USD, e.g. in the U.S. today."),
-            (1, 1, "See `a. B` or main.rs."),
-            (1, 2, "Dr. Smith\nagrees!"),
-            (2, 2, "\"Really?\""),
-            (2, 2, "Yes."),
-        ]);
+        let text =
+            "It costs 3.50 USD, e.g. in the U.S. today. See `a. B` or main.rs. Dr. Smith\nagrees! \"Really?\" Yes.\n";
+        assert_eq!(
+            units(text, Format::Markdown),
+            [
+                (1, 1, "It costs 3.50 USD, e.g. in the U.S. today."),
+                (1, 1, "See `a. B` or main.rs."),
+                (1, 2, "Dr. Smith\nagrees!"),
+                (2, 2, "\"Really?\""),
+                (2, 2, "Yes."),
+            ]
+        );
     }
 
     #[test]
     fn lists_headings_fences_and_tables() {
         let text = "# Title\nOne.\n\n- first item\n  goes on\n- [ ] second. Third.\n1. fourth\n> quoted\n> text.\n\n```sh\nrun. Now\n\n# x\n```\n| a | b |\n|---|---|\n| 1 | 2 |\nEnd\n---\n";
-        assert_eq!(units(text, Format::Markdown), [
-            (1, 1, "# Title"),
-            (2, 2, "One."),
-            (4, 5, "first item\n  goes on"),
-            (6, 6, "second."),
-            (6, 6, "Third."),
-            (7, 7, "fourth"),
-            (8, 9, "quoted\n> text."),
-            (12, 12, "run. Now"),
-            (14, 14, "# x"),
-            (16, 16, "| a | b |"),
-            (18, 18, "| 1 | 2 |"),
-            (19, 19, "End"),
-        ]);
+        assert_eq!(
+            units(text, Format::Markdown),
+            [
+                (1, 1, "# Title"),
+                (2, 2, "One."),
+                (4, 5, "first item\n  goes on"),
+                (6, 6, "second."),
+                (6, 6, "Third."),
+                (7, 7, "fourth"),
+                (8, 9, "quoted\n> text."),
+                (12, 12, "run. Now"),
+                (14, 14, "# x"),
+                (16, 16, "| a | b |"),
+                (18, 18, "| 1 | 2 |"),
+                (19, 19, "End"),
+            ]
+        );
     }
 
     #[test]
     fn code_by_lines_and_comments_by_sentences() {
         let text = "// How often we try. The\n// default is 3.\nconst TRIES: u32 = 3;\n\nfn main() {}\n";
-        assert_eq!(units(text, Format::Code), [
-            (1, 1, "How often we try."),
-            (1, 2, "The\n// default is 3."),
-            (3, 3, "const TRIES: u32 = 3;"),
-            (5, 5, "fn main() {}"),
-        ]);
+        assert_eq!(
+            units(text, Format::Code),
+            [
+                (1, 1, "How often we try."),
+                (1, 2, "The\n// default is 3."),
+                (3, 3, "const TRIES: u32 = 3;"),
+                (5, 5, "fn main() {}"),
+            ]
+        );
     }
 
     #[test]

@@ -291,9 +291,10 @@ mod tests {
 
     #[test]
     fn apostrophes_accents_and_stop_words() {
-        assert_eq!(terms("The server's clients don't wait; we'll café CAFÉ cafe\u{301}"), [
-            "server", "client", "wait", "cafe", "cafe", "cafe"
-        ]);
+        assert_eq!(
+            terms("The server's clients don't wait; we'll café CAFÉ cafe\u{301}"),
+            ["server", "client", "wait", "cafe", "cafe", "cafe"]
+        );
     }
 
     #[test]

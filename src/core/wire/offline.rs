@@ -51,7 +51,8 @@ pub fn encode_response(response: &Response) -> String {
 pub fn answer(request: &Request) -> Response {
     let text = answer_text(request);
     // There is no tokenizer and no bill: four characters count as a token.
-    let input: usize = request.system.iter().map(|system| chars(system)).chain(request.messages.iter().map(chars)).sum();
+    let input: usize =
+        request.system.iter().map(|system| chars(system)).chain(request.messages.iter().map(chars)).sum();
     let usage =
         Usage { input: input.div_ceil(4) as u64, output: text.chars().count().div_ceil(4) as u64, ..Usage::default() };
     Response {
@@ -125,7 +126,7 @@ fn more_sources(message: &Message) -> Vec<Source> {
 fn attempt(question: &str, sources: &[Source], feedback: Option<&str>, drafts: &[String]) -> String {
     let first = extractive::answer(question, sources, &Options::default());
     let Some(feedback) = feedback else { return first.text };
-    let failed = |answer: &Answer| answer.text == first.text || drafts.iter().any(|draft| *draft == answer.text);
+    let failed = |answer: &Answer| answer.text == first.text || drafts.contains(&answer.text);
     let mut options = options_for(feedback, &first);
     // What was asked for first; then more and more that is merely different.
     for step in 0..5 {
@@ -157,8 +158,17 @@ fn options_for(feedback: &str, first: &Answer) -> Options {
     if says(&["cite", "citation", "source", "reference"]) {
         options.list_sources = true;
     }
-    if says(&["unsupported", "irrelevant", "relevan", "overlap", "off topic", "off-topic", "keyword", "does not answer", "wrong"])
-    {
+    if says(&[
+        "unsupported",
+        "irrelevant",
+        "relevan",
+        "overlap",
+        "off topic",
+        "off-topic",
+        "keyword",
+        "does not answer",
+        "wrong",
+    ]) {
         options.avoid = first.quotes.iter().map(|quote| quote.text.clone()).collect();
     }
     options
