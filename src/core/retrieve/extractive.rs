@@ -17,7 +17,7 @@ use super::{
 /// At most this many units of all sources are looked at.
 const MAX_UNITS: usize = 20_000;
 /// Below this part of the question's weight the evidence is no answer.
-const LEAST_COVERAGE: f64 = 0.42;
+const LEAST_COVERAGE: f64 = 0.5;
 
 /// What to do differently from the first attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -319,7 +319,7 @@ fn choose(
                 .sum();
             let share = unit.score / best.score;
             let says_more = gain > 0.15 * total && share > 0.45;
-            let is_as_good = share > 0.85 && gain > 0.0 || share > 0.93;
+            let is_as_good = share > 0.9 && sum(&unit.direct, weights) >= 0.9 * sum(&best.direct, weights);
             let fills = wanted && share > 0.15 && unit.kind != Kind::Heading;
             (alike < 0.65 && (says_more || is_as_good || fills)).then_some((at, share + gain / total - 0.5 * alike))
         });
@@ -462,7 +462,7 @@ fn unmarked(text: &str, plain: bool) -> String {
     let mut rest = text;
     // Searches that failed once are not made again, so hostile text costs no more than its length.
     let (mut no_code, mut no_link) = (false, false);
-    while let Some(at) = rest.find(['`', '[', '!', '*', '_']) {
+    while let Some(at) = rest.find(['`', '[', '!', '*', '_', '<']) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
         let skip = if from.starts_with('`') {
@@ -489,6 +489,8 @@ fn unmarked(text: &str, plain: bool) -> String {
                 no_link |= !from.contains("](");
                 0
             }
+        } else if from.starts_with('<') {
+            tag(from)
         } else if from.starts_with("**") || from.starts_with("__") && !before.ends_with(char::is_alphanumeric) {
             2
         } else {
@@ -505,6 +507,20 @@ fn unmarked(text: &str, plain: bool) -> String {
     }
     out.push_str(rest);
     out
+}
+
+/// The length of an HTML tag at the start, where it is one that documents use; 0 if it is none.
+fn tag(from: &str) -> usize {
+    const TAGS: [&str; 16] = [
+        "a", "b", "i", "br", "p", "em", "strong", "span", "div", "sub", "sup", "kbd", "img", "code", "summary",
+        "details",
+    ];
+    let inner = from.get(1..).unwrap_or_default().trim_start_matches('/');
+    let name = inner.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    if !TAGS.contains(&name) {
+        return 0;
+    }
+    from.bytes().take(400).position(|b| b == b'>').map_or(0, |end| end + 1)
 }
 
 /// The text of a link `[text](address)` at the start, and the length of it all.
