@@ -112,10 +112,10 @@ impl<Id> Index<Id> {
                 postings.push(Vec::new());
                 number
             };
-            let Some(list) = postings.get_mut(number as usize) else { return };
-            match list.last_mut() {
-                Some(last) if last.document == document => last.count = last.count.saturating_add(1),
-                _ => list.push(Posting { document, count: 1 }),
+            let Some(holding) = postings.get_mut(number as usize) else { return };
+            match holding.last_mut() {
+                Some(posting) if posting.document == document => posting.count = posting.count.saturating_add(1),
+                _ => holding.push(Posting { document, count: 1 }),
             }
         });
         self.documents.push((id, length));

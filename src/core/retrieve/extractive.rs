@@ -3,7 +3,7 @@
 //! It promises three things: every statement is a quote with its `[path:line]`, the same input gives the same answer,
 //! and what it did not find it names. It understands nothing; it compares words.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt::Write as _};
 
 use super::{
     bm25,
@@ -17,7 +17,7 @@ use super::{
 /// At most this many units of all sources are looked at.
 const MAX_UNITS: usize = 20_000;
 /// Below this part of the question's weight the evidence is no answer.
-const LEAST_COVERAGE: f64 = 0.42;
+const LEAST_COVERAGE: f64 = 0.5;
 
 /// What to do differently from the first attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,8 +66,7 @@ pub struct Answer {
     pub missing: Vec<String>,
 }
 
-/// How a word of the question is met by a unit.
-const DIRECT: f64 = 1.0;
+/// What a word of the question counts that stands not in a unit itself but near it.
 const BY_QUESTION: f64 = 0.85;
 const BY_HEADING: f64 = 0.55;
 const BY_NEIGHBOUR: f64 = 0.35;
@@ -320,7 +319,7 @@ fn choose(
                 .sum();
             let share = unit.score / best.score;
             let says_more = gain > 0.15 * total && share > 0.45;
-            let is_as_good = share > 0.85 && gain > 0.0 || share > 0.93;
+            let is_as_good = share > 0.9 && sum(&unit.direct, weights) >= 0.9 * sum(&best.direct, weights);
             let fills = wanted && share > 0.15 && unit.kind != Kind::Heading;
             (alike < 0.65 && (says_more || is_as_good || fills)).then_some((at, share + gain / total - 0.5 * alike))
         });
@@ -377,7 +376,7 @@ fn finish(
         } else {
             text.push_str(&unit.text);
         }
-        text.push_str(&format!(" [{}]", source.citation(unit.line)));
+        let _ = write!(text, " [{}]", source.citation(unit.line));
         quotes.push(Quote {
             source: unit.source,
             line: unit.line,
@@ -388,17 +387,17 @@ fn finish(
     }
     let missing = asked.names(|at| !found.get(at).copied().unwrap_or(true));
     let elsewhere = asked.names(|at| {
-        let weighs = weights.get(at).is_some_and(|weight| *weight >= 0.15 * total);
-        weighs && found.get(at).copied().unwrap_or(false) && met.get(at).is_some_and(|met| *met <= 0.0)
+        let heavy = weights.get(at).is_some_and(|weight| *weight >= 0.15 * total);
+        heavy && found.get(at).copied().unwrap_or(false) && met.get(at).is_some_and(|met| *met <= 0.0)
     });
     if !missing.is_empty() || !elsewhere.is_empty() {
         text.push('\n');
     }
     if !missing.is_empty() {
-        text.push_str(&format!("\nNot found in the sources: {}.", quoted(&missing)));
+        let _ = write!(text, "\nNot found in the sources: {}.", quoted(&missing));
     }
     if !elsewhere.is_empty() {
-        text.push_str(&format!("\nNot in these lines, though elsewhere in the sources: {}.", quoted(&elsewhere)));
+        let _ = write!(text, "\nNot in these lines, though elsewhere in the sources: {}.", quoted(&elsewhere));
     }
     if options.list_sources {
         let mut names: Vec<String> = Vec::new();
@@ -409,7 +408,7 @@ fn finish(
             }
         }
         let word = if names.len() == 1 { "Source" } else { "Sources" };
-        text.push_str(&format!("\n\n{word}: {}.", names.join(", ")));
+        let _ = write!(text, "\n\n{word}: {}.", names.join(", "));
     }
     Answer { text, quotes, missing }
 }
@@ -463,7 +462,7 @@ fn unmarked(text: &str, plain: bool) -> String {
     let mut rest = text;
     // Searches that failed once are not made again, so hostile text costs no more than its length.
     let (mut no_code, mut no_link) = (false, false);
-    while let Some(at) = rest.find(['`', '[', '!', '*', '_']) {
+    while let Some(at) = rest.find(['`', '[', '!', '*', '_', '<']) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
         let skip = if from.starts_with('`') {
@@ -483,16 +482,15 @@ fn unmarked(text: &str, plain: bool) -> String {
         } else if from.starts_with("![") {
             1
         } else if from.starts_with('[') && !no_link {
-            match link(from) {
-                Some((name, length)) => {
-                    out.push_str(name);
-                    length
-                }
-                None => {
-                    no_link |= !from.contains("](");
-                    0
-                }
+            if let Some((name, length)) = link(from) {
+                out.push_str(name);
+                length
+            } else {
+                no_link |= !from.contains("](");
+                0
             }
+        } else if from.starts_with('<') {
+            tag(from)
         } else if from.starts_with("**") || from.starts_with("__") && !before.ends_with(char::is_alphanumeric) {
             2
         } else {
@@ -509,6 +507,20 @@ fn unmarked(text: &str, plain: bool) -> String {
     }
     out.push_str(rest);
     out
+}
+
+/// The length of an HTML tag at the start, where it is one that documents use; 0 if it is none.
+fn tag(from: &str) -> usize {
+    const TAGS: [&str; 16] = [
+        "a", "b", "i", "br", "p", "em", "strong", "span", "div", "sub", "sup", "kbd", "img", "code", "summary",
+        "details",
+    ];
+    let inner = from.get(1..).unwrap_or_default().trim_start_matches('/');
+    let name = inner.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    if !TAGS.contains(&name) {
+        return 0;
+    }
+    from.bytes().take(400).position(|b| b == b'>').map_or(0, |end| end + 1)
 }
 
 /// The text of a link `[text](address)` at the start, and the length of it all.

@@ -108,6 +108,31 @@ pub struct Gathered {
     pub problems: Vec<String>,
 }
 
+/// What a file is worth before it is read: documents answer questions better than tests and lists of changes do.
+fn prior(path: &str) -> f64 {
+    let lower = path.to_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let starts = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
+    if name.ends_with(".lock")
+        || name.ends_with("-lock.json")
+        || name.contains(".min.")
+        || starts(&["license", "copying"])
+    {
+        0.5
+    } else if starts(&["changelog", "changes.", "history.", "news.", "releases."]) {
+        0.7
+    } else if lower
+        .split('/')
+        .any(|part| matches!(part, "test" | "tests" | "testdata" | "fixtures" | "vendor" | "benches"))
+    {
+        0.75
+    } else if Format::of_path(path) == Format::Code {
+        0.9
+    } else {
+        1.0
+    }
+}
+
 /// Finds what bears on `question` in `documents` (path and text) and in the messages of `thread`, oldest first.
 pub fn gather(
     question: &str,
@@ -132,7 +157,14 @@ pub fn gather(
                 text: message.clone(),
                 ..Source::default()
             };
-            search.candidates.push(Candidate { order: search.seen, file: usize::MAX, length, counts, source });
+            search.candidates.push(Candidate {
+                order: search.seen,
+                file: usize::MAX,
+                prior: 1.0,
+                length,
+                counts,
+                source,
+            });
         }
     }
     for (path, text) in documents {
@@ -146,6 +178,7 @@ pub fn gather(
 struct Candidate {
     order: usize,
     file: usize,
+    prior: f64,
     length: f64,
     counts: Vec<f64>,
     source: Source,
@@ -202,7 +235,7 @@ impl Search {
     fn file(&mut self, file: usize, path: &str, text: &str) -> bool {
         let mut of_path = self.no_counts();
         self.count(path, PATH_WEIGHT, &mut of_path);
-        let format = Format::of_path(path);
+        let (format, prior) = (Format::of_path(path), prior(path));
         let mut found = of_path.iter().any(|count| *count > 0.0);
         let mut counts = self.no_counts();
         for chunk in chunks(text, format) {
@@ -223,7 +256,7 @@ impl Search {
             let (reference, heading) = (path.to_owned(), chunk.heading);
             let source =
                 Source { kind: SourceKind::File, reference, line, end_line, heading, text, ..Source::default() };
-            self.candidates.push(Candidate { order: self.seen, file, length, counts: counts.clone(), source });
+            self.candidates.push(Candidate { order: self.seen, file, prior, length, counts: counts.clone(), source });
             if self.candidates.len() >= MAX_CANDIDATES {
                 self.rank();
                 self.candidates.truncate(MAX_CANDIDATES / 2);
@@ -245,7 +278,7 @@ impl Search {
             }
             // A chunk that holds all of the question's words beats one that repeats a few of them.
             let coverage = if total > 0.0 { covered / total } else { 0.0 };
-            candidate.source.score = (score * (0.6 + 0.4 * coverage) * 1_000.0).round() / 1_000.0;
+            candidate.source.score = (score * candidate.prior * (0.6 + 0.4 * coverage) * 1_000.0).round() / 1_000.0;
         }
         self.candidates.sort_by(|a, b| b.source.score.total_cmp(&a.source.score).then(a.order.cmp(&b.order)));
     }

@@ -206,7 +206,9 @@ fn holds(asked: Asked, text: &str) -> bool {
         Asked::Number => number(),
         Asked::Duration => {
             number() && of_words.any(|word| TIMES.contains(&word.trim_start_matches(|c: char| c.is_ascii_digit())))
-                || has(&["every ", "hourly", "daily", "weekly", "monthly", "forever", "never"])
+                || has(&[
+                    "every ", "hourly", "daily", "weekly", "monthly", "forever", "never", " times", "once", "twice",
+                ])
         }
         Asked::When => {
             number()

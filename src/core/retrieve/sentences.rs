@@ -44,6 +44,9 @@ pub struct Sentence {
 pub fn sentences(text: &str, format: Format) -> Vec<Sentence> {
     let mut reader = Reader { text, all: Vec::new(), open: None, block: 0 };
     let mut fence = Fence::default();
+    if format == Format::Markdown && starts_in_fence(text) {
+        fence.read("```");
+    }
     let mut after_blank = true;
     let (mut skip_rule, mut in_quote) = (false, false);
     let mut lines = Lines::new(text).peekable();
@@ -89,7 +92,7 @@ pub fn sentences(text: &str, format: Format) -> Vec<Sentence> {
             }
         } else if after_blank && indent >= 4 && reader.all.last().is_none_or(|last| last.kind == Kind::Code) {
             here(&mut reader, Kind::Code);
-        } else if !content.chars().any(char::is_alphanumeric) {
+        } else if !content.chars().any(char::is_alphanumeric) || is_link_definition(content.trim_start()) {
             reader.close();
         } else {
             let mark = mark_of(content.trim_start());
@@ -99,6 +102,35 @@ pub fn sentences(text: &str, format: Format) -> Vec<Sentence> {
     }
     reader.close();
     reader.all
+}
+
+/// `[name]: address`, which only other lines make use of.
+fn is_link_definition(line: &str) -> bool {
+    line.starts_with('[')
+        && line.split_once("]: ").is_some_and(|(name, to)| !name.contains("](") && !to.trim().contains(' '))
+}
+
+/// Whether `text`, a piece of something longer, begins inside a code fence: its first fence line closes one, or it has
+/// none, and what stands before looks like code.
+fn starts_in_fence(text: &str) -> bool {
+    let (mut lines, mut like_code, mut bare) = (0, 0, true);
+    for line in text.lines() {
+        let content = line.trim();
+        if content.starts_with("```") || content.starts_with("~~~") {
+            bare = content.len() == 3;
+            break;
+        }
+        if content.is_empty() {
+            continue;
+        }
+        if heading(line).is_some() {
+            return false;
+        }
+        lines += 1;
+        let shape = content.ends_with([';', '{', '}', '(', ')', ',', '[', ']', '\\']) || content.contains("   ");
+        like_code += usize::from(shape && !content.starts_with(['-', '*', '>', '|']));
+    }
+    bare && lines >= 2 && like_code * 3 >= lines * 2
 }
 
 /// The length of list and quote marks at the start of a line.
@@ -119,6 +151,8 @@ pub(super) fn mark_of(line: &str) -> usize {
             digits + 1
         } else if at > 0 && (rest.starts_with("[ ] ") || rest.starts_with("[x] ")) {
             3
+        } else if at > 0 && rest.starts_with("[!") {
+            rest.find(']').map_or(2, |end| end + 1)
         } else {
             break;
         };
@@ -157,7 +191,7 @@ impl Reader<'_> {
         if self.open.is_some() {
             self.close();
         }
-        if !bytes.is_empty() {
+        if self.text.get(bytes.clone()).is_some_and(|text| text.chars().any(char::is_alphanumeric)) {
             self.all.push(Sentence { bytes, line, end_line: line, kind, block: self.block });
         }
     }
@@ -351,6 +385,15 @@ mod tests {
                 (5, 5, "fn main() {}"),
             ]
         );
+    }
+
+    #[test]
+    fn a_piece_of_a_fence_is_code() {
+        let text = "let a = b();\n  call(a);\n}\n```\nProse, at last. More.\n[a]: https://a.example\n";
+        let kinds: Vec<Kind> = sentences(text, Format::Markdown).iter().map(|unit| unit.kind).collect();
+        assert_eq!(kinds, [Kind::Code, Kind::Code, Kind::Prose, Kind::Prose]);
+        let text = "Prose (with\nbrackets).\n```\ncode();\n";
+        assert_eq!(sentences(text, Format::Markdown)[0].kind, Kind::Prose);
     }
 
     #[test]

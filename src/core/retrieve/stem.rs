@@ -6,11 +6,11 @@
 
 /// Replaces `word`, in lower case, by its stem.
 pub(super) fn stem(word: &mut String) {
-    if let Ok(at) = IRREGULAR.binary_search_by(|(form, _)| (*form).cmp(word.as_str())) {
-        if let Some((_, base)) = IRREGULAR.get(at) {
-            word.clear();
-            word.push_str(base);
-        }
+    if let Ok(at) = IRREGULAR.binary_search_by(|(form, _)| (*form).cmp(word.as_str()))
+        && let Some((_, base)) = IRREGULAR.get(at)
+    {
+        word.clear();
+        word.push_str(base);
     }
     if word.len() < 3 || !word.bytes().all(|b| b.is_ascii_lowercase()) {
         return;

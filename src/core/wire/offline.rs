@@ -30,8 +30,13 @@ pub fn encode_request(request: &Request) -> Result<String> {
 
 /// A request from JSON.
 pub fn decode_request(body: &str) -> Result<Request> {
-    serde_json::from_str(body)
-        .map_err(|error| Error::usage("invalid_body", format!("the body is no request of the offline wire: {error}")))
+    let failed =
+        |why: String| Error::usage("invalid_body", format!("the body is no request of the offline wire: {why}"));
+    // An array would be read as the fields in order.
+    if !body.trim_start().starts_with('{') {
+        return Err(failed("it is no JSON object".to_owned()));
+    }
+    serde_json::from_str(body).map_err(|error| failed(error.to_string()))
 }
 
 /// An answer from JSON.
@@ -126,12 +131,12 @@ fn more_sources(message: &Message) -> Vec<Source> {
 fn attempt(question: &str, sources: &[Source], feedback: Option<&str>, drafts: &[String]) -> String {
     let first = extractive::answer(question, sources, &Options::default());
     let Some(feedback) = feedback else { return first.text };
-    let failed = |answer: &Answer| answer.text == first.text || drafts.iter().any(|draft| *draft == answer.text);
+    let failed = |answer: &Answer| answer.text == first.text || drafts.contains(&answer.text);
     let mut options = options_for(feedback, &first);
     // What was asked for first; then more and more that is merely different.
     for step in 0..5 {
         let answer = extractive::answer(question, sources, &options);
-        if !failed(&answer) && (step == 0 || !answer.quotes.is_empty()) {
+        if !failed(&answer) && !answer.quotes.is_empty() {
             return answer.text;
         }
         match step {
@@ -172,4 +177,134 @@ fn options_for(feedback: &str, first: &Answer) -> Options {
         options.avoid = first.quotes.iter().map(|quote| quote.text.clone()).collect();
     }
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{
+        message::{ToolResult, ToolUse},
+        request::History,
+        retrieve::sources::render_prompt,
+    };
+    use proptest::prelude::*;
+
+    fn source(text: &str) -> Source {
+        let end_line = 40 + text.matches('\n').count();
+        Source { reference: "docs/transport.md".into(), line: 40, end_line, text: text.into(), ..Source::default() }
+    }
+
+    fn request(messages: Vec<Message>) -> Request {
+        Request { messages: History::from_iter(messages), ..Request::default() }
+    }
+
+    fn ask(question: &str, sources: &[Source], feedback: Option<&str>) -> String {
+        answer(&request(vec![Message::user(render_prompt(question, sources, feedback))])).message.prose()
+    }
+
+    const TEXT: &str = "# Retries\nA failed request is tried **again** up to 3 times.\n\n- The [wait](x.md) between attempts \
+        doubles.\n- A failed request is logged with its status.\n\nThe cache holds ten pages.";
+
+    #[test]
+    fn quotes_with_place_and_name() {
+        let response = answer(&request(vec![Message::user(render_prompt(
+            "How often is a failed request retried?",
+            &[source(TEXT)],
+            None,
+        ))]));
+        assert_eq!(response.message.prose(), "A failed request is tried again up to 3 times. [docs/transport.md:41]");
+        assert_eq!((response.model.as_str(), response.stop), (MODEL, StopReason::EndTurn));
+        assert!(response.usage.input > 50 && response.usage.output > 10);
+    }
+
+    #[test]
+    fn names_what_it_did_not_find() {
+        let told = ask("What does the flux capacitor do?", &[source(TEXT)], None);
+        assert_eq!(told, "I found nothing about `flux capacitor` in 1 source.");
+        let told = ask("How often is a failed request retried in Greenland?", &[source(TEXT)], None);
+        assert!(
+            told.starts_with("A failed request") && told.ends_with("Not found in the sources: `Greenland`."),
+            "{told}"
+        );
+        let told = ask("Why?", &[source(TEXT)], None);
+        assert!(told.contains("no word to look for"), "{told}");
+        assert!(ask("What is the cache?", &[], None).contains("I found nothing about `cache` in 0 sources"));
+    }
+
+    #[test]
+    fn says_what_it_is_without_sources() {
+        let told = answer(&request(vec![Message::user("hi")])).message.prose();
+        assert!(told.contains("not an LLM") && told.matches('.').count() == 1);
+        assert_eq!(answer(&Request::default()).message.prose(), told);
+    }
+
+    #[test]
+    fn results_of_tools_are_sources() {
+        let call = ToolUse::from_text("c1", "read_page", "{}".into());
+        let result = ToolResult::text("c1", "read_page", "Tides.\nHigh tide in Husum is at 14:20.\n");
+        let told = answer(&request(vec![
+            Message::user("When is high tide in Husum?"),
+            Message::new(Role::Assistant, vec![Block::ToolUse(call)]),
+            Message::new(Role::User, vec![Block::ToolResult(result)]),
+        ]));
+        assert_eq!(told.message.prose(), "High tide in Husum is at 14:20. [read_page:2]");
+    }
+
+    #[test]
+    fn e18_feedback_changes_the_answer() {
+        let question = "How often is a failed request retried?";
+        let first = ask(question, &[source(TEXT)], None);
+        let mut drafts = vec![first.clone()];
+        for feedback in ["too short: 61 characters", "cite your sources", "does not answer the question", "improve it"]
+        {
+            let second = ask(question, &[source(TEXT)], Some(feedback));
+            assert_ne!(second, first, "{feedback}");
+            assert!(second.contains("[docs/transport.md:4"), "{second}");
+        }
+        // Drafts that stand in the history are not given again while there is another.
+        let mut messages =
+            vec![Message::user(render_prompt(question, &[source(TEXT)], None)), Message::assistant(&first)];
+        for _ in 0..2 {
+            messages.push(Message::user(render_prompt(question, &[source(TEXT)], Some("too short"))));
+            let next = answer(&request(messages.clone())).message;
+            assert!(!drafts.contains(&next.prose()), "{}", next.prose());
+            drafts.push(next.prose());
+            messages.push(next);
+        }
+    }
+
+    #[test]
+    fn bodies_are_our_own_types() {
+        let request = request(vec![Message::user("hi")]);
+        assert_eq!(decode_request(&encode_request(&request).unwrap()).unwrap(), request);
+        let response = answer(&request);
+        assert_eq!(decode_response(&encode_response(&response)).unwrap(), response);
+        assert_eq!(decode_response("{").unwrap_err().kind, FailureKind::InvalidBody);
+        assert_eq!(decode_request("[]").unwrap_err().code, "invalid_body");
+    }
+
+    #[test]
+    fn hostile_sources_take_no_time() {
+        let started = std::time::Instant::now();
+        for piece in ["`", "[", "[a](", "<a ", "| a ", "**", "a. ", "x\n", "failed request\n", "> - ", "# "] {
+            ask(
+                "How often is a failed request tried?",
+                &[source(&piece.repeat(300_000 / piece.len()))],
+                Some("too short"),
+            );
+        }
+        assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    }
+
+    proptest! {
+        #[test]
+        fn any_prompt_has_an_answer(
+            question in "([a-z]{1,6}|how many|[`\\[\\]?é東京] ?|\n){0,8}",
+            text in "([a-z]{1,6} |[.!?|`*#<>\\[\\]()é東京-]|\n|```\n|\\| ){0,80}",
+            feedback in proptest::option::of("short|cite|format|x"),
+        ) {
+            let told = ask(&question, &[source(&text), source(&text)], feedback.as_deref());
+            prop_assert!(!told.trim().is_empty());
+        }
+    }
 }
