@@ -8,3 +8,4 @@ mod options;
 mod provider;
 mod tls;
 mod trouble;
+pub mod wire_server;
