@@ -1,0 +1,591 @@
+//! Streamed answers.
+//!
+//! The last event carries the whole answer, and that is what counts: the same response as without streaming. What was
+//! shown before must be the beginning of it; what was not shown yet is, so that the joined deltas are the answer.
+//! Servers whose last event is thin get their answer put together from the items.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Deserialize;
+use serde_json::{json, value::RawValue};
+
+use super::{
+    WIRE, failure_of, invalid, item,
+    item::PARAGRAPH,
+    part::{OUTPUT_TEXT, REFUSAL, text_key},
+    response::decode_fields,
+};
+use crate::core::{
+    error::{Failure, FailureKind, Result},
+    json::{Fields, Raw},
+    message::{Block, Extra, Message, Role, StopReason, Text, Usage},
+    request::{Delta, Response},
+    wire::Decode,
+};
+
+/// Events in, deltas out, one response at the end.
+#[derive(Debug, Default)]
+pub struct StreamDecoder {
+    /// By their place in the output, which the server chooses.
+    items: BTreeMap<u64, Item>,
+    shown: Vec<Shown>,
+    /// What the first event said of the answer.
+    created: Option<Raw>,
+    end: End,
+}
+
+#[derive(Debug, Default)]
+enum End {
+    #[default]
+    Open,
+    Done(Box<Response>),
+    Failed(Failure),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Refusal,
+    Reasoning,
+    Call,
+    Provider,
+}
+
+/// What has been shown of a block.
+#[derive(Debug)]
+struct Shown {
+    kind: Kind,
+    text: String,
+}
+
+#[derive(Debug)]
+struct Item {
+    /// What its blocks are; `Text` stands for a message.
+    kind: Kind,
+    /// The item as it began, and as it was when it was done.
+    added: Option<Raw>,
+    done: Option<Raw>,
+    /// The blocks, by the place of their part.
+    parts: BTreeMap<u64, usize>,
+    /// The part of the reasoning that was shown last: whether summary, and its place.
+    paragraph: Option<(bool, u64)>,
+    /// Whether a call has been announced.
+    announced: bool,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    output_index: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content_index: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    summary_index: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    delta: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    refusal: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    item: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    part: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    response: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+fn string(raw: Option<&RawValue>, what: &str) -> Result<String, Failure> {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+        .ok_or_else(|| invalid(format!("an event of the stream lacks its `{what}`, or it is no string")))
+}
+
+fn index(raw: Option<&RawValue>, what: &str) -> Result<u64, Failure> {
+    raw.and_then(|raw| raw.get().parse().ok())
+        .ok_or_else(|| invalid(format!("an event of the stream lacks its `{what}`, or it is no index")))
+}
+
+/// An index that some servers leave out where there is only one.
+fn index_or_first(raw: Option<&RawValue>, what: &str) -> Result<u64, Failure> {
+    if raw.is_some() { index(raw, what) } else { Ok(0) }
+}
+
+fn object(raw: Option<&RawValue>, what: &str) -> Result<(Raw, Fields), Failure> {
+    let fail = || invalid(format!("an event of the stream lacks its `{what}`, or it is no object"));
+    let raw = raw.and_then(|raw| Raw::parse(raw.get()).ok()).ok_or_else(fail)?;
+    let fields = Fields::parse(raw.text()).map_err(|_| fail())?;
+    Ok((raw, fields))
+}
+
+fn contradiction() -> Failure {
+    invalid("the answer at the end of the stream is not the one that was streamed")
+}
+
+impl Decode for StreamDecoder {
+    fn event(&mut self, name: &str, data: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        match &self.end {
+            End::Open => {}
+            // Nothing of interest follows the last event.
+            End::Done(_) => return Ok(()),
+            End::Failed(failure) => return Err(failure.clone()),
+        }
+        self.take(name, data, deltas).inspect_err(|failure| self.end = End::Failed(failure.clone()))
+    }
+
+    fn is_done(&self) -> bool {
+        !matches!(self.end, End::Open)
+    }
+
+    fn finish(&mut self) -> Result<Response, Failure> {
+        match &self.end {
+            End::Done(response) => Ok((**response).clone()),
+            End::Failed(failure) => Err(failure.clone()),
+            End::Open => Err(Failure::new(FailureKind::Cut, "the stream broke off before the answer was complete")),
+        }
+    }
+
+    fn partial(&self) -> Option<Response> {
+        if let End::Done(response) = &self.end {
+            return Some((**response).clone());
+        }
+        let mut blocks = Vec::new();
+        let mut reasoning_lost = false;
+        for item in self.items.values() {
+            match &item.done {
+                Some(done) => reasoning_lost |= !push_done(done, reasoning_lost, &mut blocks),
+                None => blocks.extend(self.unfinished(item)),
+            }
+        }
+        let created = self.created.as_ref().and_then(|raw| Fields::parse(raw.text()).ok()).unwrap_or_default();
+        (!blocks.is_empty()).then(|| Response {
+            id: created.get_str("id").unwrap_or_default(),
+            model: created.get_str("model").unwrap_or_default(),
+            message: Message::new(Role::Assistant, blocks),
+            stop: StopReason::Other("cut".to_owned()),
+            usage: Usage::default(),
+            extra: None,
+        })
+    }
+}
+
+/// Adds the blocks of a finished item as far as they can stand in a history; `false` if it was reasoning without
+/// proof, after which the ids of items would point to what is missing.
+fn push_done(done: &Raw, without_id: bool, blocks: &mut Vec<Block>) -> bool {
+    let Ok(mut fields) = Fields::parse(done.text()) else { return true };
+    match fields.get_str("type").as_deref() {
+        Some("reasoning") if fields.get_str("encrypted_content").is_none() => return false,
+        Some("function_call") if fields.get_str("status").as_deref() == Some("incomplete") => return true,
+        Some("function_call" | "message") if without_id => {
+            fields.take("id");
+        }
+        _ => {}
+    }
+    let mut decoded = Vec::new();
+    if item::decode_output(&fields.to_raw(), &mut decoded).is_ok() {
+        decoded.retain(|block| !matches!(block, Block::ToolUse(call) if call.invalid.is_some()));
+        blocks.append(&mut decoded);
+    }
+    true
+}
+
+impl StreamDecoder {
+    fn take(&mut self, name: &str, data: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        if data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        if !data.trim_start().starts_with('{') {
+            return Err(invalid("an event of the stream is no JSON object"));
+        }
+        let event: Event<'_> = serde_json::from_str(data)
+            .map_err(|error| invalid(format!("an event of the stream is no JSON object: {error}")))?;
+        let kind = match event.kind {
+            Some(kind) => serde_json::from_str::<String>(kind.get()).unwrap_or_default(),
+            None if event.error.is_some() => "error".to_owned(),
+            None => name.to_owned(),
+        };
+        match kind.as_str() {
+            "response.created" | "response.queued" | "response.in_progress" => {
+                if self.created.is_none()
+                    && let Some(response) = event.response
+                {
+                    self.created = Raw::parse(response.get()).ok();
+                }
+                Ok(())
+            }
+            "response.output_item.added" => self.item_added(&event, deltas),
+            "response.output_item.done" => self.item_done(&event, deltas),
+            "response.content_part.added" => self.part_added(&event, deltas),
+            "response.output_text.delta" => self.text(&event, Kind::Text, event.delta, deltas),
+            "response.refusal.delta" => self.text(&event, Kind::Refusal, event.delta, deltas),
+            "response.output_text.done" => self.text_done(&event, Kind::Text, event.text, deltas),
+            "response.refusal.done" => self.text_done(&event, Kind::Refusal, event.refusal, deltas),
+            "response.function_call_arguments.delta" => {
+                let text = string(event.delta, "delta")?;
+                let block = self.call_block(&event)?;
+                self.show(block, &text, deltas);
+                Ok(())
+            }
+            "response.function_call_arguments.done" => {
+                if event.arguments.is_some() {
+                    let text = string(event.arguments, "arguments")?;
+                    let block = self.call_block(&event)?;
+                    self.catch_up_text(block, &text, deltas)?;
+                }
+                Ok(())
+            }
+            "response.reasoning_summary_text.delta" => self.reasoning(&event, true, deltas),
+            "response.reasoning_text.delta" => self.reasoning(&event, false, deltas),
+            "response.completed" | "response.incomplete" => self.last(&kind, &event, deltas),
+            "response.failed" => {
+                let response = event.response.and_then(|response| Fields::parse(response.get()).ok());
+                let error = response.and_then(|response| response.get("error")?.to().ok()).unwrap_or_default();
+                Err(failure_of(&error, "the model's answer failed"))
+            }
+            "error" => {
+                let nested = event.error.and_then(|error| Fields::parse(error.get()).ok());
+                let error = nested.unwrap_or_else(|| {
+                    let mut fields = Fields::parse(data).unwrap_or_default();
+                    fields.take("type");
+                    fields
+                });
+                Err(failure_of(&error, "the provider ended the stream"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn block(&mut self, kind: Kind) -> usize {
+        self.shown.push(Shown { kind, text: String::new() });
+        self.shown.len() - 1
+    }
+
+    fn show(&mut self, block: usize, text: &str, deltas: &mut Vec<Delta>) {
+        let Some(shown) = self.shown.get_mut(block) else { return };
+        if text.is_empty() {
+            return;
+        }
+        shown.text.push_str(text);
+        let text = text.to_owned();
+        deltas.push(match shown.kind {
+            Kind::Text | Kind::Refusal => Delta::Text { block, text },
+            Kind::Reasoning => Delta::Reasoning { block, text },
+            Kind::Call => Delta::Arguments { block, text },
+            Kind::Provider => return,
+        });
+    }
+
+    /// Shows what is missing of `text`, which must begin with what was shown.
+    fn catch_up_text(&mut self, block: usize, text: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        let Some(shown) = self.shown.get(block) else { return Ok(()) };
+        match text.strip_prefix(shown.text.as_str()) {
+            Some(missing) => {
+                self.show(block, missing, deltas);
+                Ok(())
+            }
+            None if shown.kind == Kind::Call && shown.text.trim() == text.trim() => Ok(()),
+            // Its paragraphs may come in another order than they stand in; nobody acts on them.
+            None if shown.kind == Kind::Reasoning => Ok(()),
+            None => Err(contradiction()),
+        }
+    }
+
+    /// Shows what is missing of a finished block.
+    fn catch_up(&mut self, at: usize, block: &Block, new: bool, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        let Some(shown) = self.shown.get(at) else { return Ok(()) };
+        match (shown.kind, block) {
+            (Kind::Text | Kind::Refusal, Block::Text(text)) => self.catch_up_text(at, &text.text, deltas),
+            (Kind::Reasoning, Block::Thinking(thinking)) => self.catch_up_text(at, &thinking.text, deltas),
+            (Kind::Call, Block::ToolUse(call)) => {
+                if new {
+                    deltas.push(Delta::ToolUse { block: at, id: call.id.clone(), name: call.name.clone() });
+                }
+                self.catch_up_text(at, call.arguments_text(), deltas)
+            }
+            (Kind::Provider, Block::Provider(block)) => {
+                if new {
+                    let fields = Fields::parse(block.raw.text()).unwrap_or_default();
+                    deltas.push(announce(at, &fields));
+                }
+                Ok(())
+            }
+            _ => Err(contradiction()),
+        }
+    }
+
+    /// The item at the event's place, which begins now if it is not there.
+    fn item(&mut self, event: &Event<'_>, kind: Kind) -> Result<&mut Item, Failure> {
+        let at = index(event.output_index, "output_index")?;
+        let item = self.items.entry(at).or_insert_with(|| Item {
+            kind,
+            added: None,
+            done: None,
+            parts: BTreeMap::new(),
+            paragraph: None,
+            announced: false,
+        });
+        if item.kind == kind { Ok(item) } else { Err(contradiction()) }
+    }
+
+    /// The block of a part of an item, which begins now if it is not there.
+    fn part(&mut self, event: &Event<'_>, item: Kind, part: u64, kind: Kind) -> Result<usize, Failure> {
+        let next = self.shown.len();
+        let block = *self.item(event, item)?.parts.entry(part).or_insert(next);
+        if block == next {
+            self.block(kind);
+        }
+        Ok(block)
+    }
+
+    fn item_added(&mut self, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        let (raw, fields) = object(event.item, "item")?;
+        let kind = kind_of(&fields);
+        let item = self.item(event, kind)?;
+        item.added = Some(raw);
+        if kind == Kind::Text {
+            return Ok(());
+        }
+        let new = item.parts.is_empty();
+        let block = self.part(event, kind, 0, kind)?;
+        if kind == Kind::Provider && new {
+            deltas.push(announce(block, &fields));
+        }
+        if kind == Kind::Call
+            && let (Some(id), Some(name)) = (fields.get_str("call_id"), fields.get_str("name"))
+        {
+            let item = self.item(event, kind)?;
+            if !std::mem::replace(&mut item.announced, true) {
+                deltas.push(Delta::ToolUse { block, id, name });
+            }
+            // Some servers send a call in one piece.
+            let arguments = fields.get_str("arguments").unwrap_or_default();
+            if self.shown.get(block).is_some_and(|shown| shown.text.is_empty()) {
+                self.show(block, &arguments, deltas);
+            }
+        }
+        Ok(())
+    }
+
+    fn call_block(&mut self, event: &Event<'_>) -> Result<usize, Failure> {
+        let item = self.item(event, Kind::Call)?;
+        match item.parts.get(&0) {
+            Some(block) if item.announced => Ok(*block),
+            _ => Err(invalid("arguments of a function call came before the call")),
+        }
+    }
+
+    fn item_done(&mut self, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        let (raw, fields) = object(event.item, "item")?;
+        let mut blocks = Vec::new();
+        item::decode_output(&raw, &mut blocks).map_err(invalid)?;
+        let kind = kind_of(&fields);
+        let item = self.item(event, kind)?;
+        let announced = std::mem::replace(&mut item.announced, true);
+        item.done = Some(raw);
+        let known: Vec<usize> = item.parts.values().copied().collect();
+        let last = item.parts.keys().next_back().copied();
+        if known.len() > blocks.len() {
+            return Err(contradiction());
+        }
+        for (n, block) in blocks.iter().enumerate() {
+            if let Some(at) = known.get(n) {
+                self.catch_up(*at, block, kind == Kind::Call && !announced, deltas)?;
+            } else {
+                // Parts that were never announced stand behind those that were.
+                let part = last.map_or(0, |last| last.saturating_add(1)).saturating_add((n - known.len()) as u64);
+                let at = self.part(event, kind, part, shown_kind(block))?;
+                self.catch_up(at, block, true, deltas)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn part_added(&mut self, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        let (_, fields) = object(event.part, "part")?;
+        let at = index(event.output_index, "output_index")?;
+        let kind = fields.get_str("type").unwrap_or_default();
+        let is_message = self.items.get(&at).is_none_or(|item| item.kind == Kind::Text);
+        let Some(key) = text_key(&kind).filter(|_| is_message) else { return Ok(()) };
+        let part = index_or_first(event.content_index, "content_index")?;
+        let block = self.part(event, Kind::Text, part, if key == REFUSAL { Kind::Refusal } else { Kind::Text })?;
+        let text = fields.get_str(key).unwrap_or_default();
+        if self.shown.get(block).is_some_and(|shown| shown.text.is_empty()) {
+            self.show(block, &text, deltas);
+        }
+        Ok(())
+    }
+
+    fn text(
+        &mut self,
+        event: &Event<'_>,
+        kind: Kind,
+        delta: Option<&RawValue>,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Failure> {
+        let text = string(delta, "delta")?;
+        let part = index_or_first(event.content_index, "content_index")?;
+        let block = self.part(event, Kind::Text, part, kind)?;
+        self.show(block, &text, deltas);
+        Ok(())
+    }
+
+    fn text_done(
+        &mut self,
+        event: &Event<'_>,
+        kind: Kind,
+        text: Option<&RawValue>,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Failure> {
+        if text.is_none() {
+            return Ok(());
+        }
+        let text = string(text, "text")?;
+        let part = index_or_first(event.content_index, "content_index")?;
+        let block = self.part(event, Kind::Text, part, kind)?;
+        self.catch_up_text(block, &text, deltas)
+    }
+
+    fn reasoning(&mut self, event: &Event<'_>, summary: bool, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        let text = string(event.delta, "delta")?;
+        let place = if summary {
+            index_or_first(event.summary_index, "summary_index")?
+        } else {
+            index_or_first(event.content_index, "content_index")?
+        };
+        let block = self.part(event, Kind::Reasoning, 0, Kind::Reasoning)?;
+        if text.is_empty() {
+            return Ok(());
+        }
+        let before = self.item(event, Kind::Reasoning)?.paragraph.replace((summary, place));
+        if before.is_some_and(|before| before != (summary, place)) {
+            self.show(block, PARAGRAPH, deltas);
+        }
+        self.show(block, &text, deltas);
+        Ok(())
+    }
+
+    fn last(&mut self, kind: &str, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        let mut fields = match event.response {
+            Some(response) => {
+                Fields::parse(response.get()).map_err(|_| invalid("the answer of the stream is no object"))?
+            }
+            None => Fields::new(),
+        };
+        let is_thin = fields.get("output").is_none_or(|output| output.is_null() || is_empty_list(output));
+        if is_thin && !self.items.is_empty() {
+            self.fill(kind, &mut fields);
+        }
+        let response = decode_fields(fields)?;
+        if self.shown.len() > response.message.content.len() {
+            return Err(contradiction());
+        }
+        for (at, block) in response.message.content.iter().enumerate() {
+            let new = at >= self.shown.len();
+            if new {
+                self.block(shown_kind(block));
+            }
+            self.catch_up(at, block, new, deltas)?;
+        }
+        self.end = End::Done(Box::new(response));
+        Ok(())
+    }
+
+    /// Completes an answer whose last event holds no output from what came before.
+    fn fill(&self, kind: &str, fields: &mut Fields) {
+        let output: Vec<Raw> = self.items.values().filter_map(|item| self.whole(item)).collect();
+        fields.put("output", &output);
+        if fields.get("status").is_none() {
+            fields.put("status", if kind == "response.incomplete" { "incomplete" } else { "completed" });
+        }
+        let created: Fields = self.created.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default();
+        let known: HashSet<&str> = fields.iter().map(|(key, _)| key).collect();
+        let missing: Vec<(String, Raw)> = created
+            .iter()
+            .filter(|(key, _)| !known.contains(key))
+            .map(|(key, value)| (key.to_owned(), value.clone()))
+            .collect();
+        let all = fields.iter().map(|(key, value)| (key.to_owned(), value.clone())).chain(missing);
+        *fields = all.collect();
+    }
+
+    /// The item as it would be in the answer.
+    fn whole(&self, item: &Item) -> Option<Raw> {
+        if let Some(done) = &item.done {
+            return Some(done.clone());
+        }
+        let mut fields: Fields = item.added.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default();
+        match item.kind {
+            Kind::Text => {
+                let parts: Vec<_> = item
+                    .parts
+                    .values()
+                    .filter_map(|block| self.shown.get(*block))
+                    .map(|shown| match shown.kind {
+                        Kind::Refusal => json!({"type": REFUSAL, "refusal": shown.text}),
+                        _ => json!({"type": OUTPUT_TEXT, "text": shown.text}),
+                    })
+                    .collect();
+                fields.put("type", "message");
+                fields.put("role", "assistant");
+                fields.put("content", &parts);
+            }
+            Kind::Call => fields.put("arguments", &self.shown.get(*item.parts.get(&0)?)?.text),
+            Kind::Reasoning if item.added.is_none() => {
+                let text = &self.shown.get(*item.parts.get(&0)?)?.text;
+                fields.put("type", "reasoning");
+                fields.put("summary", &[json!({"type": "summary_text", "text": text})]);
+            }
+            Kind::Refusal | Kind::Reasoning | Kind::Provider => {}
+        }
+        Some(fields.to_raw())
+    }
+
+    /// The text of a message that is still being written, without the id of what it would have become.
+    fn unfinished(&self, item: &Item) -> impl Iterator<Item = Block> {
+        let parts = item.parts.values().filter_map(|block| self.shown.get(*block));
+        parts.filter(|shown| !shown.text.is_empty()).filter_map(|shown| {
+            let extra = match shown.kind {
+                Kind::Text => None,
+                Kind::Refusal => Extra::of(WIRE, [("type".to_owned(), Raw::of(REFUSAL))].into_iter().collect()),
+                Kind::Reasoning | Kind::Call | Kind::Provider => return None,
+            };
+            Some(Block::Text(Text { text: shown.text.clone(), extra }))
+        })
+    }
+}
+
+fn is_empty_list(raw: &Raw) -> bool {
+    raw.to::<Vec<Raw>>().is_ok_and(|list| list.is_empty())
+}
+
+/// What the blocks of an item are.
+fn kind_of(item: &Fields) -> Kind {
+    match item.get_str("type").as_deref() {
+        Some("message") if item.get_str("role").is_none_or(|role| role == "assistant") => Kind::Text,
+        Some("function_call") => Kind::Call,
+        Some("reasoning") => Kind::Reasoning,
+        _ => Kind::Provider,
+    }
+}
+
+fn shown_kind(block: &Block) -> Kind {
+    match block {
+        Block::Text(_) => Kind::Text,
+        Block::Thinking(_) => Kind::Reasoning,
+        Block::ToolUse(_) => Kind::Call,
+        Block::Image(_) | Block::Document(_) | Block::ToolResult(_) | Block::Provider(_) => Kind::Provider,
+    }
+}
+
+fn announce(block: usize, item: &Fields) -> Delta {
+    Delta::Provider {
+        block,
+        kind: item.get_str("type").unwrap_or_default(),
+        name: item.get_str("name").unwrap_or_default(),
+    }
+}
