@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use reqwest::{
-    Method, Request, StatusCode, Version,
+    Method, Request, StatusCode, Url, Version,
     header::{self, HeaderMap},
 };
 use tokio::time::Sleep;
@@ -203,21 +203,33 @@ pub(super) fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwe
         .pool_idle_timeout(Duration::from_secs(60))
         .no_proxy();
     for (variable, address) in options.proxies() {
+        let wrong = || {
+            Failure::new(
+                FailureKind::Usage,
+                format!("{variable} is no address of a proxy: {:?}; write http://host:port", without_secrets(address)),
+            )
+        };
+        if !is_proxy(address) {
+            return Err(wrong());
+        }
         let proxy = match variable {
             "HTTPS_PROXY" => reqwest::Proxy::https(address),
             "HTTP_PROXY" => reqwest::Proxy::http(address),
             _ => reqwest::Proxy::all(address),
         };
-        let proxy = proxy.map_err(|_| {
-            Failure::new(
-                FailureKind::Usage,
-                format!("{variable} is no address of a proxy: {:?}; write http://host:port", without_secrets(address)),
-            )
-        })?;
+        let proxy = proxy.map_err(|_| wrong())?;
         let except = options.no_proxy.as_deref().and_then(reqwest::NoProxy::from_string);
         builder = builder.proxy(proxy.no_proxy(except));
     }
     Ok(builder)
+}
+
+/// Whether it is an address of a proxy, with or without `http://`.
+fn is_proxy(address: &str) -> bool {
+    let whole = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
+    Url::parse(&whole).is_ok_and(|url| {
+        ["http", "https", "socks4", "socks4a", "socks5", "socks5h"].contains(&url.scheme()) && url.has_host()
+    })
 }
 
 /// A call under way.
@@ -254,6 +266,8 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
             () = &mut sleep => return Err((self.timed_out(), None)),
         };
         self.deadlines.last = Some(Instant::now());
+        // From here on limits only move away, so that the timer need not follow each piece.
+        sleep.as_mut().reset(self.deadlines.next().into());
         if sent.status() != StatusCode::OK && !sent.status().is_success() {
             return Err((self.refused(sent, sleep).await, None));
         }

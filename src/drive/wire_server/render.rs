@@ -270,7 +270,9 @@ fn head(status: u16, content_type: &str, number: usize, headers: &[(&str, &str)]
     for (name, value) in headers {
         // A line break in a script's value would end the head early.
         let value = value.replace(['\r', '\n'], " ");
-        head.push_str(&format!("{name}: {value}\r\n"));
+        for part in [name, ": ", &value, "\r\n"] {
+            head.push_str(part);
+        }
     }
     head.into_bytes()
 }
