@@ -28,7 +28,6 @@ use super::{
 use crate::core::{
     error::{Failure, FailureKind},
     json::Fields,
-    message::Wire,
     request::{Delta, Response},
     wire::{self, stream::Stream},
 };
@@ -81,9 +80,15 @@ struct Inner {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+enum Purpose {
+    /// Models behind plain HTTP.
     Plain,
+    /// Models behind TLS.
     Tls,
+    /// Pages of the web.
+    Pages,
+    /// Pages, private addresses included.
+    AllPages,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -165,11 +170,30 @@ impl Client {
         }
     }
 
-    /// The connections for addresses with or without TLS.
+    /// The connections to models, with or without TLS.
     fn connections(&self, tls: bool, connect: Duration) -> Result<reqwest::Client, Failure> {
         // A proxy may itself be reached by TLS.
         let tls = tls || self.0.options.proxies().any(|(_, proxy)| proxy.starts_with("https:"));
-        let flavour = Flavour { purpose: if tls { Purpose::Tls } else { Purpose::Plain }, connect };
+        let purpose = if tls { Purpose::Tls } else { Purpose::Plain };
+        self.built(Flavour { purpose, connect }, |builder| builder)
+    }
+
+    /// The connections that pages are fetched over, finished by `finish` when first needed.
+    pub(super) fn page_connections(
+        &self,
+        allow_private: bool,
+        connect: Duration,
+        finish: impl FnOnce(reqwest::ClientBuilder, &ClientOptions) -> reqwest::ClientBuilder,
+    ) -> Result<reqwest::Client, Failure> {
+        let purpose = if allow_private { Purpose::AllPages } else { Purpose::Pages };
+        self.built(Flavour { purpose, connect }, |builder| finish(builder, &self.0.options))
+    }
+
+    fn built(
+        &self,
+        flavour: Flavour,
+        finish: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+    ) -> Result<reqwest::Client, Failure> {
         let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, client)) = clients.iter().find(|(known, _)| *known == flavour) {
             return Ok(client.clone());
@@ -179,8 +203,8 @@ impl Client {
         {
             return Ok(client.clone());
         }
-        let client = builder(&self.0.options, flavour.purpose)?
-            .connect_timeout(connect)
+        let client = finish(builder(&self.0.options, flavour.purpose)?)
+            .connect_timeout(flavour.connect)
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| Failure::new(FailureKind::Internal, format!("no HTTP client: {error}")))?;
@@ -190,10 +214,10 @@ impl Client {
 }
 
 /// A reqwest client with our trust, proxies and pool.
-pub(super) fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientBuilder, Failure> {
+fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientBuilder, Failure> {
     let tls = match purpose {
-        Purpose::Tls => tls::trusting(options)?,
         Purpose::Plain => tls::trusting_nobody()?,
+        Purpose::Tls | Purpose::Pages | Purpose::AllPages => tls::trusting(options)?,
     };
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
@@ -491,9 +515,4 @@ async fn next_piece(
 
 fn too_long() -> Failure {
     Failure::new(FailureKind::InvalidBody, format!("the answer is longer than {} MiB", MAX_BODY_BYTES >> 20))
-}
-
-/// Whether `wire` is answered over HTTP at all.
-pub const fn needs_network(wire: Wire) -> bool {
-    !matches!(wire, Wire::Offline)
 }

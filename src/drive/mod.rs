@@ -3,6 +3,7 @@
 mod answer;
 mod breakers;
 pub mod endpoint;
+pub mod fetch;
 pub mod http;
 mod options;
 mod provider;
