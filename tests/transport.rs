@@ -3,16 +3,19 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use loopwright::{
     core::{
         error::{Failure, FailureKind},
-        message::{Block, Message, Role, StopReason, ToolUse, Usage},
+        message::{Block, Message, Role, StopReason, ToolUse, Usage, Wire},
         request::{Delta, History, Request, Response},
-        wire::encode_request,
+        wire::{encode_request, encode_stream},
     },
     drive::{
         endpoint::{Endpoint, EndpointOptions},
@@ -263,6 +266,24 @@ async fn statuses_become_kinds() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_refusal_whose_words_do_not_come_is_still_a_refusal() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let _ = socket.read(&mut [0; 4096]).await;
+        let head = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 2\r\ncontent-length: 999\r\n\r\nslow";
+        socket.write_all(head).await.unwrap();
+        std::future::pending::<()>().await;
+    });
+    let start = Instant::now();
+    let failure = call(&Client::default(), &endpoint_at(&base, MODEL), true, Timeouts::default()).await.unwrap_err();
+    assert_eq!((failure.failure.kind, failure.failure.retry_after), (FailureKind::RateLimited, Some(2.0)));
+    assert!(failure.failure.message.contains("slow"), "{failure}");
+    assert!(start.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
@@ -584,6 +605,19 @@ async fn the_script_is_played_as_written() {
     )
     .unwrap();
     assert_eq!(script.replies[1].fault, Some(Fault::Hang));
+    let short = r#"{"replies": [{"answer": {"tool_uses": {"text": "so:", "calls": [{"name": "add", "input": {"a": [1.50]}},
+                                                                                 {"name": "now", "id": "c9"}]}}}],
+                    "repeat_last": true}"#;
+    let server = WireServer::start(serde_json::from_str(short).unwrap()).unwrap();
+    for model in MODELS {
+        for stream in [false, true] {
+            let answer = ask(&server, model, stream).await.0.unwrap();
+            let calls: Vec<_> =
+                answer.message.tool_uses().map(|call| (&*call.id, &*call.name, call.arguments_text())).collect();
+            assert_eq!(calls, [("call_0", "add", r#"{"a": [1.50]}"#), ("c9", "now", "{}")], "{model} {stream}");
+            assert_eq!((answer.message.prose().as_str(), answer.stop), ("so:", StopReason::ToolUse), "{model}");
+        }
+    }
     assert!(serde_json::from_str::<Script>(r#"{"replys": []}"#).is_err(), "a slip of the pen is told");
 }
 
@@ -710,8 +744,8 @@ mod tls {
         }
     }
 
-    /// A TLS server in front of the wire server: its address and the CA that signed it.
-    async fn in_front(server: &WireServer, name: &str) -> (String, String) {
+    /// What a server for `name` needs, and the CA that signed its certificate.
+    fn identity(name: &str, protocols: &[&str]) -> (TlsAcceptor, String) {
         let ca_key = rcgen::KeyPair::generate().unwrap();
         let mut ca = rcgen::CertificateParams::new(Vec::new()).unwrap();
         ca.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -719,18 +753,21 @@ mod tls {
         let issuer = rcgen::Issuer::new(ca, ca_key);
         let key = rcgen::KeyPair::generate().unwrap();
         let leaf = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
-
         let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
+        let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
-            .with_single_cert(
-                vec![leaf.der().clone()],
-                PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der())),
-            )
+            .with_single_cert(vec![leaf.der().clone()], private)
             .unwrap();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+        (TlsAcceptor::from(Arc::new(config)), ca_certificate.pem())
+    }
+
+    /// A TLS server in front of the wire server: its address and the CA that signed it.
+    async fn in_front(server: &WireServer, name: &str) -> (String, String) {
+        let (acceptor, ca) = identity(name, &[]);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let target = server.url().trim_start_matches("http://").to_owned();
@@ -744,7 +781,89 @@ mod tls {
                 });
             }
         });
-        (format!("https://localhost:{port}"), ca_certificate.pem())
+        (format!("https://localhost:{port}"), ca)
+    }
+
+    /// What a server of HTTP/2 has seen.
+    #[derive(Default)]
+    struct Seen {
+        connections: AtomicUsize,
+        streams: AtomicUsize,
+        resets: AtomicUsize,
+    }
+
+    /// A server of HTTP/2 that sends `events`: all of them, or a few and then a reset (for `/cut`) or silence (for
+    /// `/hang`).
+    async fn http2(events: Vec<String>) -> (String, String, Arc<Seen>) {
+        let (acceptor, ca) = identity("localhost", &["h2", "http/1.1"]);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let seen = Arc::new(Seen::default());
+        let noted = seen.clone();
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let (acceptor, events, noted) = (acceptor.clone(), events.clone(), noted.clone());
+                tokio::spawn(async move {
+                    noted.connections.fetch_add(1, Ordering::SeqCst);
+                    let socket = acceptor.accept(socket).await.unwrap();
+                    let mut connection = h2::server::handshake(socket).await.unwrap();
+                    while let Some(Ok((request, mut respond))) = connection.accept().await {
+                        noted.streams.fetch_add(1, Ordering::SeqCst);
+                        let (events, noted) = (events.clone(), noted.clone());
+                        tokio::spawn(async move {
+                            let path = request.uri().path().to_owned();
+                            let head = http::Response::builder().header("content-type", "text/event-stream");
+                            let mut body = respond.send_response(head.body(()).unwrap(), false).unwrap();
+                            let few = if path.starts_with("/v1") { events.len() } else { 8 };
+                            for event in events.into_iter().take(few) {
+                                body.send_data(event.into(), false).unwrap();
+                                tokio::time::sleep(Duration::from_millis(1)).await;
+                            }
+                            if path.starts_with("/cut") {
+                                body.send_reset(h2::Reason::INTERNAL_ERROR);
+                            } else if path.starts_with("/hang") {
+                                let reset = std::future::poll_fn(|context| body.poll_reset(context)).await;
+                                assert_eq!(reset.unwrap(), h2::Reason::CANCEL);
+                                noted.resets.fetch_add(1, Ordering::SeqCst);
+                            } else {
+                                body.send_data("".into(), true).unwrap();
+                            }
+                        });
+                    }
+                });
+            }
+        });
+        (format!("https://localhost:{port}"), ca, seen)
+    }
+
+    #[tokio::test]
+    async fn http_2_is_spoken_where_it_is_offered() {
+        let response = Response { message: Message::assistant(LONG), stop: StopReason::EndTurn, ..with_tool() };
+        let events = encode_stream(Wire::OpenaiResponses, &response, 4);
+        let events = events.iter().map(|(name, data)| format!("event: {name}\ndata: {data}\n\n")).collect();
+        let (base, ca, seen) = http2(events).await;
+        let ca = Temporary::new("http2.pem", &ca);
+        let client = Client::new(ClientOptions::default().ca_file(&ca.0));
+        let endpoint = endpoint_at(&base, MODEL);
+        let once = || call(&client, &endpoint, true, Timeouts::default());
+        assert_eq!(once().await.unwrap().message.prose(), LONG);
+        let all = futures_util::future::join_all((0..20).map(|_| once())).await;
+        assert!(all.iter().all(|outcome| outcome.as_ref().unwrap().message.prose() == LONG));
+        assert_eq!(seen.connections.load(Ordering::SeqCst), 1, "20 calls at once share one connection");
+
+        let cut = endpoint_at(&format!("{base}/cut"), MODEL);
+        let failure = call(&client, &cut, true, Timeouts::default()).await.unwrap_err();
+        assert_eq!(failure.failure.kind, FailureKind::Cut, "{failure}");
+        assert!(failure.visible && failure.partial.is_some());
+
+        let hang = endpoint_at(&format!("{base}/hang"), MODEL);
+        let hanging = call(&client, &hang, true, Timeouts::default());
+        assert!(tokio::time::timeout(Duration::from_millis(100), hanging).await.is_err());
+        eventually("the stream is reset", Duration::from_millis(100), || seen.resets.load(Ordering::SeqCst) == 1).await;
+        // The others go on over the same connection.
+        assert_eq!(once().await.unwrap().message.prose(), LONG);
+        assert_eq!(seen.connections.load(Ordering::SeqCst), 1);
+        assert_eq!(seen.streams.load(Ordering::SeqCst), 24);
     }
 
     async fn outcome(base: &str, options: ClientOptions) -> Result<Response, Failure> {

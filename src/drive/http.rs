@@ -36,6 +36,8 @@ use crate::core::{
 pub const MAX_BODY_BYTES: usize = 64 << 20;
 /// Of an answer that is no success, this much is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
+/// And awaited this long.
+const ERROR_PATIENCE: Duration = Duration::from_secs(2);
 /// This much of a wrong body is quoted.
 const QUOTED_CHARS: usize = 200;
 /// After a stream's last event, the end of the body is awaited this long, so that the connection can be used again.
@@ -163,7 +165,13 @@ impl Client {
                 Ok(response)
             }
             Err((mut failure, partial)) => {
+                if failure.kind == FailureKind::Connect
+                    && let Some((variable, _)) = self.0.options.proxies().next()
+                {
+                    failure.message = format!("{} ({variable} is set)", failure.message);
+                }
                 failure.message = endpoint.scrub(failure.message);
+                failure.request_id = failure.request_id.map(|id| endpoint.scrub(id));
                 permit.failed(&failure);
                 Err(CallFailure { failure, visible: call.visible, partial })
             }
@@ -225,6 +233,9 @@ fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientB
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(30))
         .pool_idle_timeout(Duration::from_secs(60))
+        // A connection that died unseen is found while an answer is awaited, not after it failed to come.
+        .http2_keep_alive_interval(Duration::from_secs(20))
+        .http2_keep_alive_timeout(Duration::from_secs(20))
         .no_proxy();
     for (variable, address) in options.proxies() {
         let wrong = || {
@@ -377,7 +388,7 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
         first: Option<Bytes>,
         html: bool,
     ) -> Result<Response, Failure> {
-        let body = self.collect(&mut sent, sleep, first, MAX_BODY_BYTES + 1).await?;
+        let body = self.collect(&mut sent, sleep, first).await?;
         if body.len() > MAX_BODY_BYTES {
             return Err(too_long());
         }
@@ -411,12 +422,21 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
     }
 
     /// An answer that is no success, as a failure.
-    async fn refused(&self, mut sent: reqwest::Response, sleep: Pin<&mut Sleep>) -> Failure {
+    async fn refused(&self, mut sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Failure {
         let status = sent.status().as_u16();
         let headers: HeaderMap = std::mem::take(sent.headers_mut());
         let after = answer::retry_after(&headers);
-        // The status alone says enough if its body does not come.
-        let body = self.collect(&mut sent, sleep, None, MAX_ERROR_BYTES).await.unwrap_or_default();
+        // The status alone says enough if the words do not come, or not all of them.
+        let mut body = Vec::new();
+        let words = async {
+            let mut deadlines = self.deadlines;
+            while body.len() < MAX_ERROR_BYTES
+                && let Ok(Some(piece)) = next_piece(&mut sent, sleep.as_mut(), &mut deadlines, self.endpoint).await
+            {
+                body.extend_from_slice(&piece);
+            }
+        };
+        let _ = tokio::time::timeout(ERROR_PATIENCE, words).await;
         // Keys go first: a quotation may cut them to what can't be recognised.
         let body = self.endpoint.scrub(String::from_utf8_lossy(&body).into_owned());
         let mut failure = wire::decode_failure(status, after, &body);
@@ -431,18 +451,17 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
         failure
     }
 
-    /// The body, at most about `most` bytes of it.
+    /// The body; a little more than the most that is allowed, if it is longer.
     async fn collect(
         &self,
         sent: &mut reqwest::Response,
         mut sleep: Pin<&mut Sleep>,
         first: Option<Bytes>,
-        most: usize,
     ) -> Result<Bytes, Failure> {
         let mut deadlines = self.deadlines;
         let mut body = Vec::new();
         let mut held = first;
-        while body.len() < most {
+        while body.len() <= MAX_BODY_BYTES {
             let Some(piece) = next_piece(sent, sleep.as_mut(), &mut deadlines, self.endpoint).await? else {
                 break;
             };

@@ -27,7 +27,7 @@ use tokio::{
     sync::oneshot,
 };
 
-pub use self::script::{Answer, Fault, Reply, Script};
+pub use self::script::{Answer, Call, Fault, Reply, Script};
 use self::{
     render::{Asked, Ending, Rendered},
     request::{Connection, Raw, Unreadable},

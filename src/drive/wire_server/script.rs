@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::{
-    message::{Block, Message, Role, StopReason, Usage},
+    json::Raw,
+    message::{Block, Message, Role, StopReason, ToolUse, Usage},
     request::Response,
 };
 
@@ -109,6 +110,14 @@ pub enum Answer {
     Message(Box<Response>),
     /// Plain text that ends the turn, written likewise.
     Text(String),
+    /// Tool uses, after some text or none, written likewise.
+    ToolUses {
+        /// The text before.
+        #[serde(default)]
+        text: String,
+        /// The tool uses.
+        calls: Vec<Call>,
+    },
     /// These bytes, whatever was asked.
     Recorded {
         /// The status.
@@ -120,18 +129,46 @@ pub enum Answer {
     },
 }
 
+/// A tool use, in short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// The tool's name.
+    pub name: String,
+    /// The arguments.
+    #[serde(default = "Raw::empty_object")]
+    pub input: Raw,
+    /// The id; `call_` and the place of the call if there is none.
+    #[serde(default)]
+    pub id: Option<String>,
+}
+
 impl Answer {
     pub(super) fn response(&self) -> Option<Response> {
+        let of = |content: Vec<Block>, stop, length: usize| Response {
+            id: String::new(),
+            model: String::new(),
+            message: Message::new(Role::Assistant, content),
+            stop,
+            usage: Usage { input: 10, output: 1 + length as u64 / 4, ..Usage::default() },
+            extra: None,
+        };
         match self {
             Self::Message(response) => Some(response.as_ref().clone()),
-            Self::Text(text) => Some(Response {
-                id: String::new(),
-                model: String::new(),
-                message: Message::new(Role::Assistant, vec![Block::text(text.as_str())]),
-                stop: StopReason::EndTurn,
-                usage: Usage { input: 10, output: 1 + text.len() as u64 / 4, ..Usage::default() },
-                extra: None,
-            }),
+            Self::Text(text) => Some(of(vec![Block::text(text.as_str())], StopReason::EndTurn, text.len())),
+            Self::ToolUses { text, calls } => {
+                let mut content = Vec::with_capacity(calls.len() + 1);
+                if !text.is_empty() {
+                    content.push(Block::text(text.as_str()));
+                }
+                let mut length = text.len();
+                for (place, call) in calls.iter().enumerate() {
+                    let id = call.id.clone().unwrap_or_else(|| format!("call_{place}"));
+                    length += call.input.text().len();
+                    content.push(Block::ToolUse(ToolUse::from_text(id, &*call.name, call.input.text().to_owned())));
+                }
+                Some(of(content, StopReason::ToolUse, length))
+            }
             Self::Recorded { .. } => None,
         }
     }
