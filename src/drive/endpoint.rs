@@ -216,7 +216,8 @@ impl Endpoint {
             Error::usage("invalid_header", format!("the value of the header {key} has bytes that no header may have"))
                 .hint("look for line breaks and characters beyond ASCII")
         })?;
-        for part in value.split_whitespace() {
+        // `Bearer` and its like stand before the secret, and in ordinary words.
+        for part in value.split_whitespace().filter(|part| !["Bearer", "Basic"].contains(part)) {
             self.secrets.push(Secret::new(part));
         }
         self.headers.insert(key, held);

@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use reqwest::{
-    Method, Request, StatusCode, Version,
+    Method, Request, StatusCode, Url, Version,
     header::{self, HeaderMap},
 };
 use tokio::time::Sleep;
@@ -28,7 +28,6 @@ use super::{
 use crate::core::{
     error::{Failure, FailureKind},
     json::Fields,
-    message::Wire,
     request::{Delta, Response},
     wire::{self, stream::Stream},
 };
@@ -37,6 +36,8 @@ use crate::core::{
 pub const MAX_BODY_BYTES: usize = 64 << 20;
 /// Of an answer that is no success, this much is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
+/// And awaited this long.
+const ERROR_PATIENCE: Duration = Duration::from_secs(2);
 /// This much of a wrong body is quoted.
 const QUOTED_CHARS: usize = 200;
 /// After a stream's last event, the end of the body is awaited this long, so that the connection can be used again.
@@ -81,9 +82,15 @@ struct Inner {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+enum Purpose {
+    /// Models behind plain HTTP.
     Plain,
+    /// Models behind TLS.
     Tls,
+    /// Pages of the web.
+    Pages,
+    /// Pages, private addresses included.
+    AllPages,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -158,18 +165,43 @@ impl Client {
                 Ok(response)
             }
             Err((mut failure, partial)) => {
+                if failure.kind == FailureKind::Connect
+                    && let Some((variable, _)) = self.0.options.proxies().next()
+                {
+                    failure.message = format!("{} ({variable} is set)", failure.message);
+                }
                 failure.message = endpoint.scrub(failure.message);
+                failure.request_id = failure.request_id.map(|id| endpoint.scrub(id));
                 permit.failed(&failure);
                 Err(CallFailure { failure, visible: call.visible, partial })
             }
         }
     }
 
-    /// The connections for addresses with or without TLS.
+    /// The connections to models, with or without TLS.
     fn connections(&self, tls: bool, connect: Duration) -> Result<reqwest::Client, Failure> {
         // A proxy may itself be reached by TLS.
         let tls = tls || self.0.options.proxies().any(|(_, proxy)| proxy.starts_with("https:"));
-        let flavour = Flavour { purpose: if tls { Purpose::Tls } else { Purpose::Plain }, connect };
+        let purpose = if tls { Purpose::Tls } else { Purpose::Plain };
+        self.built(Flavour { purpose, connect }, |builder| builder)
+    }
+
+    /// The connections that pages are fetched over, finished by `finish` when first needed.
+    pub(super) fn page_connections(
+        &self,
+        allow_private: bool,
+        connect: Duration,
+        finish: impl FnOnce(reqwest::ClientBuilder, &ClientOptions) -> reqwest::ClientBuilder,
+    ) -> Result<reqwest::Client, Failure> {
+        let purpose = if allow_private { Purpose::AllPages } else { Purpose::Pages };
+        self.built(Flavour { purpose, connect }, |builder| finish(builder, &self.0.options))
+    }
+
+    fn built(
+        &self,
+        flavour: Flavour,
+        finish: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+    ) -> Result<reqwest::Client, Failure> {
         let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, client)) = clients.iter().find(|(known, _)| *known == flavour) {
             return Ok(client.clone());
@@ -179,8 +211,8 @@ impl Client {
         {
             return Ok(client.clone());
         }
-        let client = builder(&self.0.options, flavour.purpose)?
-            .connect_timeout(connect)
+        let client = finish(builder(&self.0.options, flavour.purpose)?)
+            .connect_timeout(flavour.connect)
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| Failure::new(FailureKind::Internal, format!("no HTTP client: {error}")))?;
@@ -190,10 +222,10 @@ impl Client {
 }
 
 /// A reqwest client with our trust, proxies and pool.
-pub(super) fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientBuilder, Failure> {
+fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientBuilder, Failure> {
     let tls = match purpose {
-        Purpose::Tls => tls::trusting(options)?,
         Purpose::Plain => tls::trusting_nobody()?,
+        Purpose::Tls | Purpose::Pages | Purpose::AllPages => tls::trusting(options)?,
     };
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
@@ -201,23 +233,38 @@ pub(super) fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwe
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(30))
         .pool_idle_timeout(Duration::from_secs(60))
+        // A connection that died unseen is found while an answer is awaited, not after it failed to come.
+        .http2_keep_alive_interval(Duration::from_secs(20))
+        .http2_keep_alive_timeout(Duration::from_secs(20))
         .no_proxy();
     for (variable, address) in options.proxies() {
+        let wrong = || {
+            Failure::new(
+                FailureKind::Usage,
+                format!("{variable} is no address of a proxy: {:?}; write http://host:port", without_secrets(address)),
+            )
+        };
+        if !is_proxy(address) {
+            return Err(wrong());
+        }
         let proxy = match variable {
             "HTTPS_PROXY" => reqwest::Proxy::https(address),
             "HTTP_PROXY" => reqwest::Proxy::http(address),
             _ => reqwest::Proxy::all(address),
         };
-        let proxy = proxy.map_err(|_| {
-            Failure::new(
-                FailureKind::Usage,
-                format!("{variable} is no address of a proxy: {:?}; write http://host:port", without_secrets(address)),
-            )
-        })?;
+        let proxy = proxy.map_err(|_| wrong())?;
         let except = options.no_proxy.as_deref().and_then(reqwest::NoProxy::from_string);
         builder = builder.proxy(proxy.no_proxy(except));
     }
     Ok(builder)
+}
+
+/// Whether it is an address of a proxy, with or without `http://`.
+fn is_proxy(address: &str) -> bool {
+    let whole = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
+    Url::parse(&whole).is_ok_and(|url| {
+        ["http", "https", "socks4", "socks4a", "socks5", "socks5h"].contains(&url.scheme()) && url.has_host()
+    })
 }
 
 /// A call under way.
@@ -254,6 +301,8 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
             () = &mut sleep => return Err((self.timed_out(), None)),
         };
         self.deadlines.last = Some(Instant::now());
+        // From here on limits only move away, so that the timer need not follow each piece.
+        sleep.as_mut().reset(self.deadlines.next().into());
         if sent.status() != StatusCode::OK && !sent.status().is_success() {
             return Err((self.refused(sent, sleep).await, None));
         }
@@ -339,7 +388,7 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
         first: Option<Bytes>,
         html: bool,
     ) -> Result<Response, Failure> {
-        let body = self.collect(&mut sent, sleep, first, MAX_BODY_BYTES + 1).await?;
+        let body = self.collect(&mut sent, sleep, first).await?;
         if body.len() > MAX_BODY_BYTES {
             return Err(too_long());
         }
@@ -373,12 +422,21 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
     }
 
     /// An answer that is no success, as a failure.
-    async fn refused(&self, mut sent: reqwest::Response, sleep: Pin<&mut Sleep>) -> Failure {
+    async fn refused(&self, mut sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Failure {
         let status = sent.status().as_u16();
         let headers: HeaderMap = std::mem::take(sent.headers_mut());
         let after = answer::retry_after(&headers);
-        // The status alone says enough if its body does not come.
-        let body = self.collect(&mut sent, sleep, None, MAX_ERROR_BYTES).await.unwrap_or_default();
+        // The status alone says enough if the words do not come, or not all of them.
+        let mut body = Vec::new();
+        let words = async {
+            let mut deadlines = self.deadlines;
+            while body.len() < MAX_ERROR_BYTES
+                && let Ok(Some(piece)) = next_piece(&mut sent, sleep.as_mut(), &mut deadlines, self.endpoint).await
+            {
+                body.extend_from_slice(&piece);
+            }
+        };
+        let _ = tokio::time::timeout(ERROR_PATIENCE, words).await;
         // Keys go first: a quotation may cut them to what can't be recognised.
         let body = self.endpoint.scrub(String::from_utf8_lossy(&body).into_owned());
         let mut failure = wire::decode_failure(status, after, &body);
@@ -393,18 +451,17 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
         failure
     }
 
-    /// The body, at most about `most` bytes of it.
+    /// The body; a little more than the most that is allowed, if it is longer.
     async fn collect(
         &self,
         sent: &mut reqwest::Response,
         mut sleep: Pin<&mut Sleep>,
         first: Option<Bytes>,
-        most: usize,
     ) -> Result<Bytes, Failure> {
         let mut deadlines = self.deadlines;
         let mut body = Vec::new();
         let mut held = first;
-        while body.len() < most {
+        while body.len() <= MAX_BODY_BYTES {
             let Some(piece) = next_piece(sent, sleep.as_mut(), &mut deadlines, self.endpoint).await? else {
                 break;
             };
@@ -477,9 +534,4 @@ async fn next_piece(
 
 fn too_long() -> Failure {
     Failure::new(FailureKind::InvalidBody, format!("the answer is longer than {} MiB", MAX_BODY_BYTES >> 20))
-}
-
-/// Whether `wire` is answered over HTTP at all.
-pub const fn needs_network(wire: Wire) -> bool {
-    !matches!(wire, Wire::Offline)
 }

@@ -7,6 +7,7 @@ mod answer;
 mod breakers;
 #[cfg(feature = "drive")]
 pub mod endpoint;
+<<<<<<< HEAD
 #[cfg(feature = "drive")]
 pub mod gather;
 #[cfg(feature = "drive")]
@@ -21,8 +22,12 @@ pub mod sim;
 mod tls;
 #[cfg(feature = "drive")]
 mod trouble;
+<<<<<<< HEAD
 
 /// What the queue is made of; a model checker puts its own in its place.
 mod sync {
     pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 }
+=======
+pub mod wire_server;
+>>>>>>> transport

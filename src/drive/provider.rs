@@ -66,7 +66,7 @@ pub(super) static PROVIDERS: [Provider; 9] = [
 ];
 
 impl Provider {
-    /// The protocol spoken at `base`: servers that are compatible with OpenAI speak Chat Completions.
+    /// The protocol spoken at `base`: others that follow its protocols speak Chat Completions.
     pub(super) fn wire_at(&self, base: &Url) -> Wire {
         if self.name == "openai" && base.host_str() != Some("api.openai.com") { Wire::OpenaiChat } else { self.wire }
     }

@@ -9,7 +9,7 @@ use crate::core::error::{Failure, FailureKind};
 
 /// The request could not be sent, or no answer began.
 pub(super) fn sending(error: &reqwest::Error, host: &str, limits: &Timeouts) -> Failure {
-    if let Some(tls) = find_tls(error) {
+    if let Some(tls) = find::<rustls::Error>(error) {
         return Failure::new(FailureKind::Tls, format!("TLS with {host} failed: {}", tls_words(tls)));
     }
     if error.is_connect() {
@@ -25,7 +25,7 @@ pub(super) fn sending(error: &reqwest::Error, host: &str, limits: &Timeouts) -> 
     if error.is_builder() {
         return Failure::new(FailureKind::Usage, format!("the request to {host} can't be made: {}", root_words(error)));
     }
-    if causes(error).filter_map(|cause| cause.downcast_ref::<hyper::Error>()).any(hyper::Error::is_parse) {
+    if find::<hyper::Error>(error).is_some_and(hyper::Error::is_parse) {
         return Failure::new(
             FailureKind::InvalidBody,
             format!("{host} does not answer in HTTP: {}", root_words(error)),
@@ -51,8 +51,9 @@ fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (
     .take(16)
 }
 
-fn find_tls(error: &reqwest::Error) -> Option<&rustls::Error> {
-    causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>())
+/// The cause of type `E`, if there is one.
+pub(super) fn find<E: StdError + 'static>(error: &reqwest::Error) -> Option<&E> {
+    causes(error).find_map(|cause| cause.downcast_ref::<E>())
 }
 
 fn tls_words(error: &rustls::Error) -> String {
