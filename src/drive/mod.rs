@@ -7,7 +7,8 @@ mod answer;
 mod breakers;
 #[cfg(feature = "drive")]
 pub mod endpoint;
-<<<<<<< HEAD
+#[cfg(feature = "drive")]
+pub mod fetch;
 #[cfg(feature = "drive")]
 pub mod gather;
 #[cfg(feature = "drive")]
@@ -22,12 +23,10 @@ pub mod sim;
 mod tls;
 #[cfg(feature = "drive")]
 mod trouble;
-<<<<<<< HEAD
+#[cfg(feature = "drive")]
+pub mod wire_server;
 
 /// What the queue is made of; a model checker puts its own in its place.
 mod sync {
     pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 }
-=======
-pub mod wire_server;
->>>>>>> transport

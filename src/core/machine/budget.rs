@@ -169,6 +169,11 @@ impl Spent {
         if self.iterations >= budget.iterations {
             return Some(Limit::Iterations);
         }
+        self.next_attempt_exceeds(budget, elapsed, prompt)
+    }
+
+    /// The first limit that forbids another attempt at a request that is counted already.
+    pub fn next_attempt_exceeds(&self, budget: &Budget, elapsed: f64, prompt: u64) -> Option<Limit> {
         if elapsed >= budget.wall_time {
             return Some(Limit::WallTime);
         }

@@ -132,6 +132,24 @@ pub enum EventKind {
     },
 }
 
+impl EventKind {
+    /// The name in journals and tables.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Start { .. } => "start",
+            Self::Delta { .. } => "delta",
+            Self::Generated { .. } => "generated",
+            Self::Failed { .. } => "failed",
+            Self::Executed { .. } => "executed",
+            Self::Decided { .. } => "decided",
+            Self::Found { .. } => "found",
+            Self::Child { .. } => "child",
+            Self::Fired { .. } => "fired",
+            Self::Interrupt { .. } => "interrupt",
+        }
+    }
+}
+
 /// How a run shall end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,13 +1,16 @@
 //! What a turn is made of: the model's parameters, the tools, the budget and the rules.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::{
     error::{Error, Result},
     json::Raw,
-    machine::{Budget, Price, RetryPolicy, Risk, command::system_of},
+    machine::{
+        Budget, Price, RetryPolicy, Risk,
+        command::{shorten, system_of},
+    },
     message::Message,
     request::{Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice},
     sense::progress::ProgressPolicy,
@@ -112,27 +115,80 @@ impl Default for TurnConfig {
 }
 
 impl TurnConfig {
-    /// Checks what can be checked before a run: tool names that are legal and differ, schemas that are objects.
+    /// Checks what can be checked before a run: a model, tool names that are legal and differ, schemas that are
+    /// objects, numbers that make sense.
     pub fn check(&self) -> Result<()> {
-        for (at, tool) in self.tools.iter().enumerate() {
+        if self.model.trim().is_empty() {
+            return Err(Error::usage("empty_model", "the run names no model").hint("name a model"));
+        }
+        self.check_tools()?;
+        self.check_numbers()
+    }
+
+    fn check_tools(&self) -> Result<()> {
+        let mut names = HashSet::new();
+        for tool in &self.tools {
             let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             if tool.name.is_empty() || tool.name.len() > 64 || !tool.name.chars().all(legal) {
-                return Err(Error::usage("invalid_tool_name", format!("the tool name {:?} is not legal", tool.name))
+                let shown = shorten(&tool.name, 100);
+                return Err(Error::usage("invalid_tool_name", format!("the tool name {shown:?} is not legal"))
                     .hint("use 1 to 64 letters, digits, _ and -"));
             }
-            if self.tools[..at].iter().any(|other| other.name == tool.name) {
+            if !names.insert(tool.name.as_str()) {
                 return Err(Error::usage("duplicate_tool", format!("two tools are named {:?}", tool.name))
                     .hint("give one of them another name"));
             }
             if !tool.schema.is_object() {
+                let shown = shorten(tool.schema.text(), 100);
                 return Err(Error::usage(
                     "invalid_schema",
-                    format!("the schema of tool {:?} is no JSON object: {:?}", tool.name, tool.schema),
+                    format!("the schema of tool {:?} is no JSON object: {shown}", tool.name),
                 ));
             }
         }
-        if !self.approval_timeout.is_finite() || !self.budget.wall_time.is_finite() {
-            return Err(Error::usage("invalid_budget", "times must be finite numbers of seconds"));
+        let missing = match &self.tool_choice {
+            // A tool of the provider may go by a name that only its wire knows.
+            Some(ToolChoice::Tool(name)) => self.provider_tools.is_empty() && !names.contains(name.as_str()),
+            Some(ToolChoice::Any) => self.provider_tools.is_empty() && names.is_empty(),
+            Some(ToolChoice::Auto | ToolChoice::None) | None => false,
+        };
+        if missing {
+            return Err(Error::usage("invalid_tool_choice", "the tool that must be used is not on offer")
+                .hint("offer the tool, or let the model choose"));
+        }
+        Ok(())
+    }
+
+    /// Numbers that are no numbers would switch limits off without a word, and a journal could not keep them.
+    fn check_numbers(&self) -> Result<()> {
+        const MOST: f64 = 1e12;
+        let Self { budget, retry, .. } = self;
+        let price = |pick: fn(&Price) -> Option<f64>| self.price.as_ref().and_then(pick);
+        let numbers = [
+            ("invalid_budget", "wall_time", Some(budget.wall_time)),
+            ("invalid_budget", "cost", budget.cost),
+            ("invalid_budget", "approval_timeout", Some(self.approval_timeout)),
+            ("invalid_number", "retry.base", Some(retry.base)),
+            ("invalid_number", "retry.cap", Some(retry.cap)),
+            ("invalid_number", "retry.longest_retry_after", Some(retry.longest_retry_after)),
+            ("invalid_number", "progress.momentum", Some(self.progress.momentum)),
+            ("invalid_number", "temperature", self.temperature),
+            ("invalid_number", "top_p", self.top_p),
+            ("invalid_number", "price.input", price(|price| Some(price.input))),
+            ("invalid_number", "price.output", price(|price| Some(price.output))),
+            ("invalid_number", "price.cache_read", price(|price| price.cache_read)),
+            ("invalid_number", "price.cache_write", price(|price| price.cache_write)),
+        ];
+        let timeouts = self.tools.iter().map(|tool| ("invalid_number", "timeout", tool.timeout));
+        for (code, name, number) in numbers.into_iter().chain(timeouts) {
+            if number.is_some_and(|number| !(0.0..=MOST).contains(&number)) {
+                let number = number.unwrap_or_default();
+                return Err(Error::usage(code, format!("{name} is {number}"))
+                    .hint(format!("give a finite number from 0 to {MOST:e}")));
+            }
+        }
+        if self.max_tokens == Some(0) {
+            return Err(Error::usage("invalid_number", "max_tokens is 0").hint("leave room for an answer"));
         }
         Ok(())
     }

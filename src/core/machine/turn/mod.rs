@@ -4,17 +4,13 @@
 //! broken calls leave a history that the provider accepts. The first limit reached gives a typed stop reason, and
 //! what was said until then is kept.
 //!
-//! ```text
-//!            Start                 calls                    no calls
-//!   Idle ───────────▶ Asking ───────────────▶ Tools   Asking ─────────▶ Done
-//!                     │    ▲  all results in    │
-//!            failure  ▼    │◀──────────────────-┘      from every state: Interrupt, limit ─▶ Done
-//!                    Waiting (timer)
-//! ```
+//! All transitions stand in one table, [`TRANSITIONS`].
 
+mod calls;
 mod config;
 mod decision;
 mod round;
+mod table;
 mod text;
 
 use std::collections::BTreeMap;
@@ -23,7 +19,9 @@ use serde::{Deserialize, Serialize};
 
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
+use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
 use round::Round;
+pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::{limit_output, render_result};
 
 use super::{
@@ -33,7 +31,7 @@ use super::{
 use crate::core::{
     breaker::Breaker,
     error::{Error, Failure, FailureKind},
-    message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, ToolUse},
+    message::{Block, Message, Role, StopReason, ToolResult, ToolUse},
     request::{History, Request, Response, ToolChoice},
     sense::{
         progress::{Progress, Verdict},
@@ -85,6 +83,7 @@ pub struct TurnMachine {
     spent: Spent,
     progress: Progress,
     breakers: BTreeMap<String, Breaker>,
+    ids: CallIds,
     outcome: Outcome,
     reply: Option<String>,
     nudged: bool,
@@ -110,6 +109,7 @@ impl TurnMachine {
             spent: Spent::default(),
             progress: Progress::default(),
             breakers: BTreeMap::new(),
+            ids: CallIds::default(),
             outcome: Outcome::new(Stop::Error),
             reply: None,
             nudged: false,
@@ -123,6 +123,23 @@ impl TurnMachine {
     /// The history so far.
     pub const fn history(&self) -> &History {
         &self.history
+    }
+
+    /// Where the turn stands: a state of [`transitions`].
+    pub const fn phase(&self) -> &'static str {
+        match &self.phase {
+            Phase::Idle => "idle",
+            Phase::Asking(_) => "asking",
+            Phase::Waiting { .. } => "waiting",
+            Phase::Tools(round) if round.asks() => "deciding",
+            Phase::Tools(_) => "tools",
+            Phase::Done => "done",
+        }
+    }
+
+    /// Answers so far that came late, twice or unasked, and were dropped.
+    pub const fn dropped(&self) -> u64 {
+        self.outcome.dropped
     }
 
     fn id(&mut self) -> Id {
@@ -148,12 +165,20 @@ impl TurnMachine {
         if let Err(error) = self.config.check() {
             return self.fail(error, out);
         }
-        if messages.last().is_none_or(|message| message.role == Role::Assistant && message.prose().is_empty()) {
+        self.history = legal_history(messages, &mut self.ids);
+        if !holds_a_prompt(&self.history) {
             let error = Error::usage("empty_prompt", "there is no prompt to answer");
             return self.fail(error.hint("give the run a message"), out);
         }
         self.started = self.now;
-        self.history = legal_history(messages);
+        if self.config.budget.cost.is_some() && self.config.price.is_none() {
+            self.warn(out, "cost_unknown", "the price of the model is not known: the limit on the cost can't be kept");
+        }
+        let forced = self.config.tool_choice.as_ref().is_some_and(forces_tools);
+        let no_round = self.config.budget.tool_rounds == 0 || self.config.budget.iterations <= 1;
+        // Calls that could not run, or whose results no request could carry, are better not asked for. A caller who
+        // forces a call wants the call itself; tools of the provider need no round of ours.
+        self.tools_off = no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty();
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
         self.ask(out);
@@ -161,8 +186,7 @@ impl TurnMachine {
 
     /// Sends the next request, or ends the run if the budget forbids it.
     fn ask(&mut self, out: &mut Vec<Command>) {
-        let prompt = self.prompt_estimate();
-        if let Some(limit) = self.spent.next_request_exceeds(&self.config.budget, self.elapsed(), prompt) {
+        if let Some(limit) = self.next_request_exceeds() {
             return self.stop_at(limit, out);
         }
         self.spent.iterations += 1;
@@ -171,6 +195,16 @@ impl TurnMachine {
         let id = self.id();
         let asking = Asking { id, attempt: 1, since: self.now, visible: false, last_failure: None };
         self.generate(asking, out);
+    }
+
+    /// The limit that forbids another request.
+    fn next_request_exceeds(&self) -> Option<Limit> {
+        self.spent.next_request_exceeds(&self.config.budget, self.elapsed(), self.prompt_estimate())
+    }
+
+    /// The limit that forbids another attempt at a request that counts already.
+    fn next_attempt_exceeds(&self) -> Option<Limit> {
+        self.spent.next_attempt_exceeds(&self.config.budget, self.elapsed(), self.prompt_estimate())
     }
 
     fn generate(&mut self, asking: Asking, out: &mut Vec<Command>) {
@@ -204,7 +238,12 @@ impl TurnMachine {
         if self.config.budget.tokens.is_none() {
             return 0;
         }
-        (self.history.bytes() / 4) as u64
+        let tool = |tool: &ToolConfig| {
+            tool.name.len() + tool.description.as_ref().map_or(0, String::len) + tool.schema.text().len()
+        };
+        let tools: usize = if self.without_tools { 0 } else { self.config.tools.iter().map(tool).sum() };
+        let system = self.config.system.as_ref().map_or(0, String::len);
+        ((self.history.bytes() + system + tools) / 4) as u64
     }
 
     fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
@@ -217,8 +256,8 @@ impl TurnMachine {
         self.count_provider_searches(&message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
-        let (message, calls, broken) = tidy_calls(message, &stop);
-        if !prose.is_empty() {
+        let Tidy { message, calls, broken } = tidy_reply(message, &stop, &mut self.ids);
+        if !prose.trim().is_empty() {
             self.reply = Some(prose.clone());
         }
         if !message.content.is_empty() {
@@ -227,7 +266,10 @@ impl TurnMachine {
 
         let no_calls = calls.is_empty();
         match stop {
-            StopReason::Refusal => return self.finish(Stop::Refusal, out),
+            StopReason::Refusal => {
+                self.close_calls(&calls, "the model refused to go on");
+                return self.finish(Stop::Refusal, out);
+            }
             StopReason::ContentFilter if no_calls => return self.finish(Stop::ContentFilter, out),
             StopReason::ContextWindow if no_calls => return self.finish(Stop::ContextWindow, out),
             StopReason::MaxTokens if no_calls => {
@@ -236,7 +278,7 @@ impl TurnMachine {
             }
             _ => {}
         }
-        if no_calls && prose.trim().is_empty() && stop != StopReason::PauseTurn {
+        if no_calls && prose.trim().is_empty() && stop != StopReason::PauseTurn && !self.interrupted {
             return self.empty_answer(out);
         }
         let decision = assess(&Situation {
@@ -293,13 +335,12 @@ impl TurnMachine {
         let rounds =
             (!no_calls && self.spent.tool_rounds >= self.config.budget.tool_rounds).then_some(Limit::ToolRounds);
         // The tools of the last iteration would run for nothing: no request could carry their results.
-        rounds.or_else(|| self.spent.next_request_exceeds(&self.config.budget, self.elapsed(), 0))
+        rounds.or_else(|| self.next_request_exceeds())
     }
 
     /// An empty answer is never a success: it is asked for once more, then it is an error of the model.
     fn empty_answer(&mut self, out: &mut Vec<Command>) {
-        let may_ask = self.spent.next_request_exceeds(&self.config.budget, self.elapsed(), 0).is_none();
-        if !self.nudged && may_ask && !self.interrupted {
+        if !self.nudged && self.next_request_exceeds().is_none() {
             self.nudged = true;
             self.history.push(Message::user("Your answer was empty. Answer in words, or call a tool."));
             return self.ask(out);
@@ -345,6 +386,14 @@ impl TurnMachine {
         let left = self.config.budget.wall_time - self.elapsed();
         let delay = self.config.retry.delay(&failure, asking.attempt, visible, self.config.seed ^ asking.id);
         if let Some(delay) = delay.filter(|delay| *delay < left) {
+            if self.interrupted {
+                self.keep_partial(partial);
+                return self.finish(Stop::UserInterrupt, out);
+            }
+            if let Some(limit) = self.next_attempt_exceeds() {
+                self.keep_partial(partial);
+                return self.stop_at(limit, out);
+            }
             let round = self.spent.iterations;
             let reason = failure.message.clone();
             emit(out, Notice::Retry { round, attempt: asking.attempt, delay, reason });
@@ -367,6 +416,13 @@ impl TurnMachine {
                 "without_tools",
                 format!("the provider refused the request with tools ({}); it was sent without them", failure.message),
             );
+            if let Some(limit) = self.next_attempt_exceeds() {
+                return self.stop_at(limit, out);
+            }
+            if visible {
+                emit(out, Notice::Reset { round: self.spent.iterations });
+            }
+            asking.visible = false;
             asking.attempt += 1;
             asking.id = self.id();
             return self.generate(asking, out);
@@ -389,6 +445,7 @@ impl TurnMachine {
         let message = failure.message.to_lowercase();
         self.config.degrade_without_tools
             && !self.without_tools
+            && !self.interrupted
             && matches!(failure.kind, FailureKind::BadRequest | FailureKind::NotFound)
             && !(self.config.tools.is_empty() && self.config.provider_tools.is_empty())
             && (message.contains("tool") || message.contains("function"))
@@ -398,7 +455,8 @@ impl TurnMachine {
     /// What had come of an answer that broke off stands in the history and the transcript.
     fn keep_partial(&mut self, partial: Option<Response>) {
         let Some(Response { mut message, .. }) = partial else { return };
-        message.content.retain(|block| matches!(block, Block::Text(text) if !text.text.is_empty()));
+        message.role = Role::Assistant;
+        message.content.retain(|block| matches!(block, Block::Text(text) if !text.text.trim().is_empty()));
         let prose = message.prose();
         if !prose.is_empty() {
             self.outcome.transcript.push_str(&prose);
@@ -411,12 +469,18 @@ impl TurnMachine {
         match how {
             Interrupt::AfterRound => {
                 self.interrupted = true;
-                if let Phase::Waiting { timer, .. } = self.phase {
-                    out.push(Command::Abort { id: timer });
-                    self.finish(Stop::UserInterrupt, out);
+                match self.phase {
+                    Phase::Waiting { timer, .. } => {
+                        out.push(Command::Abort { id: timer });
+                        self.finish(Stop::UserInterrupt, out);
+                    }
+                    Phase::Tools(_) => self.advance(out),
+                    Phase::Idle | Phase::Asking(_) | Phase::Done => {}
                 }
             }
             Interrupt::Cancel => {
+                // What was under way is an answer only while one is asked for; else it is in the history already.
+                let partial = partial.filter(|_| matches!(self.phase, Phase::Asking(_)));
                 if let Some(partial) = &partial {
                     self.spent.add(partial.usage, self.config.price.as_ref());
                 }
@@ -433,8 +497,9 @@ impl TurnMachine {
             Phase::Asking(asking) => out.push(Command::Abort { id: asking.id }),
             Phase::Waiting { timer, .. } => out.push(Command::Abort { id: timer }),
             Phase::Tools(mut round) => {
-                round.abort(why, out);
-                self.take_results(round);
+                round.abort(why, self.now, out);
+                let results = self.take_results(round);
+                self.history.push(Message::new(Role::User, results));
             }
             Phase::Idle | Phase::Done => {}
         }
@@ -496,19 +561,24 @@ impl TurnMachine {
     }
 
     fn end_round(&mut self, round: Round, out: &mut Vec<Command>) {
-        let aborted = round.aborted;
-        self.take_results(round);
-        if aborted {
-            return self.finish(Stop::DestructiveOperation, out);
+        let stop = if round.aborted {
+            Some(Stop::DestructiveOperation)
+        } else {
+            self.interrupted.then_some(Stop::UserInterrupt)
+        };
+        let mut blocks = self.take_results(round);
+        if stop.is_none() {
+            blocks.extend(self.word_about_budget().map(Block::text));
         }
-        if self.interrupted {
-            return self.finish(Stop::UserInterrupt, out);
+        self.history.push(Message::new(Role::User, blocks));
+        match stop {
+            Some(stop) => self.finish(stop, out),
+            None => self.ask(out),
         }
-        self.ask(out);
     }
 
-    /// Puts the results of a round into the history, in the order of the calls, with a word about the budget.
-    fn take_results(&mut self, round: Round) {
+    /// Records a round and gives its results, in the order of the calls.
+    fn take_results(&mut self, round: Round) -> Vec<Block> {
         let iteration = self.spent.iterations;
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
         for pending in round.calls {
@@ -526,17 +596,23 @@ impl TurnMachine {
             });
             blocks.push(Block::ToolResult(result));
         }
+        blocks
+    }
+
+    /// What the model is told about the rounds that are left.
+    fn word_about_budget(&mut self) -> Option<&'static str> {
         let rounds_left = self.config.budget.tool_rounds.saturating_sub(self.spent.tool_rounds);
         let requests_left = self.config.budget.iterations.saturating_sub(self.spent.iterations);
         let tool_rounds_left = rounds_left.min(requests_left.saturating_sub(1));
         if tool_rounds_left == 0 {
             self.tools_off = true;
-            blocks.push(Block::text("[No tool rounds are left. Answer now, with what you have.]"));
+            Some("[No tool rounds are left. Answer now, with what you have.]")
         } else if tool_rounds_left == 1 && !self.told_to_answer {
             self.told_to_answer = true;
-            blocks.push(Block::text("[One tool round is left. Answer now unless one more call is indispensable.]"));
+            Some("[One tool round is left. Answer now unless one more call is indispensable.]")
+        } else {
+            None
         }
-        self.history.push(Message::new(Role::User, blocks));
     }
 
     fn drop_answer(&mut self) {
@@ -658,12 +734,16 @@ impl TurnMachine {
 
     fn fired(&mut self, id: Id, out: &mut Vec<Command>) {
         if id == self.deadline {
+            self.deadline = 0;
             self.abort(out, "the time of the run was up");
             return self.stop_at(Limit::WallTime, out);
         }
         match &mut self.phase {
             Phase::Waiting { timer, asking } if *timer == id => {
                 let mut asking = asking.clone();
+                if let Some(limit) = self.next_attempt_exceeds() {
+                    return self.stop_at(limit, out);
+                }
                 asking.attempt += 1;
                 asking.id = self.id();
                 self.generate(asking, out);
@@ -690,83 +770,4 @@ fn refuse(code: &'static str, message: &str) -> Command {
 
 const fn forces_tools(choice: &ToolChoice) -> bool {
     matches!(choice, ToolChoice::Any | ToolChoice::Tool(_))
-}
-
-/// A result for a call that did not run.
-fn not_run(call: &ToolUse, why: &str) -> ToolResult {
-    let failure = ToolFailure { kind: "not_run".into(), message: why.into(), hint: None };
-    ToolResult::failed(&call.id, &call.name, failure)
-}
-
-/// Calls of a reply made fit for a history: ids that differ, arguments that are JSON objects. Gives the calls, and for
-/// each one the failure that its arguments already are.
-fn tidy_calls(mut message: Message, stop: &StopReason) -> (Message, Vec<ToolUse>, Vec<Option<ToolFailure>>) {
-    let mut seen = std::collections::HashSet::new();
-    let mut calls = Vec::new();
-    let mut broken = Vec::new();
-    for block in &mut message.content {
-        let Block::ToolUse(call) = block else { continue };
-        let mut copy = 1;
-        let id = call.id.clone();
-        while call.id.is_empty() || !seen.insert(call.id.clone()) {
-            copy += 1;
-            call.id = if id.is_empty() { format!("call_{copy}") } else { format!("{id}_{copy}") };
-        }
-        let invalid = |message: String, hint: &str| ToolFailure {
-            kind: "invalid_arguments".into(),
-            message,
-            hint: Some(hint.to_owned()),
-        };
-        broken.push(if let Some(text) = call.invalid.take() {
-            let shown = super::command::shorten(&text, 300);
-            Some(invalid(format!("the arguments are no JSON: {shown}"), "call the tool again with a JSON object"))
-        } else if call.input.is_object() {
-            None
-        } else {
-            let shown = super::command::shorten(call.input.text(), 300);
-            call.input = crate::core::json::Raw::empty_object();
-            Some(invalid(format!("the arguments are no JSON object: {shown}"), "call the tool again with an object"))
-        });
-        calls.push(call.clone());
-    }
-    if *stop == StopReason::MaxTokens
-        && let Some(last) = broken.last_mut()
-    {
-        // The limit may have cut the last call; half a call must not run, even if what is there happens to parse.
-        *last = Some(ToolFailure {
-            kind: "invalid_arguments".into(),
-            message: "the answer was cut at the output limit inside this call".into(),
-            hint: Some("call the tool again with shorter arguments".into()),
-        });
-    }
-    (message, calls, broken)
-}
-
-/// A history that a provider accepts: tool uses that were left open, by a crash or a cancel elsewhere, get results.
-fn legal_history(messages: Vec<Message>) -> History {
-    let mut history = History::new();
-    let mut open: Vec<ToolUse> = Vec::new();
-    for mut message in messages {
-        if !open.is_empty() {
-            let missing: Vec<Block> = open
-                .drain(..)
-                .filter(|call| !message.tool_results().any(|result| result.id == call.id))
-                .map(|call| Block::ToolResult(not_run(&call, "the run ended before this call")))
-                .collect();
-            if !missing.is_empty() {
-                if message.role == Role::User {
-                    message.content.splice(0..0, missing);
-                } else {
-                    history.push(Message::new(Role::User, missing));
-                }
-            }
-        }
-        open.extend(message.tool_uses().cloned());
-        history.push(message);
-    }
-    if !open.is_empty() {
-        let missing = open.iter().map(|call| Block::ToolResult(not_run(call, "the run ended before this call")));
-        history.push(Message::new(Role::User, missing.collect()));
-    }
-    history
 }

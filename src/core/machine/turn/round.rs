@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{TurnMachine, emit, text};
 use crate::core::{
     breaker::Verdict,
-    machine::{ApprovalDecision, Call, Command, Id, Notice, Risk, Time, arguments_hash},
+    machine::{ApprovalDecision, Call, Command, Id, Notice, Risk, Time, arguments_hash, command::shorten},
     message::{ToolFailure, ToolResult, ToolUse},
 };
 
@@ -39,6 +39,14 @@ struct Question {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Round {
     pub(super) calls: Vec<Pending>,
+    /// Places of the calls in the order of their ids, to find one without looking at all.
+    by_id: Vec<usize>,
+    /// All calls before this one have their results.
+    next: usize,
+    /// Calls without a result.
+    open: usize,
+    /// Of those: calls that run.
+    running: usize,
     question: Option<Question>,
     /// A person ended the run.
     pub(super) aborted: bool,
@@ -48,7 +56,7 @@ pub(super) struct Round {
 impl Round {
     pub(super) fn new(calls: Vec<ToolUse>, broken: Vec<Option<ToolFailure>>, turn: &TurnMachine) -> Self {
         let limits = calls.iter().map(|call| turn.tool(&call.name).and_then(|tool| tool.max_output)).collect();
-        let calls = calls
+        let calls: Vec<Pending> = calls
             .into_iter()
             .zip(broken)
             .map(|(call, broken)| {
@@ -57,27 +65,55 @@ impl Round {
                 Pending { call, running: None, allowed: false, since: None, duration: 0.0, result }
             })
             .collect();
-        Self { calls, question: None, aborted: false, limits }
+        let mut by_id: Vec<usize> = (0..calls.len()).collect();
+        by_id.sort_by(|a, b| calls[*a].call.id.cmp(&calls[*b].call.id));
+        let open = calls.iter().filter(|pending| pending.result.is_none()).count();
+        Self { calls, by_id, next: 0, open, running: 0, question: None, aborted: false, limits }
     }
 
-    pub(super) fn is_done(&self) -> bool {
-        self.calls.iter().all(|pending| pending.result.is_some())
+    pub(super) const fn is_done(&self) -> bool {
+        self.open == 0
+    }
+
+    /// Whether a person is asked.
+    pub(super) const fn asks(&self) -> bool {
+        self.question.is_some()
+    }
+
+    /// Gives a call its one result.
+    fn close(&mut self, at: usize, result: ToolResult) {
+        let Some(pending) = self.calls.get_mut(at) else { return };
+        if pending.result.replace(result).is_none() {
+            self.open = self.open.saturating_sub(1);
+            self.running = self.running.saturating_sub(usize::from(pending.running.is_some()));
+        }
+    }
+
+    fn fail(&mut self, at: usize, failure: ToolFailure) {
+        let Some(call) = self.calls.get(at).map(|pending| &pending.call) else { return };
+        let result = ToolResult::failed(&call.id, &call.name, failure);
+        self.close(at, result);
+    }
+
+    /// The first call without a result.
+    fn first_open(&mut self) -> Option<usize> {
+        while self.calls.get(self.next)?.result.is_some() {
+            self.next += 1;
+        }
+        Some(self.next)
     }
 
     /// Starts what can be started.
     pub(super) fn advance(&mut self, turn: &mut TurnMachine, out: &mut Vec<Command>) {
         if self.aborted {
-            for pending in &mut self.calls {
-                if pending.result.is_none() && pending.running.is_none() {
-                    pending.result =
-                        Some(super::not_run(&pending.call, "the run was ended by the person who was asked"));
-                }
-            }
+            self.close_unstarted("the run was ended by the person who was asked", out);
+        } else if turn.interrupted {
+            self.close_unstarted("the run was stopped before this call", out);
         }
-        if self.question.is_some() || self.calls.iter().any(|call| call.running.is_some() && call.result.is_none()) {
+        if self.question.is_some() || self.running > 0 {
             return;
         }
-        while let Some(first) = self.calls.iter().position(|pending| pending.result.is_none()) {
+        while let Some(first) = self.first_open() {
             let group = self.group(first, turn);
             let at_once = group.len() > 1 || self.is_free(first, turn);
             if !at_once && self.risk(first, turn) >= Risk::Confirm && !self.calls[first].allowed {
@@ -89,6 +125,28 @@ impl Round {
             if self.start(&group, at_once, turn, out) {
                 return;
             }
+        }
+    }
+
+    /// No call starts any more: an open question is taken back, calls that do not run get a result that says why.
+    fn close_unstarted(&mut self, why: &str, out: &mut Vec<Command>) {
+        self.take_back_question(out);
+        if self.open == self.running {
+            return;
+        }
+        for at in self.next..self.calls.len() {
+            let pending = &self.calls[at];
+            if pending.result.is_none() && pending.running.is_none() {
+                let result = super::not_run(&pending.call, why);
+                self.close(at, result);
+            }
+        }
+    }
+
+    fn take_back_question(&mut self, out: &mut Vec<Command>) {
+        if let Some(question) = self.question.take() {
+            out.push(Command::Abort { id: question.id });
+            out.push(Command::Abort { id: question.timer });
         }
     }
 
@@ -118,7 +176,7 @@ impl Round {
         let now = turn.now;
         let mut started = Vec::with_capacity(group.len());
         for at in group.iter().copied() {
-            let pending = &mut self.calls[at];
+            let pending = &self.calls[at];
             let breaker = turn.breakers.get_mut(&pending.call.name);
             if let Some(Verdict::Open { retry_after }) = breaker.map(|breaker| breaker.check(now.seconds())) {
                 let failure = ToolFailure {
@@ -126,7 +184,7 @@ impl Round {
                     message: format!("the tool {:?} failed three times in a row and is left alone", pending.call.name),
                     hint: Some(format!("do without it, or try again in {retry_after:.0} s")),
                 };
-                pending.result = Some(ToolResult::failed(&pending.call.id, &pending.call.name, failure));
+                self.fail(at, failure);
             } else {
                 started.push(at);
             }
@@ -143,6 +201,7 @@ impl Round {
         for at in started {
             let pending = &mut self.calls[at];
             pending.running = Some(id);
+            self.running += 1;
             pending.since = Some(now);
             let call = &pending.call;
             emit(
@@ -159,10 +218,9 @@ impl Round {
     /// Asks a person about a call; false if there is nobody left to ask.
     fn ask(&mut self, at: usize, turn: &mut TurnMachine, out: &mut Vec<Command>) -> bool {
         let risk = self.risk(at, turn);
-        let pending = &mut self.calls[at];
+        let pending = &self.calls[at];
         if turn.spent.approvals >= turn.config.budget.approvals {
-            let failure = denied("the budget of approvals is used up");
-            pending.result = Some(ToolResult::failed(&pending.call.id, &pending.call.name, failure));
+            self.fail(at, denied("the budget of approvals is used up"));
             return false;
         }
         turn.spent.approvals += 1;
@@ -219,33 +277,32 @@ impl Round {
         emit(out, Notice::ApprovalDecided { id: pending.call.id.clone(), allowed, reason });
         match refused {
             None => pending.allowed = true,
-            Some(reason) => {
-                pending.result = Some(ToolResult::failed(&pending.call.id, &pending.call.name, denied(&reason)));
-            }
+            Some(reason) => self.fail(at, denied(&reason)),
         }
     }
 
     /// Takes the result of a call that runs; gives its place.
     pub(super) fn executed(&mut self, id: Id, mut result: ToolResult, now: Time) -> Option<usize> {
-        let at = self.calls.iter().position(|pending| {
-            pending.running == Some(id) && pending.result.is_none() && pending.call.id == result.id
-        })?;
-        let pending = &mut self.calls[at];
+        let place = self.by_id.binary_search_by(|at| self.calls.get(*at).map(|pending| &pending.call.id).cmp(&Some(&result.id)));
+        let place = place.ok()?;
+        let at = *self.by_id.get(place)?;
+        let pending = self.calls.get_mut(at)?;
+        if pending.running != Some(id) || pending.result.is_some() {
+            return None;
+        }
         result.name.clone_from(&pending.call.name);
         text::limit_result(&mut result, self.limits.get(at).copied().flatten());
         pending.duration = pending.since.map_or(0.0, |since| now.since(since));
-        pending.result = Some(result);
+        self.close(at, result);
         Some(at)
     }
 
     /// Stops what runs; calls without a result get one that says why.
-    pub(super) fn abort(&mut self, why: &str, out: &mut Vec<Command>) {
-        if let Some(question) = self.question.take() {
-            out.push(Command::Abort { id: question.id });
-            out.push(Command::Abort { id: question.timer });
-        }
+    pub(super) fn abort(&mut self, why: &str, now: Time, out: &mut Vec<Command>) {
+        self.take_back_question(out);
         let mut aborted = None;
-        for pending in &mut self.calls {
+        for at in self.next..self.calls.len() {
+            let pending = &mut self.calls[at];
             if pending.result.is_some() {
                 continue;
             }
@@ -255,12 +312,12 @@ impl Round {
                         aborted = Some(id);
                         out.push(Command::Abort { id });
                     }
+                    pending.duration = pending.since.map_or(0.0, |since| now.since(since));
                     ("cancelled", format!("{why} while this call ran; it may have taken effect"))
                 }
                 None => ("not_run", why.to_owned()),
             };
-            let failure = ToolFailure { kind: kind.into(), message, hint: None };
-            pending.result = Some(ToolResult::failed(&pending.call.id, &pending.call.name, failure));
+            self.fail(at, ToolFailure { kind: kind.into(), message, hint: None });
         }
     }
 
@@ -287,8 +344,11 @@ fn unknown_tool(call: &ToolUse, turn: &TurnMachine) -> Option<ToolFailure> {
         return None;
     }
     let names: Vec<&str> = turn.config.tools.iter().map(|tool| tool.name.as_str()).collect();
-    let hint =
-        if names.is_empty() { "there are no tools".into() } else { format!("the tools are: {}", names.join(", ")) };
-    let message = format!("there is no tool named {:?}", super::super::command::shorten(&call.name, 100));
+    let hint = if names.is_empty() {
+        "there are no tools".into()
+    } else {
+        shorten(&format!("the tools are: {}", names.join(", ")), 1_000)
+    };
+    let message = format!("there is no tool named {:?}", shorten(&call.name, 100));
     Some(ToolFailure { kind: "unknown_tool".into(), message, hint: Some(hint) })
 }

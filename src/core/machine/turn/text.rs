@@ -17,15 +17,26 @@ pub fn limit_output(text: &str, most: usize) -> String {
     format!("{}\n[… {} characters left out …]\n{}", &text[..at(head)], total - most, &text[at(total - tail)..])
 }
 
-/// Applies the limit to every text of a result.
+/// Applies the limit to the texts of a result, all together: the first text that passes it is shortened, later ones
+/// are left out.
 pub(super) fn limit_result(result: &mut ToolResult, most: Option<usize>) {
-    let most = most.unwrap_or(DEFAULT_OUTPUT);
-    for block in &mut result.content {
-        if let Block::Text(text) = block
-            && text.text.len() > most
-        {
-            text.text = limit_output(&text.text, most);
+    let mut left = most.unwrap_or(DEFAULT_OUTPUT);
+    let mut dropped = 0;
+    result.content.retain_mut(|block| {
+        let Block::Text(text) = block else { return true };
+        if left == 0 && !text.text.is_empty() {
+            dropped += text.text.chars().count();
+            return false;
         }
+        let length = if text.text.len() <= left { text.text.len() } else { text.text.chars().count() };
+        if length > left {
+            text.text = limit_output(&text.text, left);
+        }
+        left = left.saturating_sub(length);
+        true
+    });
+    if dropped > 0 {
+        result.content.push(Block::text(format!("[… {dropped} characters left out …]")));
     }
 }
 
@@ -56,6 +67,20 @@ mod tests {
         assert_eq!(limit_output(&text, 100), text);
         assert_eq!(limit_output("", 0), "");
         assert!(limit_output(&text, 0).contains("100 characters left out"));
+    }
+
+    #[test]
+    fn the_limit_holds_for_all_texts_of_a_result_together() {
+        let mut result = ToolResult::text("c", "f", "12345678");
+        for _ in 0..1_000 {
+            result.content.push(Block::text("abcdefgh"));
+        }
+        limit_result(&mut result, Some(10));
+        let text = result.prose();
+        assert!(text.starts_with("12345678a\n[… 6 characters left out …]\nh[… 7992 characters left out …]"), "{text}");
+        let mut result = ToolResult::text("c", "f", "abc");
+        limit_result(&mut result, Some(3));
+        assert_eq!(result.prose(), "abc");
     }
 
     #[test]
