@@ -560,6 +560,7 @@ fn a16_every_kind_of_delta_grows_its_block() {
         json!({"type": "ping"}),
         json!({"type": "from_the_future", "index": 99}),
         grow(0, json!({"type": "thinking_delta", "thinking": "m"})),
+        grow(0, json!({"type": "signature_delta", "signature": "replaced by the next"})),
         grow(0, json!({"type": "signature_delta", "signature": "sig"})),
         close(0),
         open(1, json!({"type": "text", "text": "A", "citations": []})),
