@@ -206,7 +206,7 @@ fn main() -> Result<(), Failure> {
         let turns = f64::from(batches) * options.runs as f64 * (options.turns + 1) as f64;
         let line = serde_json::json!({
             "rival": "raw reqwest", "runs": options.runs, "turns": options.turns + 1, "stream": options.stream,
-            "batches": batches, "failed": failed, "error": first_error, "events": events,
+            "batches": batches, "failed": failed, "error": first_error, "events": events, "events_turn": events as f64 / turns,
             "cpu_s": used, "wall_s": wall, "cpu_ms_turn": used * 1e3 / turns, "wall_ms_turn": wall * 1e3 / turns,
             "turns_s": turns / wall, "rss_kb_run": status_kb("VmHWM").saturating_sub(rss) as f64 / options.runs as f64,
         });
