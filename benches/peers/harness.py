@@ -87,13 +87,17 @@ def scripted(turns: int):
 async def _fault(run: Run) -> dict:
     try:
         outcome = await asyncio.wait_for(run(), 60)
-    except asyncio.TimeoutError:
+    except TimeoutError:
         return {"outcome": "hangs", "error": "no end within 60 s"}
     except Exception as error:  # noqa: BLE001 - whatever it is, it's the result
         return {"outcome": "run ends", "error": type(error).__name__, "detail": str(error)[:300]}
     if outcome.final == FINAL:
         return {"outcome": "ok", "error": ""}
-    return {"outcome": "wrong answer" if outcome.final else "silent empty answer", "error": "", "detail": outcome.final[:300]}
+    return {
+        "outcome": "wrong answer" if outcome.final else "silent empty answer",
+        "error": "",
+        "detail": outcome.final[:300],
+    }
 
 
 async def _measure(run: Run, options: argparse.Namespace) -> dict:
@@ -121,7 +125,11 @@ async def _measure(run: Run, options: argparse.Namespace) -> dict:
     wall, cpu, peak = time.perf_counter() - start, _cpu() - before, _status_kb("VmHWM")
     runs = batches * options.runs
     if not failed:
-        expected = {f"k{turn:05}" + (f"-{call}" if call else "") for turn in range(options.turns) for call in range(options.parallel)}
+        expected = {
+            f"k{turn:05}" + (f"-{call}" if call else "")
+            for turn in range(options.turns)
+            for call in range(options.parallel)
+        }
         if set(_called) != expected or any(count != runs for count in _called.values()):
             failed, first_error = runs, f"tool calls are not one per turn: {dict(_called.most_common(3))}"
         elif options.stream and not options.offline and events < 16 * runs:

@@ -52,7 +52,9 @@ RIVALS = [
     Rival("ours", "loopwright", "loopwright_run.py", "from loopwright import Agent, Budget, tool", slow=False),
     Rival("raw", "", "", "", framework=False, slow=False),
     Rival("aiohttp", "aiohttp", "aiohttp_raw.py", "import aiohttp", framework=False, slow=False),
-    Rival("agno", "agno", "agno_run.py", "from agno.agent import Agent; from agno.models.openai.like import OpenAILike"),
+    Rival(
+        "agno", "agno", "agno_run.py", "from agno.agent import Agent; from agno.models.openai.like import OpenAILike"
+    ),
     Rival(
         "langchain",
         "langchain",
@@ -179,9 +181,9 @@ class Server:
         self.process.stdin.close()
         self.process.wait(10)
 
-    def requests(self) -> int:
+    def count(self, what: str) -> int:
         with urllib.request.urlopen(self.url + "/stats") as answer:
-            return json.load(answer)["requests"]
+            return json.load(answer)[what]
 
 
 def environment() -> dict[str, str]:
@@ -218,11 +220,13 @@ def measure(server: Server, rival: Rival, scenario: Scenario, seconds: float) ->
     arguments += ["--stream"] if scenario.stream else []
     arguments += ["--offline"] if scenario.offline else []
     arguments += ["--parallel", str(scenario.parallel)] if scenario.parallel > 1 else []
-    before = server.requests()
+    before = server.count("requests")
     found = start(rival, arguments)
     # The runner counts what it did, the provider what it was asked; they have to agree, retries aside.
     if not scenario.offline and found.get("batches"):
-        found["requests_over"] = server.requests() - before - (found["batches"] * scenario.runs + 1) * (turns + 1)
+        found["requests_over"] = (
+            server.count("requests") - before - (found["batches"] * scenario.runs + 1) * (turns + 1)
+        )
     found["load"] = os.getloadavg()[0]
     return found
 
@@ -271,8 +275,10 @@ def faults(server: Server, rival: Rival, stamp: str) -> dict:
     for name, stream in FAULTS:
         url = f"{server.url}/t2/f{name}/r{stamp}-{rival.venv}-{name}-{int(stream)}/v1"
         arguments = ["--base-url", url, "--turns", "2", "--fault"] + (["--stream"] if stream else [])
+        before = server.count("faults")
         line = start(rival, arguments, timeout=120)
-        cell = {"outcome": line.get("outcome", "failed to start")}
+        struck = server.count("faults") - before == 1
+        cell = {"outcome": line.get("outcome", "failed to start") if struck else "no fault struck"}
         cell.update({key: line[key] for key in ("error", "detail") if line.get(key)})
         found[f"{'s-' if stream else ''}{name}"] = cell
     return found

@@ -20,7 +20,16 @@ FRAMEWORKS = ["ours", "agno", "langchain", "openai-agents", "pydantic-ai"]
 MISSING = "not yet measured"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
 FAULTS = ["429", "500", "529", "badjson", "s-badjson", "s-earlyerr", "s-miderr", "s-midcut"]
-FAULT_LABELS = ["429", "500", "529", "bad JSON", "stream bad JSON", "stream early error", "stream mid error", "stream cut"]
+FAULT_LABELS = [
+    "429",
+    "500",
+    "529",
+    "bad JSON",
+    "stream bad JSON",
+    "stream early error",
+    "stream mid error",
+    "stream cut",
+]
 
 
 def number(value: float) -> str:
@@ -76,7 +85,13 @@ def loops(cells: dict, kind: str) -> str:
     columns = [(one, pair), *columns, (hundred, pair), (thousand, lambda r: f"{pair(r)} ({r['turns']} turns)")]
     columns += [(name, lambda r: f"{r['turns_s']:,.0f}") for name in names]
     columns += [(name, lambda r: f"{r['rss_kb_run'][0]:.0f}") for name in (hundred, thousand)]
-    head = ["", "CPU ms/turn, 1 run: min / median", "wall ms/turn, 1 run", "CPU ms/turn, 100 runs", "CPU ms/turn, 1000 runs"]
+    head = [
+        "",
+        "CPU ms/turn, 1 run: min / median",
+        "wall ms/turn, 1 run",
+        "CPU ms/turn, 100 runs",
+        "CPU ms/turn, 1000 runs",
+    ]
     head += ["turns/s, 1 run", "100 runs", "1000 runs", "KB RSS/run, 100", "KB RSS/run, 1000"]
     if kind == "stream":
         columns.append((one, lambda r: f"{r['events_turn']:.1f}"))
@@ -157,7 +172,10 @@ def render(results: dict) -> str:
         ("Streaming, 16 deltas per answer", loops(cells, "stream")),
         ("Cost against the length of the history (1 run)", history(cells)),
         ("1000 runs against a provider that takes 500 ms", latency(cells)),
-        ("10 parallel tool calls per turn (5 tool turns)", single(cells, "parallel-10", [r for r in LABELS if r != "raw"])),
+        (
+            "10 parallel tool calls per turn (5 tool turns)",
+            single(cells, "parallel-10", [r for r in LABELS if r != "raw"]),
+        ),
         ("The loop alone, in-memory model", single(cells, "offline", [r for r in FRAMEWORKS if r != "agno"])),
         ("Import", imports(cells)),
         ("Faults", faults(cells)),

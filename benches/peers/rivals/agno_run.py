@@ -9,6 +9,14 @@ import harness  # noqa: E402
 from agno.agent import Agent  # noqa: E402
 
 
+class RunErrorEvent(Exception):
+    """A stream that ended with this event."""
+
+
+class RunStatusError(Exception):
+    """A result whose status is an error."""
+
+
 async def lookup(key: str) -> str:
     """Look a key up."""
     return harness.answer(key)
@@ -19,9 +27,7 @@ async def build(options):
         raise harness.Unavailable("no in-memory model in the package")
     from agno.models.openai.like import OpenAILike
 
-    agent = Agent(
-        model=OpenAILike(id="fake", base_url=options.base_url, api_key="k"), tools=[lookup], telemetry=False
-    )
+    agent = Agent(model=OpenAILike(id="fake", base_url=options.base_url, api_key="k"), tools=[lookup], telemetry=False)
 
     async def run() -> harness.Outcome:
         result = await agent.arun(harness.PROMPT)
@@ -34,7 +40,7 @@ async def build(options):
             events += 1
             name = getattr(event, "event", "")
             if name == "RunError":
-                raise RuntimeError(f"RunErrorEvent: {event.content}")
+                raise RunErrorEvent(event.content)
             if name == "RunCompleted":
                 final = event.content or ""
         return harness.Outcome(final, events)
@@ -46,7 +52,7 @@ def check(result) -> None:
     """Without streaming, a failed run comes back as a result that says so instead of an exception."""
     status = getattr(result.status, "value", result.status)
     if str(status).lower() == "error":
-        raise RuntimeError(f"RunStatus.error: {result.content}")
+        raise RunStatusError(result.content)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,9 @@ def fake_model(turns: int):
             arguments = script[turn]
             if arguments is None:
                 text = ResponseOutputText(type="output_text", text=harness.FINAL, annotations=[])
-                item = ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[text])
+                item = ResponseOutputMessage(
+                    id="m", type="message", role="assistant", status="completed", content=[text]
+                )
             else:
                 item = ResponseFunctionToolCall(
                     id=f"f{turn}", call_id=f"c{turn}", type="function_call", name="lookup", arguments=arguments
