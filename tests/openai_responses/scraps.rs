@@ -209,11 +209,10 @@ proptest! {
         }
         let (response, deltas, partial) = stream(&events);
         if let Ok(response) = response {
-            let text: String = deltas
-                .iter()
-                .filter_map(|delta| if let Delta::Text { text, .. } = delta { Some(text.as_str()) } else { None })
-                .collect();
-            prop_assert_eq!(text.len(), response.message.prose().len());
+            // Servers may trim, and may not show everything; but nothing is shown that is not in the answer.
+            let letters = |text: &str| text.chars().filter(|char| !char.is_whitespace()).count();
+            let shown = deltas.iter().map(|delta| if let Delta::Text { text, .. } = delta { letters(text) } else { 0 });
+            prop_assert!(shown.sum::<usize>() <= letters(&response.message.prose()));
         }
         if let Some(partial) = partial {
             prop_assert!(!partial.message.content.is_empty());

@@ -51,7 +51,7 @@ pub(crate) fn rich() -> (Vec<Value>, Value) {
 }
 
 #[test]
-fn a_stream_gives_the_whole_answer_and_shows_all_of_it() {
+fn a16_a_stream_gives_the_whole_answer_and_shows_all_of_it() {
     let (events, body) = rich();
     let (response, deltas, _) = stream(&events);
     let whole = decode(&body);
@@ -167,6 +167,28 @@ fn streams_without_indexes_are_told_apart_by_their_items() {
     let (response, deltas, _) = stream(&bare);
     assert_eq!(response.unwrap(), decode(&body));
     assert_eq!(deltas.len(), 9);
+}
+
+#[test]
+fn gateways_that_trim_or_hide_items_are_followed() {
+    let (events, body) = rich();
+    let whole = decode(&body);
+    let mut padded = events.clone();
+    padded[13]["delta"] = json!("\n\nGrü");
+    padded.retain(|event| !event["type"].as_str().unwrap().starts_with("response.output_text.done"));
+    assert_eq!(stream(&padded).0.unwrap(), whole);
+
+    // Nothing but the text, then the answer with all its items.
+    let mut hidden = events;
+    hidden.retain(|event| {
+        let kind = event["type"].as_str().unwrap();
+        kind == "response.output_text.delta" || kind == "response.completed"
+    });
+    let (response, deltas, _) = stream(&hidden);
+    assert_eq!(response.unwrap(), whole);
+    assert_eq!(deltas.len(), 2);
+    hidden[0]["delta"] = json!("x");
+    assert_eq!(stream(&hidden).0.unwrap_err().kind, FailureKind::InvalidBody);
 }
 
 #[test]

@@ -63,6 +63,12 @@ struct Shown {
     text: String,
 }
 
+impl Shown {
+    fn is_of(&self, kind: Kind) -> bool {
+        self.kind == kind || (self.kind == Kind::Refusal && kind == Kind::Text)
+    }
+}
+
 #[derive(Debug)]
 struct Item {
     /// What its blocks are; `Text` stands for a message.
@@ -204,7 +210,8 @@ impl StreamDecoder {
                 self.show(block, missing, deltas);
                 Ok(())
             }
-            None if shown.kind == Kind::Call && shown.text.trim() == text.trim() => Ok(()),
+            // Some servers trim what they have streamed.
+            None if shown.text.trim() == text.trim() => Ok(()),
             // Its paragraphs may come in another order than they stand in; nobody acts on them.
             None if shown.kind == Kind::Reasoning => Ok(()),
             None => Err(contradiction()),
@@ -435,15 +442,24 @@ impl StreamDecoder {
             self.fill(kind, &mut fields);
         }
         let response = decode_fields(fields)?;
-        if self.shown.len() > response.message.content.len() {
-            return Err(contradiction());
-        }
-        for (at, block) in response.message.content.iter().enumerate() {
-            let new = at >= self.shown.len();
-            if new {
-                self.block(shown_kind(block));
+        let blocks = &response.message.content;
+        let is_aligned = self.shown.len() <= blocks.len()
+            && self.shown.iter().zip(blocks).all(|(shown, block)| shown.is_of(shown_kind(block)));
+        if is_aligned {
+            for (at, block) in blocks.iter().enumerate() {
+                let new = at >= self.shown.len();
+                if new {
+                    self.block(shown_kind(block));
+                }
+                self.catch_up(at, block, new, deltas)?;
             }
-            self.catch_up(at, block, new, deltas)?;
+        } else {
+            // Some gateways do not announce reasoning and the like. What was shown must be there, in that order.
+            let mut rest = blocks.iter();
+            for at in 0..self.shown.len() {
+                let block = rest.find(|block| self.shown.get(at).is_some_and(|shown| shown.is_of(shown_kind(block))));
+                self.catch_up(at, block.ok_or_else(contradiction)?, false, deltas)?;
+            }
         }
         self.end = End::Done(Box::new(response));
         Ok(())
