@@ -15,7 +15,6 @@
 //! only place that names Python.
 
 pub mod core;
-#[cfg(feature = "drive")]
 pub mod drive;
 #[cfg(feature = "python")]
 mod python;

@@ -1,7 +1,9 @@
 //! The Chat Completions codec against recordings of real servers: nothing may be lost in either direction, and a
 //! stream gives the same answer wherever its bytes are cut.
 
-use std::{fs, path::PathBuf};
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::{fmt::Write as _, fs, path::PathBuf};
 
 use loopwright::core::{
     error::{Failure, FailureKind},
@@ -95,7 +97,7 @@ fn streamed(response: &Response, piece: usize) -> (Response, Vec<Delta>) {
     let mut bytes = String::new();
     for (name, data) in wire::encode_stream(WIRE, response, piece) {
         assert_eq!(name, "");
-        bytes.push_str(&format!("data: {data}\n\n"));
+        write!(bytes, "data: {data}\n\n").unwrap();
     }
     let (again, deltas) = run(&[bytes.as_bytes()]);
     (again.unwrap(), deltas)

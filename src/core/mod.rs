@@ -2,7 +2,11 @@
 
 pub mod breaker;
 pub mod error;
+pub mod journal;
 pub mod json;
+pub mod machine;
 pub mod message;
 pub mod request;
+pub mod retrieve;
+pub mod sense;
 pub mod wire;

@@ -6,6 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
     json::Raw,
@@ -40,47 +41,61 @@ impl PartialEq for Entry {
 
 /// Messages in order; cloning copies pointers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct History(Vec<Arc<Entry>>);
+pub struct History {
+    entries: Vec<Arc<Entry>>,
+    /// Running hash over the messages' JSON, so that a journal can name a history without holding it.
+    digest: u64,
+    /// Bytes of the messages' JSON.
+    bytes: usize,
+}
 
 impl History {
     /// No messages.
     pub const fn new() -> Self {
-        Self(Vec::new())
+        Self { entries: Vec::new(), digest: 0, bytes: 0 }
     }
 
     /// Adds a message at the end.
     pub fn push(&mut self, message: Message) {
-        self.0.push(Arc::new(Entry { message, written: OnceLock::new() }));
+        let json = serde_json::to_vec(&message).unwrap_or_default();
+        self.digest = xxh3_64_with_seed(&json, self.digest);
+        self.bytes += json.len();
+        self.entries.push(Arc::new(Entry { message, written: OnceLock::new() }));
+    }
+
+    /// Bytes of all messages in our own JSON form.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// A hash of all messages and their order.
+    pub const fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// How many messages there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.entries.len()
     }
 
     /// Whether there are no messages.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     /// The messages.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Message> + ExactSizeIterator {
-        self.0.iter().map(|entry| &entry.message)
+        self.entries.iter().map(|entry| &entry.message)
     }
 
     /// The entries, for codecs.
     pub fn entries(&self) -> &[Arc<Entry>] {
-        &self.0
+        &self.entries
     }
 
     /// The last message.
     pub fn last(&self) -> Option<&Message> {
-        self.0.last().map(|entry| &entry.message)
-    }
-
-    /// Keeps the first `len` messages.
-    pub fn truncate(&mut self, len: usize) {
-        self.0.truncate(len);
+        self.entries.last().map(|entry| &entry.message)
     }
 }
 

@@ -13,6 +13,13 @@ use crate::core::{
     },
 };
 
+/// Notes on blocks: blank text that was sent nevertheless, and what stood in the place of text or input.
+const BLANK: &str = "blank";
+const NULL: &str = "null";
+const ABSENT: &str = "absent";
+
+const PLAIN: &str = "text/plain";
+
 /// Where a block stands: what the model said is taken as it is, what is sent must be what the wire takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -47,7 +54,7 @@ fn known(mut fields: Fields, place: Place) -> Option<Block> {
                 text: String::new(),
                 signature: None,
                 redacted,
-                extra: Some(marked(fields)),
+                extra: Some(Box::new(marked(fields))),
             }))
         }
         "tool_use" => tool_use(fields, place),
@@ -57,15 +64,42 @@ fn known(mut fields: Fields, place: Place) -> Option<Block> {
 }
 
 fn text(mut fields: Fields, place: Place) -> Option<Block> {
-    let text = fields.take_str("text")?;
+    let text = take_text(&mut fields, "text", place)?;
     if place == Place::Request && is_blank(&text) {
-        fields.put(NOTE, "blank");
+        fields.put(NOTE, BLANK);
     }
     Some(Block::Text(Text { text, extra: Extra::of(Wire::Anthropic, fields) }))
 }
 
+/// Takes text. In answers some servers leave it out, or write null, where there is none.
+fn take_text(fields: &mut Fields, key: &str, place: Place) -> Option<String> {
+    if let Some(text) = fields.take_str(key) {
+        return Some(text);
+    }
+    if place == Place::Request || fields.get(key).is_some_and(|raw| !raw.is_null()) {
+        return None;
+    }
+    let was_there = fields.take(key).is_some();
+    note_gap(fields, was_there);
+    Some(String::new())
+}
+
+fn note_gap(fields: &mut Fields, was_there: bool) {
+    fields.put(NOTE, if was_there { NULL } else { ABSENT });
+}
+
+/// Writes a value, or what stood in its place if there is still none.
+fn write_or_gap(object: &mut Object<'_>, key: &'static str, value: &str, extra: Option<&Extra>, place: Place) {
+    let gap = own(extra).and_then(|fields| fields.get_str(NOTE)).filter(|_| place == Place::Response);
+    match gap.as_deref() {
+        Some(ABSENT) if value == "{}" || value == "\"\"" => {}
+        Some(NULL) if value == "{}" || value == "\"\"" => object.json(key, "null"),
+        _ => object.json(key, value),
+    }
+}
+
 fn thinking(mut fields: Fields, place: Place) -> Option<Block> {
-    let text = fields.take_str("thinking")?;
+    let text = take_text(&mut fields, "thinking", place)?;
     let signature = fields.take_str("signature");
     if signature.is_none() && fields.get("signature").is_some() {
         return None;
@@ -74,13 +108,18 @@ fn thinking(mut fields: Fields, place: Place) -> Option<Block> {
     if place == Place::Request && signature.as_deref().unwrap_or_default().is_empty() {
         return None;
     }
-    Some(Block::Thinking(Thinking { text, signature, redacted: None, extra: Some(marked(fields)) }))
+    Some(Block::Thinking(Thinking { text, signature, redacted: None, extra: Some(Box::new(marked(fields))) }))
 }
 
 fn tool_use(mut fields: Fields, place: Place) -> Option<Block> {
     let id = fields.take_str("id")?;
     let name = fields.take_str("name")?;
-    let input = fields.take("input")?;
+    let had_input = fields.get("input").is_some();
+    let mut input = fields.take("input").unwrap_or_default();
+    if input.is_null() && place == Place::Response {
+        note_gap(&mut fields, had_input);
+        input = Raw::empty_object();
+    }
     // What would be sent differently from how it is stays as it is.
     if place == Place::Request && (!input.is_object() || matches!(legal_id(&id), Cow::Owned(_))) {
         return None;
@@ -123,7 +162,9 @@ fn media(mut fields: Fields, titled: bool) -> Option<Media> {
     let mut source = Fields::parse(fields.take("source")?.text()).ok()?;
     let from = match source.take_str("type")?.as_str() {
         "base64" => Source::Base64 { media_type: source.take_str("media_type")?, data: source.take_str("data")? },
-        "text" => Source::Text { media_type: source.take_str("media_type")?, data: source.take_str("data")? },
+        "text" if source.get_str("media_type").as_deref() == Some(PLAIN) => {
+            Source::Text { media_type: source.take_str("media_type")?, data: source.take_str("data")? }
+        }
         "url" => Source::Url(source.take_str("url")?),
         "file" => Source::File(source.take_str("file_id")?),
         _ => return None,
@@ -164,7 +205,7 @@ fn written_id(id: &str, place: Place) -> Cow<'_, str> {
 }
 
 /// Whether the wire takes the block here.
-fn fits(block: &Block, place: Place) -> bool {
+pub(super) fn fits(block: &Block, place: Place) -> bool {
     match block {
         Block::Provider(provider) => provider.wire == Wire::Anthropic,
         Block::Thinking(thinking) => {
@@ -178,7 +219,7 @@ fn fits(block: &Block, place: Place) -> bool {
         Block::Text(text) => {
             place == Place::Response
                 || !is_blank(&text.text)
-                || own(text.extra.as_deref()).is_some_and(|fields| fields.get(NOTE).is_some())
+                || own(text.extra.as_deref()).is_some_and(|fields| fields.get_str(NOTE).as_deref() == Some(BLANK))
         }
         _ => true,
     }
@@ -194,7 +235,7 @@ fn write_block(out: &mut String, block: &Block, place: Place) {
     let extra = match block {
         Block::Text(text) => {
             object.string("type", "text");
-            object.string("text", &text.text);
+            write_or_gap(&mut object, "text", Raw::of(&text.text).text(), text.extra.as_deref(), place);
             &text.extra
         }
         Block::Image(media) => {
@@ -216,7 +257,8 @@ fn write_block(out: &mut String, block: &Block, place: Place) {
                 object.string("data", data);
             } else {
                 object.string("type", "thinking");
-                object.string("thinking", &thinking.text);
+                let text = Raw::of(&thinking.text);
+                write_or_gap(&mut object, "thinking", text.text(), thinking.extra.as_deref(), place);
                 let foreign = thinking.extra.as_ref().is_some_and(|extra| extra.wire != Wire::Anthropic);
                 if let Some(signature) = thinking.signature.as_ref().filter(|_| !foreign) {
                     object.string("signature", signature);
@@ -229,7 +271,7 @@ fn write_block(out: &mut String, block: &Block, place: Place) {
             object.string("id", &written_id(&call.id, place));
             object.string("name", &call.name);
             if call.invalid.is_none() && (call.input.is_object() || place == Place::Response) {
-                object.json("input", call.input.text());
+                write_or_gap(&mut object, "input", call.input.text(), call.extra.as_deref(), place);
             } else {
                 write_invalid(object.key("input"), call.arguments_text());
             }
@@ -266,9 +308,10 @@ fn write_source(out: &mut String, source: &Source) {
             object.string("media_type", media_type);
             object.string("data", data);
         }
-        Source::Text { media_type, data } => {
+        Source::Text { data, .. } => {
             object.string("type", "text");
-            object.string("media_type", media_type);
+            // The wire knows no other type of text.
+            object.string("media_type", PLAIN);
             object.string("data", data);
         }
         Source::Url(url) => {
@@ -377,16 +420,18 @@ pub(super) fn is_foreign_system(message: &Message) -> bool {
 /// Instructions that did not come from this wire are sent as the user's.
 pub fn encode_message(message: &Message) -> String {
     let fields = own(message.extra.as_deref());
-    let Some(content) = content(&[message])
-        .or_else(|| fields.and_then(|fields| fields.get("content")).map(|raw| raw.text().to_owned()))
-    else {
+    let kept = |key| fields.and_then(|fields| fields.get(key));
+    let content = content(&[message]).or_else(|| kept("content").map(|raw| raw.text().to_owned()));
+    if content.is_none() && kept(NOTE).is_none() {
         return String::new();
-    };
+    }
     let role = if is_foreign_system(message) { Role::User } else { message.role };
-    let mut out = String::with_capacity(content.len() + 32);
+    let mut out = String::with_capacity(content.as_ref().map_or(0, String::len) + 32);
     let mut object = Object::begin(&mut out);
     object.string("role", role.name());
-    object.json("content", &content);
+    if let Some(content) = content {
+        object.json("content", &content);
+    }
     object.rest(fields);
     object.end();
     out
@@ -398,9 +443,12 @@ pub(super) fn decode_message(raw: &Raw) -> Result<Message, String> {
     let role = fields.take_str("role").ok_or("has no role")?;
     let role = Role::named(&role).ok_or_else(|| format!("has an unknown role {role:?}"))?;
     let (content, form) = take_content(&mut fields, "content");
+    if content.is_empty() && fields.get("content").is_none() {
+        fields.put(NOTE, "no content");
+    }
     // A mark, even if empty, says that the wire itself wrote instructions here.
     let extra = if matches!(role, Role::System | Role::Developer) {
-        Some(marked(fields))
+        Some(Box::new(marked(fields)))
     } else {
         Extra::of(Wire::Anthropic, fields)
     };
@@ -412,7 +460,7 @@ pub(super) fn take_content(fields: &mut Fields, key: &str) -> (Vec<Block>, Form)
     if let Some(text) = fields.take_str(key) {
         let mut bare = Fields::new();
         if is_blank(&text) {
-            bare.put(NOTE, "blank");
+            bare.put(NOTE, BLANK);
         }
         return (vec![Block::Text(Text { text, extra: Extra::of(Wire::Anthropic, bare) })], Form::Text);
     }

@@ -50,15 +50,13 @@ impl Events {
     }
 
     fn begin(&mut self, response: &Response) {
-        let mut fields: Fields = head(response).into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        fields.put::<[(); 0]>("content", &[]);
-        for (key, value) in tail(response) {
-            fields.set(key, value);
-        }
-        if let Some(extra) = own(response.extra.as_deref()) {
-            let shown = extra.iter().filter(|(key, _)| *key != NOTE);
-            fields.add_missing(&shown.map(|(key, value)| (key.to_owned(), value.clone())).collect());
-        }
+        let mut known = head(response);
+        known.push(("content", Raw::of::<[(); 0]>(&[])));
+        known.extend(tail(response));
+        let extra = own(response.extra.as_deref()).into_iter().flat_map(Fields::iter);
+        let rest = extra.filter(|(key, _)| *key != NOTE && !known.iter().any(|(name, _)| name == key));
+        let members = known.iter().map(|(key, value)| (*key, value)).chain(rest);
+        let mut fields: Fields = members.map(|(key, value)| (key.to_owned(), value.clone())).collect();
         for key in LATE {
             if fields.get(key).is_some() {
                 fields.set(key, Raw::null());
@@ -99,7 +97,9 @@ impl Events {
         let mut deltas = Vec::new();
         match block {
             Block::Text(text) => {
-                begun.put("text", "");
+                if !text.text.is_empty() {
+                    begun.put("text", "");
+                }
                 self.cut(&mut deltas, "text_delta", "text", &text.text);
                 let citations = begun.get("citations").cloned();
                 let list: Option<Vec<Raw>> = citations.as_ref().and_then(|raw| raw.to().ok());
@@ -111,14 +111,16 @@ impl Events {
                 }
             }
             Block::Thinking(thinking) if thinking.redacted.is_none() => {
-                begun.put("thinking", "");
+                if !thinking.text.is_empty() {
+                    begun.put("thinking", "");
+                }
                 self.cut(&mut deltas, "thinking_delta", "thinking", &thinking.text);
                 if let Some(signature) = begun.get("signature").cloned().filter(|raw| raw.text() != "\"\"") {
                     begun.put("signature", "");
                     deltas.push(delta("signature_delta", "signature", &signature));
                 }
             }
-            Block::ToolUse(call) => {
+            Block::ToolUse(call) if begun.get("input").is_some_and(Raw::is_object) => {
                 begun.set("input", Raw::empty_object());
                 self.input(&mut deltas, call.arguments_text());
             }

@@ -27,8 +27,8 @@ const NOTE: &str = "loopwright:written";
 const INVALID: &str = "INVALID_JSON";
 
 /// Extra fields even if there are none, to say that this wire wrote it.
-fn marked(fields: Fields) -> Box<Extra> {
-    Box::new(Extra { wire: Wire::Anthropic, fields })
+fn marked(fields: Fields) -> Extra {
+    Extra { wire: Wire::Anthropic, fields }
 }
 
 /// The extra fields that belong to this wire.

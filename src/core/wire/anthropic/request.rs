@@ -34,7 +34,8 @@ pub fn encode_request(request: &Request) -> Result<String> {
     let extra = |key: &str| fields.and_then(|fields| fields.get(key));
     let entries = request.messages.entries();
     let first = entries.iter().take_while(|entry| is_foreign_system(&entry.message)).count();
-    let (leading, rest) = entries.split_at(first.min(entries.len()));
+    // The wire wants at least one message: instructions alone are sent as the user's.
+    let (leading, rest) = entries.split_at(if first < entries.len() { first } else { 0 });
     let messages: Vec<_> = rest.iter().map(|entry| entry.written(Wire::Anthropic, encode_message)).collect();
 
     let mut out = String::with_capacity(messages.iter().map(|text| text.len() + 1).sum::<usize>() + 4096);
@@ -66,7 +67,7 @@ pub fn encode_request(request: &Request) -> Result<String> {
         body.json("stop_sequences", Raw::of(&request.stop).text());
     }
     if let Some(config) = output_config(request, extra("output_config")) {
-        body.json("output_config", config.text());
+        body.json("output_config", &config);
     }
     if request.cache && extra("cache_control").is_none_or(|raw| !raw.is_object()) {
         body.json("cache_control", CACHE);
@@ -293,24 +294,24 @@ fn decode_tool_choice(raw: &Raw) -> Option<(ToolChoice, Option<bool>)> {
     fields.is_empty().then_some((choice, disabled.map(|disabled| !disabled)))
 }
 
-fn output_config(request: &Request, extra: Option<&Raw>) -> Option<Raw> {
+fn output_config(request: &Request, extra: Option<&Raw>) -> Option<String> {
     if request.effort.is_none() && request.output.is_none() {
         return None;
     }
-    let mut config = Fields::new();
+    let mut out = String::new();
+    let mut config = Object::begin(&mut out);
     if let Some(effort) = request.effort {
-        config.put("effort", effort.name());
+        config.string("effort", effort.name());
     }
     if let Some(output) = &request.output {
-        let mut format = Fields::new();
-        format.put("type", "json_schema");
-        format.set("schema", output.schema.clone());
-        config.set("format", format.to_raw());
+        let mut format = Object::begin(config.key("format"));
+        format.string("type", "json_schema");
+        format.json("schema", output.schema.text());
+        format.end();
     }
-    if let Some(rest) = extra.and_then(|raw| Fields::parse(raw.text()).ok()) {
-        config.add_missing(&rest);
-    }
-    Some(config.to_raw())
+    config.rest(extra.and_then(|raw| Fields::parse(raw.text()).ok()).as_ref());
+    config.end();
+    Some(out)
 }
 
 /// Takes what our own shape can hold and leaves the rest.

@@ -5,7 +5,7 @@
 
 use super::{
     NOTE, Object,
-    block::{Place, decode_blocks, response_block, write_blocks},
+    block::{Place, decode_blocks, fits, write_blocks},
     note, own,
 };
 use crate::core::{
@@ -34,7 +34,7 @@ pub fn decode_response(body: &str) -> Result<Response, Failure> {
 pub fn encode_response(response: &Response) -> String {
     let mut out = String::new();
     let mut object = Object::begin(&mut out);
-    let blocks = response.message.content.iter().filter(|block| response_block(block).is_some());
+    let blocks = response.message.content.iter().filter(|block| fits(block, Place::Response));
     for (key, value) in head(response) {
         object.json(key, value.text());
     }
@@ -62,11 +62,7 @@ pub(super) fn failure(fields: &Fields) -> Failure {
     let code = error.get_str("type").unwrap_or_default();
     let words = error.get_str("message").unwrap_or_else(|| "no details given".into());
     let message = format!("the provider broke off with {}: {words}", if code.is_empty() { "an error" } else { &code });
-    Failure {
-        status: Some(200),
-        request_id: fields.get_str("request_id"),
-        ..Failure::new(failure_kind(200, &code, &words), message)
-    }
+    Failure { request_id: fields.get_str("request_id"), ..Failure::new(failure_kind(200, &code, &words), message) }
 }
 
 /// The response of the answer's fields (all but `content`) and its content.

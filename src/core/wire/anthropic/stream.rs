@@ -19,8 +19,12 @@ use crate::core::{
     wire::{Decode, failure_kind},
 };
 
-/// All that an answer holds may not be longer than this.
-const MAX_ANSWER_BYTES: usize = 128 << 20;
+/// All that an answer holds may not cost more memory than this.
+const MAX_ANSWER_BYTES: usize = 256 << 20;
+
+/// What a block of nothing costs in memory, about; and a field.
+const BLOCK_BYTES: usize = 512;
+const FIELD_BYTES: usize = 64;
 
 /// A block may not have more fields that grow than this; the known ones have three.
 const MAX_GROWING: usize = 32;
@@ -194,7 +198,7 @@ impl StreamDecoder {
     fn spend(&mut self, bytes: usize) -> Result<(), Failure> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > MAX_ANSWER_BYTES {
-            return Err(invalid(format!("the answer is longer than {} MiB", MAX_ANSWER_BYTES >> 20)));
+            return Err(invalid(format!("the answer takes more than {} MiB", MAX_ANSWER_BYTES >> 20)));
         }
         Ok(())
     }
@@ -219,8 +223,8 @@ impl StreamDecoder {
     }
 
     fn open(&mut self, raw: Raw, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
-        self.spend(raw.text().len())?;
         let fields = Fields::parse(raw.text()).map_err(|_| invalid("a block of the answer is no object"))?;
+        self.spend(BLOCK_BYTES + size(&fields))?;
         let name = fields.get_str("type").ok_or_else(|| invalid("a block of the answer has no type"))?;
         let block = self.blocks.len();
         let kind = match name.as_str() {
@@ -353,7 +357,7 @@ fn merge(old: &Fields, new: &Fields) -> Fields {
 }
 
 fn size(fields: &Fields) -> usize {
-    fields.iter().map(|(key, value)| key.len() + value.text().len()).sum()
+    fields.iter().map(|(key, value)| FIELD_BYTES + key.len() + value.text().len()).sum()
 }
 
 fn index(event: &Fields) -> Result<Option<usize>, Failure> {
@@ -458,14 +462,6 @@ impl Open {
                 fields.set("citations", all);
             }
         }
-        // Fields that the whole answer would have.
-        let missing = |fields: &Fields, key: &str| fields.get(key).is_none_or(Raw::is_null);
-        match self.kind {
-            Kind::Text if missing(&fields, "text") => fields.put("text", ""),
-            Kind::Thinking if missing(&fields, "thinking") => fields.put("thinking", ""),
-            Kind::ToolUse if missing(&fields, "input") => fields.set("input", Raw::empty_object()),
-            _ => {}
-        }
         let mut invalid = None;
         if !self.json.trim().is_empty() {
             let call = ToolUse::from_text("", "", self.json.clone());
@@ -486,5 +482,38 @@ impl Open {
             call.invalid = invalid;
         }
         block
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What ends a stream that has little room left and goes on with `event` for ever.
+    fn flood(event: impl Fn(usize) -> String) -> (usize, Failure) {
+        let mut decoder = StreamDecoder::default();
+        let mut feed = |data: &str| decoder.event("", data, &mut Vec::new());
+        feed(r#"{"type":"message_start","message":{}}"#).unwrap();
+        feed(r#"{"type":"content_block_start","index":0,"content_block":{"type":"text"}}"#).unwrap();
+        decoder.bytes = MAX_ANSWER_BYTES - 100_000;
+        (1..10_000)
+            .find_map(|at| Some((at, decoder.event("", &event(at), &mut Vec::new()).err()?)))
+            .expect("nothing stops the flood")
+    }
+
+    #[test]
+    fn an_endless_answer_ends_in_bounded_memory() {
+        let piece = "x".repeat(1000);
+        let text = |_| {
+            let delta = format!(r#"{{"type":"text_delta","text":"{piece}"}}"#);
+            format!(r#"{{"type":"content_block_delta","index":0,"delta":{delta}}}"#)
+        };
+        let blocks = |at| format!(r#"{{"type":"content_block_start","index":{at},"content_block":{{"type":"text"}}}}"#);
+        let changes = |at| format!(r#"{{"type":"message_delta","delta":{{"k{at}":1}},"usage":{{}}}}"#);
+        for (at, failure) in [flood(text), flood(blocks), flood(changes)] {
+            assert_eq!(failure.kind, FailureKind::InvalidBody);
+            assert!(failure.message.contains("256 MiB"), "{}", failure.message);
+            assert!((10..300).contains(&at), "{at}");
+        }
     }
 }

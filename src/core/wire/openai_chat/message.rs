@@ -165,7 +165,8 @@ fn tool_message(result: &ToolResult) -> String {
 fn spoken(message: &Message, blocks: &[&Block]) -> String {
     let mut object = Object::with_capacity(128);
     object.text("role", message.role.name());
-    let bare = match (message.form, blocks) {
+    let blocks: Vec<&Block> = blocks.iter().copied().filter(|block| is_spoken(block)).collect();
+    let bare = match (message.form, blocks.as_slice()) {
         (Form::Parts, _) => false,
         (_, []) => true,
         (_, [Block::Text(text)]) => own(text.extra.as_deref()).is_none(),
@@ -181,7 +182,7 @@ fn spoken(message: &Message, blocks: &[&Block]) -> String {
         }
         quote(content, &prose);
     } else {
-        parts(content, blocks);
+        parts(content, &blocks);
     }
     object.rest(own(message.extra.as_deref()), &[]);
     object.end()
@@ -397,9 +398,7 @@ pub(super) fn decode(raw: &Raw) -> Result<Message> {
 fn read(raw: &Raw) -> Result<Message> {
     let mut fields = Fields::parse(raw.text())
         .map_err(|error| Error::usage("invalid_message", format!("a message must be an object: {error}")))?;
-    let role = fields
-        .take_str("role")
-        .ok_or_else(|| Error::usage("invalid_message", "a message has no role"))?;
+    let role = fields.take_str("role").ok_or_else(|| Error::usage("invalid_message", "a message has no role"))?;
     if role == "tool" {
         return Ok(read_tool(fields));
     }
@@ -479,9 +478,9 @@ pub(super) fn read_content(content: &Raw, assistant: bool) -> (Form, Vec<Block>)
         return (Form::Auto, blocks);
     }
     let Ok(parts) = content.to::<Vec<Raw>>() else { return (Form::Auto, Vec::new()) };
-    let blocks = parts.into_iter().map(|part| {
-        read_part(&part, assistant).unwrap_or(Block::Provider(ProviderBlock { wire: WIRE, raw: part }))
-    });
+    let blocks = parts
+        .into_iter()
+        .map(|part| read_part(&part, assistant).unwrap_or(Block::Provider(ProviderBlock { wire: WIRE, raw: part })));
     (Form::Parts, blocks.collect())
 }
 

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions, and all who speak it: OpenRouter, Ollama, vLLM, llama.cpp and many more.
+//! Chat Completions, and all who speak it: `OpenAI`, `OpenRouter`, Ollama, vLLM, llama.cpp and many more.
 //!
 //! What a server writes is decoded generously (missing ids, arguments as objects, `stop` beside tool calls), and what
 //! it wrote is written back exactly. A field that the common shape can't hold is kept in [`Extra`]; whatever would come
@@ -13,8 +13,11 @@
 //! - Reasoning goes back only if it came from this wire, under the name it had (`reasoning` or `reasoning_content`).
 //! - `null`s, empty lists, `annotations` and the like beside an answer's text stay with the [`Response`]; only what a
 //!   server wants back (`reasoning_details`, fields of tool calls) stays with the message.
+//! - A list of parts as a model's content becomes one text and one reasoning, as it would in a stream.
 //! - In a stream the padding `obfuscation` and choices beside the first are dropped.
 
+mod chunks;
+mod gather;
 mod message;
 mod object;
 mod parse;
@@ -54,7 +57,7 @@ pub fn encode_response(response: &Response) -> String {
 
 /// The answer as the chunks of a stream, text cut into pieces of about `piece` bytes.
 pub fn encode_stream(response: &Response, piece: usize) -> Vec<(String, String)> {
-    stream::encode(response, piece)
+    chunks::encode(response, piece)
 }
 
 /// The fields of `extra` that belong to this wire.

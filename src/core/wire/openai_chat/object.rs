@@ -159,6 +159,7 @@ pub(super) fn inner(fields: Option<&Fields>, key: &str) -> Option<Fields> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -259,6 +259,32 @@ pub(super) fn arguments(raw: Option<&RawValue>) -> Cow<'_, str> {
     }
 }
 
+/// The name, where reasoning stands among the parts of the content.
+pub(super) const CONTENT: &str = "content";
+
+/// A part of content that a model wrote.
+pub(super) enum Part {
+    Text(String),
+    Thinking(String),
+}
+
+/// Content that is a list of texts and reasoning; `None` if it holds anything else.
+pub(super) fn parts(content: &RawValue) -> Option<Vec<Part>> {
+    let mut parts = Vec::new();
+    for part in serde_json::from_str::<Vec<Fields>>(content.get()).ok()? {
+        match part.get_str("type")?.as_str() {
+            "text" => parts.push(Part::Text(part.get_str("text")?)),
+            "thinking" => {
+                for part in part.get("thinking")?.to::<Vec<Fields>>().ok()? {
+                    parts.push(Part::Thinking(part.get_str("text")?));
+                }
+            }
+            _ => return None,
+        }
+    }
+    Some(parts)
+}
+
 /// What `usage` says, in all the dialects; what can't be read counts as nothing, for an answer is worth more.
 pub(super) fn usage(raw: &str) -> Usage {
     #[derive(Default, Deserialize)]
@@ -268,9 +294,9 @@ pub(super) fn usage(raw: &str) -> Usage {
         completion_tokens: Option<u64>,
         prompt_tokens_details: Option<Prompt>,
         completion_tokens_details: Option<Completion>,
-        /// DeepSeek's name.
+        /// The name of `DeepSeek`.
         prompt_cache_hit_tokens: Option<u64>,
-        /// OpenRouter's.
+        /// Of `OpenRouter`.
         server_tool_use: Option<Tools>,
     }
     #[derive(Default, Deserialize)]

@@ -21,7 +21,7 @@ use super::{
     message::{answer, is_refusal, read_content, refusal_text, thinking},
     object::{Object, kept_key},
     own,
-    parse::{self, Answer, Body, Call, Choice, Choices, Obj, Rest, string},
+    parse::{self, Answer, Body, Call, Choice, Choices, Obj, Part, Rest, string},
 };
 
 /// Note: the choices as they were, where they had not the usual form.
@@ -59,6 +59,12 @@ pub(super) fn carried_failure(body: &Body<'_>, text: &str) -> Option<Failure> {
     }
     let is_error = |(key, value): &(Cow<'_, str>, &RawValue)| key == "object" && value.get() == "\"error\"";
     (body.choices.is_none() && body.rest.iter().any(is_error)).then(|| failure(text))
+}
+
+/// The error that a choice carries: routers put there what broke off behind them.
+pub(super) fn choice_failure(choice: &Choice<'_>) -> Option<Failure> {
+    let (_, error) = choice.rest.iter().find(|(key, value)| key == "error" && value.get() != "null")?;
+    Some(failure(error.get()))
 }
 
 /// Gives every tool call of one answer an id of its own.
@@ -170,9 +176,7 @@ fn read_choices(choices: &Choices<'_>) -> Option<Read> {
         Some((raw, None)) if raw.get() == "null" => usual &= silent,
         Some((raw, None)) => {
             usual = false;
-            let (form, mut blocks) = read_content(&Raw::of(raw), true);
-            message.form = form;
-            message.content.append(&mut blocks);
+            read_parts(raw, &mut message);
         }
         None => usual = false,
     }
@@ -194,6 +198,29 @@ fn read_choices(choices: &Choices<'_>) -> Option<Read> {
     usual &= finish.is_some_and(|finish| finish == finish_name(&stop));
     let beside = usual.then(|| beside(choice, said, &choices.others));
     Some(Read { message, stop, beside })
+}
+
+/// Content as a list of parts: its text and its reasoning, or the parts as they are if there is more in it.
+fn read_parts(content: &RawValue, message: &mut Message) {
+    let Some(parts) = parse::parts(content) else {
+        let (form, mut blocks) = read_content(&Raw::of(content), true);
+        message.form = form;
+        message.content.append(&mut blocks);
+        return;
+    };
+    let (mut prose, mut reasoning) = (String::new(), String::new());
+    for part in parts {
+        match part {
+            Part::Text(text) => prose.push_str(&text),
+            Part::Thinking(text) => reasoning.push_str(&text),
+        }
+    }
+    if !reasoning.is_empty() {
+        message.content.push(Block::Thinking(thinking(reasoning, parse::CONTENT)));
+    }
+    if !prose.is_empty() {
+        message.content.push(Block::text(prose));
+    }
 }
 
 fn refusal<'a>(said: &Answer<'a>) -> Option<Cow<'a, str>> {
@@ -221,8 +248,8 @@ fn read_calls(said: &Answer<'_>, message: &mut Message) -> bool {
         usual &= kind == Some("\"function\"") && call.index.is_none() && id.is_some_and(|id| id == given);
         let use_ = tool_use(call, given);
         let function = call.function.as_ref();
-        usual &= function.and_then(|function| function.arguments).and_then(string).as_deref()
-            == Some(use_.arguments_text());
+        usual &=
+            function.and_then(|function| function.arguments).and_then(string).as_deref() == Some(use_.arguments_text());
         usual &= function.is_some_and(|function| function.name.is_some_and(|name| name.get().starts_with('"')));
         message.content.push(Block::ToolUse(use_));
     }
@@ -283,6 +310,9 @@ pub(super) fn decode(text: &str) -> Result<Response, Failure> {
     }
     let choices = body.choices.as_ref().filter(|choices| choices.first.is_some());
     let choices = choices.ok_or_else(|| invalid("the answer has no choices", text))?;
+    if let Some(failure) = choices.first.as_ref().and_then(choice_failure) {
+        return Err(failure);
+    }
     let read = read_choices(choices).ok_or_else(|| invalid("the first choice has no message", text))?;
 
     let mut members: Vec<(String, Raw)> =

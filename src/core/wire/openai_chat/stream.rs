@@ -18,85 +18,19 @@ use crate::core::{
 
 use super::{
     WIRE,
-    message::{is_refusal, reasoning_field, refusal_text, thinking},
-    object::{Object, kept, kept_key, quoted},
-    own,
-    parse::{self, Answer, Body, Call, Choice, Obj, string},
-    response::{
-        Ids, WANTED_BACK, beside_message, carried_failure, finish_name, invalid, stop_reason, top_members, usage_text,
-    },
+    gather::{Gathered, join_details},
+    message::{refusal_text, thinking},
+    object::{kept, kept_key},
+    parse::{self, Answer, Body, Call, Choice, Obj, Part, string},
+    response::{Ids, WANTED_BACK, carried_failure, choice_failure, failure, invalid, stop_reason},
 };
 
 /// An answer may not hold more tool calls than this.
 const MAX_CALLS: usize = 4_096;
-/// Nor more members of its own at any place.
-const MAX_MEMBERS: usize = 256;
 /// Nor may its events be longer than this together.
 const MAX_STREAM_BYTES: usize = 256 << 20;
 /// How often the arguments of one call are looked at to tell a next call from a repeated name.
 const MAX_LOOKS: u8 = 16;
-
-/// What came under one key.
-#[derive(Debug)]
-enum Piece {
-    One(Raw),
-    /// The elements of lists that came in pieces.
-    Many(Vec<Raw>),
-}
-
-/// Members that come piece by piece.
-#[derive(Debug, Default)]
-struct Gathered(Vec<(String, Piece)>);
-
-impl Gathered {
-    /// Keeps the member. A later value replaces an earlier one, `null` replaces nothing; lists are joined if `join`.
-    fn add(&mut self, key: &str, value: &str, join: bool) -> Result<(), Failure> {
-        let at = self.0.iter().position(|(name, _)| name == key);
-        if join
-            && value.starts_with('[')
-            && let Ok(mut elements) = serde_json::from_str::<Vec<Raw>>(value)
-        {
-            match at.and_then(|at| self.0.get_mut(at)) {
-                Some((_, Piece::Many(all))) => all.append(&mut elements),
-                Some((_, piece)) => *piece = Piece::Many(elements),
-                None => self.push(key, Piece::Many(elements))?,
-            }
-            return Ok(());
-        }
-        match at.and_then(|at| self.0.get_mut(at)) {
-            Some(_) if value == "null" => {}
-            Some((_, Piece::One(old))) if old.text() == value => {}
-            Some((_, piece)) => *piece = Piece::One(raw(value)),
-            None => self.push(key, Piece::One(raw(value)))?,
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, key: &str, piece: Piece) -> Result<(), Failure> {
-        if self.0.len() >= MAX_MEMBERS {
-            return Err(invalid("a stream has too many members", key));
-        }
-        self.0.push((key.to_owned(), piece));
-        Ok(())
-    }
-
-    fn add_all(&mut self, rest: &parse::Rest<'_>, join: bool) -> Result<(), Failure> {
-        rest.iter().try_for_each(|(key, value)| self.add(key, value.get(), join))
-    }
-
-    fn fields(&self) -> Fields {
-        let value = |piece: &Piece| match piece {
-            Piece::One(raw) => raw.clone(),
-            Piece::Many(elements) => Raw::of(elements),
-        };
-        self.0.iter().map(|(key, piece)| (key.clone(), value(piece))).collect()
-    }
-}
-
-/// JSON that was part of a parsed event.
-fn raw(text: &str) -> Raw {
-    Raw::parse(text).unwrap_or_default()
-}
 
 /// A block that is being written.
 #[derive(Debug)]
@@ -126,7 +60,7 @@ impl Pending {
         let id = self.shown.as_ref().map(|(id, _)| id.clone()).unwrap_or_default();
         let mut call = ToolUse::from_text(id, self.name.clone(), self.arguments.clone());
         let mut extra = kept(&self.rest.fields());
-        if !self.function.0.is_empty() {
+        if !self.function.is_empty() {
             extra.set("function", kept(&self.function.fields()).to_raw());
         }
         call.extra = Extra::of(WIRE, extra);
@@ -208,7 +142,8 @@ impl StreamDecoder {
         }
         if data == "[DONE]" {
             self.done = true;
-            return self.show_all(deltas);
+            self.show_all(deltas);
+            return Ok(());
         }
         self.bytes = self.bytes.saturating_add(data.len());
         if self.bytes > MAX_STREAM_BYTES {
@@ -220,18 +155,15 @@ impl StreamDecoder {
             return Err(failure);
         }
         if name == "error" {
-            return Err(super::response::failure(data));
+            return Err(failure(data));
         }
         for (slot, key, value) in [(&mut self.id, "id", body.id), (&mut self.model, "model", body.model)] {
             match value.map(|raw| (raw, string(raw))) {
                 // Some servers give every chunk an id of its own: the first one names the answer.
-                Some((_, Some(text))) if !text.is_empty() => {
-                    if slot.is_empty() {
-                        *slot = text.into_owned();
-                    }
-                }
-                Some((raw, _)) if slot.is_empty() => self.top.add(key, raw.get(), false)?,
-                _ => {}
+                _ if !slot.is_empty() => {}
+                Some((_, Some(text))) if !text.is_empty() => *slot = text.into_owned(),
+                Some((raw, _)) => self.top.add(key, raw.get(), false)?,
+                None => {}
             }
         }
         for (key, value) in &body.rest {
@@ -260,6 +192,9 @@ impl StreamDecoder {
         if choice.rest.iter().any(|(key, value)| key == "index" && !matches!(value.get(), "0" | "null")) {
             return Ok(());
         }
+        if let Some(failure) = choice_failure(choice) {
+            return Err(failure);
+        }
         for (key, value) in &choice.rest {
             if key == "logprobs" && value.get().starts_with('{') {
                 let fields = Fields::parse(value.get()).unwrap_or_default();
@@ -276,7 +211,7 @@ impl StreamDecoder {
             let finish = string(finish).ok_or_else(|| invalid("the finish reason is no string", data))?;
             if !finish.is_empty() {
                 self.finish = Some(finish.into_owned());
-                self.show_all(deltas)?;
+                self.show_all(deltas);
             }
         }
         Ok(())
@@ -361,19 +296,12 @@ impl StreamDecoder {
         deltas.push(Delta::Reasoning { block, text: text.to_owned() });
     }
 
-    /// Content as a list of parts, as some servers stream it: text, and reasoning as parts of its own.
+    /// Content as a list of parts, as some servers stream it.
     fn parts(&mut self, content: &RawValue, deltas: &mut Vec<Delta>) -> Option<()> {
-        for part in serde_json::from_str::<Vec<Raw>>(content.get()).ok()? {
-            let part = Fields::parse(part.text()).ok()?;
-            match part.get_str("type")?.as_str() {
-                "text" => self.say(&part.get_str("text")?, deltas),
-                "thinking" => {
-                    for part in part.get("thinking")?.to::<Vec<Raw>>().ok()? {
-                        let text = Fields::parse(part.text()).ok()?.get_str("text")?;
-                        self.reason("reasoning_content", &text, deltas);
-                    }
-                }
-                _ => return None,
+        for part in parse::parts(content)? {
+            match part {
+                Part::Text(text) => self.say(&text, deltas),
+                Part::Thinking(text) => self.reason(parse::CONTENT, &text, deltas),
             }
         }
         Some(())
@@ -483,11 +411,10 @@ impl StreamDecoder {
     }
 
     /// Shows calls that never got a name; no name is the model's mistake, which it will be told.
-    fn show_all(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+    fn show_all(&mut self, deltas: &mut Vec<Delta>) {
         for at in 0..self.calls.len() {
             self.show(at, deltas);
         }
-        Ok(())
     }
 
     fn message(&self) -> Message {
@@ -500,7 +427,11 @@ impl StreamDecoder {
         let mut message = Message::new(Role::Assistant, self.slots.iter().filter_map(block).collect());
         let gathered = self.message.fields();
         let wanted = gathered.iter().filter(|(key, value)| WANTED_BACK.contains(key) && is_full(value));
-        message.extra = Extra::of(WIRE, wanted.map(|(key, value)| (key.to_owned(), value.clone())).collect());
+        let back = |(key, value): (&str, &Raw)| {
+            let value = if key == "reasoning_details" { join_details(value) } else { value.clone() };
+            (key.to_owned(), value)
+        };
+        message.extra = Extra::of(WIRE, wanted.map(back).collect());
         message
     }
 
@@ -528,7 +459,7 @@ impl StreamDecoder {
             }
         }
         let mut choice = self.choice.fields();
-        if !self.logprobs.0.is_empty() {
+        if !self.logprobs.is_empty() {
             choice.set("logprobs", self.logprobs.fields().to_raw());
         }
         if !beside.is_empty() {
@@ -562,104 +493,4 @@ impl Pending {
 
 fn is_full(raw: &Raw) -> bool {
     !matches!(raw.text(), "null" | "[]")
-}
-
-/// The answer as chunks.
-pub(super) fn encode(response: &Response, piece: usize) -> Vec<(String, String)> {
-    let extra = own(response.extra.as_deref());
-    let (mut choice, beside, _) = beside_message(extra);
-    let index = choice.take("index").map_or_else(|| "0".to_owned(), |raw| raw.text().to_owned());
-    let top = top_members(extra);
-    let mut events = Vec::new();
-    let mut send = |choices: &str, usage: Option<&str>, members: Option<&Fields>| {
-        let mut chunk = Object::with_capacity(choices.len() + 160);
-        if !response.id.is_empty() {
-            chunk.text("id", &response.id);
-        }
-        chunk.raw("object", "\"chat.completion.chunk\"");
-        chunk.raw("created", top.get("created").map_or("0", Raw::text));
-        if !response.model.is_empty() {
-            chunk.text("model", &response.model);
-        }
-        chunk.raw("choices", choices);
-        if let Some(usage) = usage {
-            chunk.raw("usage", usage);
-        }
-        chunk.rest(members, &[]);
-        events.push((String::new(), chunk.end()));
-    };
-    let delta = |body: &str| format!(r#"[{{"index":{index},"delta":{body},"finish_reason":null}}]"#);
-
-    let mut head = Object::new();
-    head.raw("role", "\"assistant\"");
-    head.rest(own(response.message.extra.as_deref()), &[]);
-    head.rest(Some(&beside), &[]);
-    send(&delta(&head.end()), None, Some(&top));
-    let mut calls = 0;
-    for block in &response.message.content {
-        let (field, text) = match block {
-            Block::Text(text) if is_refusal(text) => ("refusal", &text.text),
-            Block::Text(text) => ("content", &text.text),
-            Block::Thinking(thinking) => {
-                (reasoning_field(thinking, true).unwrap_or("reasoning_content"), &thinking.text)
-            }
-            Block::ToolUse(call) => {
-                for body in call_pieces(call, calls, piece) {
-                    send(&delta(&format!(r#"{{"tool_calls":[{body}]}}"#)), None, None);
-                }
-                calls += 1;
-                continue;
-            }
-            _ => continue,
-        };
-        for piece in pieces(text, piece) {
-            send(&delta(&format!("{{{}:{}}}", quoted(field), quoted(piece))), None, None);
-        }
-    }
-    let mut last = Object::new();
-    last.raw("index", &index);
-    last.raw("delta", "{}");
-    last.text("finish_reason", finish_name(&response.stop));
-    last.rest(Some(&choice), &[]);
-    send(&format!("[{}]", last.end()), None, None);
-    if let Some(usage) = usage_text(response, extra) {
-        send("[]", Some(&usage), None);
-    }
-    events.push((String::new(), "[DONE]".to_owned()));
-    events
-}
-
-/// A tool call as elements of `tool_calls`: its head, then its arguments.
-fn call_pieces(call: &ToolUse, index: usize, piece: usize) -> Vec<String> {
-    let extra = own(call.extra.as_deref());
-    let mut function = Object::new();
-    function.text("name", &call.name);
-    function.text("arguments", "");
-    function.rest(super::object::inner(extra, "function").as_ref(), &[]);
-    let mut head = Object::new();
-    head.raw("index", &index.to_string());
-    head.text("id", &call.id);
-    head.text("type", "function");
-    head.raw("function", &function.end());
-    head.rest(extra, &[]);
-    let arguments = pieces(call.arguments_text(), piece)
-        .map(|piece| format!(r#"{{"index":{index},"function":{{"arguments":{}}}}}"#, quoted(piece)));
-    std::iter::once(head.end()).chain(arguments).collect()
-}
-
-/// The text in pieces of about `size` bytes, never cutting a character.
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
-    let mut left = text;
-    std::iter::from_fn(move || {
-        if left.is_empty() {
-            return None;
-        }
-        let mut end = size.clamp(1, left.len());
-        while !left.is_char_boundary(end) {
-            end += 1;
-        }
-        let (piece, rest) = left.split_at(end);
-        left = rest;
-        Some(piece)
-    })
 }

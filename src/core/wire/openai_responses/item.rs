@@ -5,7 +5,7 @@
 use super::{
     AFTER, BARE, BEFORE, ITEM, WIRE, is_marked, ours,
     part::{self, INPUT_TEXT, OUTPUT_TEXT},
-    write::{Object, quote},
+    write::Object,
 };
 use crate::core::{
     json::{Fields, Raw},
@@ -92,17 +92,20 @@ pub(super) fn decode_output(raw: &Raw, blocks: &mut Vec<Block>) -> Result<(), St
     Ok(())
 }
 
+/// A text part of a message item, and the unknown parts behind it.
+struct Known {
+    text: String,
+    fields: Fields,
+    after: Vec<Raw>,
+}
+
 /// Takes apart a message item of the model; `false` if nothing in it is text.
 fn output_message(mut fields: Fields, blocks: &mut Vec<Block>) -> bool {
-    if fields.get_str("role").as_deref() != Some("assistant") {
+    // Some servers leave the role out; another role comes with a compaction.
+    if !(fields.get("role").is_none() || fields.get_str("role").as_deref() == Some("assistant")) {
         return false;
     }
     let Some(parts) = fields.get("content").and_then(|content| content.to::<Vec<Raw>>().ok()) else { return false };
-    struct Known {
-        text: String,
-        fields: Fields,
-        after: Vec<Raw>,
-    }
     let mut before = Vec::new();
     let mut known: Vec<Known> = Vec::new();
     for raw in parts {
@@ -271,16 +274,19 @@ impl Writer<'_> {
                 self.close();
                 self.open = Some(OpenItem { fields: Some(item.to().unwrap_or_default()), parts: Vec::new() });
             }
-            Some(_) => {}
             None if self.open.as_ref().is_some_and(|open| open.fields.is_some()) => self.close(),
-            None => {}
+            Some(_) | None => {}
         }
         let others = |key: &str| -> Vec<Raw> {
             extra.and_then(|extra| extra.get(key)).and_then(|list| list.to().ok()).unwrap_or_default()
         };
-        others(BEFORE).into_iter().for_each(|raw| self.part(raw.text().to_owned()));
+        for raw in others(BEFORE) {
+            self.part(raw.text().to_owned());
+        }
         self.part(part::encode_text(text, plain_text(self.message.role)));
-        others(AFTER).into_iter().for_each(|raw| self.part(raw.text().to_owned()));
+        for raw in others(AFTER) {
+            self.part(raw.text().to_owned());
+        }
     }
 
     fn thinking(&mut self, thinking: &Thinking) {
@@ -381,16 +387,12 @@ fn encode_result(result: &ToolResult) -> String {
         (Form::Auto | Form::Text, [Block::Text(text)]) if part::is_plain(text) => Some(text.text.as_str()),
         _ => None,
     };
-    item.with("output", |out| match bare {
-        Some(text) => quote(out, text),
-        None => {
-            let parts: Vec<String> =
-                result.content.iter().filter_map(|block| part::encode(block, INPUT_TEXT)).collect();
-            out.push('[');
-            out.push_str(&parts.join(","));
-            out.push(']');
-        }
-    });
+    if let Some(text) = bare {
+        item.text("output", text);
+    } else {
+        let parts = result.content.iter().filter_map(|block| part::encode(block, INPUT_TEXT));
+        item.list("output", &parts.collect::<Vec<_>>());
+    }
     item.rest(ours(result.extra.as_deref()), &["type", "call_id", "output"]);
     item.end()
 }

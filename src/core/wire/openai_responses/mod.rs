@@ -1,4 +1,4 @@
-//! OpenAI Responses: requests, answers and streams, in both directions.
+//! The Responses API: requests, answers and streams, in both directions.
 //!
 //! The wire speaks in items (messages, reasoning, calls, results); we speak in messages of blocks. An answer's items
 //! become one message and go back in the next request as they came; items and parts that are not understood stay as

@@ -29,7 +29,7 @@ pub fn encode_stream(response: &Response, piece: usize) -> Vec<(String, String)>
         Some("incomplete") => "response.incomplete",
         _ => "response.completed",
     };
-    script.send(last, |event| event.raw("response", &join(&head, &items)));
+    script.send(last, |event| event.raw("response", &join(&head, items.as_deref())));
     script.events
 }
 
@@ -86,7 +86,7 @@ impl Script {
         });
         match kind.as_str() {
             // Only what the model itself says is streamed.
-            "message" if item.get_str("role").is_none_or(|role| role == "assistant") => {
+            "message" if item.get("role").is_none_or(|role| role.string().as_deref() == Some("assistant")) => {
                 for (at, part) in list(item, "content").iter().enumerate() {
                     self.part(&place, at, part);
                 }
@@ -201,6 +201,10 @@ impl Script {
 
     fn reasoning(&mut self, place: &Place<'_>, at: usize, part: &Raw) {
         let text = part.to::<Fields>().ok().and_then(|part| part.get_str("text")).unwrap_or_default();
+        self.send("response.content_part.added", |event| {
+            place.write(event, "content_index", at);
+            event.raw("part", r#"{"type":"reasoning_text","text":""}"#);
+        });
         for piece in pieces(&text, self.piece) {
             self.send("response.reasoning_text.delta", |event| {
                 place.write(event, "content_index", at);
@@ -210,6 +214,10 @@ impl Script {
         self.send("response.reasoning_text.done", |event| {
             place.write(event, "content_index", at);
             event.text("text", &text);
+        });
+        self.send("response.content_part.done", |event| {
+            place.write(event, "content_index", at);
+            event.raw("part", part.text());
         });
     }
 }

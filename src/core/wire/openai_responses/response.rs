@@ -118,7 +118,7 @@ fn is_provider_run(block: &Block) -> bool {
 /// The answer as the provider would write it.
 pub fn encode_response(response: &Response) -> String {
     let (head, items) = encode_parts(response);
-    join(&head, &items)
+    join(&head, items.as_deref())
 }
 
 /// The answer apart: all members but `output`, and the items of the output. `None` where there is no output.
@@ -172,8 +172,8 @@ pub(super) fn encode_parts(response: &Response) -> (Fields, Option<Vec<String>>)
 }
 
 fn encode_exact(response: &Response, extra: Option<&Fields>) -> (Fields, Option<Vec<String>>) {
-    let names = [("id", &response.id), ("model", &response.model)];
-    let named = names.into_iter().filter(|(_, name)| !name.is_empty());
+    let both = [("id", &response.id), ("model", &response.model)];
+    let named = both.into_iter().filter(|(_, name)| !name.is_empty());
     let ours = named.clone().map(|(key, name)| (key.to_owned(), Raw::of(name)));
     let rest = extra.into_iter().flat_map(Fields::iter);
     let rest = rest.filter(|(key, _)| !is_mark(key) && named.clone().all(|(name, _)| name != *key));
@@ -229,7 +229,7 @@ fn complete_items(response: &Response) -> Vec<String> {
 }
 
 /// The members and the items as one object.
-pub(super) fn join(head: &Fields, items: &Option<Vec<String>>) -> String {
+pub(super) fn join(head: &Fields, items: Option<&[String]>) -> String {
     let mut object = Object::new();
     match items {
         Some(items) => {

@@ -4,7 +4,7 @@
 //! shown before must be the beginning of it; what was not shown yet is, so that the joined deltas are the answer.
 //! Servers whose last event is thin get their answer put together from the items.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
@@ -28,6 +28,8 @@ use crate::core::{
 pub struct StreamDecoder {
     /// By their place in the output, which the server chooses.
     items: BTreeMap<u64, Item>,
+    /// The places of items by their ids, for servers whose events do not say the place.
+    places: HashMap<String, u64>,
     shown: Vec<Shown>,
     /// What the first event said of the answer.
     created: Option<Raw>,
@@ -79,6 +81,8 @@ struct Event<'a> {
     kind: Option<&'a RawValue>,
     #[serde(borrow, default)]
     output_index: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    item_id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     content_index: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -318,9 +322,37 @@ impl StreamDecoder {
         }
     }
 
-    /// The item at the event's place, which begins now if it is not there.
-    fn item(&mut self, event: &Event<'_>, kind: Kind) -> Result<&mut Item, Failure> {
-        let at = index(event.output_index, "output_index")?;
+    /// Where the event belongs in the output. Servers that leave the index out (llama.cpp is one) name the item, or
+    /// mean the last one, or one that they did not announce.
+    fn place(&self, event: &Event<'_>, kind: Kind) -> Result<u64, Failure> {
+        if event.output_index.is_some() {
+            return index(event.output_index, "output_index");
+        }
+        let name = event.item_id.and_then(|name| serde_json::from_str::<String>(name.get()).ok());
+        if let Some(place) = name.and_then(|name| self.places.get(&name)) {
+            return Ok(*place);
+        }
+        Ok(match self.items.last_key_value() {
+            Some((last, item)) if item.kind == kind && item.done.is_none() => *last,
+            _ => self.next_place(),
+        })
+    }
+
+    fn next_place(&self) -> u64 {
+        self.items.last_key_value().map_or(0, |(last, _)| last.saturating_add(1))
+    }
+
+    /// The same for events that hold the item itself.
+    fn place_of(&self, event: &Event<'_>, item: &Fields) -> Result<u64, Failure> {
+        if event.output_index.is_some() {
+            return index(event.output_index, "output_index");
+        }
+        let known = names(item).find_map(|name| self.places.get(&name).copied());
+        Ok(known.unwrap_or_else(|| self.next_place()))
+    }
+
+    /// The item at that place, which begins now if it is not there.
+    fn item(&mut self, at: u64, kind: Kind) -> Result<&mut Item, Failure> {
         let item = self.items.entry(at).or_insert_with(|| Item {
             kind,
             added: None,
@@ -333,9 +365,9 @@ impl StreamDecoder {
     }
 
     /// The block of a part of an item, which begins now if it is not there.
-    fn part(&mut self, event: &Event<'_>, item: Kind, part: u64, kind: Kind) -> Result<usize, Failure> {
+    fn part(&mut self, at: u64, item: Kind, part: u64, kind: Kind) -> Result<usize, Failure> {
         let next = self.shown.len();
-        let block = *self.item(event, item)?.parts.entry(part).or_insert(next);
+        let block = *self.item(at, item)?.parts.entry(part).or_insert(next);
         if block == next {
             self.block(kind);
         }
@@ -345,20 +377,24 @@ impl StreamDecoder {
     fn item_added(&mut self, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         let (raw, fields) = object(event.item, "item")?;
         let kind = kind_of(&fields);
-        let item = self.item(event, kind)?;
+        let at = self.place_of(event, &fields)?;
+        for name in names(&fields) {
+            self.places.insert(name, at);
+        }
+        let item = self.item(at, kind)?;
         item.added = Some(raw);
         if kind == Kind::Text {
             return Ok(());
         }
         let new = item.parts.is_empty();
-        let block = self.part(event, kind, 0, kind)?;
+        let block = self.part(at, kind, 0, kind)?;
         if kind == Kind::Provider && new {
             deltas.push(announce(block, &fields));
         }
         if kind == Kind::Call
             && let (Some(id), Some(name)) = (fields.get_str("call_id"), fields.get_str("name"))
         {
-            let item = self.item(event, kind)?;
+            let item = self.item(at, kind)?;
             if !std::mem::replace(&mut item.announced, true) {
                 deltas.push(Delta::ToolUse { block, id, name });
             }
@@ -372,7 +408,8 @@ impl StreamDecoder {
     }
 
     fn call_block(&mut self, event: &Event<'_>) -> Result<usize, Failure> {
-        let item = self.item(event, Kind::Call)?;
+        let at = self.place(event, Kind::Call)?;
+        let item = self.item(at, Kind::Call)?;
         match item.parts.get(&0) {
             Some(block) if item.announced => Ok(*block),
             _ => Err(invalid("arguments of a function call came before the call")),
@@ -384,7 +421,8 @@ impl StreamDecoder {
         let mut blocks = Vec::new();
         item::decode_output(&raw, &mut blocks).map_err(invalid)?;
         let kind = kind_of(&fields);
-        let item = self.item(event, kind)?;
+        let place = self.place_of(event, &fields)?;
+        let item = self.item(place, kind)?;
         let announced = std::mem::replace(&mut item.announced, true);
         item.done = Some(raw);
         let known: Vec<usize> = item.parts.values().copied().collect();
@@ -398,7 +436,7 @@ impl StreamDecoder {
             } else {
                 // Parts that were never announced stand behind those that were.
                 let part = last.map_or(0, |last| last.saturating_add(1)).saturating_add((n - known.len()) as u64);
-                let at = self.part(event, kind, part, shown_kind(block))?;
+                let at = self.part(place, kind, part, shown_kind(block))?;
                 self.catch_up(at, block, true, deltas)?;
             }
         }
@@ -406,13 +444,14 @@ impl StreamDecoder {
     }
 
     fn part_added(&mut self, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
-        let (_, fields) = object(event.part, "part")?;
-        let at = index(event.output_index, "output_index")?;
+        // A part of unknown shape is nothing to show.
+        let Some(fields) = event.part.and_then(|part| Fields::parse(part.get()).ok()) else { return Ok(()) };
+        let at = self.place(event, Kind::Text)?;
         let kind = fields.get_str("type").unwrap_or_default();
         let is_message = self.items.get(&at).is_none_or(|item| item.kind == Kind::Text);
         let Some(key) = text_key(&kind).filter(|_| is_message) else { return Ok(()) };
         let part = index_or_first(event.content_index, "content_index")?;
-        let block = self.part(event, Kind::Text, part, if key == REFUSAL { Kind::Refusal } else { Kind::Text })?;
+        let block = self.part(at, Kind::Text, part, if key == REFUSAL { Kind::Refusal } else { Kind::Text })?;
         let text = fields.get_str(key).unwrap_or_default();
         if self.shown.get(block).is_some_and(|shown| shown.text.is_empty()) {
             self.show(block, &text, deltas);
@@ -429,7 +468,8 @@ impl StreamDecoder {
     ) -> Result<(), Failure> {
         let text = string(delta, "delta")?;
         let part = index_or_first(event.content_index, "content_index")?;
-        let block = self.part(event, Kind::Text, part, kind)?;
+        let at = self.place(event, Kind::Text)?;
+        let block = self.part(at, Kind::Text, part, kind)?;
         self.show(block, &text, deltas);
         Ok(())
     }
@@ -446,7 +486,8 @@ impl StreamDecoder {
         }
         let text = string(text, "text")?;
         let part = index_or_first(event.content_index, "content_index")?;
-        let block = self.part(event, Kind::Text, part, kind)?;
+        let at = self.place(event, Kind::Text)?;
+        let block = self.part(at, Kind::Text, part, kind)?;
         self.catch_up_text(block, &text, deltas)
     }
 
@@ -457,11 +498,12 @@ impl StreamDecoder {
         } else {
             index_or_first(event.content_index, "content_index")?
         };
-        let block = self.part(event, Kind::Reasoning, 0, Kind::Reasoning)?;
+        let at = self.place(event, Kind::Reasoning)?;
+        let block = self.part(at, Kind::Reasoning, 0, Kind::Reasoning)?;
         if text.is_empty() {
             return Ok(());
         }
-        let before = self.item(event, Kind::Reasoning)?.paragraph.replace((summary, place));
+        let before = self.item(at, Kind::Reasoning)?.paragraph.replace((summary, place));
         if before.is_some_and(|before| before != (summary, place)) {
             self.show(block, PARAGRAPH, deltas);
         }
@@ -559,6 +601,11 @@ impl StreamDecoder {
     }
 }
 
+/// The names by which events may call an item.
+fn names(item: &Fields) -> impl Iterator<Item = String> {
+    ["id", "call_id"].into_iter().filter_map(|key| item.get_str(key))
+}
+
 fn is_empty_list(raw: &Raw) -> bool {
     raw.to::<Vec<Raw>>().is_ok_and(|list| list.is_empty())
 }
@@ -566,7 +613,9 @@ fn is_empty_list(raw: &Raw) -> bool {
 /// What the blocks of an item are.
 fn kind_of(item: &Fields) -> Kind {
     match item.get_str("type").as_deref() {
-        Some("message") if item.get_str("role").is_none_or(|role| role == "assistant") => Kind::Text,
+        Some("message") if item.get("role").is_none_or(|role| role.string().as_deref() == Some("assistant")) => {
+            Kind::Text
+        }
         Some("function_call") => Kind::Call,
         Some("reasoning") => Kind::Reasoning,
         _ => Kind::Provider,

@@ -1,0 +1,374 @@
+//! What a machine wants done. Each command carries a number that its answer repeats.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Id, Outcome, Time, tree::MachineConfig};
+use crate::core::{
+    error::Error,
+    json::Raw,
+    message::{Message, ToolUse, Usage},
+    request::Request,
+    retrieve::gather::GatherLimits,
+};
+
+/// What a model call is for; a driver chooses the model by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The turn itself.
+    Executor,
+}
+
+/// How much harm a call may do, in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    /// Changes nothing.
+    Safe,
+    /// Changes what can be undone.
+    #[default]
+    Cautious,
+    /// Runs only after a person agreed.
+    Confirm,
+    /// Runs only after a person agreed, each time anew.
+    Dangerous,
+}
+
+impl Risk {
+    /// The name in configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Cautious => "cautious",
+            Self::Confirm => "confirm",
+            Self::Dangerous => "dangerous",
+        }
+    }
+
+    /// The risk of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "safe" => Some(Self::Safe),
+            "cautious" => Some(Self::Cautious),
+            "confirm" => Some(Self::Confirm),
+            "dangerous" => Some(Self::Dangerous),
+            _ => None,
+        }
+    }
+}
+
+/// A call that shall run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// What the model asked for.
+    pub tool_use: ToolUse,
+    /// Seconds it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<f64>,
+    /// The round it belongs to, from 1.
+    pub round: u32,
+}
+
+/// Something a machine wants done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Ask a model. Answered by `Generated` or `Failed`.
+    Generate {
+        /// The number.
+        id: Id,
+        /// What for.
+        purpose: Purpose,
+        /// Which attempt at the same request, from 1.
+        attempt: u32,
+        /// The request.
+        request: Box<Request>,
+    },
+    /// Run tools. Each call is answered by its own `Executed`.
+    Execute {
+        /// The number.
+        id: Id,
+        /// The calls.
+        calls: Vec<Call>,
+        /// Whether they may run at once.
+        parallel: bool,
+    },
+    /// Ask a person whether a call may run. Answered by `Decided`.
+    Approve {
+        /// The number.
+        id: Id,
+        /// The call.
+        call: ToolUse,
+        /// The hash of name and arguments, which the decision must repeat.
+        hash: String,
+        /// How much harm it may do.
+        risk: Risk,
+        /// Why it is asked, in words.
+        why: String,
+        /// When the question lapses; then the call is denied.
+        expires: Time,
+    },
+    /// Find sources for a question. Answered by `Found`.
+    Search {
+        /// The number.
+        id: Id,
+        /// The question.
+        question: String,
+        /// What was said before.
+        thread: Vec<String>,
+        /// How much.
+        limits: GatherLimits,
+    },
+    /// Start a child machine with these messages. Carried out by the tree, never by a driver.
+    Spawn {
+        /// The number.
+        id: Id,
+        /// The machine.
+        config: Box<MachineConfig>,
+        /// Its history.
+        messages: crate::core::request::History,
+    },
+    /// Say `Fired` at this moment.
+    Timer {
+        /// The number.
+        id: Id,
+        /// When.
+        at: Time,
+    },
+    /// The answer to this command is of no use any more: stop the work.
+    Abort {
+        /// The command.
+        id: Id,
+    },
+    /// Tell whoever listens.
+    Emit {
+        /// What.
+        notice: Notice,
+    },
+    /// All events so far must be on disk before the next command is carried out.
+    Persist,
+    /// The event made no sense here.
+    Refuse {
+        /// Why.
+        error: Error,
+    },
+    /// The run has ended.
+    Finish {
+        /// How.
+        outcome: Box<Outcome>,
+    },
+}
+
+impl Command {
+    /// The command's number, where it has one.
+    pub const fn id(&self) -> Option<Id> {
+        match self {
+            Self::Generate { id, .. }
+            | Self::Execute { id, .. }
+            | Self::Approve { id, .. }
+            | Self::Search { id, .. }
+            | Self::Spawn { id, .. }
+            | Self::Timer { id, .. }
+            | Self::Abort { id } => Some(*id),
+            Self::Emit { .. } | Self::Persist | Self::Refuse { .. } | Self::Finish { .. } => None,
+        }
+    }
+}
+
+/// What is worth telling while a run goes on. Deltas of answers do not pass through machines and are not among them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Notice {
+    /// A request goes out.
+    RoundStarted {
+        /// The request's number in the run, from 1.
+        round: u32,
+        /// The model.
+        model: String,
+    },
+    /// An answer is in.
+    RoundFinished {
+        /// The request's number.
+        round: u32,
+        /// Seconds from request to answer, all attempts included.
+        duration: f64,
+        /// Tokens of this answer.
+        usage: Usage,
+        /// Searches and the like that the provider ran in it.
+        provider_tool_uses: u64,
+    },
+    /// The same request will be sent again.
+    Retry {
+        /// The request's number.
+        round: u32,
+        /// The attempt that failed, from 1.
+        attempt: u32,
+        /// Seconds until the next.
+        delay: f64,
+        /// Why.
+        reason: String,
+    },
+    /// What was shown of this answer is void: it comes again from its beginning.
+    Reset {
+        /// The request's number.
+        round: u32,
+    },
+    /// A tool begins.
+    ToolStarted {
+        /// The call's id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// The arguments.
+        input: serde_json::Value,
+        /// The round.
+        round: u32,
+    },
+    /// A tool is done.
+    ToolFinished {
+        /// The call's id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// The round.
+        round: u32,
+        /// Whether it failed.
+        is_error: bool,
+        /// Its text, shortened.
+        excerpt: String,
+        /// Seconds it took.
+        duration: f64,
+    },
+    /// A search is done: a tool of ours with `search` in its name, or the provider's own.
+    SearchCompleted {
+        /// The round.
+        round: u32,
+        /// The query, where it is known.
+        query: String,
+        /// Searches in this run so far.
+        count: u64,
+    },
+    /// A person is asked.
+    ApprovalAsked {
+        /// The call's id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// How much harm it may do.
+        risk: Risk,
+        /// When the question lapses.
+        expires: Time,
+    },
+    /// A person, or the clock, has decided.
+    ApprovalDecided {
+        /// The call's id.
+        id: String,
+        /// Whether it may run.
+        allowed: bool,
+        /// Why, in words.
+        reason: String,
+    },
+    /// Something that the caller should know.
+    Warning {
+        /// A stable name.
+        code: String,
+        /// In words.
+        message: String,
+    },
+    /// A phase begins.
+    PhaseStarted {
+        /// `gather`, `act` or `verify`.
+        phase: String,
+        /// Which attempt, from 1.
+        attempt: u32,
+    },
+    /// A phase is done.
+    PhaseFinished {
+        /// `gather`, `act` or `verify`.
+        phase: String,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// Seconds it took.
+        duration: f64,
+        /// What came of it: counts, issues.
+        output: serde_json::Value,
+    },
+    /// A whole answer that has not been verified.
+    Draft {
+        /// The answer.
+        text: String,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// Always false: drafts are not verified.
+        verified: bool,
+    },
+}
+
+/// A command as a journal keeps it: requests and histories as counts and hashes, all else as it is.
+#[derive(Debug, Serialize)]
+pub(crate) struct Digest<'a>(#[serde(serialize_with = "digest")] pub(crate) &'a Command);
+
+fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Short<'a> {
+        Generate {
+            id: Id,
+            purpose: Purpose,
+            attempt: u32,
+            model: &'a str,
+            messages: usize,
+            history: String,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            tool_choice: Option<&'a crate::core::request::ToolChoice>,
+        },
+        Spawn {
+            id: Id,
+            config: &'a MachineConfig,
+            messages: usize,
+            history: String,
+        },
+    }
+    match command {
+        Command::Generate { id, purpose, attempt, request } => Short::Generate {
+            id: *id,
+            purpose: *purpose,
+            attempt: *attempt,
+            model: &request.model,
+            messages: request.messages.len(),
+            history: format!("{:016x}", request.messages.digest()),
+            tool_choice: request.tool_choice.as_ref(),
+        }
+        .serialize(serializer),
+        Command::Spawn { id, config, messages } => {
+            Short::Spawn { id: *id, config, messages: messages.len(), history: format!("{:016x}", messages.digest()) }
+                .serialize(serializer)
+        }
+        other => other.serialize(serializer),
+    }
+}
+
+/// What stands in a message about arguments: shortened on a character boundary.
+pub(crate) fn shorten(text: &str, chars: usize) -> String {
+    let mut short: String = text.chars().take(chars).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// The first string among the arguments: what a search was for.
+pub(crate) fn query_of(input: &Raw) -> String {
+    let fields = crate::core::json::Fields::parse(input.text()).unwrap_or_default();
+    ["query", "q", "pattern", "url"]
+        .iter()
+        .find_map(|key| fields.get_str(key))
+        .or_else(|| fields.iter().find_map(|(_, value)| value.string()))
+        .unwrap_or_default()
+}
+
+/// The text of a system message, where there is one.
+pub(crate) fn system_of(text: Option<&str>) -> Option<std::sync::Arc<Message>> {
+    text.filter(|text| !text.is_empty())
+        .map(|text| std::sync::Arc::new(Message::text(crate::core::message::Role::System, text)))
+}

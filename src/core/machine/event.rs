@@ -1,0 +1,176 @@
+//! What happened: the only way into a machine.
+//!
+//! Every event carries the time at which the driver saw it, and every answer the number of the command it answers.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Id, Outcome};
+use crate::core::{
+    error::{Error, Failure},
+    message::{Message, ToolResult},
+    request::{Delta, Response},
+    retrieve::gather::Gathered,
+};
+
+/// A moment: microseconds since the driver's start of the run. Whole numbers, so that a journal keeps them exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// From seconds; negative and not-a-number become zero.
+    pub fn from_seconds(seconds: f64) -> Self {
+        Self((seconds.max(0.0) * 1e6).round() as u64)
+    }
+
+    /// In seconds.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// Seconds from `earlier` to here; never negative.
+    pub fn since(self, earlier: Self) -> f64 {
+        Self(self.0.saturating_sub(earlier.0)).seconds()
+    }
+
+    /// This moment and `seconds` more.
+    #[must_use]
+    pub fn after(self, seconds: f64) -> Self {
+        Self(self.0.saturating_add(Self::from_seconds(seconds).0))
+    }
+}
+
+/// Something that happened, and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When the driver saw it.
+    pub at: Time,
+    /// What it was.
+    pub kind: EventKind,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// The run begins with this history; the last message is the new prompt.
+    Start {
+        /// The history.
+        messages: Vec<Message>,
+    },
+    /// A piece of an answer was shown to somebody. Optional: drivers that show nothing need not say so.
+    Delta {
+        /// The command.
+        id: Id,
+        /// The piece.
+        delta: Delta,
+    },
+    /// A model answered.
+    Generated {
+        /// The command.
+        id: Id,
+        /// The answer.
+        response: Box<Response>,
+    },
+    /// A model call failed.
+    Failed {
+        /// The command.
+        id: Id,
+        /// Why.
+        failure: Failure,
+        /// Whether a part of the answer was shown to somebody.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        visible: bool,
+        /// What had come before it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partial: Option<Box<Response>>,
+    },
+    /// A tool gave its result; each call of an `Execute` is answered by itself.
+    Executed {
+        /// The command.
+        id: Id,
+        /// The result; its `id` names the call.
+        result: ToolResult,
+    },
+    /// Somebody decided on an approval.
+    Decided {
+        /// The command.
+        id: Id,
+        /// The hash of the arguments that were shown; an allow without the right one is a deny.
+        hash: String,
+        /// The decision.
+        decision: Decision,
+    },
+    /// A search gave its sources.
+    Found {
+        /// The command.
+        id: Id,
+        /// The sources, or why there are none.
+        found: Result<Gathered, Error>,
+    },
+    /// A child machine finished. Made by the tree, never by a driver.
+    Child {
+        /// The command that started it.
+        id: Id,
+        /// How it ended.
+        outcome: Box<Outcome>,
+        /// Its history.
+        messages: crate::core::request::History,
+    },
+    /// A timer fired.
+    Fired {
+        /// The command.
+        id: Id,
+    },
+    /// Somebody wants the run to end.
+    Interrupt {
+        /// How.
+        how: Interrupt,
+        /// What had come of an answer that was under way.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partial: Option<Box<Response>>,
+    },
+}
+
+impl EventKind {
+    /// The name in journals and tables.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Start { .. } => "start",
+            Self::Delta { .. } => "delta",
+            Self::Generated { .. } => "generated",
+            Self::Failed { .. } => "failed",
+            Self::Executed { .. } => "executed",
+            Self::Decided { .. } => "decided",
+            Self::Found { .. } => "found",
+            Self::Child { .. } => "child",
+            Self::Fired { .. } => "fired",
+            Self::Interrupt { .. } => "interrupt",
+        }
+    }
+}
+
+/// How a run shall end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Interrupt {
+    /// At once: what is under way is aborted.
+    Cancel,
+    /// When the tools that are running are done.
+    AfterRound,
+}
+
+/// What somebody decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// The call may run.
+    Allow,
+    /// The call may not run; the model is told why.
+    Deny {
+        /// Why.
+        reason: String,
+    },
+    /// The call may not run, and the run ends.
+    Abort,
+}

@@ -1,0 +1,41 @@
+//! Loops as machines: an event in, commands out, no I/O.
+//!
+//! [`Machine::step`] is total: any event in any state gives commands or a typed refusal, never a panic. The same
+//! events give the same commands, bit for bit; a machine can be saved and loaded between any two steps; after
+//! [`Command::Finish`] it emits nothing. Drivers live elsewhere and know nothing about what a machine does.
+
+mod approval;
+mod budget;
+mod command;
+mod event;
+mod outcome;
+mod price;
+mod retry;
+mod tree;
+pub mod turn;
+
+pub use approval::arguments_hash;
+pub use budget::{Budget, Complexity, Limit, Spent};
+pub(crate) use command::Digest;
+pub use command::{Call, Command, Notice, Purpose, Risk};
+pub use event::{Decision as ApprovalDecision, Event, EventKind, Interrupt, Time};
+pub use outcome::{CallRecord, IterationRecord, Outcome, Stop};
+pub use price::Price;
+pub use retry::RetryPolicy;
+pub use tree::{MachineConfig, Tree};
+
+/// A command's number; its answer repeats it. The upper 32 bits name the machine of a tree.
+pub type Id = u64;
+
+/// Events in, commands out.
+pub trait Machine {
+    /// Takes one event, changes state, answers with commands. Late, duplicate and unknown answers are counted and
+    /// dropped; an event that makes no sense at all is answered with [`Command::Refuse`].
+    fn step(&mut self, event: Event) -> Vec<Command>;
+
+    /// What the machine waits for, in words; empty only before its start and after its end.
+    fn waiting(&self) -> Vec<String>;
+
+    /// Whether it has finished.
+    fn is_finished(&self) -> bool;
+}

@@ -1,0 +1,190 @@
+//! How a run ended, and what can be kept of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Spent;
+use crate::core::{error::Error, json::Raw, retrieve::sources::Source};
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// The model said that it is done.
+    Natural,
+    /// The answer held no tool call, and no other reason.
+    NoToolUse,
+    /// The answer passed verification.
+    Verified,
+    /// No attempt passed verification.
+    Unverified,
+    /// The answer says that the sources do not hold it.
+    Abstained,
+    /// The model needs to know something.
+    NeedsUserInput,
+    /// Somebody stopped it between two rounds.
+    UserInterrupt,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// Somebody forbade a destructive operation and ended the run.
+    DestructiveOperation,
+    /// No more requests to the model.
+    MaxIterations,
+    /// No more rounds of tools.
+    ToolRounds,
+    /// The time was up.
+    WallTime,
+    /// The tokens were used up.
+    Tokens,
+    /// The money was used up.
+    Cost,
+    /// The answer was cut at the model's output limit.
+    OutputLimit,
+    /// The same thing again and again.
+    NoProgress,
+    /// Too little succeeded.
+    LowMomentum,
+    /// The same error again and again.
+    RepeatedFailures,
+    /// The model refused.
+    Refusal,
+    /// The provider's filter cut the answer.
+    ContentFilter,
+    /// The context window was full.
+    ContextWindow,
+    /// An error; it says which.
+    Error,
+}
+
+impl Stop {
+    /// The name in results and journals.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Natural => "natural",
+            Self::NoToolUse => "no_tool_use",
+            Self::Verified => "verified",
+            Self::Unverified => "unverified",
+            Self::Abstained => "abstained",
+            Self::NeedsUserInput => "needs_user_input",
+            Self::UserInterrupt => "user_interrupt",
+            Self::Cancelled => "cancelled",
+            Self::DestructiveOperation => "destructive_operation",
+            Self::MaxIterations => "max_iterations",
+            Self::ToolRounds => "tool_rounds",
+            Self::WallTime => "wall_time",
+            Self::Tokens => "tokens",
+            Self::Cost => "cost",
+            Self::OutputLimit => "output_limit",
+            Self::NoProgress => "no_progress",
+            Self::LowMomentum => "low_momentum",
+            Self::RepeatedFailures => "repeated_failures",
+            Self::Refusal => "refusal",
+            Self::ContentFilter => "content_filter",
+            Self::ContextWindow => "context_window",
+            Self::Error => "error",
+        }
+    }
+
+    /// Whether the run reached what it was for.
+    pub const fn is_success(self) -> bool {
+        matches!(self, Self::Natural | Self::NoToolUse | Self::Verified | Self::Abstained | Self::NeedsUserInput)
+    }
+
+    /// Whether a limit of the budget ended the run.
+    pub const fn is_limit(self) -> bool {
+        matches!(self, Self::MaxIterations | Self::ToolRounds | Self::WallTime | Self::Tokens | Self::Cost)
+    }
+}
+
+/// A tool call, for diagnostics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// The call's id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments.
+    pub input: Raw,
+    /// The iteration, from 1.
+    pub iteration: u32,
+    /// Seconds from the run's start to the call's.
+    pub at: f64,
+    /// Seconds it took.
+    pub duration: f64,
+    /// The failure's kind, if it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// A request to the model, for diagnostics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IterationRecord {
+    /// The iteration, from 1.
+    pub iteration: u32,
+    /// Seconds from request to answer, all attempts included.
+    pub duration: f64,
+    /// Attempts it took.
+    pub attempts: u32,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Why it ended.
+    pub stop: Stop,
+    /// The answer, if there is one; verified where the machine verifies.
+    pub r#final: Option<String>,
+    /// All prose of the run, in order.
+    pub transcript: String,
+    /// The best answer so far where `final` is missing.
+    pub best_draft: Option<String>,
+    /// Whether `final` passed verification; `None` where the machine does not verify.
+    pub verified: Option<bool>,
+    /// Attempts at a verified answer.
+    pub attempts: u32,
+    /// What the answer may rest on.
+    pub sources: Vec<Source>,
+    /// What it used.
+    pub spent: Spent,
+    /// Its tool calls.
+    pub tool_calls: Vec<CallRecord>,
+    /// Its requests to the model.
+    pub iterations: Vec<IterationRecord>,
+    /// Searches, ours and the provider's.
+    pub searches: u64,
+    /// What the caller should know.
+    pub warnings: Vec<String>,
+    /// The error that ended it.
+    pub error: Option<Error>,
+    /// Seconds from start to end.
+    pub duration: f64,
+    /// Answers that came late, twice or unasked, and were dropped.
+    pub dropped: u64,
+}
+
+impl Outcome {
+    /// An outcome that holds nothing yet.
+    pub fn new(stop: Stop) -> Self {
+        Self {
+            stop,
+            r#final: None,
+            transcript: String::new(),
+            best_draft: None,
+            verified: None,
+            attempts: 0,
+            sources: Vec::new(),
+            spent: Spent::default(),
+            tool_calls: Vec::new(),
+            iterations: Vec::new(),
+            searches: 0,
+            warnings: Vec::new(),
+            error: None,
+            duration: 0.0,
+            dropped: 0,
+        }
+    }
+
+    /// Whether a limit of the budget was hit.
+    pub const fn hit_ceiling(&self) -> bool {
+        self.stop.is_limit()
+    }
+}

@@ -1,0 +1,354 @@
+//! One round of tool calls: which may run at once, which need a person, and their results in call order.
+//!
+//! Neighbouring calls of read-only tools run at once; every other call runs alone, in its place. A call at or above
+//! `confirm` runs only after an allow that names its id and its arguments' hash and has not lapsed; anything else is
+//! a deny.
+
+use serde::{Deserialize, Serialize};
+
+use super::{TurnMachine, emit, text};
+use crate::core::{
+    breaker::Verdict,
+    machine::{ApprovalDecision, Call, Command, Id, Notice, Risk, Time, arguments_hash, command::shorten},
+    message::{ToolFailure, ToolResult, ToolUse},
+};
+
+/// A call of the round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Pending {
+    pub(super) call: ToolUse,
+    /// The command that runs it.
+    pub(super) running: Option<Id>,
+    pub(super) allowed: bool,
+    pub(super) since: Option<Time>,
+    pub(super) duration: f64,
+    pub(super) result: Option<ToolResult>,
+}
+
+/// A question to a person that is open.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Question {
+    id: Id,
+    timer: Id,
+    call: usize,
+    hash: String,
+    expires: Time,
+}
+
+/// One round of tool calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Round {
+    pub(super) calls: Vec<Pending>,
+    /// Places of the calls in the order of their ids, to find one without looking at all.
+    by_id: Vec<usize>,
+    /// All calls before this one have their results.
+    next: usize,
+    /// Calls without a result.
+    open: usize,
+    /// Of those: calls that run.
+    running: usize,
+    question: Option<Question>,
+    /// A person ended the run.
+    pub(super) aborted: bool,
+    limits: Vec<Option<usize>>,
+}
+
+impl Round {
+    pub(super) fn new(calls: Vec<ToolUse>, broken: Vec<Option<ToolFailure>>, turn: &TurnMachine) -> Self {
+        let limits = calls.iter().map(|call| turn.tool(&call.name).and_then(|tool| tool.max_output)).collect();
+        let calls: Vec<Pending> = calls
+            .into_iter()
+            .zip(broken)
+            .map(|(call, broken)| {
+                let failure = broken.or_else(|| unknown_tool(&call, turn));
+                let result = failure.map(|failure| ToolResult::failed(&call.id, &call.name, failure));
+                Pending { call, running: None, allowed: false, since: None, duration: 0.0, result }
+            })
+            .collect();
+        let mut by_id: Vec<usize> = (0..calls.len()).collect();
+        by_id.sort_by(|a, b| calls[*a].call.id.cmp(&calls[*b].call.id));
+        let open = calls.iter().filter(|pending| pending.result.is_none()).count();
+        Self { calls, by_id, next: 0, open, running: 0, question: None, aborted: false, limits }
+    }
+
+    pub(super) const fn is_done(&self) -> bool {
+        self.open == 0
+    }
+
+    /// Whether a person is asked.
+    pub(super) const fn asks(&self) -> bool {
+        self.question.is_some()
+    }
+
+    /// Gives a call its one result.
+    fn close(&mut self, at: usize, result: ToolResult) {
+        let Some(pending) = self.calls.get_mut(at) else { return };
+        if pending.result.replace(result).is_none() {
+            self.open = self.open.saturating_sub(1);
+            self.running = self.running.saturating_sub(usize::from(pending.running.is_some()));
+        }
+    }
+
+    fn fail(&mut self, at: usize, failure: ToolFailure) {
+        let Some(call) = self.calls.get(at).map(|pending| &pending.call) else { return };
+        let result = ToolResult::failed(&call.id, &call.name, failure);
+        self.close(at, result);
+    }
+
+    /// The first call without a result.
+    fn first_open(&mut self) -> Option<usize> {
+        while self.calls.get(self.next)?.result.is_some() {
+            self.next += 1;
+        }
+        Some(self.next)
+    }
+
+    /// Starts what can be started.
+    pub(super) fn advance(&mut self, turn: &mut TurnMachine, out: &mut Vec<Command>) {
+        if self.aborted {
+            self.close_unstarted("the run was ended by the person who was asked", out);
+        } else if turn.interrupted {
+            self.close_unstarted("the run was stopped before this call", out);
+        }
+        if self.question.is_some() || self.running > 0 {
+            return;
+        }
+        while let Some(first) = self.first_open() {
+            let group = self.group(first, turn);
+            let at_once = group.len() > 1 || self.is_free(first, turn);
+            if !at_once && self.risk(first, turn) >= Risk::Confirm && !self.calls[first].allowed {
+                if self.ask(first, turn, out) {
+                    return;
+                }
+                continue;
+            }
+            if self.start(&group, at_once, turn, out) {
+                return;
+            }
+        }
+    }
+
+    /// No call starts any more: an open question is taken back, calls that do not run get a result that says why.
+    fn close_unstarted(&mut self, why: &str, out: &mut Vec<Command>) {
+        self.take_back_question(out);
+        if self.open == self.running {
+            return;
+        }
+        for at in self.next..self.calls.len() {
+            let pending = &self.calls[at];
+            if pending.result.is_none() && pending.running.is_none() {
+                let result = super::not_run(&pending.call, why);
+                self.close(at, result);
+            }
+        }
+    }
+
+    fn take_back_question(&mut self, out: &mut Vec<Command>) {
+        if let Some(question) = self.question.take() {
+            out.push(Command::Abort { id: question.id });
+            out.push(Command::Abort { id: question.timer });
+        }
+    }
+
+    fn risk(&self, at: usize, turn: &TurnMachine) -> Risk {
+        turn.tool(&self.calls[at].call.name).map_or(Risk::Dangerous, |tool| tool.risk)
+    }
+
+    /// Whether the call may run beside others.
+    fn is_free(&self, at: usize, turn: &TurnMachine) -> bool {
+        let call = &self.calls[at].call;
+        turn.tool(&call.name).is_some_and(|tool| tool.read_only && tool.risk < Risk::Confirm)
+    }
+
+    /// The calls that start together with `first`.
+    fn group(&self, first: usize, turn: &TurnMachine) -> Vec<usize> {
+        if !self.is_free(first, turn) {
+            return vec![first];
+        }
+        (first..self.calls.len())
+            .take_while(|at| self.calls[*at].result.is_some() || self.is_free(*at, turn))
+            .filter(|at| self.calls[*at].result.is_none())
+            .collect()
+    }
+
+    /// Runs a group; false if every call of it was answered at once (its tool's breaker is open).
+    fn start(&mut self, group: &[usize], parallel: bool, turn: &mut TurnMachine, out: &mut Vec<Command>) -> bool {
+        let now = turn.now;
+        let mut started = Vec::with_capacity(group.len());
+        for at in group.iter().copied() {
+            let pending = &self.calls[at];
+            let breaker = turn.breakers.get_mut(&pending.call.name);
+            if let Some(Verdict::Open { retry_after }) = breaker.map(|breaker| breaker.check(now.seconds())) {
+                let failure = ToolFailure {
+                    kind: "unavailable".into(),
+                    message: format!("the tool {:?} failed three times in a row and is left alone", pending.call.name),
+                    hint: Some(format!("do without it, or try again in {retry_after:.0} s")),
+                };
+                self.fail(at, failure);
+            } else {
+                started.push(at);
+            }
+        }
+        if started.is_empty() {
+            return false;
+        }
+        if !parallel {
+            out.push(Command::Persist);
+        }
+        let id = turn.id();
+        let round = turn.spent.iterations;
+        let mut calls = Vec::with_capacity(started.len());
+        for at in started {
+            let pending = &mut self.calls[at];
+            pending.running = Some(id);
+            self.running += 1;
+            pending.since = Some(now);
+            let call = &pending.call;
+            emit(
+                out,
+                Notice::ToolStarted { id: call.id.clone(), name: call.name.clone(), input: call.input.value(), round },
+            );
+            let timeout = turn.tool(&call.name).and_then(|tool| tool.timeout);
+            calls.push(Call { tool_use: call.clone(), timeout, round });
+        }
+        out.push(Command::Execute { id, calls, parallel });
+        true
+    }
+
+    /// Asks a person about a call; false if there is nobody left to ask.
+    fn ask(&mut self, at: usize, turn: &mut TurnMachine, out: &mut Vec<Command>) -> bool {
+        let risk = self.risk(at, turn);
+        let pending = &self.calls[at];
+        if turn.spent.approvals >= turn.config.budget.approvals {
+            self.fail(at, denied("the budget of approvals is used up"));
+            return false;
+        }
+        turn.spent.approvals += 1;
+        let (id, timer) = (turn.id(), turn.id());
+        let expires = turn.now.after(turn.config.approval_timeout);
+        let hash = arguments_hash(&pending.call);
+        let call = pending.call.clone();
+        let why = format!("the tool {:?} is declared {}", call.name, risk.name());
+        emit(out, Notice::ApprovalAsked { id: call.id.clone(), name: call.name.clone(), risk, expires });
+        out.push(Command::Timer { id: timer, at: expires });
+        out.push(Command::Approve { id, call, hash: hash.clone(), risk, why, expires });
+        self.question = Some(Question { id, timer, call: at, hash, expires });
+        true
+    }
+
+    /// A person decided; false if nobody asked.
+    pub(super) fn decided(
+        &mut self,
+        id: Id,
+        hash: &str,
+        decision: ApprovalDecision,
+        now: Time,
+        out: &mut Vec<Command>,
+    ) -> bool {
+        let Some(question) = self.question.take_if(|question| question.id == id) else { return false };
+        out.push(Command::Abort { id: question.timer });
+        let refused = match decision {
+            ApprovalDecision::Allow if question.hash != hash => {
+                Some("the decision does not name the arguments of this call".to_owned())
+            }
+            ApprovalDecision::Allow if now > question.expires => Some("the decision came too late".to_owned()),
+            ApprovalDecision::Allow => None,
+            ApprovalDecision::Deny { reason } => Some(reason),
+            ApprovalDecision::Abort => {
+                self.aborted = true;
+                Some("the person ended the run".to_owned())
+            }
+        };
+        self.settle(question.call, refused, out);
+        true
+    }
+
+    /// The time for an answer is over; false if the timer is not that of the question.
+    pub(super) fn lapsed(&mut self, timer: Id, out: &mut Vec<Command>) -> bool {
+        let Some(question) = self.question.take_if(|question| question.timer == timer) else { return false };
+        out.push(Command::Abort { id: question.id });
+        self.settle(question.call, Some("nobody answered in time".to_owned()), out);
+        true
+    }
+
+    fn settle(&mut self, at: usize, refused: Option<String>, out: &mut Vec<Command>) {
+        let Some(pending) = self.calls.get_mut(at) else { return };
+        let (allowed, reason) = (refused.is_none(), refused.clone().unwrap_or_default());
+        emit(out, Notice::ApprovalDecided { id: pending.call.id.clone(), allowed, reason });
+        match refused {
+            None => pending.allowed = true,
+            Some(reason) => self.fail(at, denied(&reason)),
+        }
+    }
+
+    /// Takes the result of a call that runs; gives its place.
+    pub(super) fn executed(&mut self, id: Id, mut result: ToolResult, now: Time) -> Option<usize> {
+        let place = self.by_id.binary_search_by(|at| self.calls.get(*at).map(|pending| &pending.call.id).cmp(&Some(&result.id)));
+        let place = place.ok()?;
+        let at = *self.by_id.get(place)?;
+        let pending = self.calls.get_mut(at)?;
+        if pending.running != Some(id) || pending.result.is_some() {
+            return None;
+        }
+        result.name.clone_from(&pending.call.name);
+        text::limit_result(&mut result, self.limits.get(at).copied().flatten());
+        pending.duration = pending.since.map_or(0.0, |since| now.since(since));
+        self.close(at, result);
+        Some(at)
+    }
+
+    /// Stops what runs; calls without a result get one that says why.
+    pub(super) fn abort(&mut self, why: &str, now: Time, out: &mut Vec<Command>) {
+        self.take_back_question(out);
+        let mut aborted = None;
+        for at in self.next..self.calls.len() {
+            let pending = &mut self.calls[at];
+            if pending.result.is_some() {
+                continue;
+            }
+            let (kind, message) = match pending.running {
+                Some(id) => {
+                    if aborted != Some(id) {
+                        aborted = Some(id);
+                        out.push(Command::Abort { id });
+                    }
+                    pending.duration = pending.since.map_or(0.0, |since| now.since(since));
+                    ("cancelled", format!("{why} while this call ran; it may have taken effect"))
+                }
+                None => ("not_run", why.to_owned()),
+            };
+            self.fail(at, ToolFailure { kind: kind.into(), message, hint: None });
+        }
+    }
+
+    pub(super) fn waiting(&self) -> Vec<String> {
+        let running = self.calls.iter().filter(|pending| pending.running.is_some() && pending.result.is_none());
+        let question = self.question.iter().filter_map(|question| self.calls.get(question.call));
+        running
+            .map(|pending| format!("the tool {}", pending.call.name))
+            .chain(question.map(|pending| format!("a decision about {}", pending.call.name)))
+            .collect()
+    }
+}
+
+fn denied(reason: &str) -> ToolFailure {
+    ToolFailure {
+        kind: "denied".into(),
+        message: format!("the call was not allowed: {reason}"),
+        hint: Some("do not try the same call again; find another way, or explain what is needed".into()),
+    }
+}
+
+fn unknown_tool(call: &ToolUse, turn: &TurnMachine) -> Option<ToolFailure> {
+    if turn.tool(&call.name).is_some() {
+        return None;
+    }
+    let names: Vec<&str> = turn.config.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let hint = if names.is_empty() {
+        "there are no tools".into()
+    } else {
+        shorten(&format!("the tools are: {}", names.join(", ")), 1_000)
+    };
+    let message = format!("there is no tool named {:?}", shorten(&call.name, 100));
+    Some(ToolFailure { kind: "unknown_tool".into(), message, hint: Some(hint) })
+}

@@ -1,0 +1,72 @@
+//! The transitions of the turn, in one table, and the diagram that is drawn from it.
+//!
+//! Tests hold the table and the machine to each other: every transition that the machine makes stands here, and every
+//! line here is made by some run.
+
+/// From where, at which event, to where. Events that a state drops or refuses change nothing and are not listed;
+/// `done` is the end.
+pub const TRANSITIONS: &[(&str, &str, &str)] = &[
+    // A prompt goes to the model, unless configuration, prompt or budget forbid it.
+    ("idle", "start", "asking"),
+    ("idle", "start", "done"),
+    ("idle", "interrupt", "done"),
+    // An answer: calls that run, a call that needs a person, calls that are all broken (or a nudge, or a provider that
+    // pauses), the end.
+    ("asking", "delta", "asking"),
+    ("asking", "generated", "tools"),
+    ("asking", "generated", "deciding"),
+    ("asking", "generated", "asking"),
+    ("asking", "generated", "done"),
+    // A failure: again later, again at once without tools, the end.
+    ("asking", "failed", "waiting"),
+    ("asking", "failed", "asking"),
+    ("asking", "failed", "done"),
+    ("asking", "fired", "done"),
+    // After the round means after this answer.
+    ("asking", "interrupt", "asking"),
+    ("asking", "interrupt", "done"),
+    ("waiting", "fired", "asking"),
+    ("waiting", "fired", "done"),
+    ("waiting", "interrupt", "done"),
+    // A result: others are under way, the next call, a question, the next request, the end.
+    ("tools", "executed", "tools"),
+    ("tools", "executed", "deciding"),
+    ("tools", "executed", "asking"),
+    ("tools", "executed", "done"),
+    ("tools", "fired", "done"),
+    // After the round means after the calls that run.
+    ("tools", "interrupt", "tools"),
+    ("tools", "interrupt", "done"),
+    // A decision, or the time for it is over.
+    ("deciding", "decided", "tools"),
+    ("deciding", "decided", "deciding"),
+    ("deciding", "decided", "asking"),
+    ("deciding", "decided", "done"),
+    ("deciding", "fired", "tools"),
+    ("deciding", "fired", "deciding"),
+    ("deciding", "fired", "asking"),
+    ("deciding", "fired", "done"),
+    ("deciding", "interrupt", "done"),
+];
+
+/// The transitions of the turn: from where, at which event, to where.
+pub const fn transitions() -> &'static [(&'static str, &'static str, &'static str)] {
+    TRANSITIONS
+}
+
+/// The table as a Mermaid state diagram.
+pub fn diagram() -> String {
+    let mut lines = vec!["stateDiagram-v2".to_owned(), "    [*] --> idle".to_owned()];
+    let mut drawn: Vec<(&str, &str)> = Vec::new();
+    for (from, _, to) in TRANSITIONS {
+        if drawn.contains(&(from, to)) {
+            continue;
+        }
+        drawn.push((from, to));
+        let mut events: Vec<&str> = Vec::new();
+        events.extend(TRANSITIONS.iter().filter(|line| line.0 == *from && line.2 == *to).map(|line| line.1));
+        lines.push(format!("    {from} --> {to}: {}", events.join(", ")));
+    }
+    lines.push("    done --> [*]\n".to_owned());
+    lines.join("\n")
+}

@@ -1,0 +1,13 @@
+//! Finding what answers a question in text that is at hand: words, ranking, chunks, sources, and an answer made of
+//! quotes. Nothing here needs a network, a key or a model; everything is deterministic and bounded by its input.
+
+pub mod bm25;
+pub mod chunks;
+pub mod extractive;
+pub mod gather;
+pub mod plain;
+mod question;
+pub mod sentences;
+pub mod sources;
+mod stem;
+pub mod words;

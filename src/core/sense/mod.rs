@@ -1,0 +1,4 @@
+//! Whether a loop is going anywhere: from hashes of what it did and words of what it said, never from a model.
+
+pub mod progress;
+pub mod speech;
