@@ -16,8 +16,10 @@ use super::{
 
 /// At most this many units of all sources are looked at.
 const MAX_UNITS: usize = 20_000;
+/// A longer unit (a line of data, say) is cut after this many characters.
+const MAX_QUOTE: usize = 1_000;
 /// Below this part of the question's weight the evidence is no answer.
-const LEAST_COVERAGE: f64 = 0.5;
+const LEAST_COVERAGE: f64 = 0.45;
 
 /// What to do differently from the first attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +102,7 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
     give_context(&asked, sources, &mut units);
     let weights = weigh(&asked, &units);
     let total: f64 = weights.iter().sum();
-    score(&asked, &mut units, &weights);
+    score(&asked, sources, &mut units, &weights);
     let found: Vec<bool> = (0..asked.needs.len())
         .map(|need| units.iter().any(|unit| unit.credit.get(need).is_some_and(|credit| *credit > 0.0)))
         .collect();
@@ -150,7 +152,7 @@ fn read_units(asked: &Question, sources: &[Source], options: &Options) -> Vec<Un
                 length += 1;
                 terms.insert(term.to_owned());
             });
-            let direct = asked.needs.iter().map(|need| need.met_by(&terms)).collect();
+            let direct = asked.needs.iter().map(|need| need.met_in(&text, &terms)).collect();
             let end_line = source.line.saturating_add(sentence.end_line - 1);
             let asks = text.ends_with('?') && sentence.kind == Kind::Prose;
             let (block, kind, credit, score) = (sentence.block, sentence.kind, Vec::new(), 0.0);
@@ -266,8 +268,9 @@ fn weigh(asked: &Question, units: &[Unit]) -> Vec<f64> {
         .collect()
 }
 
-fn score(asked: &Question, units: &mut [Unit], weights: &[f64]) {
+fn score(asked: &Question, sources: &[Source], units: &mut [Unit], weights: &[f64]) {
     let average = units.iter().map(|unit| unit.length).sum::<usize>() as f64 / units.len().max(1) as f64;
+    let top = sources.iter().map(|source| source.score).fold(0.0, f64::max);
     for unit in units {
         let direct = sum(&unit.direct, weights);
         let mut score = sum(&unit.credit, weights);
@@ -275,6 +278,11 @@ fn score(asked: &Question, units: &mut [Unit], weights: &[f64]) {
             continue;
         }
         score = 0.5 * score + 0.5 * direct.max(score * 0.6);
+        // What ranked high as a whole is more likely to be about the question.
+        if top > 0.0 && top.is_finite() {
+            let rank = sources.get(unit.source).map_or(0.0, |source| (source.score / top).clamp(0.0, 1.0));
+            score *= 0.7 + 0.3 * rank;
+        }
         score *= asked.fit(&unit.text, unit.kind == Kind::Code);
         score *= match unit.kind {
             Kind::Heading | Kind::Columns => 0.3,
@@ -447,7 +455,12 @@ fn clean(raw: &str, kind: Kind, plain: bool) -> String {
         }
         text.push_str(line);
     }
-    let text = text.trim();
+    let mut text = text.trim();
+    let cut;
+    if let Some((end, _)) = text.char_indices().nth(MAX_QUOTE) {
+        cut = format!("{}…", text.get(..end).unwrap_or_default());
+        text = &cut;
+    }
     match kind {
         Kind::Code => text.to_owned(),
         Kind::Heading => unmarked(text.trim_matches('#').trim(), plain),
@@ -486,7 +499,7 @@ fn unmarked(text: &str, plain: bool) -> String {
                 out.push_str(name);
                 length
             } else {
-                no_link |= !from.contains("](");
+                no_link |= !from.contains(']');
                 0
             }
         } else if from.starts_with('<') {
@@ -506,7 +519,8 @@ fn unmarked(text: &str, plain: bool) -> String {
         rest = from.get(skip..).unwrap_or_default();
     }
     out.push_str(rest);
-    out
+    let trimmed = out.trim();
+    if trimmed.len() == out.len() { out } else { trimmed.to_owned() }
 }
 
 /// The length of an HTML tag at the start, where it is one that documents use; 0 if it is none.
@@ -526,9 +540,17 @@ fn tag(from: &str) -> usize {
 /// The text of a link `[text](address)` at the start, and the length of it all.
 fn link(from: &str) -> Option<(&str, usize)> {
     let inner = from.get(1..)?;
-    let close = inner.find(']').filter(|close| *close < 400)?;
+    let close = inner.bytes().take(400).position(|b| b == b']')?;
     let name = inner.get(..close)?;
-    let address = inner.get(close + 1..)?.strip_prefix('(')?;
-    let end = address.find(')').filter(|end| *end < 2_000)?;
+    let after = inner.get(close + 1..)?;
+    if let Some(label) = after.strip_prefix('[') {
+        let end = label.bytes().take(200).position(|b| b == b']')?;
+        return (!name.is_empty()).then_some((name, close + 3 + end + 1));
+    }
+    if name.starts_with('`') && name.ends_with('`') && !after.starts_with('(') {
+        return Some((name, close + 2));
+    }
+    let address = after.strip_prefix('(')?;
+    let end = address.bytes().take(2_000).position(|b| b == b')')?;
     (!name.contains('[') && !name.is_empty()).then_some((name, 1 + close + 1 + 1 + end + 1))
 }

@@ -28,7 +28,7 @@ pub(super) fn stem(word: &mut String) {
 }
 
 /// Forms that no rule gives, sorted, with the word they belong to.
-const IRREGULAR: [(&str, &str); 83] = [
+const IRREGULAR: [(&str, &str); 82] = [
     ("analyses", "analysis"),
     ("began", "begin"),
     ("begun", "begin"),
@@ -107,7 +107,6 @@ const IRREGULAR: [(&str, &str); 83] = [
     ("tried", "try"),
     ("understood", "understand"),
     ("vertices", "vertex"),
-    ("went", "go"),
     ("woken", "wake"),
     ("won", "win"),
     ("written", "write"),
@@ -340,6 +339,7 @@ mod tests {
     fn irregular_forms_are_sorted_and_meet_their_word() {
         assert!(IRREGULAR.windows(2).all(|pair| pair[0].0 < pair[1].0));
         for (form, base) in IRREGULAR {
+            assert_eq!(form.as_bytes()[0], base.as_bytes()[0], "a stem keeps the first letter");
             let (mut form, mut base) = (form.to_owned(), base.to_owned());
             stem(&mut form);
             stem(&mut base);
