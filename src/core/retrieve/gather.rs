@@ -113,7 +113,7 @@ fn prior(path: &str) -> f64 {
     let lower = path.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
     let starts = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
-    if name.ends_with(".lock")
+    if name.rsplit('.').next() == Some("lock")
         || name.ends_with("-lock.json")
         || name.contains(".min.")
         || starts(&["license", "copying"])

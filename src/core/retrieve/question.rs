@@ -324,8 +324,10 @@ const TIMES: [&str; 24] = [
 ];
 
 /// Words that shape a question without saying what it is about; their absence is not worth telling.
-const SOFT: [&str; 67] = [
+const SOFT: [&str; 69] = [
     "tell",
+    "exist",
+    "exists",
     "explain",
     "describe",
     "show",

@@ -301,6 +301,7 @@ static STOP_WORDS: LazyLock<[Vec<&'static str>; 26]> = LazyLock::new(|| {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn identifiers_give_the_whole_and_the_parts() {
@@ -336,6 +337,27 @@ mod tests {
         assert!(terms(&"A".repeat(100_000)).is_empty());
         assert!(terms(&"a".repeat(65)).is_empty());
         assert!(terms("...---___'''").is_empty());
+    }
+
+    proptest! {
+        /// What is looked for is found with a filter as without, and the lengths are the same.
+        #[test]
+        fn a_filter_loses_nothing(text in "([a-zA-Z]{1,12}|[0-9_.'-]|keep |kept |was |led |[ é東京]){0,40}", first in "[a-zé]") {
+            let mut wanted = [false; 256];
+            wanted[usize::from(first.as_bytes()[0])] = true;
+            let is_wanted = |term: &String| term.starts_with(&first);
+            let all = terms(&text);
+            let (mut some, mut count) = (Vec::new(), 0);
+            each_term_starting(&text, &wanted, |term| {
+                count += 1;
+                some.extend(term.map(str::to_owned));
+            });
+            prop_assert_eq!(count, all.len());
+            prop_assert_eq!(
+                some.into_iter().filter(is_wanted).collect::<Vec<_>>(),
+                all.into_iter().filter(is_wanted).collect::<Vec<_>>()
+            );
+        }
     }
 
     #[test]
