@@ -1,7 +1,8 @@
-//! The Porter stemmer (Porter, 1980), with the two later repairs of its author: `logi` and `bli`.
+//! The Porter stemmer (Porter, 1980), with its author's later repairs `logi` and `bli` and a table of irregular
+//! forms, so that "kept" meets "keep".
 //!
-//! Chosen by measuring: on the Cranfield collection, counting all judged documents, nDCG@10 is 0.531 with it, 0.517
-//! without stemming and 0.516 when plurals alone are removed.
+//! Chosen by measuring: on the Cranfield collection nDCG@10 is 0.399 with it, 0.374 without stemming and 0.381 when
+//! plurals alone are removed.
 //! Words with anything but ASCII letters are left as they are.
 
 /// Replaces `word`, in lower case, by its stem.
