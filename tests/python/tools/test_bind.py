@@ -114,4 +114,8 @@ def test_error_survives_pickling() -> None:
     with pytest.raises(InvalidArguments) as caught:
         order.bind({"count": "x"})
     error = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
-    assert (error.message, error.hint, error.problems) == (caught.value.message, caught.value.hint, caught.value.problems)
+    assert (error.message, error.hint, error.problems) == (
+        caught.value.message,
+        caught.value.hint,
+        caught.value.problems,
+    )

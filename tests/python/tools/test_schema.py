@@ -295,7 +295,9 @@ class Later(BaseModel):
     n: int
 
 
-@pytest.mark.parametrize("name", ["schema", "copy", "json", "model_config", "_private", "validate", "self", "class_", "parameter_0"])
+@pytest.mark.parametrize(
+    "name", ["schema", "copy", "json", "model_config", "_private", "validate", "self", "class_", "parameter_0"]
+)
 def test_names_that_models_of_pydantic_reserve(name: str) -> None:
     scope: dict[str, Any] = {}
     exec(f"def function({name}: int, other: int = 1): return {name}", scope)  # noqa: S102

@@ -329,7 +329,13 @@ def test_locals_of_the_caller_are_not_kept_alive() -> None:
 
 def test_context_can_not_be_changed() -> None:
     context = Context({"db": 1}, run_id="r", call_id="c", round=2, attempt=3)
-    assert (context.deps, context.run_id, context.call_id, context.round, context.attempt) == ({"db": 1}, "r", "c", 2, 3)
+    assert (context.deps, context.run_id, context.call_id, context.round, context.attempt) == (
+        {"db": 1},
+        "r",
+        "c",
+        2,
+        3,
+    )
     assert not context.cancelled
     for name in ("deps", "run_id", "anything"):
         with pytest.raises(AttributeError):
