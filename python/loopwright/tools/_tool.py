@@ -310,9 +310,7 @@ def as_tool(value: object) -> Tool[..., Any]:
         return value
     if isinstance(value, types.MethodType) and isinstance(value.__func__, Tool):
         # What `@classmethod` over `@tool` gives.
-        return cast("Tool[..., Any]", value.__func__)._with(  # noqa: SLF001 - the same module
-            types.MethodType(value.__func__.function, value.__self__)
-        )
+        return cast("Tool[..., Any]", value.__func__)._with(types.MethodType(value.__func__.function, value.__self__))
     if callable(value):
         return Tool(value)
     message = f"{value!r} is no tool" if len(repr(value)) < 100 else f"a {type(value).__name__} is no tool"  # noqa: PLR2004

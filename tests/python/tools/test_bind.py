@@ -3,9 +3,8 @@
 from typing import Any, Literal, Union
 
 import pytest
-from pydantic import BaseModel, Field
-
 from loopwright.tools import InvalidArguments, tool
+from pydantic import BaseModel, Field
 
 
 class Item(BaseModel):

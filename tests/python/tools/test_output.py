@@ -7,10 +7,9 @@ import json
 from typing import Any, Literal, Optional, TypedDict, Union
 
 import pytest
-from pydantic import BaseModel, Field
-
 from loopwright._output import OutputType
 from loopwright.tools import InvalidOutput, SchemaError
+from pydantic import BaseModel, Field
 
 
 class Answer(BaseModel):
@@ -78,7 +77,7 @@ def test_others_are_wrapped(annotation: Any) -> None:
         '{"title": "a", "score": "0.5"}',
     ],
 )
-def test_b08_answers_are_found(text: str) -> None:
+def test_answers_are_found(text: str) -> None:
     assert OutputType(Answer).parse(text) == VALUE
 
 

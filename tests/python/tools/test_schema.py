@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, TypedDict, 
 
 import pytest
 import typing_extensions
-from pydantic import BaseModel, Field
-
 from loopwright.tools import Context, SchemaError, tool
+from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
     from decimal import Decimal as OnlyForCheckers
-
-    from loopwright.tools import Context as CheckedContext
 
 
 class Colour(enum.Enum):
@@ -141,7 +138,7 @@ def test_defaults_and_required() -> None:
         f: list[int] = [1],  # noqa: B006
         g: int = Field(5, ge=1, description="the g"),
         h: list[int] = Field(default_factory=list),
-        i: object = object(),  # noqa: B008
+        i: object = object(),
         *,
         j: int,
     ) -> None: ...
@@ -221,7 +218,7 @@ def positional(a: int, /, b: int) -> None: ...
 def bare(a, b: int) -> None: ...  # type: ignore[no-untyped-def]
 def undefined(a: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F821
 def checked(a: OnlyForCheckers) -> None: ...
-def broken(a: "list[") -> None: ...  # type: ignore[valid-type]  # noqa: F722, UP037
+def broken(a: "list[") -> None: ...  # type: ignore[valid-type]  # noqa: F722
 def unknown(a: Unknown) -> None: ...
 def two(a: Context[int], b: Context[int]) -> None: ...
 def callback(a: typing.Callable[[int], int]) -> None: ...

@@ -29,7 +29,11 @@ _BLOCKS = frozenset(
 _PARAGRAPHS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "table", "blockquote", "ul", "ol"})
 _OPENING = {
     **{f"h{level}": f"\n\n{'#' * level} " for level in range(1, 7)},
-    **{"br": "\n", "hr": "\n\n---\n\n", "li": "\n- ", "td": " | ", "th": " | "},
+    "br": "\n",
+    "hr": "\n\n---\n\n",
+    "li": "\n- ",
+    "td": " | ",
+    "th": " | ",
 }
 _NAME = re.compile(r"</?([a-zA-Z][a-zA-Z0-9:-]{0,40})")
 _ATTRIBUTE = re.compile(r"""([a-zA-Z-]{1,40})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
@@ -50,7 +54,7 @@ def to_text(page: str, *, base: str = "") -> tuple[str, str]:
     return writer.title, writer.result()
 
 
-def _pieces(page: str) -> Iterator[tuple[str, str, str]]:
+def _pieces(page: str) -> Iterator[tuple[str, str, str]]:  # noqa: C901, PLR0912 - one pass over hostile text
     """The page as text, each with the tag that follows it and the tag's source; of a title, what is in it."""
     position = 0
     close = -1

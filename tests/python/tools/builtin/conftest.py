@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from loopwright.tools import Outcome, ToolSet
 from loopwright.tools.builtin import builtin_tools
 

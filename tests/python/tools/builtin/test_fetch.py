@@ -6,7 +6,6 @@ import types
 from typing import Any
 
 import pytest
-
 from loopwright.tools.builtin._html import to_text
 
 PAGE = """<!doctype html><html><head><title>The  page</title><style>p{}</style><script>var x = "<p>no</p>";</script></head>

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from loopwright.tools import ToolDefinitionError
 from loopwright.tools.builtin import builtin_tools
 
@@ -25,7 +24,7 @@ def permissions_hold() -> bool:
 not_as_root = pytest.mark.skipif(not permissions_hold(), reason="this user may read and write everything")
 
 
-def test_c12_risks(box: Any) -> None:
+def test_risks(box: Any) -> None:
     risks = {each.name: (each.risk, each.read_only) for each in box.tools}
     assert risks == {
         "read_file": ("safe", True),

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from loopwright.tools import Outcome
 from loopwright.tools.builtin._glob import Pattern
 from loopwright.tools.builtin._search import Searching
@@ -102,8 +101,7 @@ def test_hits_are_limited(box: Any) -> None:
     lines = box.ok("search_files", pattern="hit", max_hits=7).splitlines()
     assert len(lines) == 8
     assert lines[-1].startswith("[there are more")
-    assert "there are more" not in box.ok("search_files", pattern="hit", path="f", max_hits=5_000)[:100]
-    assert box.run("search_files", pattern="hit", max_hits=10**9).truncated is False or True
+    assert not box.run("search_files", pattern="hit", max_hits=10**9).is_error
 
 
 def test_long_lines_are_cut_around_the_hit(box: Any) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from loopwright.tools.builtin._shell import without_secrets
 
 
@@ -97,7 +96,7 @@ def test_long_output_keeps_head_and_tail(box: Any) -> None:
 def test_cancelling_ends_the_group(box: Any) -> None:
     async def main() -> None:
         task = asyncio.ensure_future(box.tools["shell"].run({"command": "sh -c 'echo $$ > pid; sleep 60' & sleep 60"}))
-        while not (box.root / "pid").exists():
+        while not (box.root / "pid").exists():  # noqa: ASYNC110 - a file has no event
             await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
