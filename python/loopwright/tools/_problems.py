@@ -93,14 +93,15 @@ def _path(location: tuple[int | str, ...], given: object, *, missing: bool) -> s
     current: Any = given
     for depth, step in enumerate(location):
         last = depth == len(location) - 1
+        name = str(step)[:_LONGEST_GOT]
         if isinstance(current, dict) and step in current:
-            path += f".{step}" if path else str(step)
+            path += f".{name}" if path else name
             current = current[step]
         elif isinstance(current, (list, tuple)) and isinstance(step, int) and step < len(current):
             path += f"[{step}]"
             current = current[step]
         elif last and missing:
-            path += f".{step}" if path else str(step)
+            path += f".{name}" if path else name
     return path
 
 

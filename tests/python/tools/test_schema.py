@@ -280,6 +280,27 @@ def test_forward_references_to_local_types() -> None:
     assert with_settings(**with_settings.bind({"a": [{"n": 3}]})) == 3
 
 
+def test_forward_references_in_methods_of_local_classes() -> None:
+    class Local(BaseModel):
+        n: int
+
+    class Tools:
+        class Inner(BaseModel):
+            m: int
+
+        @tool
+        def bare(self, a: Local, b: Inner) -> int:
+            return a.n + int(b.m)
+
+        @tool(risk="safe")
+        def with_settings(self, a: Local) -> int:
+            return a.n
+
+    tools = Tools()
+    assert tools.bare(**tools.bare.bind({"a": {"n": 3}, "b": {"m": 4}})) == 7
+    assert tools.with_settings(**tools.with_settings.bind({"a": {"n": 3}})) == 3
+
+
 def test_forward_reference_to_a_later_global() -> None:
     @tool
     def function(a: Later) -> int:

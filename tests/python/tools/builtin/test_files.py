@@ -440,6 +440,13 @@ def test_replace_all(box: Any) -> None:
     assert (box.root / "f").read_text() == "aa b aa\naa"
 
 
+def test_an_edit_can_not_blow_a_file_up(box: Any) -> None:
+    (box.root / "f").write_text("a" * 100_000)
+    failure = box.fails("edit_file", path="f", old_text="a", new_text="b" * 100_000, replace_all=True)
+    assert failure["kind"] == "file_too_large"
+    assert (box.root / "f").read_text() == "a" * 100_000
+
+
 def test_edits_that_change_nothing_or_can_not_be_encoded(box: Any) -> None:
     (box.root / "f").write_bytes("größe".encode("latin-1"))
     assert box.fails("edit_file", path="f", old_text="e", new_text="e")["kind"] == "no_change"

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,20 @@ def test_hits_are_limited(box: Any) -> None:
     assert len(lines) == 8
     assert lines[-1].startswith("[there are more")
     assert not box.run("search_files", pattern="hit", max_hits=10**9).is_error
+
+
+def test_searching_a_file_of_nothing_but_lines(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("ab\n" * 2_000_000 + "needle\r\n")
+    outcome = asyncio.run(searching(tmp_path, 30).search_files.run({"pattern": "needle$"}))
+    assert outcome.text == "f:2000001: needle"
+
+
+def test_tools_work_on_a_loop_in_another_thread(tree: Any) -> None:
+    found: list[str] = []
+    thread = threading.Thread(target=lambda: found.append(tree.ok("search_files", pattern="needle", path="a.py")))
+    thread.start()
+    thread.join(20)
+    assert found == ["a.py:2: needle = 1"]
 
 
 def test_long_lines_are_cut_around_the_hit(box: Any) -> None:
