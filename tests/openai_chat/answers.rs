@@ -163,3 +163,50 @@ fn errors_under_status_200() {
         assert_eq!(wire::decode_response(WIRE, body).unwrap_err().kind, FailureKind::InvalidBody, "{body}");
     }
 }
+
+/// Every answer that differs from the usual one in a single place comes back with that difference.
+#[test]
+fn one_thing_off_at_a_time() {
+    let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    for message in [
+        json!({"role": "assistant", "content": null, "refusal": null, "tool_calls": [call]}),
+        json!({"role": "assistant", "content": "text", "refusal": null, "reasoning": "hm"}),
+    ] {
+        let finish = if message["content"].is_null() { "tool_calls" } else { "stop" };
+        let usual = json!({"id": "i", "object": "o", "created": 1, "model": "m",
+            "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": finish}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 2}});
+        let kept = |body: &Value| serde_json::to_string(&answer(body)).unwrap().contains("@choices");
+        assert!(!kept(&usual));
+        let mut tried = 0;
+        for place in [
+            "",
+            "/choices/0",
+            "/choices/0/message",
+            "/choices/0/message/tool_calls/0",
+            "/choices/0/message/tool_calls/0/function",
+        ] {
+            let Some(members) = usual.pointer(place).and_then(Value::as_object) else { continue };
+            for key in members.keys().map(String::as_str).chain(["index", "unknown", "@unknown"]) {
+                for value in
+                    [None, Some(json!(null)), Some(json!("")), Some(json!(3)), Some(json!([])), Some(json!({"x": 1}))]
+                {
+                    let mut body = usual.clone();
+                    let members = body.pointer_mut(place).unwrap().as_object_mut().unwrap();
+                    match value {
+                        Some(value) => members.insert(key.to_owned(), value),
+                        None => members.remove(key),
+                    };
+                    match wire::decode_response(WIRE, &body.to_string()) {
+                        Ok(_) => {
+                            answer(&body);
+                            tried += 1;
+                        }
+                        Err(failure) => assert_eq!(failure.kind, FailureKind::InvalidBody, "{place}/{key}"),
+                    }
+                }
+            }
+        }
+        assert!(tried > 80, "{tried}");
+    }
+}
