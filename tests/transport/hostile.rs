@@ -15,7 +15,7 @@ async fn sends(bytes: Vec<u8>, cut: usize) -> String {
     tokio::spawn(async move {
         let Ok((mut socket, _)) = listener.accept().await else { return };
         let _ = socket.set_nodelay(true);
-        let _ = socket.read(&mut [0; 65536]).await;
+        let _ = socket.read(&mut [0; 16384]).await;
         let (left, right) = bytes.split_at(cut.min(bytes.len()));
         let _ = socket.write_all(left).await;
         tokio::task::yield_now().await;

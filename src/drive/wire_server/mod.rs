@@ -227,7 +227,9 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
             Ok(raw) => raw,
             Err(Unreadable::Gone) => return,
             Err(Unreadable::Wrong(status, words)) => {
-                send(&mut connection, render::error(Wire::OpenaiChat, status, words, 0, &[])).await;
+                if send(&mut connection, render::error(Wire::OpenaiChat, status, words, 0, &[])).await {
+                    connection.finish().await;
+                }
                 return;
             }
         };
