@@ -10,6 +10,7 @@ mod history;
 mod machine;
 mod run;
 mod runtime;
+mod testing;
 mod wire;
 
 use pyo3::prelude::*;
@@ -34,6 +35,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<machine::MachineConfig>()?;
     module.add_class::<machine::TurnMachine>()?;
     module.add_class::<run::Run>()?;
+    module.add_class::<testing::WireServer>()?;
+    module.add_function(wrap_pyfunction!(testing::fetch_page, module)?)?;
     module.add_function(wrap_pyfunction!(run::replay, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
     module.add_function(wrap_pyfunction!(wire::encode_request, module)?)?;

@@ -210,7 +210,7 @@ fn read_choices(choices: &Choices<'_>) -> Result<Read, &'static str> {
 /// Content as a list of parts: its text and its reasoning, or the parts as they are if there is more in it.
 fn read_parts(content: &RawValue, message: &mut Message) {
     let Some(parts) = parse::parts(content) else {
-        let (form, mut blocks) = read_content(&Raw::of(content), true);
+        let (form, mut blocks) = read_content(&Raw::of(content), false);
         message.form = form;
         message.content.append(&mut blocks);
         return;
