@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextvars
 import inspect
 import threading
 from collections import deque
@@ -151,15 +152,21 @@ class Driver:
 
 
 class AsyncDriver(Driver):
-    """Drives a run in the task that iterates over `events`."""
+    """Drives a run in the task that iterates over `events`.
+
+    What arrives is fed to the machine at once, where it arrives: the iterating task is woken only when there is
+    something to tell, or when the run has ended.
+    """
 
     def __init__(self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool) -> None:
         super().__init__(plan, run, run_id, deps, watch=watch)
         self.loop = asyncio.get_running_loop()
+        # Tools see the context variables of the caller, wherever the event came from that starts them.
+        self.variables = contextvars.copy_context()
         self.waker: asyncio.Future[None] | None = None
+        self.pumping = False
         self.timers: dict[int, asyncio.TimerHandle] = {}
-        self.tasks: dict[int, list[asyncio.Task[Any]]] = {}
-        self.flags: dict[asyncio.Task[Any], CancelFlag] = {}
+        self.tasks: dict[int, dict[asyncio.Task[Any], CancelFlag | None]] = {}
         self.ending: set[asyncio.Task[Any]] = set()
         self.bridge, self.key = Bridge.enter(self.arrived)
 
@@ -167,27 +174,25 @@ class AsyncDriver(Driver):
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
-            self.step(start)
+            self.arrived(start)
             while True:
-                while self.inbox and self.outcome is None:
-                    self.step(self.inbox.popleft())
                 while self.told:
                     yield self.told.popleft()
-                if self.outcome is not None:
-                    return
                 if self.fatal is not None:
                     raise self.fatal
-                if not self.inbox:
-                    self.waker = self.loop.create_future()
-                    try:
-                        await self.waker
-                    finally:
-                        self.waker = None
+                if self.outcome is not None:
+                    return
+                self.waker = self.loop.create_future()
+                try:
+                    await self.waker
+                finally:
+                    self.waker = None
         except BaseException:
             # Cancelled, closed or broken: the journal says so, and the history stays legal.
             if self.outcome is None:
+                self.inbox.clear()
                 self.interrupt("cancel")
-                self.step(self.inbox.pop())
+                self.step(self.inbox.popleft())
             raise
         finally:
             if listener is not None:
@@ -196,11 +201,23 @@ class AsyncDriver(Driver):
 
     def arrived(self, item: Any) -> None:
         """Something came from Rust, from a tool, a timer or a person."""
-        if type(item) is _core.Event:
-            self.inbox.append(item)
-        else:
+        if type(item) is not _core.Event:
             self.told.append(item)
-        self.wake()
+            self.wake()
+            return
+        self.inbox.append(item)
+        if self.pumping:
+            return
+        self.pumping = True
+        try:
+            while self.inbox and self.outcome is None:
+                self.step(self.inbox.popleft())
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            self.fatal = error
+        finally:
+            self.pumping = False
+        if self.told or self.outcome is not None or self.fatal is not None:
+            self.wake()
 
     def wake(self) -> None:
         waker = self.waker
@@ -211,12 +228,17 @@ class AsyncDriver(Driver):
         super().tell(event)
         self.wake()
 
+    def broken(self, error: BaseException) -> None:
+        """A fault that is no tool's: raised where the run is awaited."""
+        self.fatal = error
+        self.wake()
+
     def interrupt_soon(self, how: str) -> None:
         """`interrupt`, from any thread."""
 
         def interrupt() -> None:
-            self.interrupt(how)
-            self.wake()
+            partial = self.cancelled_model() if how == "cancel" else None
+            self.arrived(_core.Event.interrupt(how, partial))
 
         self.loop.call_soon_threadsafe(interrupt)
 
@@ -251,34 +273,36 @@ class AsyncDriver(Driver):
             return self.failed_model(command_id, error)
 
     def start(self, command_id: int, coroutine: Any, flag: CancelFlag | None = None) -> None:
-        task = self.loop.create_task(coroutine)
-        self.tasks.setdefault(command_id, []).append(task)
-        if flag is not None:
-            self.flags[task] = flag
-        task.add_done_callback(lambda task: self.ended(command_id, task))
+        """Starts a task whose result is the event that answers the command."""
+        task = self.variables.run(self.loop.create_task, self.work(command_id, coroutine))
+        self.tasks.setdefault(command_id, {})[task] = flag
 
-    def ended(self, command_id: int, task: asyncio.Task[Any]) -> None:
-        self.flags.pop(task, None)
+    async def work(self, command_id: int, coroutine: Any) -> None:
+        task = asyncio.current_task()
+        try:
+            event = await coroutine
+        except asyncio.CancelledError:
+            if self.forget(command_id, task):
+                # Not we have cancelled it: the run can't know what became of the work.
+                self.broken(InternalError("a task of the run was cancelled from outside"))
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            if self.forget(command_id, task):
+                self.broken(error)
+        else:
+            if self.forget(command_id, task):
+                self.arrived(event)
+
+    def forget(self, command_id: int, task: Any) -> bool:
+        """A task has ended; whether anybody still waits for what it gives."""
         self.ending.discard(task)
         tasks = self.tasks.get(command_id)
-        aborted = tasks is None or task not in tasks
-        if not aborted:
-            tasks.remove(task)  # type: ignore[union-attr]
-            if not tasks:
-                del self.tasks[command_id]
-        if task.cancelled():
-            if not aborted:
-                # Somebody else cancelled a task of ours: the run can't know what became of it.
-                self.fatal = InternalError("a task of the run was cancelled from outside")
-                self.wake()
-            return
-        error = task.exception()
-        if error is not None:
-            if not aborted:
-                self.fatal = error
-                self.wake()
-        elif not aborted and task.result() is not None:
-            self.arrived(task.result())
+        if tasks is None or task not in tasks:
+            return False
+        del tasks[task]
+        if not tasks:
+            del self.tasks[command_id]
+        return True
 
     def execute(self, command: _core.Command) -> None:
         for call in command.calls:
@@ -306,8 +330,7 @@ class AsyncDriver(Driver):
         if model is not None:
             model.abort()
             return
-        for task in self.tasks.pop(command_id, ()):
-            flag = self.flags.get(task)
+        for task, flag in self.tasks.pop(command_id, {}).items():
             if flag is not None:
                 flag.set()
             self.ending.add(task)
@@ -469,8 +492,6 @@ class SyncDriver(Driver):
         self.tasks.setdefault(command_id, []).append(self.loop_beside().start(work(), self.broken))
 
     def run_in_thread(self, command_id: int, call: _core.Call, flag: CancelFlag) -> None:
-        import contextvars
-
         tool = self.plan.tools[call.name]
         context = self.context(call, flag)
         settled = threading.Lock()
