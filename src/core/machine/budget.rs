@@ -197,8 +197,8 @@ mod tests {
         let budget = Budget::default();
         assert_eq!((budget.tool_rounds, budget.iterations, budget.verify_attempts), (8, 10, 3));
         assert_eq!((budget.research_cycles, budget.wall_time), (5, 300.0));
-        let iterations = ["simple", "moderate", "complex", "breaking"]
-            .map(|name| Complexity::named(name).unwrap().iterations());
+        let iterations =
+            ["simple", "moderate", "complex", "breaking"].map(|name| Complexity::named(name).unwrap().iterations());
         assert_eq!(iterations, [3, 5, 10, 15]);
     }
 

@@ -148,9 +148,8 @@ impl Tree {
     }
 
     fn child_of(&self, parent: u32, command: Id) -> Option<u32> {
-        let is_child = |member: &Option<Member>| {
-            member.as_ref().is_some_and(|member| member.parent == Some((parent, command)))
-        };
+        let is_child =
+            |member: &Option<Member>| member.as_ref().is_some_and(|member| member.parent == Some((parent, command)));
         self.members.iter().position(is_child).map(|at| at as u32)
     }
 

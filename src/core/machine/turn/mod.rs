@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
-use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::{limit_output, render_result};
@@ -87,7 +87,6 @@ pub struct TurnMachine {
     outcome: Outcome,
     reply: Option<String>,
     nudged: bool,
-    told_to_answer: bool,
     tools_off: bool,
     without_tools: bool,
     interrupted: bool,
@@ -113,7 +112,6 @@ impl TurnMachine {
             outcome: Outcome::new(Stop::Error),
             reply: None,
             nudged: false,
-            told_to_answer: false,
             tools_off: false,
             without_tools: false,
             interrupted: false,
@@ -252,10 +250,7 @@ impl TurnMachine {
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
         let Response { message, stop, usage, .. } = response;
-        emit(
-            out,
-            Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses },
-        );
+        emit(out, Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses });
         self.count_provider_searches(&message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
@@ -335,7 +330,8 @@ impl TurnMachine {
 
     /// The limit that forbids going on after this reply.
     fn limit_ahead(&self, no_calls: bool) -> Option<Limit> {
-        let rounds = (!no_calls && self.spent.tool_rounds >= self.config.budget.tool_rounds).then_some(Limit::ToolRounds);
+        let rounds =
+            (!no_calls && self.spent.tool_rounds >= self.config.budget.tool_rounds).then_some(Limit::ToolRounds);
         // The tools of the last iteration would run for nothing: no request could carry their results.
         rounds.or_else(|| self.next_request_exceeds())
     }
@@ -583,9 +579,10 @@ impl TurnMachine {
     fn take_results(&mut self, round: Round) -> Vec<Block> {
         let iteration = self.spent.iterations;
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
+        let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
+        self.progress.record_round(pairs);
         for pending in round.calls {
             let result = pending.result.unwrap_or_else(|| not_run(&pending.call, "the run ended before this call"));
-            self.progress.record(&pending.call, &result);
             let since = pending.since.unwrap_or(self.now);
             self.outcome.tool_calls.push(CallRecord {
                 id: pending.call.id.clone(),
@@ -609,8 +606,7 @@ impl TurnMachine {
         if tool_rounds_left == 0 {
             self.tools_off = true;
             Some("[No tool rounds are left. Answer now, with what you have.]")
-        } else if tool_rounds_left == 1 && !self.told_to_answer {
-            self.told_to_answer = true;
+        } else if tool_rounds_left == 1 {
             Some("[One tool round is left. Answer now unless one more call is indispensable.]")
         } else {
             None
@@ -728,8 +724,7 @@ impl TurnMachine {
         }
         if name.contains("search") {
             self.outcome.searches += 1;
-            let notice =
-                Notice::SearchCompleted { round: self.spent.iterations, query, count: self.outcome.searches };
+            let notice = Notice::SearchCompleted { round: self.spent.iterations, query, count: self.outcome.searches };
             emit(out, notice);
         }
         self.advance(out);
