@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
-use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::{limit_output, render_result};
@@ -87,7 +87,6 @@ pub struct TurnMachine {
     outcome: Outcome,
     reply: Option<String>,
     nudged: bool,
-    told_to_answer: bool,
     tools_off: bool,
     without_tools: bool,
     interrupted: bool,
@@ -113,7 +112,6 @@ impl TurnMachine {
             outcome: Outcome::new(Stop::Error),
             reply: None,
             nudged: false,
-            told_to_answer: false,
             tools_off: false,
             without_tools: false,
             interrupted: false,
@@ -581,9 +579,10 @@ impl TurnMachine {
     fn take_results(&mut self, round: Round) -> Vec<Block> {
         let iteration = self.spent.iterations;
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
+        let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
+        self.progress.record_round(pairs);
         for pending in round.calls {
             let result = pending.result.unwrap_or_else(|| not_run(&pending.call, "the run ended before this call"));
-            self.progress.record(&pending.call, &result);
             let since = pending.since.unwrap_or(self.now);
             self.outcome.tool_calls.push(CallRecord {
                 id: pending.call.id.clone(),
@@ -607,8 +606,7 @@ impl TurnMachine {
         if tool_rounds_left == 0 {
             self.tools_off = true;
             Some("[No tool rounds are left. Answer now, with what you have.]")
-        } else if tool_rounds_left == 1 && !self.told_to_answer {
-            self.told_to_answer = true;
+        } else if tool_rounds_left == 1 {
             Some("[One tool round is left. Answer now unless one more call is indispensable.]")
         } else {
             None
