@@ -11,6 +11,7 @@ from ._plan import Plan, new_run, run_id
 from .budget import Budget
 from .errors import UsageError
 from .events import RunFinished
+from .messages import Message, prompt_of
 from .result import Messages, Result, error_of, from_outcome
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ._approval import Approval
     from ._output import OutputType
     from .events import Event
+    from .messages import Content
     from .models import Model
     from .signal import Signal
     from .tools import Tool
@@ -168,9 +170,9 @@ class Agent(Generic[Output]):
 
     async def run(
         self,
-        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        prompt: Content | Message | Sequence[Content],
         *,
-        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
         deps: Any = None,
         budget: Budget | None = None,
         on_event: Callable[[Event], Any] | None = None,
@@ -180,8 +182,8 @@ class Agent(Generic[Output]):
         """Runs the agent on `prompt`, in the caller's task.
 
         Args:
-            prompt: Text, a content block, or a list of them.
-            messages: What was said before: `result.messages` of an earlier run, or messages in the canonical form.
+            prompt: Text, a block of `loopwright.messages`, a list of them, or a `Message`.
+            messages: What was said before: `result.messages` of an earlier run, or a list of `Message`.
             deps: What tools get as `context.deps`.
             budget: What this run may use, instead of the agent's budget.
             on_event: Called with each event; answers are streamed then.
@@ -199,9 +201,9 @@ class Agent(Generic[Output]):
 
     def run_sync(
         self,
-        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        prompt: Content | Message | Sequence[Content],
         *,
-        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
         deps: Any = None,
         budget: Budget | None = None,
         on_event: Callable[[Event], Any] | None = None,
@@ -232,9 +234,9 @@ class Agent(Generic[Output]):
 
     def stream(
         self,
-        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        prompt: Content | Message | Sequence[Content],
         *,
-        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
         deps: Any = None,
         budget: Budget | None = None,
         journal: str | os.PathLike[str] | bool | None = None,
@@ -271,19 +273,12 @@ class Agent(Generic[Output]):
         return RunStream(self, conversation, deps, limits, self.journal if journal is None else journal, signal, watch)
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
-        if isinstance(prompt, str):
-            content: Any = [{"type": "text", "text": prompt}]
-        elif isinstance(prompt, (list, tuple)):
-            content = [_block(block) for block in prompt]
-        else:
-            content = [_block(prompt)]
-        if not content or (isinstance(prompt, str) and not prompt.strip()):
+        said = prompt_of(prompt)
+        if not said.content or (isinstance(prompt, str) and not prompt.strip()):
             message = "the prompt is empty"
             raise UsageError(message, "empty_prompt", "say what the model shall do")
-        before: list[Any] = []
-        if messages is not None:
-            before = list(messages)
-        return _core.History(json.dumps([*before, {"role": "user", "content": content}]))
+        before = messages if isinstance(messages, Messages) else Messages(messages if messages is not None else ())
+        return before._history.extended(f"[{said.to_json()}]")
 
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = self._plans.get((stream, budget))
@@ -435,7 +430,7 @@ def _once_more(result: Result[Any], feedback: str, budget: Budget) -> tuple[_cor
     """The conversation with the feedback, and what is left of the budget."""
     from dataclasses import replace
 
-    messages = [*result.messages, {"role": "user", "content": [{"type": "text", "text": feedback}]}]
+    messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
     left = replace(
         budget,
         iterations=max(0, budget.iterations - result.rounds),
@@ -443,19 +438,7 @@ def _once_more(result: Result[Any], feedback: str, budget: Budget) -> tuple[_cor
         wall_time=max(0.0, budget.wall_time - result.duration),
         tokens=None if budget.tokens is None else max(0, budget.tokens - result.usage.total),
     )
-    return _core.History(json.dumps(messages)), left
-
-
-def _block(block: Any) -> Any:
-    if isinstance(block, str):
-        return {"type": "text", "text": block}
-    to_block = getattr(block, "to_block", None)
-    if to_block is not None:
-        return to_block()
-    if isinstance(block, dict):
-        return block
-    message = f"a prompt is text or content blocks, not {type(block).__name__}"
-    raise UsageError(message, "invalid_prompt")
+    return messages, left
 
 
 def _tool_choice(choice: str | None) -> Any:
