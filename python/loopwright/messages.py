@@ -71,13 +71,13 @@ class Extra:
     @property
     def fields(self) -> dict[str, Any]:
         """The fields, parsed."""
-        found: dict[str, Any] = _parsed(self.fields_json, "the fields of a wire")
+        found: dict[str, Any] = parsed(self.fields_json, "the fields of a wire")
         return found
 
     @classmethod
     def of(cls, wire: str, fields: Mapping[str, Any]) -> Extra:
         """Fields to send to `wire`: `Extra.of("anthropic", {"cache_control": {"type": "ephemeral"}})`."""
-        return cls(wire.replace("-", "_"), _dumped(dict(fields), "the fields of a wire"))
+        return cls(wire.replace("-", "_"), dumped(dict(fields), "the fields of a wire"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +251,12 @@ class ToolUse:
     @property
     def input(self) -> Any:
         """The arguments, parsed."""
-        return _parsed(self.input_json, f"the arguments of {self.name!r}")
+        return parsed(self.input_json, f"the arguments of {self.name!r}")
 
     @classmethod
     def of(cls, id: str, name: str, input: Any) -> ToolUse:  # noqa: A002 - the fields' names
         """A tool use with arguments from Python."""
-        return cls(id, name, _dumped(input, f"the arguments of {name!r}"))
+        return cls(id, name, dumped(input, f"the arguments of {name!r}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +314,7 @@ class ProviderBlock:
     @property
     def value(self) -> Any:
         """The block, parsed."""
-        return _parsed(self.raw, "a provider's block")
+        return parsed(self.raw, "a provider's block")
 
     @property
     def kind(self) -> str:
@@ -400,22 +400,22 @@ class Message:
         if self.form != "auto":
             parts.append(f',"form":"{self.form}"')
         parts.append(_extra_json(self.extra))
-        return _checked(_core.canonical_message, "".join((*parts, "}")))
+        return checked(_core.canonical_message, "".join((*parts, "}")))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Message:
         """A message from the canonical form."""
-        return _message(dict(_core.json_members(_checked(_core.canonical_message, decoded(text)))))
+        return _message(dict(_core.json_members(checked(_core.canonical_message, decoded(text)))))
 
     def to_dict(self) -> dict[str, Any]:
         """The canonical form, parsed. Numbers that Python writes in another way are no longer as they were written."""
-        found: dict[str, Any] = _parsed(self.to_json(), "a message")
+        found: dict[str, Any] = parsed(self.to_json(), "a message")
         return found
 
     @classmethod
     def from_dict(cls, message: Mapping[str, Any]) -> Message:
         """A message from the canonical form, parsed."""
-        return cls.from_json(_dumped(dict(message), "a message"))
+        return cls.from_json(dumped(dict(message), "a message"))
 
     def to_wire(self, wire: str) -> str:
         """The message as an element of the history of `wire`; where it becomes several, they stand in a row, separated
@@ -425,17 +425,17 @@ class Message:
 
 def block_to_json(block: Block) -> str:
     """The canonical form of a block."""
-    return _checked(_core.canonical_block, _block_json(block))
+    return checked(_core.canonical_block, _block_json(block))
 
 
 def block_from_json(text: str | bytes) -> Block:
     """A block from its canonical form."""
-    return _block(_checked(_core.canonical_block, decoded(text)))
+    return _block(checked(_core.canonical_block, decoded(text)))
 
 
 def block_from_dict(block: Mapping[str, Any]) -> Block:
     """A block from its canonical form, parsed."""
-    return block_from_json(_dumped(dict(block), "a block"))
+    return block_from_json(dumped(dict(block), "a block"))
 
 
 def message_of(message: object) -> Message:
@@ -619,19 +619,20 @@ def _raw(text: str, what: str) -> str:
     if not isinstance(text, str):
         message = f"{what} must be JSON text, not {type(text).__name__}"
         raise UsageError(message, "invalid_value")
-    _checked(lambda raw: _core.check_json(raw, what), text)
+    checked(_core.check_json, text, what)
     return text
 
 
-def _checked(check: Any, text: str) -> Any:
+def checked(function: Any, *arguments: Any) -> Any:
+    """Calls a function of the core with text that may not be UTF-8."""
     try:
-        return check(text)
+        return function(*arguments)
     except UnicodeEncodeError:
         message = "the text holds half of a character (a lone surrogate), which no UTF-8 can carry"
         raise UsageError(message, "invalid_text", "decode its bytes with errors='replace'") from None
 
 
-def _parsed(text: str, what: str) -> Any:
+def parsed(text: str, what: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -640,7 +641,7 @@ def _parsed(text: str, what: str) -> Any:
         raise ModelError(message, "unreadable_json") from None
 
 
-def _dumped(value: Any, what: str) -> str:
+def dumped(value: Any, what: str) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ._core import History
-from .messages import Message, decoded, messages_json
+from .messages import Message, checked, decoded, messages_json
 
 if TYPE_CHECKING:
     from .errors import LoopwrightError
@@ -35,7 +35,7 @@ class Messages(Sequence[Message]):
     @classmethod
     def from_json(cls, text: str | bytes) -> Messages:
         """Messages from the canonical form: a JSON list."""
-        return cls(History(decoded(text)))
+        return cls(checked(History, decoded(text)))
 
     def to_json(self) -> str:
         """The canonical form, exactly as the journal holds it."""
