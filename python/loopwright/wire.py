@@ -287,7 +287,9 @@ class Response(_Canonical):
             "stop": stop if stop in _STOPS else {"other": stop},
             "usage": {name: getattr(used, name) for name in _USAGE},
         }
-        self._json = checked(_core.canonical_response, f'{dumped(rest, "the response")[:-1]},"message":{said.to_json()}}}')
+        self._json = checked(
+            _core.canonical_response, f'{dumped(rest, "the response")[:-1]},"message":{said.to_json()}}}'
+        )
         self._found = None
 
     @classmethod

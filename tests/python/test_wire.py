@@ -54,9 +54,7 @@ def exchanges(**wanted: Any) -> list[Exchange]:
     """Those whose request or response is of a type; the test is skipped where the recordings are not at hand."""
     if not RECORDED.is_dir():
         pytest.skip(f"there are no recordings in {RECORDED}")
-    found = [
-        each for each in recorded() if all(isinstance(getattr(each, name), kind) for name, kind in wanted.items())
-    ]
+    found = [each for each in recorded() if all(isinstance(getattr(each, name), kind) for name, kind in wanted.items())]
     found = [each for each in found if "count_tokens" not in each.path or "response" not in wanted]
     assert found
     return found
@@ -310,7 +308,9 @@ def test_a_history_of_anthropic_is_legal_elsewhere(other: str) -> None:
         Message.assistant(
             Thinking("let me think", "signed by them"),
             Thinking(redacted="all encrypted"),
-            ProviderBlock("anthropic", '{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"q"}}'),
+            ProviderBlock(
+                "anthropic", '{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"q"}}'
+            ),
             ProviderBlock(
                 "anthropic",
                 json.dumps({"type": "web_search_tool_result", "tool_use_id": "s1", "content": found}),
@@ -367,7 +367,9 @@ def test_recorded_histories_of_openai_are_legal_at_anthropic() -> None:
         message = wire.decode_response(each.wire, each.response).message
         results = Message.user(*(ToolResult(use.id, use.name, ("ok",)) for use in message.tool_uses))
         sent = body("anthropic", Message.user("go"), message, results if message.tool_uses else Message.user("on"))
-        assert not keys(sent) & {"encrypted_content", "summary", "annotations", "logprobs", "status", "phase"}, each.name
+        assert not keys(sent) & {"encrypted_content", "summary", "annotations", "logprobs", "status", "phase"}, (
+            each.name
+        )
         for turn in sent["messages"]:
             blocks = turn["content"] if isinstance(turn["content"], list) else [{"type": "text"}]
             assert {block["type"] for block in blocks} <= {"text", "tool_use", "tool_result"}, each.name
