@@ -156,6 +156,8 @@ class Agent(Generic[Output]):
             "seed": seed,
         }
         self._plans: dict[tuple[bool, Budget], Plan] = {}
+        # What can't work is said here, not in the middle of a program.
+        self._plan(self.budget, stream=False)
 
     @property
     def model(self) -> str:
