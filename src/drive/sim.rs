@@ -8,9 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::core::{
     error::{Error, Failure},
     journal::Run,
-    machine::{
-        ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time,
-    },
+    machine::{ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time},
     message::{Message, ToolResult, ToolUse},
     request::{History, Request, Response},
     retrieve::Gathered,
@@ -29,13 +27,14 @@ pub enum Step {
 
 type ToolFn = Box<dyn FnMut(&ToolUse) -> (f64, ToolResult)>;
 type ModelFn = Box<dyn FnMut(&Request) -> Step>;
+type PersonFn = Box<dyn FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)>>;
 type SearchFn = Box<dyn FnMut(&str) -> Result<Gathered, Error>>;
 
 /// A simulated world.
 pub struct World {
     model: ModelFn,
     tools: BTreeMap<String, ToolFn>,
-    approve: Box<dyn FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)>>,
+    approve: PersonFn,
     search: SearchFn,
     interrupts: Vec<(f64, Interrupt)>,
     /// The requests that the model was sent.
@@ -169,8 +168,7 @@ impl World {
                     }
                     Command::Approve { id, call, hash, .. } => {
                         if let Some((after, hash, decision)) = (self.approve)(&call, &hash) {
-                            let key =
-                                plan(&mut agenda, now.after(after), EventKind::Decided { id, hash, decision });
+                            let key = plan(&mut agenda, now.after(after), EventKind::Decided { id, hash, decision });
                             owners.entry(id).or_default().push(key);
                         }
                     }
