@@ -61,6 +61,11 @@ impl Run {
         Self { tree: Tree::new(config), seq: 0, log }
     }
 
+    /// A run that goes on from a saved machine, without a journal.
+    pub const fn resume(tree: Tree) -> Self {
+        Self { tree, seq: 0, log: None }
+    }
+
     /// Takes one event; see [`Machine::step`].
     pub fn step(&mut self, event: Event) -> Vec<Command> {
         let Some(log) = &mut self.log else { return self.tree.step(event) };

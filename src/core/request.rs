@@ -97,7 +97,6 @@ impl History {
     pub fn last(&self) -> Option<&Message> {
         self.entries.last().map(|entry| &entry.message)
     }
-
 }
 
 impl FromIterator<Message> for History {

@@ -1,3 +1,32 @@
-//! Drivers: they carry the commands of machines out and feed back what happened.
+//! Drivers: they carry the commands of machines out and feed back what happened. Everything that opens a socket or a
+//! file is here, behind the feature `drive`; the queue and the simulated world need neither.
 
+#[cfg(feature = "drive")]
+mod answer;
+#[cfg(feature = "drive")]
+mod breakers;
+#[cfg(feature = "drive")]
+pub mod endpoint;
+#[cfg(feature = "drive")]
+pub mod fetch;
+#[cfg(feature = "drive")]
+pub mod gather;
+#[cfg(feature = "drive")]
+pub mod http;
+#[cfg(feature = "drive")]
+mod options;
+#[cfg(feature = "drive")]
+mod provider;
+pub mod queue;
 pub mod sim;
+#[cfg(feature = "drive")]
+mod tls;
+#[cfg(feature = "drive")]
+mod trouble;
+#[cfg(feature = "drive")]
+pub mod wire_server;
+
+/// What the queue is made of; a model checker puts its own in its place.
+mod sync {
+    pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
+}

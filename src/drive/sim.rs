@@ -11,7 +11,7 @@ use crate::core::{
     machine::{ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time},
     message::{Message, ToolResult, ToolUse},
     request::{History, Request, Response},
-    retrieve::Gathered,
+    retrieve::gather::Gathered,
 };
 
 /// What the scripted model does with a request.

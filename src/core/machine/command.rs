@@ -8,7 +8,7 @@ use crate::core::{
     json::Raw,
     message::{Message, ToolUse, Usage},
     request::Request,
-    retrieve::GatherLimits,
+    retrieve::gather::GatherLimits,
 };
 
 /// What a model call is for; a driver chooses the model by it.
@@ -340,13 +340,10 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
             tool_choice: request.tool_choice.as_ref(),
         }
         .serialize(serializer),
-        Command::Spawn { id, config, messages } => Short::Spawn {
-            id: *id,
-            config,
-            messages: messages.len(),
-            history: format!("{:016x}", messages.digest()),
+        Command::Spawn { id, config, messages } => {
+            Short::Spawn { id: *id, config, messages: messages.len(), history: format!("{:016x}", messages.digest()) }
+                .serialize(serializer)
         }
-        .serialize(serializer),
         other => other.serialize(serializer),
     }
 }

@@ -9,7 +9,7 @@ use crate::core::{
     error::{Error, Failure},
     message::{Message, ToolResult},
     request::{Delta, Response},
-    retrieve::Gathered,
+    retrieve::gather::Gathered,
 };
 
 /// A moment: microseconds since the driver's start of the run. Whole numbers, so that a journal keeps them exactly.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Spent;
-use crate::core::{error::Error, json::Raw, retrieve::Source};
+use crate::core::{error::Error, json::Raw, retrieve::sources::Source};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -76,10 +76,7 @@ mod tests {
     #[test]
     fn retry_after_is_honoured_and_bounded() {
         let policy = RetryPolicy::default();
-        let asked = |seconds| Failure {
-            retry_after: Some(seconds),
-            ..Failure::new(FailureKind::RateLimited, "")
-        };
+        let asked = |seconds| Failure { retry_after: Some(seconds), ..Failure::new(FailureKind::RateLimited, "") };
         assert_eq!(policy.delay(&asked(7.5), 1, false, 1), Some(7.5));
         assert_eq!(policy.delay(&asked(61.0), 1, false, 1), None);
         assert_eq!(policy.delay(&asked(1.0), 4, false, 1), None);

@@ -1,8 +1,14 @@
-//! stub
-use serde::{Deserialize, Serialize};
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Source { pub reference: String, pub line: usize, pub end_line: usize, pub text: String, pub score: f64 }
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Gathered { pub sources: Vec<Source> }
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GatherLimits { }
+//! Finding what answers a question in text that is at hand: words, ranking, chunks, sources, and an answer made of
+//! quotes. Nothing here needs a network, a key or a model; everything is deterministic and bounded by its input.
+
+pub mod bm25;
+pub mod chunks;
+pub mod extractive;
+pub mod gather;
+mod marks;
+pub mod plain;
+mod question;
+pub mod sentences;
+pub mod sources;
+mod stem;
+pub mod words;

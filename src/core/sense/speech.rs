@@ -21,8 +21,7 @@ pub fn states_next_step(reply: &str) -> bool {
         "now i'll ",
         "now, i will ",
     ];
-    const NOT_STEPS: [&str; 6] =
-        ["let me know", "i will be ", "i'll be ", "i’ll be ", "i will not ", "i will always "];
+    const NOT_STEPS: [&str; 6] = ["let me know", "i will be ", "i'll be ", "i’ll be ", "i will not ", "i will always "];
     let last = last_piece(reply);
     !last.ends_with('?')
         && OPENINGS.iter().any(|opening| last.starts_with(opening))
@@ -46,8 +45,7 @@ pub fn asks_for_input(reply: &str) -> bool {
         "before i proceed",
     ];
     let last = last_piece(reply);
-    (last.ends_with('?') || last.starts_with("please"))
-        && PHRASES.iter().any(|phrase| last.contains(phrase))
+    (last.ends_with('?') || last.starts_with("please")) && PHRASES.iter().any(|phrase| last.contains(phrase))
 }
 
 #[cfg(test)]

@@ -1,6 +1,310 @@
-//! TODO
-use crate::core::{error::{Failure, Result}, request::{Request, Response}};
-pub fn encode_request(_request: &Request) -> Result<String> { todo!() }
-pub fn decode_request(_body: &str) -> Result<Request> { todo!() }
-pub fn decode_response(_body: &str) -> Result<Response, Failure> { todo!() }
-pub fn encode_response(_response: &Response) -> String { todo!() }
+//! The built-in extractive model: no network, no key, no language model.
+//!
+//! It reads the prompt that real models get, quotes the sentences that answer it, and names what it did not find. Its
+//! name says what it is wherever a model's name is shown. Bodies on this wire are our own types as JSON.
+
+use std::borrow::Cow;
+
+use crate::core::{
+    error::{Error, Failure, FailureKind, Result},
+    message::{Block, Message, Role, Source as Place, StopReason, Usage},
+    request::{Request, Response},
+    retrieve::{
+        extractive::{self, Answer, Options},
+        sources::{Source, SourceKind, parse_prompt},
+    },
+};
+
+/// The name of the model, as it is shown.
+pub const MODEL: &str = "offline-extractive (not an LLM)";
+
+/// What it says where it was given nothing to quote from.
+const NO_SOURCES: &str = "I am the offline extractive model, not an LLM: I can only quote sentences from sources that \
+come with the question (files, messages, results of tools), and none came.";
+
+/// The request as JSON.
+pub fn encode_request(request: &Request) -> Result<String> {
+    serde_json::to_string(request)
+        .map_err(|error| Error::internal("encode", format!("the request could not be written as JSON: {error}")))
+}
+
+/// A request from JSON.
+pub fn decode_request(body: &str) -> Result<Request> {
+    let failed =
+        |why: String| Error::usage("invalid_body", format!("the body is no request of the offline wire: {why}"));
+    // An array would be read as the fields in order.
+    if !body.trim_start().starts_with('{') {
+        return Err(failed("it is no JSON object".to_owned()));
+    }
+    serde_json::from_str(body).map_err(|error| failed(error.to_string()))
+}
+
+/// An answer from JSON.
+pub fn decode_response(body: &str) -> Result<Response, Failure> {
+    serde_json::from_str(body).map_err(|error| {
+        Failure::new(FailureKind::InvalidBody, format!("the body is no answer of the offline wire: {error}"))
+    })
+}
+
+/// The answer as JSON.
+pub fn encode_response(response: &Response) -> String {
+    // Our own types serialise without failing.
+    serde_json::to_string(response).unwrap_or_default()
+}
+
+/// Answers `request` with quotes. Total: any request has an answer.
+pub fn answer(request: &Request) -> Response {
+    let text = answer_text(request);
+    // There is no tokenizer and no bill: four characters count as a token.
+    let input: usize =
+        request.system.iter().map(|system| chars(system)).chain(request.messages.iter().map(chars)).sum();
+    let usage =
+        Usage { input: input.div_ceil(4) as u64, output: text.chars().count().div_ceil(4) as u64, ..Usage::default() };
+    Response {
+        id: String::new(),
+        model: MODEL.to_owned(),
+        message: Message::assistant(text),
+        stop: StopReason::EndTurn,
+        usage,
+        extra: None,
+    }
+}
+
+fn chars(message: &Message) -> usize {
+    let of_block = |block: &Block| match block {
+        Block::Text(text) => text.text.chars().count(),
+        Block::ToolResult(result) => result.prose().chars().count(),
+        Block::ToolUse(call) => call.arguments_text().chars().count(),
+        _ => 0,
+    };
+    message.content.iter().map(of_block).sum()
+}
+
+fn answer_text(request: &Request) -> String {
+    let messages: Vec<&Message> = request.messages.iter().collect();
+    let asking = messages.iter().rposition(|message| message.role == Role::User && !message.prose().trim().is_empty());
+    let Some(asking) = asking else { return NO_SOURCES.to_owned() };
+    let prose = messages.get(asking).map(|message| message.prose()).unwrap_or_default();
+    let (mut sources, question, feedback) = parse_prompt(&prose).unwrap_or_else(|| (Vec::new(), prose.clone(), None));
+    let given = prose != question;
+    for message in messages.iter().skip(asking) {
+        sources.extend(more_sources(message));
+    }
+    if sources.is_empty() && !given {
+        return NO_SOURCES.to_owned();
+    }
+    let drafts: Vec<String> =
+        messages.iter().filter(|message| message.role == Role::Assistant).map(|message| message.prose()).collect();
+    attempt(&question, &sources, feedback.as_deref(), &drafts)
+}
+
+/// Documents and results of tools that came with a message.
+fn more_sources(message: &Message) -> Vec<Source> {
+    let source = |kind, reference: &str, text: Cow<'_, str>| Source {
+        kind,
+        reference: reference.to_owned(),
+        line: 1,
+        end_line: text.trim_end_matches('\n').matches('\n').count() + 1,
+        text: text.into_owned(),
+        ..Source::default()
+    };
+    let mut sources = Vec::new();
+    for block in &message.content {
+        match block {
+            Block::ToolResult(result) if !result.is_error && !result.prose().trim().is_empty() => {
+                let name = if result.name.is_empty() { &result.id } else { &result.name };
+                sources.push(source(SourceKind::Tool, name, result.prose().into()));
+            }
+            Block::Document(media) => {
+                if let Place::Text { data, .. } = &media.source {
+                    let name = media.name.as_deref().unwrap_or("document");
+                    sources.push(source(SourceKind::File, name, data.as_str().into()));
+                }
+            }
+            _ => {}
+        }
+    }
+    sources
+}
+
+/// Answers, and after a failed attempt answers differently where the sources allow it.
+fn attempt(question: &str, sources: &[Source], feedback: Option<&str>, drafts: &[String]) -> String {
+    let first = extractive::answer(question, sources, &Options::default());
+    let Some(feedback) = feedback else { return first.text };
+    let failed = |answer: &Answer| answer.text == first.text || drafts.contains(&answer.text);
+    let mut options = options_for(feedback, &first);
+    // What was asked for first; then more and more that is merely different.
+    for step in 0..5 {
+        let answer = extractive::answer(question, sources, &options);
+        if !failed(&answer) && !answer.quotes.is_empty() {
+            return answer.text;
+        }
+        match step {
+            0 => options.list_sources = true,
+            1 => (options.least, options.most) = (options.least.max(2), 5),
+            2 => (options.least, options.avoid) = (5, Vec::new()),
+            _ => options.avoid = first.quotes.iter().map(|quote| quote.text.clone()).collect(),
+        }
+    }
+    first.text
+}
+
+/// What the words of the feedback ask for.
+fn options_for(feedback: &str, first: &Answer) -> Options {
+    let feedback = feedback.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| feedback.contains(word));
+    let mut options = Options::default();
+    if says(&["short", "length", "brief", "character", "longer", "detail", "incomplete", "empty", "more"]) {
+        (options.least, options.most) = (first.quotes.len() + 2, 5);
+    }
+    if says(&["bold", "markdown", "blockquote", "format", "plain"]) {
+        options.plain = true;
+    }
+    if says(&["cite", "citation", "source", "reference"]) {
+        options.list_sources = true;
+    }
+    if says(&[
+        "unsupported",
+        "irrelevant",
+        "relevan",
+        "overlap",
+        "off topic",
+        "off-topic",
+        "keyword",
+        "does not answer",
+        "wrong",
+    ]) {
+        options.avoid = first.quotes.iter().map(|quote| quote.text.clone()).collect();
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{
+        message::{ToolResult, ToolUse},
+        request::History,
+        retrieve::sources::render_prompt,
+    };
+    use proptest::prelude::*;
+
+    fn source(text: &str) -> Source {
+        let end_line = 40 + text.matches('\n').count();
+        Source { reference: "docs/transport.md".into(), line: 40, end_line, text: text.into(), ..Source::default() }
+    }
+
+    fn request(messages: Vec<Message>) -> Request {
+        Request { messages: History::from_iter(messages), ..Request::default() }
+    }
+
+    fn ask(question: &str, sources: &[Source], feedback: Option<&str>) -> String {
+        answer(&request(vec![Message::user(render_prompt(question, sources, feedback))])).message.prose()
+    }
+
+    const TEXT: &str = "# Retries\nA failed request is tried **again** up to 3 times.\n\n- The [wait](x.md) between attempts \
+        doubles.\n- A failed request is logged with its status.\n\nThe cache holds ten pages.";
+
+    #[test]
+    fn quotes_with_place_and_name() {
+        let response = answer(&request(vec![Message::user(render_prompt(
+            "How often is a failed request retried?",
+            &[source(TEXT)],
+            None,
+        ))]));
+        assert_eq!(response.message.prose(), "A failed request is tried again up to 3 times. [docs/transport.md:41]");
+        assert_eq!((response.model.as_str(), response.stop), (MODEL, StopReason::EndTurn));
+        assert!(response.usage.input > 50 && response.usage.output > 10);
+    }
+
+    #[test]
+    fn names_what_it_did_not_find() {
+        let told = ask("What does the flux capacitor do?", &[source(TEXT)], None);
+        assert_eq!(told, "I found nothing about `flux capacitor` in 1 source.");
+        let told = ask("How often is a failed request retried in Greenland?", &[source(TEXT)], None);
+        assert!(
+            told.starts_with("A failed request") && told.ends_with("Not found in the sources: `Greenland`."),
+            "{told}"
+        );
+        let told = ask("Why?", &[source(TEXT)], None);
+        assert!(told.contains("no word to look for"), "{told}");
+        assert!(ask("What is the cache?", &[], None).contains("I found nothing about `cache` in 0 sources"));
+    }
+
+    #[test]
+    fn says_what_it_is_without_sources() {
+        let told = answer(&request(vec![Message::user("hi")])).message.prose();
+        assert!(told.contains("not an LLM") && told.matches('.').count() == 1);
+        assert_eq!(answer(&Request::default()).message.prose(), told);
+    }
+
+    #[test]
+    fn results_of_tools_are_sources() {
+        let call = ToolUse::from_text("c1", "read_page", "{}".into());
+        let result = ToolResult::text("c1", "read_page", "Tides.\nHigh tide in Husum is at 14:20.\n");
+        let told = answer(&request(vec![
+            Message::user("When is high tide in Husum?"),
+            Message::new(Role::Assistant, vec![Block::ToolUse(call)]),
+            Message::new(Role::User, vec![Block::ToolResult(result)]),
+        ]));
+        assert_eq!(told.message.prose(), "High tide in Husum is at 14:20. [read_page:2]");
+    }
+
+    #[test]
+    fn e18_feedback_changes_the_answer() {
+        let question = "How often is a failed request retried?";
+        let first = ask(question, &[source(TEXT)], None);
+        let mut drafts = vec![first.clone()];
+        for feedback in ["too short: 61 characters", "cite your sources", "does not answer the question", "improve it"]
+        {
+            let second = ask(question, &[source(TEXT)], Some(feedback));
+            assert_ne!(second, first, "{feedback}");
+            assert!(second.contains("[docs/transport.md:4"), "{second}");
+        }
+        // Drafts that stand in the history are not given again while there is another.
+        let mut messages =
+            vec![Message::user(render_prompt(question, &[source(TEXT)], None)), Message::assistant(&first)];
+        for _ in 0..2 {
+            messages.push(Message::user(render_prompt(question, &[source(TEXT)], Some("too short"))));
+            let next = answer(&request(messages.clone())).message;
+            assert!(!drafts.contains(&next.prose()), "{}", next.prose());
+            drafts.push(next.prose());
+            messages.push(next);
+        }
+    }
+
+    #[test]
+    fn bodies_are_our_own_types() {
+        let request = request(vec![Message::user("hi")]);
+        assert_eq!(decode_request(&encode_request(&request).unwrap()).unwrap(), request);
+        let response = answer(&request);
+        assert_eq!(decode_response(&encode_response(&response)).unwrap(), response);
+        assert_eq!(decode_response("{").unwrap_err().kind, FailureKind::InvalidBody);
+        assert_eq!(decode_request("[]").unwrap_err().code, "invalid_body");
+    }
+
+    #[test]
+    fn hostile_sources_take_no_time() {
+        let started = std::time::Instant::now();
+        for piece in ["`", "[", "[a](", "<a ", "| a ", "**", "a. ", "x\n", "failed request\n", "> - ", "# "] {
+            ask(
+                "How often is a failed request tried?",
+                &[source(&piece.repeat(300_000 / piece.len()))],
+                Some("too short"),
+            );
+        }
+        assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    }
+
+    proptest! {
+        #[test]
+        fn any_prompt_has_an_answer(
+            question in "([a-z]{1,6}|how many|[`\\[\\]?é東京] ?|\n){0,8}",
+            text in "([a-z]{1,6} |[.!?|`*#<>\\[\\]()é東京-]|\n|```\n|\\| ){0,80}",
+            feedback in proptest::option::of("short|cite|format|x"),
+        ) {
+            let told = ask(&question, &[source(&text), source(&text)], feedback.as_deref());
+            prop_assert!(!told.trim().is_empty());
+        }
+    }
+}

@@ -63,7 +63,9 @@ impl Parser {
         let (start, end) = (self.read, self.buffer.len());
         self.read = end;
         self.searched = end;
-        if start < end && let Some(event) = self.line(start, end)? {
+        if start < end
+            && let Some(event) = self.line(start, end)?
+        {
             return Ok(Some(event));
         }
         self.dispatch()

@@ -4,7 +4,7 @@
 
 use super::{Decode, sse, stream_decoder};
 use crate::core::{
-    error::{Failure, Result},
+    error::{Failure, FailureKind, Result},
     message::Wire,
     request::{Delta, Response},
 };
@@ -38,10 +38,19 @@ impl Stream {
     /// The bytes have ended: the answer, or why there is none.
     pub fn finish(&mut self, deltas: &mut Vec<Delta>) -> Result<Response, Failure> {
         // A server may leave out the last empty line.
-        if let Some(event) = self.events.finish()? {
-            self.decoder.event(&event.name, &event.data, deltas)?;
+        let last = match self.events.finish() {
+            Ok(Some(event)) => self.decoder.event(&event.name, &event.data, deltas),
+            Ok(None) => Ok(()),
+            Err(failure) => Err(failure),
+        };
+        match last {
+            // What can't be read here is an event, or a character, of which only the beginning came.
+            Err(failure) if failure.kind == FailureKind::InvalidBody => {
+                Err(Failure::new(FailureKind::Cut, "the stream broke off inside an event"))
+            }
+            Err(failure) => Err(failure),
+            Ok(()) => self.decoder.finish(),
         }
-        self.decoder.finish()
     }
 
     /// What has come so far.

@@ -1,0 +1,127 @@
+"""Loopwright: the agentic-loop engine.
+
+    from loopwright import Agent, tool
+
+    @tool(read_only=True)
+    def population(city: str) -> int:
+        "How many people live in a city."
+        return {"Oslo": 717_710}[city]
+
+    agent = Agent("anthropic:claude-sonnet-4-5", tools=[population])
+    print(agent.run_sync("How many people live in Oslo?").final)
+
+Importing this is cheap: each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._approval import Approval
+    from ._core import Command, MachineConfig, TurnMachine, __version__
+    from ._core import Event as MachineEvent
+    from .agent import Agent, RunStream
+    from .budget import Budget
+    from .errors import (
+        InternalError,
+        LoopwrightError,
+        ModelError,
+        ProviderError,
+        ToolError,
+        UsageError,
+    )
+    from .models import Call, Model, ModelFailure, Response
+    from .replay import Replay, replay
+    from .result import Messages, Result, Source, ToolCall, Usage
+    from .signal import Signal
+    from .tools import Context, Image, Text, Tool, builtin_tools, tool
+
+_HOMES = {
+    "Agent": "agent",
+    "Approval": "_approval",
+    "Budget": "budget",
+    "Call": "models",
+    "Command": "_core",
+    "Context": "tools",
+    "Image": "tools",
+    "InternalError": "errors",
+    "LoopwrightError": "errors",
+    "MachineConfig": "_core",
+    "MachineEvent": "_core:Event",
+    "Messages": "result",
+    "Model": "models",
+    "ModelError": "errors",
+    "ModelFailure": "models",
+    "ProviderError": "errors",
+    "Replay": "replay",
+    "Response": "models",
+    "Result": "result",
+    "RunStream": "agent",
+    "Signal": "signal",
+    "Source": "result",
+    "Text": "tools",
+    "Tool": "tools",
+    "ToolCall": "result",
+    "ToolError": "errors",
+    "TurnMachine": "_core",
+    "Usage": "result",
+    "UsageError": "errors",
+    "__version__": "_core",
+    "builtin_tools": "tools",
+    "replay": "replay",
+    "tool": "tools",
+}
+
+__all__ = [
+    "Agent",
+    "Approval",
+    "Budget",
+    "Call",
+    "Command",
+    "Context",
+    "Image",
+    "InternalError",
+    "LoopwrightError",
+    "MachineConfig",
+    "MachineEvent",
+    "Messages",
+    "Model",
+    "ModelError",
+    "ModelFailure",
+    "ProviderError",
+    "Replay",
+    "Response",
+    "Result",
+    "RunStream",
+    "Signal",
+    "Source",
+    "Text",
+    "Tool",
+    "ToolCall",
+    "ToolError",
+    "TurnMachine",
+    "Usage",
+    "UsageError",
+    "__version__",
+    "builtin_tools",
+    "replay",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        message = f"module 'loopwright' has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    module, _, other = home.partition(":")
+    value = getattr(import_module(f".{module}", __name__), other or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,63 @@
+"""One hub for each event loop: what Rust finishes arrives here, in batches, on the loop's own thread.
+
+A bridge lives as long as runs use it; with the last one its socket pair is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Bridge"]
+
+
+class Bridge:
+    """Delivers what arrives to whoever waits for it. Get one with `enter`, give it back with `leave`."""
+
+    __slots__ = ("__weakref__", "_deliver", "_fileno", "_last", "_loop", "hub")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.hub = _core.Hub()
+        self._fileno = self.hub.fileno()
+        self._loop = weakref.ref(loop)
+        self._deliver: dict[int, Callable[[Any], None]] = {}
+        self._last = 0
+        loop.add_reader(self._fileno, self._drain)
+
+    @classmethod
+    def enter(cls, deliver: Callable[[Any], None]) -> tuple[Bridge, int]:
+        """The bridge of the running loop, and the key under which `deliver` is called with what arrives."""
+        loop = asyncio.get_running_loop()
+        bridge = _bridges.get(loop)
+        if bridge is None:
+            bridge = _bridges[loop] = cls(loop)
+        bridge._last += 1
+        bridge._deliver[bridge._last] = deliver
+        return bridge, bridge._last
+
+    def leave(self, key: int) -> None:
+        """Nothing is delivered under `key` any more."""
+        self._deliver.pop(key, None)
+        if not self._deliver:
+            loop = self._loop()
+            if loop is not None:
+                _bridges.pop(loop, None)
+                if not loop.is_closed():
+                    loop.remove_reader(self._fileno)
+            self.hub.close()
+
+    def _drain(self) -> None:
+        deliver = self._deliver
+        for key, item in self.hub.drain():
+            take = deliver.get(key)
+            if take is not None:
+                take(item)
+
+
+_bridges: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Bridge] = weakref.WeakKeyDictionary()

@@ -1,0 +1,218 @@
+"""The type that a run's answer must have: a schema for the model, a check of what it wrote.
+
+Any type that pydantic knows will do. Providers want an object at the top, so other types travel as `{"value": …}`.
+Models wrap JSON in prose and fences; the first thing that fits is taken. pydantic is imported when first needed.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from .tools._errors import InvalidOutput, SchemaError
+from .tools._problems import problems_of, shown, summary, without_titles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import TypeAdapter
+
+__all__ = ["OutputType"]
+
+T = TypeVar("T")
+
+_WRAP = "value"
+_LONGEST = 4_000_000
+_MOST_CANDIDATES = 50
+
+
+class OutputType(Generic[T]):
+    """A type of answers."""
+
+    __slots__ = ("_adapter", "_schema", "_wrapped", "annotation", "name")
+
+    def __init__(self, annotation: type[T] | Any) -> None:
+        self.annotation = annotation
+        self.name: str = getattr(annotation, "__name__", None) or str(annotation)
+        self._adapter: TypeAdapter[T] | None = None
+        self._schema: dict[str, Any] | None = None
+        self._wrapped = False
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of an object. Made when first asked for; do not change it."""
+        self._prepare()
+        return cast("dict[str, Any]", self._schema)
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether the value travels as `{"value": …}`, since it is no object itself."""
+        self._prepare()
+        return self._wrapped
+
+    def parse(self, text: str) -> T:
+        """The value that `text` holds: JSON alone, in a fence, or the first object in prose that fits.
+
+        Raises `InvalidOutput`, whose `feedback` tells the model what to change.
+        """
+        if len(text) > _LONGEST:
+            message = f"the answer has {len(text):,} characters, more than an answer may have"
+            raise InvalidOutput(message, code="output_too_long", hint="answer shorter")
+        first: InvalidOutput | None = None
+        for candidate in _candidates(text):
+            try:
+                return self.check(candidate)
+            except InvalidOutput as error:
+                first = first or error
+        if self.wrapped:
+            # A bare word is a fair answer where a word was asked for.
+            try:
+                return self.check(text.strip())
+            except InvalidOutput:
+                pass
+        raise first or self._no_json(text)
+
+    def check(self, value: object) -> T:
+        """`value`, parsed JSON, as the type."""
+        from pydantic import ValidationError
+
+        adapter = self._prepare()
+        opened = value[_WRAP] if self._wrapped and isinstance(value, dict) and set(value) == {_WRAP} else value
+        try:
+            return adapter.validate_python(opened)
+        except ValidationError as error:
+            problems = problems_of(error, opened, whole="answer")
+            hint = "answer again with JSON that fits the schema, and nothing else"
+            message = summary(f"the answer as {self.name}", problems)
+            raise InvalidOutput(message, hint=hint, problems=problems) from error
+
+    def _no_json(self, text: str) -> InvalidOutput:
+        problem = {"where": "answer", "what": "must be JSON", "got": shown(text.strip()) if text.strip() else "nothing"}
+        broken = _why_broken(text)
+        if broken:
+            problem["what"] = f"must be JSON, but {broken}"
+        hint = "answer again with JSON that fits the schema, and nothing else"
+        return InvalidOutput(summary(f"the answer as {self.name}", [problem]), hint=hint, problems=[problem])
+
+    def _prepare(self) -> TypeAdapter[T]:
+        if self._adapter is None:
+            from pydantic import TypeAdapter
+            from pydantic.errors import PydanticUserError
+            from pydantic_core import SchemaError as BadSchema
+
+            from .tools._typed_dicts import modern
+
+            try:
+                adapter: TypeAdapter[T] = TypeAdapter(modern(self.annotation))
+                schema = without_titles(adapter.json_schema(mode="validation"))
+            except (PydanticUserError, BadSchema, TypeError, ValueError, NameError, AttributeError) as error:
+                message = f"no schema can be made of {self.name}: {str(error).splitlines()[0]}"
+                raise SchemaError(
+                    message, hint="use a dataclass, a TypedDict, a pydantic model or a plain type"
+                ) from error
+            self._wrapped = not _is_object(schema)
+            self._schema = _wrap(schema) if self._wrapped else _inlined(schema)
+            self._adapter = adapter
+        return self._adapter
+
+    def __repr__(self) -> str:
+        return f"OutputType({self.name})"
+
+
+def _is_object(schema: dict[str, Any]) -> bool:
+    return _target(schema).get("type") == "object"
+
+
+def _target(schema: dict[str, Any]) -> dict[str, Any]:
+    """What a reference at the top points to."""
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#/$defs/"):
+        found = schema.get("$defs", {}).get(reference.removeprefix("#/$defs/"), {})
+        return cast("dict[str, Any]", found)
+    return schema
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """Recursive types come as a reference at the top, which providers refuse."""
+    target = _target(schema)
+    return schema if target is schema else {**target, "$defs": schema["$defs"]}
+
+
+def _wrap(schema: dict[str, Any]) -> dict[str, Any]:
+    inner = dict(schema)
+    definitions = inner.pop("$defs", None)
+    outer: dict[str, Any] = {
+        "type": "object",
+        "properties": {_WRAP: inner},
+        "required": [_WRAP],
+        "additionalProperties": False,
+    }
+    if definitions:
+        outer["$defs"] = definitions
+    return outer
+
+
+def _candidates(text: str) -> Iterator[object]:
+    """JSON values in `text`: the whole, then those in fences, then objects and lists within prose."""
+    whole, value = _loaded(text)
+    if whole:
+        yield value
+        return
+    count = 0
+    for fenced in _fences(text):
+        ok, value = _loaded(fenced)
+        if ok:
+            yield value
+            count += 1
+            if count >= _MOST_CANDIDATES:
+                return
+    decoder = json.JSONDecoder()
+    position = 0
+    while count < _MOST_CANDIDATES:
+        starts = [each for each in (text.find("{", position), text.find("[", position)) if each >= 0]
+        if not starts:
+            return
+        begin = min(starts)
+        count += 1
+        try:
+            value, position = decoder.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            position = begin + 1
+            continue
+        yield value
+
+
+def _loaded(text: str) -> tuple[bool, object]:
+    try:
+        return True, json.loads(text.strip().removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False, None
+
+
+def _fences(text: str) -> Iterator[str]:
+    """What stands between fences. By lines, so that fences in strings of JSON do no harm."""
+    begin: int | None = None
+    position = 0
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("```"):
+            if begin is None:
+                begin = position + len(line)
+            else:
+                yield text[begin:position]
+                begin = None
+        position += len(line)
+    if begin is not None:
+        yield text[begin:]
+
+
+def _why_broken(text: str) -> str | None:
+    starts = [each for each in (text.find("{"), text.find("[")) if each >= 0]
+    if not starts:
+        return None
+    try:
+        json.JSONDecoder().raw_decode(text, min(starts))
+    except json.JSONDecodeError as error:
+        return f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
+    except (ValueError, RecursionError):
+        return "it is nested too deeply or holds a number that is too long"
+    return None

@@ -1,0 +1,68 @@
+"""What an agent's runs have in common: the machine's configuration, the model, the tools, the person who is asked."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .models import Model
+    from .tools import Tool
+
+__all__ = ["Plan", "new_run", "run_id"]
+
+
+@dataclass
+class Plan:
+    """What a driver needs to carry commands out."""
+
+    config: _core.MachineConfig
+    endpoint: _core.Endpoint | None
+    model: Model | None
+    tools: Mapping[str, Tool[..., Any]]
+    approve: Callable[[Any], Any] | None
+    folder: str | None = None
+    durable: bool = False
+
+    @property
+    def model_name(self) -> str:
+        """How the model is shown."""
+        if self.endpoint is None:
+            return str(getattr(self.model, "name", None) or type(self.model).__name__)
+        if self.endpoint.provider == "offline":
+            return "offline-extractive (not an LLM)"
+        return f"{self.endpoint.provider}:{self.endpoint.model}"
+
+
+def run_id() -> str:
+    """A name for a run that no other run has."""
+    return secrets.token_hex(8)
+
+
+def new_run(plan: Plan, name: str, journal: str | os.PathLike[str] | bool | None) -> tuple[_core.Run, str | None]:
+    """A run, and the path of its journal.
+
+    `journal` is a file to make, a folder in which a file of the run's name is made, `True` to keep the lines in
+    memory, or nothing.
+    """
+    if journal is None or journal is False:
+        return _core.Run(name, plan.config), None
+    if journal is True:
+        return _core.Run(name, plan.config, keep=True), None
+    path = Path(os.fspath(journal))
+    if path.suffix != ".jsonl":
+        path = path / f"{name}.jsonl"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _core.Run(name, plan.config, journal=str(path)), str(path)
+    except OSError as error:
+        message = f"the journal {str(path)!r} can't be made: {error.strerror or error}"
+        raise UsageError(message, "journal", "give a folder that can be written to, or a new file") from error

@@ -1,0 +1,466 @@
+"""`Agent`: a model, tools and a budget, and runs of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from . import _core
+from ._plan import Plan, new_run, run_id
+from .budget import Budget
+from .errors import UsageError
+from .events import RunFinished
+from .result import Messages, Result, error_of, from_outcome
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+
+    from ._approval import Approval
+    from ._output import OutputType
+    from .events import Event
+    from .models import Model
+    from .signal import Signal
+    from .tools import Tool
+
+__all__ = ["Agent", "RunStream"]
+
+Output = TypeVar("Output")
+
+_OUTPUT_RETRIES = 2
+
+
+class Agent(Generic[Output]):
+    """A model with tools, instructions and a budget.
+
+    ::
+
+        agent = Agent("anthropic:claude-sonnet-4-5", tools=[search], system="Be brief.")
+        result = await agent.run("What changed since 1.2?")
+        print(result.final, result.stop_reason, result.usage.total)
+
+    Args:
+        model: `provider:model`, or an object with a `respond` method (see `loopwright.models`). Providers are
+            `anthropic`, `openai`, `openai-chat`, `openai-responses`, `openrouter`, `ollama`, `vllm`, `llamacpp` and
+            `offline` (`offline:extractive` needs neither key nor network).
+        tools: Functions, or what `@tool` makes of them.
+        system: Instructions.
+        budget: What a run may use.
+        output_type: A type that the answer must have; `result.output` is then of that type.
+        base_url: Another server than the provider's own.
+        api_key: The key; otherwise the environment has it (`ANTHROPIC_API_KEY`, `OPENAI_API_KEY`, …).
+        headers: Headers to add.
+        approve: Who is asked before a call at or above `confirm` runs: a function, sync or async, that takes an
+            `Approval` and gives `True`, `False`, `"abort"`, or a reason why not. Without one the answer is no.
+        provider_tools: Tools that the provider runs, in its own form: dicts with their `type`.
+        web_search: The provider's own web search: `True`, or its settings (`max_uses`, `allowed_domains`,
+            `blocked_domains`).
+        max_tokens: Tokens of one answer.
+        temperature: Sampling temperature.
+        top_p: Nucleus sampling.
+        stop: Stop sequences.
+        effort: How hard to think: `"low"`, `"medium"` or `"high"`.
+        tool_choice: `"auto"`, `"none"`, `"any"`, or the name of a tool, for the first request.
+        cache: Whether the provider may cache the prompt's prefix.
+        timeouts: Seconds for `connect`, `first_byte`, `idle` and `total` (90 for one request).
+        retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
+        progress: When repetition and failure end a run: `repeats`, `momentum`.
+        approval_timeout: Seconds that a person has to answer; silence is a no.
+        price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
+        journal: A folder for the journals of runs.
+        durable: Whether the journal is on disk before a tool with side effects starts.
+        seed: The source of all jitter.
+        name: A name for people.
+    """
+
+    def __init__(
+        self,
+        model: str | Model,
+        *,
+        tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
+        system: str | None = None,
+        budget: Budget | None = None,
+        output_type: type[Output] | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        approve: Callable[[Approval], Any] | None = None,
+        provider_tools: Sequence[Mapping[str, Any]] = (),
+        web_search: bool | Mapping[str, Any] = False,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: Sequence[str] = (),
+        effort: str | None = None,
+        tool_choice: str | None = None,
+        cache: bool = True,
+        timeouts: Mapping[str, float] | None = None,
+        retry: Mapping[str, Any] | None = None,
+        progress: Mapping[str, Any] | None = None,
+        approval_timeout: float = 60.0,
+        price: Mapping[str, float] | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        durable: bool = False,
+        seed: int = 0,
+        name: str | None = None,
+    ) -> None:
+        from .tools import ToolSet
+
+        self.name = name
+        self.budget = budget if budget is not None else Budget()
+        self.journal = journal
+        self._own_model: Model | None = None
+        self._endpoint: _core.Endpoint | None = None
+        if isinstance(model, str):
+            limits = dict(timeouts or {})
+            unknown = set(limits) - {"connect", "first_byte", "idle", "total"}
+            if unknown:
+                message = f"there is no time limit named {sorted(unknown)[0]!r}"
+                raise UsageError(message, "invalid_timeout", "use connect, first_byte, idle or total")
+            pairs = list((headers or {}).items())
+            self._endpoint = _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
+        elif callable(getattr(model, "respond", None)):
+            self._own_model = model
+        else:
+            message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
+            raise UsageError(message, "unknown_model")
+        self.tools = ToolSet(tools)
+        self._output: OutputType[Output] | None = None
+        if output_type is not None:
+            from ._output import OutputType
+
+            self._output = OutputType(output_type)
+        self._approve = approve
+        self._durable = durable
+        wire = self._endpoint.wire if self._endpoint is not None else "openai_chat"
+        given: list[dict[str, Any]] = [
+            {"provider": {"wire": wire, "raw": dict(provider_tool)}} for provider_tool in provider_tools
+        ]
+        if web_search:
+            given.append({"web_search": {} if web_search is True else dict(web_search)})
+        self._config: dict[str, Any] = {
+            "model": self._endpoint.model if self._endpoint is not None else str(getattr(model, "name", "own")),
+            "system": system,
+            "provider_tools": given,
+            "tool_choice": _tool_choice(tool_choice),
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            "top_p": top_p,
+            "stop": list(stop),
+            "effort": effort,
+            "cache": cache,
+            "retry": dict(retry or {}),
+            "progress": dict(progress or {}),
+            "approval_timeout": approval_timeout,
+            "price": dict(price) if price else None,
+            "seed": seed,
+        }
+        self._plans: dict[tuple[bool, Budget], Plan] = {}
+
+    @property
+    def model(self) -> str:
+        """How the model is shown; never holds a key."""
+        return self._plan(self.budget, stream=False).model_name
+
+    def __repr__(self) -> str:
+        names = ", ".join(tool.name for tool in self.tools)
+        return f"<Agent {self.model} tools=[{names}]>"
+
+    async def run(
+        self,
+        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        *,
+        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        deps: Any = None,
+        budget: Budget | None = None,
+        on_event: Callable[[Event], Any] | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> Result[Output]:
+        """Runs the agent on `prompt`, in the caller's task.
+
+        Args:
+            prompt: Text, a content block, or a list of them.
+            messages: What was said before: `result.messages` of an earlier run, or messages in the canonical form.
+            deps: What tools get as `context.deps`.
+            budget: What this run may use, instead of the agent's budget.
+            on_event: Called with each event; answers are streamed then.
+            journal: Where this run's journal goes: a file that ends in `.jsonl`, a folder, or `True` for memory.
+            signal: Ends the run from outside.
+
+        Raises a `LoopwrightError` that carries the partial result if an error ended the run. Limits, refusals and
+        interruptions raise nothing: `result.stop_reason` tells of them.
+        """
+        stream = self._stream(prompt, messages, deps, budget, journal, signal, watch=on_event is not None)
+        async for event in stream:
+            if on_event is not None:
+                on_event(event)
+        return stream.result
+
+    def run_sync(
+        self,
+        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        *,
+        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        deps: Any = None,
+        budget: Budget | None = None,
+        on_event: Callable[[Event], Any] | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> Result[Output]:
+        """`run` without asyncio: in scripts, threads, tests, and inside a notebook's running loop."""
+        from ._driver import SyncDriver
+
+        conversation = self._conversation(prompt, messages)
+        limits = budget or self.budget
+        watch = on_event is not None
+        for retries_left in range(_OUTPUT_RETRIES, -1, -1):
+            plan = self._plan(limits, stream=watch)
+            name = run_id()
+            run, path = new_run(plan, name, self.journal if journal is None else journal)
+            driver = SyncDriver(plan, run, name, deps, watch=watch)
+            for event in driver.events(_core.Event.start(conversation), signal):
+                if on_event is not None:
+                    on_event(event)
+            result, feedback = self._finish(driver.outcome, run, plan, name, path)
+            if feedback is None or not retries_left:
+                break
+            conversation, limits = _once_more(result, feedback, limits)
+        if on_event is not None:
+            on_event(RunFinished(result))
+        return cast("Result[Output]", _checked(result))
+
+    def stream(
+        self,
+        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        *,
+        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        deps: Any = None,
+        budget: Budget | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> RunStream[Output]:
+        """The events of a run as they happen; the run goes on while they are asked for.
+
+        ::
+
+            async for event in agent.stream("…"):
+                match event:
+                    case TextDelta(text=text):
+                        print(text, end="")
+                    case Reset():
+                        print("(again)")
+                    case RunFinished(result=result):
+                        print(result.stop_reason)
+        """
+        return self._stream(prompt, messages, deps, budget, journal, signal, watch=True)
+
+    def _stream(
+        self,
+        prompt: Any,
+        messages: Any,
+        deps: Any,
+        budget: Budget | None,
+        journal: Any,
+        signal: Signal | None,
+        *,
+        watch: bool,
+    ) -> RunStream[Output]:
+        conversation = self._conversation(prompt, messages)
+        limits = budget or self.budget
+        return RunStream(self, conversation, deps, limits, self.journal if journal is None else journal, signal, watch)
+
+    def _conversation(self, prompt: Any, messages: Any) -> _core.History:
+        if isinstance(prompt, str):
+            content: Any = [{"type": "text", "text": prompt}]
+        elif isinstance(prompt, (list, tuple)):
+            content = [_block(block) for block in prompt]
+        else:
+            content = [_block(prompt)]
+        if not content or (isinstance(prompt, str) and not prompt.strip()):
+            message = "the prompt is empty"
+            raise UsageError(message, "empty_prompt", "say what the model shall do")
+        before: list[Any] = []
+        if messages is not None:
+            before = list(messages)
+        return _core.History(json.dumps([*before, {"role": "user", "content": content}]))
+
+    def _plan(self, budget: Budget, *, stream: bool) -> Plan:
+        plan = self._plans.get((stream, budget))
+        if plan is None:
+            from dataclasses import asdict
+
+            config = {**self._config, "stream": stream, "budget": asdict(budget)}
+            config["tools"] = [
+                {
+                    **tool.definition(),
+                    "schema": tool.schema,
+                    "risk": tool.risk,
+                    "read_only": tool.read_only,
+                    "timeout": tool.timeout,
+                    "max_output": tool.max_output,
+                }
+                for tool in self.tools
+            ]
+            if self._output is not None:
+                name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
+                config["output"] = {"name": name, "schema": self._output.schema}
+            machine = _core.MachineConfig.turn(json.dumps(config))
+            tools = {tool.name: tool for tool in self.tools}
+            plan = Plan(machine, self._endpoint, self._own_model, tools, self._approve, durable=self._durable)
+            if len(self._plans) > _KEPT_PLANS:
+                self._plans.clear()
+            self._plans[stream, budget] = plan
+        return plan
+
+    def _finish(
+        self,
+        outcome: dict[str, Any] | None,
+        run: _core.Run,
+        plan: Plan,
+        name: str,
+        path: str | None,
+    ) -> tuple[Result[Any], str | None]:
+        """The result; and what the model should be told if its answer is not of the type."""
+        assert outcome is not None, "a driver ends with an outcome"  # noqa: S101 - a fault of ours
+        history = run.messages
+        result = from_outcome(
+            outcome, messages=history, run_id=name, model=plan.model_name, journal=path or run.journal
+        )
+        error = error_of(outcome)
+        feedback = None
+        if self._output is not None and error is None:
+            object.__setattr__(result, "output", None)
+            if result.final is not None:
+                from .tools import InvalidOutput
+
+                try:
+                    object.__setattr__(result, "output", self._output.parse(result.final))
+                except InvalidOutput as invalid:
+                    error, feedback = invalid, invalid.feedback
+        if error is not None:
+            error.result = result
+            object.__setattr__(result, "error", error)
+        return result, feedback
+
+
+class RunStream(Generic[Output]):
+    """The events of a run. Iterate over it once; `result` is there when the iteration has ended."""
+
+    def __init__(
+        self,
+        agent: Agent[Output],
+        conversation: _core.History,
+        deps: Any,
+        budget: Budget,
+        journal: Any,
+        signal: Signal | None,
+        watch: bool,
+    ) -> None:
+        from .signal import Signal
+
+        self._agent = agent
+        self._conversation = conversation
+        self._deps = deps
+        self._budget = budget
+        self._journal = journal
+        self._signal = signal if signal is not None or not watch else Signal()
+        self._watch = watch
+        self._result: Result[Any] | None = None
+        self._events = self._run()
+
+    @property
+    def result(self) -> Result[Output]:
+        """What the run gave."""
+        if self._result is None:
+            message = "the run has not ended"
+            raise UsageError(message, "not_finished", "iterate over the stream to its end first")
+        return cast("Result[Output]", self._result)
+
+    def cancel(self) -> None:
+        """End the run at once; its last events still come."""
+        if self._signal is not None:
+            self._signal.cancel()
+
+    def interrupt(self) -> None:
+        """End the run between two rounds."""
+        if self._signal is not None:
+            self._signal.interrupt()
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._events
+
+    def __anext__(self) -> Awaitable[Event]:
+        return self._events.__anext__()
+
+    async def aclose(self) -> None:
+        """Ends the run if it has not ended."""
+        await self._events.aclose()  # type: ignore[attr-defined]
+
+    async def _run(self) -> AsyncIterator[Event]:
+        from ._driver import AsyncDriver
+
+        agent, conversation, limits = self._agent, self._conversation, self._budget
+        for retries_left in range(_OUTPUT_RETRIES, -1, -1):
+            plan = agent._plan(limits, stream=self._watch)
+            name = run_id()
+            run, path = new_run(plan, name, self._journal)
+            driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch)
+            events = driver.events(_core.Event.start(conversation), self._signal)
+            try:
+                async for event in events:
+                    yield event
+            finally:
+                await events.aclose()  # type: ignore[attr-defined]
+            result, feedback = agent._finish(driver.outcome, run, plan, name, path)
+            if feedback is None or not retries_left:
+                break
+            conversation, limits = _once_more(result, feedback, limits)
+        self._result = result
+        if self._watch:
+            yield RunFinished(result)
+        _checked(result)
+
+
+_KEPT_PLANS = 32
+
+
+def _checked(result: Result[Any]) -> Result[Any]:
+    if result.error is not None:
+        raise result.error
+    return result
+
+
+def _once_more(result: Result[Any], feedback: str, budget: Budget) -> tuple[_core.History, Budget]:
+    """The conversation with the feedback, and what is left of the budget."""
+    from dataclasses import replace
+
+    messages = [*result.messages, {"role": "user", "content": [{"type": "text", "text": feedback}]}]
+    left = replace(
+        budget,
+        iterations=max(0, budget.iterations - result.rounds),
+        tool_rounds=max(0, budget.tool_rounds - result.tool_rounds),
+        wall_time=max(0.0, budget.wall_time - result.duration),
+        tokens=None if budget.tokens is None else max(0, budget.tokens - result.usage.total),
+    )
+    return _core.History(json.dumps(messages)), left
+
+
+def _block(block: Any) -> Any:
+    if isinstance(block, str):
+        return {"type": "text", "text": block}
+    to_block = getattr(block, "to_block", None)
+    if to_block is not None:
+        return to_block()
+    if isinstance(block, dict):
+        return block
+    message = f"a prompt is text or content blocks, not {type(block).__name__}"
+    raise UsageError(message, "invalid_prompt")
+
+
+def _tool_choice(choice: str | None) -> Any:
+    if choice is None or choice in ("auto", "none", "any"):
+        return choice
+    return {"tool": choice}
+
+

@@ -1,0 +1,56 @@
+"""What a run may use at most."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from .errors import UsageError
+
+__all__ = ["Budget", "Complexity"]
+
+Complexity = Literal["simple", "moderate", "complex", "breaking"]
+
+_ITERATIONS: dict[str, int] = {"simple": 3, "moderate": 5, "complex": 10, "breaking": 15}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a run may use at most. The first limit that is reached ends the run with a reason of its own.
+
+    Attempts at a verified answer share the rounds: three attempts of ten can't become thirty.
+    """
+
+    tool_rounds: int = 8
+    """Rounds of tool calls."""
+    iterations: int = 10
+    """Requests to the model."""
+    verify_attempts: int = 3
+    """Attempts at a verified answer."""
+    research_cycles: int = 5
+    """Cycles of a research."""
+    approvals: int = 20
+    """Questions to a person."""
+    wall_time: float = 300.0
+    """Seconds."""
+    tokens: int | None = None
+    """Tokens of all prompts and answers."""
+    cost: float | None = None
+    """Money, in the currency of the prices."""
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value is None and name in ("tokens", "cost"):
+                continue
+            wanted = (int, float) if name in ("wall_time", "cost") else (int,)
+            if isinstance(value, bool) or not isinstance(value, wanted) or not 0 <= value < float("inf"):
+                message = f"Budget.{name} must be a number from 0 up, not {value!r}"
+                raise UsageError(message, "invalid_budget")
+
+    @classmethod
+    def for_complexity(cls, complexity: Complexity, **limits: Any) -> Budget:
+        """A budget with the iterations for a task like this: simple 3, moderate 5, complex 10, breaking 15."""
+        if complexity not in _ITERATIONS:
+            message = f"{complexity!r} is no complexity"
+            raise UsageError(message, "invalid_budget", f"use one of {', '.join(_ITERATIONS)}")
+        return replace(cls(iterations=_ITERATIONS[complexity]), **limits)

@@ -1,0 +1,103 @@
+"""All errors of the package, one tree, by guilt: who has to act.
+
+::
+
+    LoopwrightError
+    ├── UsageError       you: a wrong argument, a missing key, an illegal event
+    ├── ModelError       the model: an answer that can't be used
+    ├── ToolError        a tool
+    ├── ProviderError    the provider, or the way to it
+    └── InternalError    us; please report it
+
+Each says what was wrong, where, and what to do. An error that ends a run carries what the run had reached in
+`result`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from .result import Result
+
+__all__ = ["InternalError", "LoopwrightError", "ModelError", "ProviderError", "ToolError", "UsageError"]
+
+
+class LoopwrightError(Exception):
+    """The root: a stable `code` for programs, a `message` for people, a `hint` that says what to do."""
+
+    guilt: ClassVar[str] = "usage"
+    default_code: ClassVar[str] = "error"
+
+    code: str
+    message: str
+    hint: str | None
+    result: Result[Any] | None
+    """What the run had reached, where the error ended one."""
+
+    def __init__(self, message: str, code: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.default_code
+        self.hint = hint
+        self.result = None
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self.message, self.code, self.hint))
+
+
+def _rebuild(kind: type[LoopwrightError], message: str, code: str, hint: str | None) -> LoopwrightError:
+    error = kind.__new__(kind)
+    LoopwrightError.__init__(error, message, code, hint)
+    return error
+
+
+class UsageError(LoopwrightError):
+    """Something that the caller did."""
+
+
+class ModelError(LoopwrightError):
+    """The model gave an answer that can't be used."""
+
+    guilt = "model"
+    default_code = "model_failed"
+
+
+class ToolError(LoopwrightError):
+    """A tool could not do what it was asked for; the model reads why and may try something else.
+
+    Tools raise it themselves: `raise ToolError("no such city", code="unknown_city", hint="use the English name")`.
+    """
+
+    guilt = "tool"
+    default_code = "tool_failed"
+
+    details: dict[str, Any]
+
+    def __init__(
+        self,
+        message: str,
+        code: str | None = None,
+        hint: str | None = None,
+        *,
+        details: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message, code, hint)
+        self.details = details or {}
+
+
+class ProviderError(LoopwrightError):
+    """The provider failed, or the way to it. `code` says how: `rate_limited`, `timeout`, `tls`, …"""
+
+    guilt = "provider"
+    default_code = "provider_failed"
+
+
+class InternalError(LoopwrightError):
+    """A fault of ours. It never looks like a tool's mistake."""
+
+    guilt = "internal"
+    default_code = "internal"

@@ -1,0 +1,225 @@
+"""What happens while a run goes on, for whoever wants to watch: `async for event in agent.stream(...)`.
+
+Text that streams is a draft: it has not been verified, and after a `Reset` it is void. The last event is always
+`RunFinished`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Union
+
+from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
+
+if TYPE_CHECKING:
+    from .result import Result
+
+__all__ = [
+    "ApprovalAsked",
+    "ApprovalDecided",
+    "ArgumentsDelta",
+    "Draft",
+    "Event",
+    "PhaseFinished",
+    "PhaseStarted",
+    "ProviderDelta",
+    "ReasoningDelta",
+    "Reset",
+    "Retry",
+    "RoundFinished",
+    "RoundStarted",
+    "RunFinished",
+    "SearchCompleted",
+    "TextDelta",
+    "ToolFinished",
+    "ToolProgress",
+    "ToolStarted",
+    "ToolUseDelta",
+    "Warning",
+]
+
+
+@dataclass(frozen=True)
+class RoundStarted:
+    """A request goes to the model; `round` counts from 1."""
+
+    round: int
+    model: str
+
+
+@dataclass(frozen=True)
+class RoundFinished:
+    """An answer is in; `duration` in seconds, all attempts included."""
+
+    round: int
+    duration: float
+    usage: dict[str, int]
+    provider_tool_uses: int
+
+
+@dataclass(frozen=True)
+class Retry:
+    """The same request will be sent again in `delay` seconds."""
+
+    round: int
+    attempt: int
+    delay: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Reset:
+    """What was shown of this answer is void; it comes again from its beginning."""
+
+    round: int
+
+
+@dataclass(frozen=True)
+class ToolStarted:
+    """A tool begins."""
+
+    id: str
+    name: str
+    input: Any
+    round: int
+
+
+@dataclass(frozen=True)
+class ToolProgress:
+    """A tool reports progress with `Context.emit`."""
+
+    id: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ToolFinished:
+    """A tool is done."""
+
+    id: str
+    name: str
+    round: int
+    is_error: bool
+    excerpt: str
+    duration: float
+
+
+@dataclass(frozen=True)
+class SearchCompleted:
+    """A search is done, ours or the provider's; `count` of them so far."""
+
+    round: int
+    query: str
+    count: int
+
+
+@dataclass(frozen=True)
+class ApprovalAsked:
+    """A person is asked whether a call may run."""
+
+    id: str
+    name: str
+    risk: str
+    expires: int
+
+
+@dataclass(frozen=True)
+class ApprovalDecided:
+    """A person, or the clock, has decided."""
+
+    id: str
+    allowed: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Warning:  # noqa: A001 - the field's word for it
+    """Something that the caller should know."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class PhaseStarted:
+    """A phase of a grounded answer begins: `gather`, `act` or `verify`."""
+
+    phase: str
+    attempt: int
+
+
+@dataclass(frozen=True)
+class PhaseFinished:
+    """A phase is done; `output` says what came of it."""
+
+    phase: str
+    attempt: int
+    duration: float
+    output: Any
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A whole answer that has not been verified."""
+
+    text: str
+    attempt: int
+    verified: bool
+
+
+@dataclass(frozen=True)
+class RunFinished:
+    """The run has ended."""
+
+    result: Result[Any]
+
+
+Event = Union[
+    TextDelta,
+    ReasoningDelta,
+    ToolUseDelta,
+    ArgumentsDelta,
+    ProviderDelta,
+    RoundStarted,
+    RoundFinished,
+    Retry,
+    Reset,
+    ToolStarted,
+    ToolProgress,
+    ToolFinished,
+    SearchCompleted,
+    ApprovalAsked,
+    ApprovalDecided,
+    Warning,
+    PhaseStarted,
+    PhaseFinished,
+    Draft,
+    RunFinished,
+]
+
+_NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    name: (kind, tuple(field.name for field in fields(kind)))
+    for name, kind in {
+        "round_started": RoundStarted,
+        "round_finished": RoundFinished,
+        "retry": Retry,
+        "reset": Reset,
+        "tool_started": ToolStarted,
+        "tool_finished": ToolFinished,
+        "search_completed": SearchCompleted,
+        "approval_asked": ApprovalAsked,
+        "approval_decided": ApprovalDecided,
+        "warning": Warning,
+        "phase_started": PhaseStarted,
+        "phase_finished": PhaseFinished,
+        "draft": Draft,
+    }.items()
+}
+
+
+def from_notice(notice: dict[str, Any]) -> Event:
+    """The event for what a machine tells."""
+    kind, names = _NOTICES[notice["type"]]
+    event: Event = kind(*[notice[name] for name in names])
+    return event

@@ -1,0 +1,130 @@
+"""Models: where they live, and models of one's own written in Python.
+
+A model is named `provider:model` (`anthropic:claude-sonnet-4-5`, `ollama:qwen3`, …), or it is any object with a
+`respond` method, sync or async, that takes a `Request` and gives a `Response` or plain text.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Union, runtime_checkable
+
+from .errors import ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from ._core import Request
+
+__all__ = ["Call", "Model", "ModelFailure", "Response"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call in a `Response`. `arguments` is a dict, or text where a model writes broken JSON."""
+
+    name: str
+    arguments: Any = field(default_factory=dict)
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a model answers: text, tool calls, or both.
+
+    `stop` is one of `end_turn`, `tool_use`, `max_tokens`, `stop_sequence`, `pause_turn`, `refusal`,
+    `content_filter`, `context_window`; by default what the content says.
+    """
+
+    text: str = ""
+    calls: Sequence[Call] = ()
+    reasoning: str = ""
+    stop: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model: str = ""
+
+    def to_dict(self, turn: int = 0) -> dict[str, Any]:
+        """The canonical form. Calls without an id get one from `turn` and their place."""
+        content: list[dict[str, Any]] = []
+        if self.reasoning:
+            content.append({"type": "thinking", "text": self.reasoning})
+        if self.text:
+            content.append({"type": "text", "text": self.text})
+        for place, call in enumerate(self.calls):
+            block: dict[str, Any] = {
+                "type": "tool_use",
+                "id": call.id or f"call_{turn}_{place}",
+                "name": call.name,
+                "input": {},
+            }
+            block["invalid" if isinstance(call.arguments, str) else "input"] = call.arguments
+            content.append(block)
+        stop = self.stop or ("tool_use" if self.calls else "end_turn")
+        return {
+            "id": f"response_{turn}",
+            "model": self.model,
+            "message": {"role": "assistant", "content": content},
+            "stop": stop if stop in _STOPS else {"other": stop},
+            "usage": {"input": self.input_tokens, "output": self.output_tokens},
+        }
+
+    def to_json(self, turn: int = 0) -> str:
+        """The canonical form as text."""
+        return json.dumps(self.to_dict(turn))
+
+
+_STOPS = frozenset(
+    {
+        "end_turn",
+        "tool_use",
+        "max_tokens",
+        "stop_sequence",
+        "pause_turn",
+        "refusal",
+        "content_filter",
+        "context_window",
+    }
+)
+
+
+class ModelFailure(ProviderError):
+    """Raised by a model of one's own: the engine treats it as it treats a provider's failure, retries included.
+
+    `code` is the kind: `rate_limited`, `overloaded`, `server`, `timeout`, `cut`, `auth`, `bad_request`, …
+    """
+
+    default_code = "server"
+
+    def __init__(
+        self,
+        message: str,
+        code: str | None = None,
+        hint: str | None = None,
+        *,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, code, hint)
+        self.retry_after = retry_after
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A model of one's own."""
+
+    def respond(self, request: Request) -> Union[Response, str, Awaitable[Union[Response, str]]]:
+        """The answer to a request."""
+        ...
+
+
+def answer_json(answer: object, turn: int) -> str:
+    """The canonical form of what a model of one's own gave."""
+    if isinstance(answer, str):
+        answer = Response(answer)
+    if isinstance(answer, Response):
+        return answer.to_json(turn)
+    if isinstance(answer, dict):
+        return json.dumps(answer)
+    message = f"a model's respond() must give a Response or text, not {type(answer).__name__}"
+    raise TypeError(message)

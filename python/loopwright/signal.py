@@ -1,0 +1,66 @@
+"""Stopping a run from outside: from another task, another thread, or a signal handler."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Signal"]
+
+
+class Signal:
+    """Ends the runs it was given to, with what they have reached as their result.
+
+    ::
+
+        signal = Signal()
+        task = asyncio.create_task(agent.run("…", signal=signal))
+        signal.interrupt()          # when the running tools are done
+        signal.cancel()             # at once
+        result = await task         # result.stop_reason is "user_interrupt" or "cancelled"
+    """
+
+    __slots__ = ("_how", "_listeners", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: list[Callable[[str], None]] = []
+        self._how: str | None = None
+
+    def cancel(self) -> None:
+        """End at once: what is under way is aborted."""
+        self._send("cancel")
+
+    def interrupt(self) -> None:
+        """End between two rounds, when the running tools are done."""
+        self._send("after_round")
+
+    @property
+    def is_set(self) -> bool:
+        """Whether somebody wants an end."""
+        return self._how is not None
+
+    def _send(self, how: str) -> None:
+        with self._lock:
+            if self._how != "cancel":
+                self._how = how
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener(how)
+
+    def attach(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """For drivers: `listener` is told how to end; what is given back detaches it."""
+        with self._lock:
+            self._listeners.append(listener)
+            how = self._how
+        if how is not None:
+            listener(how)
+
+        def detach() -> None:
+            with self._lock:
+                self._listeners.remove(listener)
+
+        return detach

@@ -1,0 +1,77 @@
+"""Tools: functions that a model may call.
+
+    from loopwright.tools import tool
+
+    @tool(read_only=True)
+    def weather(city: str) -> str:
+        "The weather in a city."
+
+Importing this costs next to nothing; schemas are made when they are first needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._context import CancelFlag, Context
+from ._errors import (
+    DuplicateTool,
+    InvalidArguments,
+    InvalidOutput,
+    InvalidToolName,
+    LoopwrightError,
+    NotSerialisable,
+    SchemaError,
+    ToolDefinitionError,
+    ToolError,
+    ToolTimeout,
+    UnknownTool,
+)
+from ._result import DEFAULT_MAX_OUTPUT, Image, Text, limit_text, to_content
+from ._tool import Risk, Tool, as_tool, tool
+from ._toolset import ToolSet
+
+if TYPE_CHECKING:
+    from ._run import Outcome
+    from .builtin import builtin_tools
+
+__all__ = [
+    "DEFAULT_MAX_OUTPUT",
+    "CancelFlag",
+    "Context",
+    "DuplicateTool",
+    "Image",
+    "InvalidArguments",
+    "InvalidOutput",
+    "InvalidToolName",
+    "LoopwrightError",
+    "NotSerialisable",
+    "Outcome",
+    "Risk",
+    "SchemaError",
+    "Text",
+    "Tool",
+    "ToolDefinitionError",
+    "ToolError",
+    "ToolSet",
+    "ToolTimeout",
+    "UnknownTool",
+    "as_tool",
+    "builtin_tools",
+    "limit_text",
+    "to_content",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Outcome":
+        from ._run import Outcome
+
+        return Outcome
+    if name == "builtin_tools":
+        from .builtin import builtin_tools
+
+        return builtin_tools
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

@@ -1,0 +1,117 @@
+"""What a tool may know about the call it serves.
+
+A parameter annotated `Context` or `Context[Deps]` is filled in by the engine, wherever it stands, and is never shown
+to the model.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CancelFlag", "Context"]
+
+Deps = TypeVar("Deps")
+
+
+class CancelFlag:
+    """A flag that is raised once and never lowered. The engine raises it; tools read it as `Context.cancelled`."""
+
+    __slots__ = ("_set",)
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        """Raise it."""
+        self._set = True
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it is raised."""
+        return self._set
+
+
+class Context(Generic[Deps]):
+    """One call of one tool in one run. Tools read it and report progress with `emit`; they can't change it."""
+
+    __slots__ = ("_cancel", "_emit", "attempt", "call_id", "deps", "round", "run_id")
+
+    deps: Deps
+    """What the caller handed to the run: a database, a client, the user."""
+    run_id: str
+    """The run."""
+    call_id: str
+    """The model's id of this call."""
+    round: int
+    """How many rounds of tools came before, counted from 0."""
+    attempt: int
+    """Which attempt at this call it is, counted from 1."""
+
+    def __init__(
+        self,
+        deps: Deps = None,  # type: ignore[assignment]
+        *,
+        run_id: str = "",
+        call_id: str = "",
+        round: int = 0,  # noqa: A002 - the name tools read
+        attempt: int = 1,
+        emit: Callable[[str], object] | None = None,
+        cancel: CancelFlag | None = None,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "deps", deps)
+        put(self, "run_id", run_id)
+        put(self, "call_id", call_id)
+        put(self, "round", round)
+        put(self, "attempt", attempt)
+        put(self, "_emit", emit)
+        put(self, "_cancel", cancel if cancel is not None else CancelFlag())
+
+    def emit(self, text: str) -> None:
+        """Report progress. It reaches the consumers of the run's events, not the model. Safe from any thread."""
+        emit: Callable[[str], object] | None = self._emit  # type: ignore[attr-defined]
+        if emit is not None:
+            emit(str(text))
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for the result any more. Tools that run long in a thread look at it now and then."""
+        flag: CancelFlag = self._cancel  # type: ignore[attr-defined]
+        return flag.is_set
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        message = f"a Context can't be changed: {name!r} is what the engine says"
+        raise AttributeError(message)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        message = f"a Context can't be changed: {name!r} stays"
+        raise AttributeError(message)
+
+    def __repr__(self) -> str:
+        return f"Context(run_id={self.run_id!r}, call_id={self.call_id!r}, round={self.round}, attempt={self.attempt})"
+
+
+def cancel_flag(context: Context[Any]) -> CancelFlag:
+    """The flag of `context`."""
+    flag: CancelFlag = context._cancel  # type: ignore[attr-defined]  # noqa: SLF001 - same module
+    return flag
+
+
+def relayed(context: Context[Any], relay: Callable[[Callable[[], object]], object]) -> Context[Any]:
+    """`context` for a tool in another thread: what it emits goes through `relay`."""
+    emit: Callable[[str], object] | None = context._emit  # type: ignore[attr-defined]  # noqa: SLF001 - same module
+    if emit is None:
+        return context
+    shown = emit
+    return Context(
+        context.deps,
+        run_id=context.run_id,
+        call_id=context.call_id,
+        round=context.round,
+        attempt=context.attempt,
+        emit=lambda text: relay(lambda: shown(text)),
+        cancel=cancel_flag(context),
+    )

@@ -1,0 +1,232 @@
+"""One call of a tool: arguments checked, the function called, the result or the failure put into words.
+
+An async function runs in the caller's own task. Any other runs in a daemon thread of its own: it can't block the
+event loop, and one that hangs neither starves other calls nor keeps the process from ending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ._context import Context, cancel_flag, relayed
+from ._errors import LoopwrightError, NotSerialisable, ToolTimeout
+from ._result import DEFAULT_MAX_OUTPUT, limit_text, to_content
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._tool import Tool
+
+__all__ = ["Outcome", "call", "run"]
+
+_LONGEST_FAILURE = 4000
+_GRACE = 1.0
+
+
+class Outcome:
+    """What a call gave, in the form of a message's tool result."""
+
+    __slots__ = ("content", "error", "failure", "truncated", "value")
+
+    def __init__(
+        self,
+        content: list[dict[str, Any]],
+        *,
+        value: object = None,
+        failure: dict[str, Any] | None = None,
+        error: BaseException | None = None,
+        truncated: bool = False,
+    ) -> None:
+        self.content = content
+        """Blocks for the model."""
+        self.value = value
+        """What the function returned."""
+        self.failure = failure
+        """Why it failed: `kind`, `message`, and `hint` where there is one."""
+        self.error = error
+        """What was raised, with its traceback."""
+        self.truncated = truncated
+        """Whether the model sees less than there was."""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it failed."""
+        return self.failure is not None
+
+    @property
+    def text(self) -> str:
+        """All text of the content."""
+        return "".join(block["text"] for block in self.content if block["type"] == "text")
+
+    def __repr__(self) -> str:
+        state = f"failed: {self.failure['kind']}" if self.failure else "done"
+        return f"<Outcome {state}, {len(self.content)} blocks>"
+
+
+class _Exit(Exception):
+    """A tool tried to end the process."""
+
+
+async def call(tool: Tool[..., Any], arguments: object, context: Context[Any] | None) -> Any:
+    """Check, call, and wait no longer than the tool's timeout."""
+    bound = tool.bind(arguments)
+    own: Context[Any] = context if context is not None else Context()
+    try:
+        if tool.timeout is None:
+            return await _invoke(tool, bound, own)
+        return await _in_time(tool, bound, own, tool.timeout)
+    except asyncio.CancelledError:
+        cancel_flag(own).set()
+        raise
+
+
+async def _in_time(tool: Tool[..., Any], bound: dict[str, Any], context: Context[Any], timeout: float) -> Any:
+    """Not `asyncio.wait_for`: that waits for ever on a tool that swallows its cancellation."""
+    task = asyncio.ensure_future(_invoke(tool, bound, context))
+    try:
+        await asyncio.wait({task}, timeout=timeout)
+        if task.done():
+            return task.result()
+        cancel_flag(context).set()
+        message = f"{tool.name!r} gave no result within {timeout:g} s"
+        raise ToolTimeout(message, hint="ask for less at once")
+    finally:
+        if not task.done():
+            cancel_flag(context).set()
+            task.cancel()
+            task.add_done_callback(_forget)
+            await asyncio.wait({task}, timeout=_GRACE)
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    """Nobody waits for it any more; what it raised is no news."""
+    if not task.cancelled():
+        task.exception()
+
+
+async def _invoke(tool: Tool[..., Any], bound: dict[str, Any], context: Context[Any]) -> Any:
+    name = tool.context_parameter
+    try:
+        if tool.is_async:
+            if name is not None:
+                bound[name] = context
+            return await tool.function(**bound)
+        value = await _in_thread(tool, bound, name, context)
+        # A plain function may hand out a coroutine: a decorator in between often does.
+        return await value if hasattr(value, "__await__") else value
+    except (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration) as error:
+        # As they are, these would end the event loop or hang it; a tool may do neither.
+        message = f"the tool raised {_said(error)}"
+        raise _Exit(message) from error
+
+
+async def _in_thread(
+    tool: Tool[..., Any],
+    bound: dict[str, Any],
+    name: str | None,
+    context: Context[Any],
+) -> Any:
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+
+    def relay(function: Callable[[], object]) -> None:
+        # Without a loop there is nobody left who could hear.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(function)
+
+    if name is not None:
+        bound[name] = relayed(context, relay)
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if not done.done():
+            done.set_result((value, error))
+
+    def work() -> None:
+        value, error = None, None
+        try:
+            value = tool.function(**bound)
+        except BaseException as raised:  # noqa: BLE001 - handed to who waits
+            error = raised
+        relay(lambda: settle(value, error))
+
+    variables = contextvars.copy_context()
+    threading.Thread(target=variables.run, args=(work,), name=f"tool {tool.name}", daemon=True).start()
+    value, error = await done
+    if error is not None:
+        raise error
+    return value
+
+
+async def run(tool: Tool[..., Any], arguments: object, context: Context[Any] | None) -> Outcome:
+    """`call`, with everything that can go wrong turned into words for the model."""
+    try:
+        value = await call(tool, arguments, context)
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model may go on
+        return _raised(tool, error)
+    return _returned(tool, value)
+
+
+def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any]) -> Outcome:
+    """Run a plain function's tool in the calling thread, without an event loop; nobody here minds its timeout."""
+    try:
+        bound = tool.bind(arguments)
+        if tool.context_parameter is not None:
+            bound[tool.context_parameter] = context
+        value = tool.function(**bound)
+    except BaseException as error:  # noqa: BLE001 - a tool may not end the thread it runs in
+        return _raised(tool, error)
+    if hasattr(value, "__await__"):
+        value.close()
+        error = TypeError("it returned a coroutine; declare it with async def")
+        return _raised(tool, error)
+    return _returned(tool, value)
+
+
+def _raised(tool: Tool[..., Any], error: BaseException) -> Outcome:
+    if isinstance(error, LoopwrightError):
+        return _failed(tool, error.code, error.message, error.hint, error)
+    if isinstance(error, _Exit):
+        return _failed(tool, "exception", str(error), None, error)
+    return _failed(tool, "exception", _said(error), None, error)
+
+
+def _returned(tool: Tool[..., Any], value: object) -> Outcome:
+    try:
+        content, truncated = to_content(value, max_output=tool.max_output or DEFAULT_MAX_OUTPUT)
+    except NotSerialisable as error:
+        return _failed(tool, "not_serialisable", error.message, error.hint, error, value=value)
+    return Outcome(content, value=value, truncated=truncated)
+
+
+def _said(error: BaseException) -> str:
+    """The kind of an error and its text, which may be anything, even another error."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - a tool's class, a tool's mistake
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _failed(
+    tool: Tool[..., Any],
+    kind: str,
+    message: str,
+    hint: str | None,
+    error: BaseException,
+    *,
+    value: object = None,
+) -> Outcome:
+    import json
+
+    from ._result import clean_text
+
+    short, truncated = limit_text(clean_text(message), min(tool.max_output or _LONGEST_FAILURE, _LONGEST_FAILURE))
+    failure = {"kind": kind, "message": short}
+    if hint:
+        failure["hint"] = clean_text(hint)
+    text = json.dumps({"error": failure}, ensure_ascii=False, separators=(",", ":"))
+    return Outcome([{"type": "text", "text": text}], value=value, failure=failure, error=error, truncated=truncated)

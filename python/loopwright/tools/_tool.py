@@ -1,0 +1,452 @@
+"""`@tool`: a function that a model may call, and that stays callable by people.
+
+The decorator does next to nothing, so that importing a module of tools is cheap: type hints, docstring and schema are
+read when the schema is first needed, and then kept.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, overload
+
+from ._errors import InvalidToolName, SchemaError, ToolDefinitionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ._context import Context
+    from ._parameters import Parameters
+    from ._run import Outcome
+
+__all__ = ["Risk", "Tool", "as_tool", "tool"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Risk = Literal["safe", "cautious", "confirm", "dangerous"]
+"""How much care a call needs, from none to a person's eyes."""
+
+_RISKS: tuple[str, ...] = get_args(Risk)
+_LONGEST_NAME = 64
+_NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_OPTIMIZED = 0x1  # inspect.CO_OPTIMIZED: the code of a function, not of a class body
+_COROUTINE = 0x80  # inspect.CO_COROUTINE
+_GENERATOR = 0x20 | 0x200  # inspect.CO_GENERATOR, inspect.CO_ASYNC_GENERATOR
+
+
+class Tool(Generic[P, R]):
+    """A function with a name, a description, a schema and a risk.
+
+    Calling it calls the function. `run` is what the engine does: check the arguments, call, convert the result.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_bound_to",
+        "_description",
+        "_is_static",
+        "_namespace",
+        "_parameters",
+        "function",
+        "idempotent",
+        "max_output",
+        "name",
+        "read_only",
+        "risk",
+        "timeout",
+    )
+
+    function: Callable[P, R]
+    """What it calls."""
+    name: str
+    """What the model calls it."""
+    risk: Risk
+    """How much care a call needs."""
+    read_only: bool
+    """Whether it changes nothing."""
+    idempotent: bool
+    """Whether a second call with the same arguments does no more than the first."""
+    timeout: float | None
+    """Seconds after which nobody waits for it; `None` leaves it to the engine."""
+    max_output: int | None
+    """Characters of a result that the model gets to see; `None` leaves it to the engine."""
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        risk: Risk | None = None,
+        read_only: bool = False,
+        idempotent: bool | None = None,
+        timeout: float | None = None,
+        max_output: int | None = None,
+        namespace: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._is_static = isinstance(function, staticmethod)
+        if isinstance(function, staticmethod):
+            function = function.__func__
+        self.function = function
+        label = describe(function)
+        _check_callable(function, label)
+        self.name = _checked_name(name, function, label)
+        if risk is not None and risk not in _RISKS:
+            message = f"{label}: {risk!r} is no risk"
+            raise ToolDefinitionError(message, hint=f"one of {', '.join(_RISKS)}")
+        self.risk = risk or ("safe" if read_only else "cautious")
+        self.read_only = read_only
+        self.idempotent = read_only if idempotent is None else idempotent
+        self.timeout = _positive(timeout, "timeout", "seconds", label)
+        self.max_output = _positive(max_output, "max_output", "characters", label)
+        self._description = description
+        self._namespace = namespace
+        self._bound_to: Tool[Any, Any] | None = None
+        self._parameters: dict[bool, Parameters] = {}
+        plain = function.__func__ if isinstance(function, classmethod) else function
+        for attribute in ("__module__", "__qualname__", "__name__", "__doc__"):
+            value = getattr(plain, attribute, None)
+            if isinstance(value, str):
+                self.__dict__[attribute] = value
+        self.__dict__["__wrapped__"] = plain
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """What the function gives, as if there were no decorator."""
+        return self.function(*args, **kwargs)
+
+    @property
+    def description(self) -> str:
+        """What it does, for the model: as given, or the docstring without its sections about parameters."""
+        if self._description is not None:
+            return self._description
+        return self._read().description
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of the arguments, made when first asked for. Do not change it: it is shared."""
+        return self._read().schema
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function is a coroutine function. The others run in a thread of their own."""
+        return _flags(self.function) & _COROUTINE != 0 or _marked_coroutine(self.function)
+
+    @property
+    def location(self) -> str:
+        """Where it is defined: `file:line`."""
+        return location(self.function)
+
+    @property
+    def context_parameter(self) -> str | None:
+        """The parameter that takes the `Context`."""
+        return self._read().context
+
+    def definition(self) -> dict[str, Any]:
+        """What a model is told: name, description, schema."""
+        return {"name": self.name, "description": self.description, "schema": self.schema}
+
+    def bind(self, arguments: object) -> dict[str, Any]:
+        """The keyword arguments for the function: `arguments` checked and converted.
+
+        Raises `InvalidArguments`, which names each wrong field.
+        """
+        return self._read().bind(self.name, arguments)
+
+    async def call(self, arguments: object, context: Context[Any] | None = None) -> Any:
+        """Check `arguments` and call the function with them. What it raises is raised.
+
+        A function that is not async runs in a thread, in a copy of the caller's context variables. When the caller is
+        cancelled or the timeout passes, nobody waits for that thread any more, and `context.cancelled` becomes true.
+        """
+        from ._run import call
+
+        return await call(self, arguments, context)
+
+    async def run(self, arguments: object, context: Context[Any] | None = None) -> Outcome:
+        """`call`, with the result or the failure in the form that goes into a message. Only cancellation is raised."""
+        from ._run import run
+
+        return await run(self, arguments, context)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Tool[..., R]:
+        """The tool of an instance, where the function is a method."""
+        function: Any = self.function
+        if isinstance(function, (types.FunctionType, classmethod)) and not self._is_static:
+            if instance is None and isinstance(function, types.FunctionType):
+                return self
+            return self._with(function.__get__(instance, owner))
+        return self
+
+    def __repr__(self) -> str:
+        return f"<Tool {self.name!r} ({self.risk}) at {self.location}>"
+
+    def _with(self, function: Callable[..., R]) -> Tool[..., R]:
+        bound: Tool[..., R] = Tool(
+            function,
+            name=self.name,
+            description=self._description,
+            risk=self.risk,
+            read_only=self.read_only,
+            idempotent=self.idempotent,
+            timeout=self.timeout,
+            max_output=self.max_output,
+            namespace=self._namespace,
+        )
+        bound._bound_to = self
+        return bound
+
+    def _read(self, *, skip_first: bool = False) -> Parameters:
+        if self._bound_to is not None:
+            # One schema for all instances.
+            return self._bound_to._read(skip_first=True)  # noqa: SLF001 - the same class
+        parameters = self._parameters.get(skip_first)
+        if parameters is None:
+            from ._parameters import read
+
+            function: Any = self.function
+            parameters = read(
+                function.__func__ if isinstance(function, classmethod) else function,
+                label=describe(function),
+                skip_first=skip_first,
+                namespace=self._namespace,
+            )
+            self._parameters[skip_first] = parameters
+        return parameters
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
+
+
+@overload
+def tool(
+    function: Callable[P, R],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    risk: Risk | None = None,
+    read_only: bool = False,
+    idempotent: bool | None = None,
+    timeout: float | None = None,
+    max_output: int | None = None,
+) -> Tool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    risk: Risk | None = None,
+    read_only: bool = False,
+    idempotent: bool | None = None,
+    timeout: float | None = None,
+    max_output: int | None = None,
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+
+
+def tool(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    risk: Risk | None = None,
+    read_only: bool = False,
+    idempotent: bool | None = None,
+    timeout: float | None = None,
+    max_output: int | None = None,
+) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
+    """Make a function a tool: `@tool`, `@tool(risk="confirm")` or `tool(function, name="search")`.
+
+    Args:
+        name: What the model calls it; the function's own name otherwise.
+        description: What it does, for the model; the docstring otherwise.
+        risk: How much care a call needs. "cautious" unless said; "safe" where `read_only`.
+        read_only: Whether it changes nothing.
+        idempotent: Whether it may simply be called again after a crash. As `read_only` unless said.
+        timeout: Seconds after which nobody waits for it.
+        max_output: Characters of a result that the model gets to see.
+    """
+    frame = sys._getframe(1)  # noqa: SLF001 - hints may name what only the caller's scope knows
+
+    def decorate(decorated: Callable[P, R]) -> Tool[P, R]:
+        if isinstance(decorated, Tool):
+            message = f"{decorated.name!r} is a tool already"
+            raise ToolDefinitionError(message, hint="decorate it once")
+        return Tool(
+            decorated,
+            name=name,
+            description=description,
+            risk=risk,
+            read_only=read_only,
+            idempotent=idempotent,
+            timeout=timeout,
+            max_output=max_output,
+            namespace=namespace,
+        )
+
+    if function is not None:
+        namespace = _names_in_hints(function, _scope(frame))
+        return decorate(function)
+
+    scope = _scope(frame)
+
+    def decorate_later(decorated: Callable[P, R]) -> Tool[P, R]:
+        nonlocal namespace
+        namespace = _names_in_hints(decorated, scope)
+        return decorate(decorated)
+
+    namespace = None
+    return decorate_later
+
+
+def as_tool(value: object) -> Tool[..., Any]:
+    """`value` as a tool: it is one, holds one, or is a function."""
+    if isinstance(value, Tool):
+        return value
+    if isinstance(value, types.MethodType) and isinstance(value.__func__, Tool):
+        # What `@classmethod` over `@tool` gives.
+        inner = cast("Tool[..., Any]", value.__func__)
+        return inner._with(types.MethodType(inner.function, value.__self__))  # noqa: SLF001 - the same module
+    if callable(value):
+        return Tool(value)
+    message = f"{value!r} is no tool" if len(repr(value)) < 100 else f"a {type(value).__name__} is no tool"  # noqa: PLR2004
+    raise ToolDefinitionError(message, hint="give functions, or what @tool makes of them")
+
+
+def describe(function: object) -> str:
+    """The function's name with file and line, for errors."""
+    plain = _plain(function)
+    name = getattr(plain, "__qualname__", None) or type(plain).__name__
+    return f"tool function {name!r} ({location(function)})"
+
+
+def location(function: object) -> str:
+    """Where a function is defined: `file:line`."""
+    code = _code(function)
+    if code is None:
+        module = getattr(_plain(function), "__module__", None)
+        return str(module or "built in")
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def suggest_name(name: str) -> str:
+    """A name that providers accept, near to `name`."""
+    import re
+    import unicodedata
+
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = re.sub(r"[^a-zA-Z0-9_-]+", "_", plain).strip("_")[:_LONGEST_NAME].rstrip("_")
+    return plain or "my_tool"
+
+
+def is_valid_name(name: str) -> bool:
+    """Whether all providers accept it."""
+    return 0 < len(name) <= _LONGEST_NAME and _NAME_CHARACTERS.issuperset(name)
+
+
+def _checked_name(name: str | None, function: object, label: str) -> str:
+    plain = _plain(function)
+    found = name if name is not None else getattr(plain, "__name__", None)
+    if found is None:
+        kind = type(plain).__name__
+        found = "".join(f"_{each.lower()}" if each.isupper() else each for each in kind).lstrip("_")
+    if found == "<lambda>":
+        message = f"{label}: a lambda has no name"
+        raise InvalidToolName(message, hint='give one: tool(lambda: ..., name="answer")')
+    if not isinstance(found, str) or not is_valid_name(found):
+        message = f"{label}: {found!r} is no name for a tool: 1 to 64 letters, digits, '_' and '-'"
+        raise InvalidToolName(message, hint=f"try name={suggest_name(str(found))!r}")
+    return found
+
+
+def _check_callable(function: object, label: str) -> None:
+    if isinstance(function, type):
+        message = f"{label} is a class"
+        raise SchemaError(message, hint="decorate a function that makes one")
+    if not callable(function) and not isinstance(function, classmethod):
+        message = f"a {type(function).__name__} can't be called"
+        raise ToolDefinitionError(message, hint="give a function")
+    if _flags(function) & _GENERATOR:
+        message = f"{label} is a generator: a tool gives one result"
+        raise SchemaError(message, hint="return a list; report progress with Context.emit")
+
+
+def _positive(value: Any, name: str, unit: str, label: str) -> Any:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
+        message = f"{label}: {name}={value!r} must be a number of {unit} above 0, or None"
+        raise ToolDefinitionError(message, hint=f"leave {name} out to let the engine decide")
+    return value
+
+
+def _plain(function: Any) -> Any:
+    """The function below partials, methods and class methods."""
+    while True:
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, (classmethod, staticmethod, types.MethodType)):
+            function = function.__func__
+        elif isinstance(function, Tool):
+            function = function.function
+        else:
+            return function
+
+
+def _code(function: object) -> types.CodeType | None:
+    plain = _plain(function)
+    while hasattr(plain, "__wrapped__"):
+        plain = plain.__wrapped__
+    code = getattr(plain, "__code__", None)
+    if code is None:
+        code = getattr(_call_of(plain), "__code__", None)
+    return code if isinstance(code, types.CodeType) else None
+
+
+def _call_of(plain: object) -> object:
+    """What calling an object that is no function runs."""
+    return next((vars(each)["__call__"] for each in type(plain).__mro__ if "__call__" in vars(each)), None)
+
+
+def _flags(function: object) -> int:
+    plain = _plain(function)
+    code = getattr(plain, "__code__", None)
+    if code is None and not isinstance(plain, type):
+        code = getattr(_call_of(plain), "__code__", None)
+    return code.co_flags if isinstance(code, types.CodeType) else 0
+
+
+def _marked_coroutine(function: object) -> bool:
+    import inspect
+
+    return inspect.iscoroutinefunction(_plain(function))
+
+
+def _scope(frame: types.FrameType) -> dict[str, Any]:
+    """The local names that a decorator's caller sees: its own, and around a class body those of the function."""
+    scopes = []
+    current: types.FrameType | None = frame
+    while current is not None and current.f_locals is not current.f_globals:
+        scopes.append(dict(current.f_locals))
+        if current.f_code.co_flags & _OPTIMIZED:
+            break
+        current = current.f_back
+    return {name: value for scope in reversed(scopes) for name, value in scope.items()}
+
+
+def _names_in_hints(function: object, scope: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Of a local scope, what the hints name as strings: the rest of the caller's locals must not be kept alive."""
+    plain = _plain(function)
+    if "<locals>" not in (getattr(plain, "__qualname__", None) or ""):
+        return None
+    hints = [hint for hint in (getattr(plain, "__annotations__", None) or {}).values() if isinstance(hint, str)]
+    if not hints:
+        return None
+    import re
+
+    names = {name for hint in hints for name in re.findall(r"\w+", hint)}
+    return {name: scope[name] for name in names if name in scope}

@@ -1,0 +1,78 @@
+"""`typing.TypedDict` for pydantic on Python before 3.12, where it only takes that of `typing_extensions`.
+
+The two are the same to people; the older one forgets which keys are required when it inherits. Hints that hold one
+are rebuilt.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from typing import Annotated, Any
+
+__all__ = ["modern"]
+
+_ENOUGH = (3, 12)
+
+
+def modern(hint: Any) -> Any:
+    """`hint` with each `typing.TypedDict` in it replaced by its like."""
+    if sys.version_info >= _ENOUGH:
+        return hint
+    return _rebuilt(hint, {})
+
+
+def _rebuilt(hint: Any, done: dict[Any, Any]) -> Any:
+    if isinstance(hint, type) and type(hint) is type(_Sample):
+        return _typed_dict(hint, done)
+    origin = _origin(hint)
+    if origin is None or origin is typing.Literal:
+        return hint
+    arguments = typing.get_args(hint)
+    if origin is Annotated:
+        inner: Any = (_rebuilt(arguments[0], done), *arguments[1:])
+        return Annotated[inner]
+    rebuilt = tuple(_rebuilt(each, done) if not isinstance(each, list) else each for each in arguments)
+    if all(new is old for new, old in zip(rebuilt, arguments, strict=True)):
+        return hint
+    if origin is types.UnionType:
+        return typing.Union[rebuilt]  # noqa: UP007 - made at run time
+    if hasattr(hint, "copy_with"):
+        return hint.copy_with(rebuilt)
+    return origin[rebuilt]
+
+
+def _origin(hint: Any) -> Any:
+    import typing_extensions
+
+    # It also knows the markers that the older Pythons lack.
+    return typing_extensions.get_origin(hint)
+
+
+def _typed_dict(kind: Any, done: dict[Any, Any]) -> Any:
+    import typing_extensions
+
+    if kind in done:
+        return done[kind]
+    # A type that holds itself stays as it is inside: pydantic then says what is wrong.
+    done[kind] = kind
+    fields: dict[str, Any] = {}
+    for name, hint in typing_extensions.get_type_hints(kind, include_extras=True).items():
+        required = name in kind.__required_keys__
+        bare = hint
+        while (marker := _origin(bare)) in (typing_extensions.Required, typing_extensions.NotRequired):
+            required = marker is typing_extensions.Required
+            bare = typing_extensions.get_args(bare)[0]
+        plain = _rebuilt(bare, done)
+        fields[name] = typing_extensions.Required[plain] if required else typing_extensions.NotRequired[plain]
+    make: Any = typing_extensions.TypedDict
+    made = make(kind.__name__, fields)
+    made.__doc__ = kind.__doc__
+    made.__module__ = kind.__module__
+    done[kind] = made
+    return made
+
+
+class _Sample(typing.TypedDict):
+    pass

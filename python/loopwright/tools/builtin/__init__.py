@@ -1,0 +1,50 @@
+"""Tools that come with the package: files, search, a shell, web pages.
+
+All are bound to a workspace: a folder that files are read from and written to, and that commands run in. Paths that
+lead out of it, by `..` or by a symbolic link, are refused. The shell is not confined to it; that is why its risk is
+"confirm".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from loopwright.tools import Tool
+
+__all__ = ["builtin_tools"]
+
+
+def builtin_tools(
+    workspace: str | Path,
+    *,
+    allow_outside: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> list[Tool[..., Any]]:
+    """The built-in tools for `workspace`, a folder that exists.
+
+    `allow_outside` lifts the fence around it. `env` is what commands find as their environment; without it they get
+    this process's own, less what looks like a secret.
+    """
+    from ._edit import Writing
+    from ._fetch import fetch
+    from ._read import Reading
+    from ._search import Searching
+    from ._shell import Shell
+    from ._workspace import Workspace
+
+    place = Workspace(workspace, allow_outside=allow_outside)
+    reading, searching, writing, shell = Reading(place), Searching(place), Writing(place), Shell(place, env)
+    return [
+        reading.read_file,
+        reading.list_folder,
+        searching.glob_files,
+        searching.search_files,
+        writing.write_file,
+        writing.edit_file,
+        shell.shell,
+        fetch,
+    ]

@@ -1,0 +1,425 @@
+//! What a question asks for: its words, and the kind of thing that answers it.
+
+use std::collections::HashSet;
+
+use super::words::{self, Word};
+
+/// At most this many words of a question count.
+const MAX_NEEDS: usize = 48;
+
+/// The kind of thing that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A number.
+    Number,
+    /// A span of time.
+    Duration,
+    /// A date or time.
+    When,
+    /// A place, path or address.
+    Where,
+    /// A person or team.
+    Who,
+    /// A reason.
+    Why,
+    /// A way to do something.
+    How,
+    /// What a thing is.
+    Meaning,
+}
+
+/// A word of the question.
+pub(super) struct Need {
+    word: Word,
+    /// Other words that would do, stemmed.
+    others: &'static [&'static str],
+    /// What it weighs before its rarity is known.
+    pub(super) weight: f64,
+    /// Whether its absence is worth telling.
+    pub(super) nameable: bool,
+}
+
+impl Need {
+    /// How much of the word stands in a unit, given its text and terms.
+    pub(super) fn met_in(&self, text: &str, terms: &HashSet<String>) -> f64 {
+        let met = self.met_by(terms);
+        if met < 0.7 && has_shape(&self.word.whole, text) { 0.7 } else { met }
+    }
+
+    /// How much of the word stands among `terms`: 1 is all.
+    pub(super) fn met_by(&self, terms: &HashSet<String>) -> f64 {
+        if terms.contains(&self.word.whole) {
+            return 1.0;
+        }
+        if !self.word.parts.is_empty() {
+            let met = self.word.parts.iter().filter(|part| terms.contains(*part)).count();
+            return 0.9 * met as f64 / self.word.parts.len() as f64;
+        }
+        if self.others.iter().any(|other| terms.contains(*other)) {
+            return 0.7;
+        }
+        // `config` and `configuration` have different stems.
+        let stem = self.word.whole.as_str();
+        let alike = |term: &String| {
+            let (short, long) = if term.len() < stem.len() { (term.as_str(), stem) } else { (stem, term.as_str()) };
+            short.len() >= 6 && long.len() <= short.len() + 6 && long.starts_with(short)
+        };
+        if stem.len() >= 6 && terms.iter().any(alike) { 0.7 } else { 0.0 }
+    }
+}
+
+/// Whether `text` holds a thing of the kind that `word` names, without naming it: `1.22` is a version.
+fn has_shape(word: &str, text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    match word {
+        "version" => (1..bytes.len()).any(|at| bytes.get(at) == Some(&b'.') && digit(at - 1) && digit(at + 1)),
+        "zone" | "timezon" => ["UTC", "GMT", "CET", "PST", "EST"].iter().any(|zone| text.contains(zone)),
+        "price" | "cost" | "fee" => text.contains(['$', '€', '£']) || text.contains("USD") || text.contains("EUR"),
+        "email" | "mail" => text.contains('@') && text.contains('.'),
+        "url" | "link" | "websit" | "homepag" => text.contains("://"),
+        "percentag" | "percent" => text.contains('%'),
+        "year" => (3..bytes.len()).any(|at| (at - 3..=at).all(digit)),
+        _ => false,
+    }
+}
+
+/// A question taken apart.
+pub(super) struct Question {
+    pub(super) needs: Vec<Need>,
+    asked: Vec<Asked>,
+}
+
+impl Question {
+    pub(super) fn read(text: &str) -> Self {
+        let lower = text.to_lowercase();
+        let mut needs: Vec<Need> = Vec::new();
+        for word in words::words(text) {
+            if needs.len() >= MAX_NEEDS {
+                break;
+            }
+            if needs.iter().any(|need| need.word.whole == word.whole) {
+                continue;
+            }
+            let surface = word.surface.to_lowercase();
+            // A word with a capital inside the question is a name: `Go` is not `go`.
+            let named = word.start > 0 && word.surface.starts_with(char::is_uppercase);
+            let soft = SOFT.contains(&surface.as_str()) && !named;
+            let others =
+                SYNONYMS.iter().find(|group| group.contains(&word.whole.as_str())).copied().unwrap_or_default();
+            needs.push(Need { word, others, weight: if soft { 0.3 } else { 1.0 }, nameable: !soft });
+        }
+        if needs.iter().all(|need| !need.nameable) {
+            // "What does it mean?": soft words are all there is.
+            for need in &mut needs {
+                need.nameable = true;
+                need.weight = 1.0;
+            }
+        }
+        let mut asked = asked(&lower);
+        let few = needs.iter().filter(|need| need.nameable).count() <= 2;
+        let starts =
+            ["what is ", "what are ", "what's ", "what does "].iter().any(|w| lower.trim_start().starts_with(w));
+        if asked.is_empty() && few && starts {
+            asked.push(Asked::Meaning);
+        }
+        Self { needs, asked }
+    }
+
+    pub(super) fn is(&self, asked: Asked) -> bool {
+        self.asked.contains(&asked)
+    }
+
+    /// The weight of each word before its rarity is known.
+    pub(super) fn plain_weights(&self) -> Vec<f64> {
+        self.needs.iter().map(|need| need.weight).collect()
+    }
+
+    /// The words that `pick` picks, neighbours joined, as they stand in the question.
+    pub(super) fn names(&self, pick: impl Fn(usize) -> bool) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let mut end = None;
+        for (at, need) in self.needs.iter().enumerate() {
+            if !need.nameable || !pick(at) {
+                continue;
+            }
+            let surface = need.word.surface.trim_end_matches("'s").trim_end_matches("’s");
+            match names.last_mut() {
+                Some(name) if end.is_some_and(|end| end + 1 == need.word.start) => {
+                    name.push(' ');
+                    name.push_str(&surface.replace('`', "'"));
+                }
+                _ => names.push(surface.replace('`', "'")),
+            }
+            end = Some(need.word.start + need.word.surface.len());
+        }
+        names
+    }
+
+    /// Whether `text` says what a word of the question is.
+    fn defines(&self, text: &str) -> bool {
+        let lower = text.to_lowercase();
+        self.needs.iter().filter(|need| need.nameable).any(|need| {
+            lower.split_once(&need.word.surface.to_lowercase()).is_some_and(|(before, after)| {
+                let after = after.trim_start_matches(['`', '*', '"', ')', ']', 's']);
+                before.len() <= 24
+                    && [" is ", " are ", " means ", ": ", " sets ", " gives ", " says "]
+                        .iter()
+                        .any(|w| after.starts_with(w))
+            })
+        })
+    }
+
+    /// How well `text` is the kind of thing that is asked for: around 1.
+    pub(super) fn fit(&self, text: &str, is_code: bool) -> f64 {
+        let mut fit = 1.0;
+        for asked in &self.asked {
+            fit *= match (asked, holds(*asked, text) || (is_code && *asked == Asked::How)) {
+                (Asked::Duration | Asked::Number, true) => 1.35,
+                (Asked::Duration | Asked::Number, false) => 0.75,
+                (Asked::Why | Asked::When | Asked::Who, true) => 1.3,
+                (Asked::Where, true) => 1.25,
+                (Asked::How, true) => 1.1,
+                (Asked::Meaning, _) => {
+                    if self.defines(text) {
+                        1.4
+                    } else {
+                        1.0
+                    }
+                }
+                _ => 0.95,
+            };
+        }
+        fit
+    }
+}
+
+fn asked(question: &str) -> Vec<Asked> {
+    let has = |phrases: &[&str]| phrases.iter().any(|phrase| question.contains(phrase));
+    let mut all = Vec::new();
+    if has(&["how long", "how often", "timeout", "time-out", "interval", "duration", "how soon", "how fast", "delay"]) {
+        all.push(Asked::Duration);
+    } else if has(&[
+        "how many",
+        "how much",
+        "how large",
+        "how big",
+        "how old",
+        "how far",
+        "how high",
+        "which port",
+        "what port",
+        "number of",
+        "maximum",
+        "minimum",
+        "limit",
+        "size",
+        "which version",
+        "what version",
+        "price",
+        "cost",
+        "percent",
+        "how small",
+        "what is the port",
+    ]) || (has(&["version", "port"]) && has(&["which", "what"]))
+    {
+        all.push(Asked::Number);
+    }
+    let starts = |words: &[&str]| words.iter().any(|word| question.trim_start().starts_with(word));
+    if starts(&["when "]) || has(&["what time", "which day", "what date", "which date", "since when"]) {
+        all.push(Asked::When);
+    }
+    if starts(&["where ", "in which", "which file", "which folder", "which directory"]) || has(&[" where "]) {
+        all.push(Asked::Where);
+    }
+    if starts(&["who ", "whom ", "whose "]) {
+        all.push(Asked::Who);
+    }
+    if starts(&["why "]) || has(&["reason", "what for"]) {
+        all.push(Asked::Why);
+    }
+    if starts(&["how do ", "how can ", "how to ", "how does one ", "how is ", "how are "])
+        || has(&["which command", "what command", "how do i"])
+    {
+        all.push(Asked::How);
+    }
+    all
+}
+
+fn holds(asked: Asked, text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let has = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
+    let mut of_words = lower.split(|c: char| !c.is_alphanumeric());
+    let number = || {
+        text.bytes().any(|b| b.is_ascii_digit())
+            || lower.split(|c: char| !c.is_alphanumeric()).any(|word| NUMBERS.contains(&word))
+    };
+    match asked {
+        Asked::Number => number(),
+        Asked::Duration => {
+            number() && of_words.any(|word| TIMES.contains(&word.trim_start_matches(|c: char| c.is_ascii_digit())))
+                || has(&[
+                    "every ", "hourly", "daily", "weekly", "monthly", "forever", "never", " times", "once", "twice",
+                ])
+        }
+        Asked::When => {
+            number()
+                || has(&["when ", "after ", "before ", "during ", "every ", "once ", "day", "until ", "as soon as"])
+        }
+        Asked::Where => {
+            has(&["/", "://", ".toml", ".json", ".md", " in ", " at ", " under ", " on ", "folder", "director"])
+        }
+        Asked::Who => {
+            has(&[" by ", "@", "team", "owner", "maintain"]) || {
+                let mut words = text.split_whitespace().skip(1);
+                words.any(|word| word.chars().next().is_some_and(char::is_uppercase))
+            }
+        }
+        Asked::Why => has(&[
+            "because",
+            "since ",
+            "so that",
+            "therefore",
+            "reason",
+            "in order to",
+            "otherwise",
+            "to avoid",
+            "prevent",
+        ]),
+        Asked::Meaning => false,
+        Asked::How => has(&["`", "run ", "set ", "use ", "with ", "add ", "--", "call "]),
+    }
+}
+
+const NUMBERS: [&str; 20] = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "twenty", "hundred", "thousand", "million", "dozen", "once", "twice",
+];
+
+const TIMES: [&str; 24] = [
+    "s",
+    "ms",
+    "us",
+    "sec",
+    "second",
+    "seconds",
+    "millisecond",
+    "milliseconds",
+    "min",
+    "mins",
+    "minute",
+    "minutes",
+    "h",
+    "hour",
+    "hours",
+    "d",
+    "day",
+    "days",
+    "week",
+    "weeks",
+    "month",
+    "months",
+    "year",
+    "years",
+];
+
+/// Words that shape a question without saying what it is about; their absence is not worth telling.
+const SOFT: [&str; 69] = [
+    "tell",
+    "exist",
+    "exists",
+    "explain",
+    "describe",
+    "show",
+    "list",
+    "give",
+    "find",
+    "know",
+    "mean",
+    "means",
+    "meaning",
+    "use",
+    "used",
+    "using",
+    "uses",
+    "work",
+    "works",
+    "happen",
+    "happens",
+    "way",
+    "ways",
+    "thing",
+    "things",
+    "many",
+    "much",
+    "long",
+    "often",
+    "big",
+    "large",
+    "small",
+    "number",
+    "name",
+    "named",
+    "kind",
+    "type",
+    "get",
+    "set",
+    "need",
+    "needs",
+    "want",
+    "example",
+    "possible",
+    "allowed",
+    "called",
+    "long",
+    "old",
+    "far",
+    "high",
+    "fast",
+    "soon",
+    "take",
+    "takes",
+    "go",
+    "goes",
+    "come",
+    "comes",
+    "able",
+    "exactly",
+    "actually",
+    "currently",
+    "reason",
+    "difference",
+    "information",
+    "say",
+    "make",
+    "makes",
+    "made",
+];
+
+/// Groups of words, stemmed, that documentation uses for each other.
+const SYNONYMS: [&[&str]; 24] = [
+    &["delet", "remov", "drop", "eras"],
+    &["start", "launch", "begin"],
+    &["stop", "termin", "halt", "shut"],
+    &["maximum", "max", "limit", "most", "upper"],
+    &["minimum", "min", "least", "lower"],
+    &["directori", "folder"],
+    &["retri", "tri", "attempt", "repeat"],
+    &["price", "cost", "fee", "charg"],
+    &["creat", "make", "add"],
+    &["environ", "env"],
+    &["command", "cmd"],
+    &["parameter", "argument", "option", "flag"],
+    &["set", "option", "config", "configur"],
+    &["error", "failur", "fail"],
+    &["store", "save", "keep", "kept", "written", "retain", "retent"],
+    &["run", "execut"],
+    &["instal", "setup"],
+    &["log", "logfil"],
+    &["chang", "modifi", "edit", "updat"],
+    &["allow", "permit"],
+    &["password", "passphras"],
+    &["repli", "answer", "respons"],
+    &["fast", "speed", "quick", "throughput"],
+    &["licenc", "licens"],
+];

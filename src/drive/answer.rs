@@ -1,0 +1,141 @@
+//! What an HTTP answer's status and headers say beside the body: how long to wait, what the request was called, and
+//! what kind of body follows.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use reqwest::header::{self, HeaderMap};
+
+/// What kind of body the headers promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyKind {
+    Events,
+    Json,
+    Html,
+    /// The headers do not say; the first byte must.
+    Unknown,
+}
+
+pub(super) fn body_kind(headers: &HeaderMap) -> BodyKind {
+    let Some(text) = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
+        return BodyKind::Unknown;
+    };
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let is = |name: &str| essence.eq_ignore_ascii_case(name);
+    if is("text/event-stream") {
+        BodyKind::Events
+    } else if is("application/json") || essence.to_ascii_lowercase().ends_with("+json") {
+        BodyKind::Json
+    } else if is("text/html") || is("application/xhtml+xml") {
+        BodyKind::Html
+    } else {
+        BodyKind::Unknown
+    }
+}
+
+/// The kind of a body whose headers do not say, by its first bytes; `stream` is what was asked for.
+pub(super) fn sniff(first: &[u8], stream: bool) -> BodyKind {
+    match first.trim_ascii_start().first() {
+        Some(b'{' | b'[') => BodyKind::Json,
+        Some(b'<') => BodyKind::Html,
+        _ if stream => BodyKind::Events,
+        _ => BodyKind::Json,
+    }
+}
+
+/// The provider's id of the request.
+pub(super) fn request_id(headers: &HeaderMap) -> Option<String> {
+    ["request-id", "x-request-id", "x-ms-request-id", "cf-ray"]
+        .iter()
+        .find_map(|name| headers.get(*name)?.to_str().ok())
+        .map(|id| id.chars().take(200).collect())
+}
+
+/// Seconds that the provider asks us to wait: `retry-after-ms`, or `retry-after` in seconds or as a date, which is
+/// read against the server's own clock where the answer shows that.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<f64> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let number = |text: &str| text.parse::<f64>().ok().filter(|seconds| seconds.is_finite());
+    if let Some(milliseconds) = text("retry-after-ms").and_then(number) {
+        return Some((milliseconds / 1000.0).max(0.0));
+    }
+    let after = text("retry-after")?;
+    if let Some(seconds) = number(after) {
+        return Some(seconds.max(0.0));
+    }
+    let then = http_date(after)?;
+    let now = text("date").and_then(http_date).or_else(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_secs()).ok()
+    })?;
+    Some((then - now).max(0) as f64)
+}
+
+/// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn http_date(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (_, rest) = text.split_once(", ")?;
+    let mut parts = rest.split_ascii_whitespace();
+    let day: i64 = parts.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
+    let name = parts.next()?;
+    let month = i64::try_from(MONTHS.iter().position(|month| *month == name)?).ok()? + 1;
+    let year: i64 = parts.next()?.parse().ok().filter(|year| (1970..10000).contains(year))?;
+    let mut clock = parts.next()?.split(':').map(|part| part.parse::<i64>().ok().filter(|n| (0..=60).contains(n)));
+    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    if parts.next() != Some("GMT") || clock.next().is_some() {
+        return None;
+    }
+    // Days since 1970 in the Gregorian calendar; the year begins in March, so that the leap day is its last.
+    let shifted = if month > 2 { year } else { year - 1 };
+    let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + day_of_year - 719_468;
+    Some(days * 86400 + hour * 3600 + minute * 60 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::HeaderValue;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn dates_are_read() {
+        assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+        assert_eq!(http_date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+        assert_eq!(http_date("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
+        for wrong in ["", "tomorrow", "Sun, 06 Nov 1994", "Sun, 99 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT"]
+        {
+            assert_eq!(http_date(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn how_long_to_wait() {
+        let after = |pairs: &[(&'static str, &'static str)]| retry_after(&headers(pairs));
+        assert_eq!(after(&[("retry-after", "7")]), Some(7.0));
+        assert_eq!(after(&[("retry-after", "0.5")]), Some(0.5));
+        assert_eq!(after(&[("retry-after", "-3")]), Some(0.0));
+        assert_eq!(after(&[("retry-after", "NaN")]), None);
+        assert_eq!(after(&[("retry-after", "9"), ("retry-after-ms", "1500")]), Some(1.5));
+        let date = ("date", "Sun, 06 Nov 1994 08:49:07 GMT");
+        assert_eq!(after(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), date]), Some(30.0));
+        assert_eq!(after(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]), Some(0.0), "long past");
+        assert_eq!(after(&[]), None);
+    }
+
+    #[test]
+    fn what_kind_of_body() {
+        let kind = |value| body_kind(&headers(&[("content-type", value)]));
+        assert_eq!(kind("text/event-stream; charset=utf-8"), BodyKind::Events);
+        assert_eq!(kind("Application/JSON"), BodyKind::Json);
+        assert_eq!(kind("application/problem+json"), BodyKind::Json);
+        assert_eq!(kind("text/html; charset=x"), BodyKind::Html);
+        assert_eq!(kind("text/plain"), BodyKind::Unknown);
+        assert_eq!(sniff(b" \n{", true), BodyKind::Json);
+        assert_eq!(sniff(b"<!doctype", true), BodyKind::Html);
+        assert_eq!(sniff(b"data: {", true), BodyKind::Events);
+        assert_eq!(sniff(b"data: {", false), BodyKind::Json);
+    }
+}

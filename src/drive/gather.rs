@@ -1,0 +1,253 @@
+//! Gathers from a folder: walks it, reads its text files, and hands them to the ranking.
+//!
+//! `.gitignore` is honoured, hidden files and symbolic links are left out, and the order is that of names, so the same
+//! folder always gives the same sources. What can't be read is reported, never fatal.
+
+use std::{fs::File, io::Read, path::Path};
+
+use ignore::{DirEntry, WalkBuilder};
+
+use crate::core::{
+    error::{Error, Result},
+    retrieve::{
+        gather::{GatherLimits, Gathered, gather},
+        plain::plain_text,
+    },
+};
+
+/// More problems than this are only counted.
+const MAX_PROBLEMS: usize = 50;
+
+/// Endings of files that hold no text; they are not even opened.
+const NO_TEXT: [&str; 44] = [
+    "png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "tif", "tiff", "pdf", "zip", "gz", "bz2", "xz", "zst", "7z",
+    "tar", "jar", "whl", "so", "dll", "dylib", "a", "o", "rlib", "exe", "bin", "class", "pyc", "woff", "woff2", "ttf",
+    "otf", "eot", "mp3", "mp4", "mov", "avi", "wav", "ogg", "db", "sqlite", "parquet", "npy",
+];
+
+/// Folders of other people's code, left out even where no `.gitignore` says so.
+const NO_FOLDERS: [&str; 2] = ["node_modules", "__pycache__"];
+
+/// Finds what bears on `question` in the files under `root` and in the messages of `thread`, oldest first. `root` may be
+/// a single file. Fails with guilt `usage` and code `folder_not_found` if there is nothing at `root`.
+pub fn gather_folder(root: &Path, question: &str, thread: &[String], limits: &GatherLimits) -> Result<Gathered> {
+    let root = root.canonicalize().map_err(|error| {
+        Error::usage("folder_not_found", format!("the folder {} can't be read: {error}", root.display()))
+            .hint("check the path after --in")
+    })?;
+    let mut folder = Folder { root: &root, limits, files: 0, bytes: 0, problems: Problems::default() };
+    let mut walk = WalkBuilder::new(&root)
+        .max_depth(Some(limits.max_depth))
+        .follow_links(false)
+        .require_git(false)
+        .git_global(false)
+        .sort_by_file_name(std::cmp::Ord::cmp)
+        .filter_entry(|entry| !NO_FOLDERS.iter().any(|name| entry.file_name() == *name))
+        .build();
+    let documents = std::iter::from_fn(|| {
+        loop {
+            match walk.next()? {
+                Ok(entry) => match folder.read(&entry) {
+                    Taken::Text(path, text) => return Some((path, text)),
+                    Taken::Skip => {}
+                    Taken::Stop => return None,
+                },
+                Err(error) => folder.problems.add(error.to_string()),
+            }
+        }
+    });
+    let mut gathered = gather(question, documents, thread, limits);
+    gathered.problems = folder.problems.finish();
+    Ok(gathered)
+}
+
+enum Taken {
+    Text(String, String),
+    Skip,
+    Stop,
+}
+
+#[derive(Default)]
+struct Problems {
+    all: Vec<String>,
+    more: usize,
+}
+
+impl Problems {
+    fn add(&mut self, problem: String) {
+        if self.all.len() < MAX_PROBLEMS {
+            self.all.push(problem);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn finish(mut self) -> Vec<String> {
+        if self.more > 0 {
+            self.all.push(format!("and {} more", self.more));
+        }
+        self.all
+    }
+}
+
+struct Folder<'a> {
+    root: &'a Path,
+    limits: &'a GatherLimits,
+    files: usize,
+    bytes: u64,
+    problems: Problems,
+}
+
+impl Folder<'_> {
+    fn read(&mut self, entry: &DirEntry) -> Taken {
+        let path = entry.path();
+        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            return Taken::Skip;
+        }
+        let relative = path.strip_prefix(self.root).unwrap_or(path);
+        let mut name =
+            relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
+        if name.is_empty() {
+            name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        }
+        let extension =
+            path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default();
+        let wanted = if self.limits.extensions.is_empty() {
+            !NO_TEXT.contains(&extension.as_str())
+        } else {
+            self.limits.extensions.iter().any(|one| one.trim_start_matches('.').eq_ignore_ascii_case(&extension))
+        };
+        if !wanted {
+            return Taken::Skip;
+        }
+        if self.files >= self.limits.max_files {
+            self.problems.add(format!("only the first {} files were read", self.limits.max_files));
+            return Taken::Stop;
+        }
+        if self.bytes >= self.limits.max_total_bytes {
+            self.problems.add(format!("only the first {} bytes were read", self.limits.max_total_bytes));
+            return Taken::Stop;
+        }
+        let most = self.limits.max_file_bytes;
+        let mut bytes = Vec::new();
+        // A file may grow while it is read: what counts is what was read.
+        let outcome = File::open(path).and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut bytes));
+        if let Err(error) = outcome {
+            self.problems.add(format!("{name}: {error}"));
+            return Taken::Skip;
+        }
+        if bytes.len() as u64 > most {
+            self.problems.add(format!("{name}: larger than {most} bytes"));
+            return Taken::Skip;
+        }
+        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+        match plain_text(&name, &bytes) {
+            Some(text) => {
+                self.files += 1;
+                Taken::Text(name, text)
+            }
+            None => Taken::Skip,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, path::PathBuf};
+
+    /// A folder of its own for a test, gone afterwards.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str, files: &[(&str, &[u8])]) -> Self {
+            let root = std::env::temp_dir().join(format!("loopwright-gather-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&root);
+            fs::create_dir_all(&root).unwrap();
+            for (path, bytes) in files {
+                let path = root.join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, bytes).unwrap();
+            }
+            Self(root)
+        }
+
+        fn ask(&self, limits: &GatherLimits) -> Gathered {
+            gather_folder(&self.0, "Where is the cache?", &[], limits).unwrap()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn names(gathered: &Gathered) -> Vec<&str> {
+        let mut names: Vec<&str> = gathered.sources.iter().map(|source| source.reference.as_str()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    const TEXT: &[u8] = b"The cache is here.";
+
+    #[test]
+    fn e07_a_folder_is_searched() {
+        let large = vec![b'x'; 2_000_000];
+        let folder = Scratch::new(
+            "searched",
+            &[
+                ("a.md", TEXT),
+                ("sub/deep/b.rs", b"// The cache is here.\nfn cache() {}\n"),
+                ("page.html", b"<script>cache</script>\n<p>The cache is <b>here</b>.</p>"),
+                (".hidden.md", TEXT),
+                (".gitignore", b"ignored.md\n"),
+                ("ignored.md", TEXT),
+                ("node_modules/x.md", TEXT),
+                ("image.png", TEXT),
+                ("blob.dat", b"cache\0cache"),
+                ("latin.txt", b"The cache is caf\xE9."),
+                ("large.txt", &large),
+            ],
+        );
+        let gathered = folder.ask(&GatherLimits::default());
+        assert_eq!(names(&gathered), ["a.md", "latin.txt", "page.html", "sub/deep/b.rs"]);
+        assert_eq!(gathered.sources.iter().find(|one| one.reference == "page.html").unwrap().line, 2);
+        assert_eq!(gathered.problems, ["large.txt: larger than 1000000 bytes"]);
+        assert_eq!(gathered, folder.ask(&GatherLimits::default()));
+    }
+
+    #[test]
+    fn missing_is_an_error_and_empty_is_nothing() {
+        let folder = Scratch::new("empty", &[]);
+        assert_eq!(folder.ask(&GatherLimits::default()), Gathered::default());
+        let missing = gather_folder(&folder.0.join("none"), "cache", &[], &GatherLimits::default()).unwrap_err();
+        assert_eq!((missing.code.as_ref(), missing.guilt), ("folder_not_found", crate::core::error::Guilt::Usage));
+    }
+
+    #[test]
+    fn a_single_file_will_do() {
+        let folder = Scratch::new("single", &[("a.md", TEXT)]);
+        let gathered = gather_folder(&folder.0.join("a.md"), "cache", &[], &GatherLimits::default()).unwrap();
+        assert_eq!(names(&gathered), ["a.md"]);
+    }
+
+    #[test]
+    fn e10_small_limits_hold() {
+        let folder = Scratch::new("small", &[("1/2/3/4/5/6/deep.md", TEXT), ("a.md", TEXT), ("b.rs", TEXT)]);
+        assert_eq!(names(&folder.ask(&GatherLimits::seed())), ["a.md"]);
+        let one = GatherLimits { max_files: 1, ..GatherLimits::default() };
+        let gathered = folder.ask(&one);
+        assert_eq!((gathered.files_seen, gathered.problems.len()), (1, 1));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_do_not_lead_out() {
+        let outside = Scratch::new("outside", &[("secret.md", TEXT)]);
+        let folder = Scratch::new("inside", &[("a.md", TEXT)]);
+        std::os::unix::fs::symlink(outside.0.join("secret.md"), folder.0.join("link.md")).unwrap();
+        std::os::unix::fs::symlink(&outside.0, folder.0.join("folder")).unwrap();
+        assert_eq!(names(&folder.ask(&GatherLimits::default())), ["a.md"]);
+    }
+}

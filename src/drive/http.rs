@@ -1,0 +1,557 @@
+//! One call of a model over HTTP: a body out, deltas while they come, one response or one typed failure at the end.
+//!
+//! Nothing is tried again here; that is the machine's to decide. Dropping the future of a call cancels it and closes
+//! its connection. Keys never get into a failure's words, and memory is bounded whatever the server sends.
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use reqwest::{
+    Method, Request, Url, Version,
+    header::{self, HeaderMap},
+};
+use tokio::time::Sleep;
+
+pub use super::options::{ClientOptions, RootSource, Timeouts};
+use super::{
+    answer::{self, BodyKind},
+    breakers::Breakers,
+    endpoint::{Endpoint, without_secrets},
+    options::{Deadlines, limit},
+    tls, trouble,
+};
+use crate::core::{
+    error::{Failure, FailureKind},
+    json::Fields,
+    request::{Delta, Response},
+    wire::{self, stream::Stream},
+};
+
+/// No answer may be longer.
+pub const MAX_BODY_BYTES: usize = 64 << 20;
+/// Of an answer that is no success, this much is read.
+const MAX_ERROR_BYTES: usize = 64 << 10;
+/// And awaited this long.
+const ERROR_PATIENCE: Duration = Duration::from_secs(2);
+/// This much of a wrong body is quoted.
+const QUOTED_CHARS: usize = 200;
+/// At most this many pieces of a stream are taken before their deltas are handed out.
+const MAX_BATCH: usize = 64;
+/// After a stream's last event, the end of the body is awaited this long, so that the connection can be used again.
+const END_PATIENCE: Duration = Duration::from_millis(20);
+
+/// A call that failed.
+#[derive(Clone, Debug)]
+pub struct CallFailure {
+    /// What went wrong.
+    pub failure: Failure,
+    /// Whether text, reasoning or a tool use was handed out before: a repetition would be seen.
+    pub visible: bool,
+    /// What had come until then and can stand in a history.
+    pub partial: Option<Response>,
+}
+
+impl fmt::Display for CallFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.failure.message)
+    }
+}
+
+impl std::error::Error for CallFailure {}
+
+impl From<Failure> for CallFailure {
+    fn from(failure: Failure) -> Self {
+        Self { failure, visible: false, partial: None }
+    }
+}
+
+/// The HTTP client: connections that are kept, a breaker for each host. Cloning shares both.
+///
+/// A client belongs to the tokio runtime in which it is first used.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    options: ClientOptions,
+    breakers: Breakers,
+    /// Built when first needed, one for each connect limit in use, with and without TLS.
+    clients: Mutex<Vec<(Flavour, reqwest::Client)>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Models behind plain HTTP.
+    Plain,
+    /// Models behind TLS.
+    Tls,
+    /// Pages of the web.
+    Pages,
+    /// Pages, private addresses included.
+    AllPages,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Flavour {
+    purpose: Purpose,
+    connect: Duration,
+}
+
+/// More connect limits in one process than this share one client.
+const MAX_CLIENTS: usize = 16;
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("options", &self.0.options).finish_non_exhaustive()
+    }
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self::new(ClientOptions::default())
+    }
+}
+
+impl Client {
+    /// A client. Opens and reads nothing yet: a wrong path or proxy is an error of the first call that needs it.
+    pub fn new(options: ClientOptions) -> Self {
+        let breakers = Breakers::new(&options);
+        Self(Arc::new(Inner { options, breakers, clients: Mutex::default() }))
+    }
+
+    /// A client with what the environment of the process says.
+    pub fn from_env() -> Self {
+        Self::new(ClientOptions::from_env(|name| std::env::var(name).ok()))
+    }
+
+    /// The client of this process, built from the environment when first asked for; a forked child has its own.
+    pub fn shared() -> Self {
+        static SHARED: Mutex<Option<(u32, Client)>> = Mutex::new(None);
+        let process = std::process::id();
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*shared {
+            Some((owner, client)) if *owner == process => client.clone(),
+            _ => {
+                let client = Self::from_env();
+                // The parent's connections are not ours to close.
+                std::mem::forget(shared.replace((process, client.clone())));
+                client
+            }
+        }
+    }
+
+    /// What it was built with.
+    pub fn options(&self) -> &ClientOptions {
+        &self.0.options
+    }
+
+    /// Sends `body` to `endpoint` and reads the answer, whole or as a stream, as the server gives it; `stream` is
+    /// what the body asks for. New pieces of a streamed answer go to `on_delta`; a server that answers whole where a
+    /// stream was asked for gives no deltas, only the response.
+    pub async fn call(
+        &self,
+        endpoint: &Endpoint,
+        body: impl Into<Bytes>,
+        stream: bool,
+        limits: &Timeouts,
+        on_delta: impl FnMut(Vec<Delta>) + Send,
+    ) -> Result<Response, CallFailure> {
+        let permit = self.0.breakers.enter(&endpoint.host)?;
+        let mut call = Call { endpoint, stream, deadlines: Deadlines::start(*limits), on_delta, visible: false };
+        match call.run(self, body.into()).await {
+            Ok(response) => {
+                permit.answered();
+                Ok(response)
+            }
+            Err((mut failure, partial)) => {
+                if failure.kind == FailureKind::Connect
+                    && let Some((variable, _)) = self.0.options.proxies().next()
+                {
+                    failure.message = format!("{} ({variable} is set)", failure.message);
+                }
+                failure.message = endpoint.scrub(failure.message);
+                failure.request_id = failure.request_id.map(|id| endpoint.scrub(id));
+                permit.failed(&failure);
+                Err(CallFailure { failure, visible: call.visible, partial })
+            }
+        }
+    }
+
+    /// The connections to models, with or without TLS.
+    fn connections(&self, tls: bool, connect: Duration) -> Result<reqwest::Client, Failure> {
+        // A proxy may itself be reached by TLS.
+        let tls = tls || self.0.options.proxies().any(|(_, proxy)| proxy.starts_with("https:"));
+        let purpose = if tls { Purpose::Tls } else { Purpose::Plain };
+        self.built(Flavour { purpose, connect }, |builder| builder)
+    }
+
+    /// The connections that pages are fetched over, finished by `finish` when first needed.
+    pub(super) fn page_connections(
+        &self,
+        allow_private: bool,
+        connect: Duration,
+        finish: impl FnOnce(reqwest::ClientBuilder, &ClientOptions) -> reqwest::ClientBuilder,
+    ) -> Result<reqwest::Client, Failure> {
+        let purpose = if allow_private { Purpose::AllPages } else { Purpose::Pages };
+        self.built(Flavour { purpose, connect }, |builder| finish(builder, &self.0.options))
+    }
+
+    fn built(
+        &self,
+        flavour: Flavour,
+        finish: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+    ) -> Result<reqwest::Client, Failure> {
+        let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, client)) = clients.iter().find(|(known, _)| *known == flavour) {
+            return Ok(client.clone());
+        }
+        if clients.len() >= MAX_CLIENTS
+            && let Some((_, client)) = clients.iter().find(|(known, _)| known.purpose == flavour.purpose)
+        {
+            return Ok(client.clone());
+        }
+        let client = finish(builder(&self.0.options, flavour.purpose)?)
+            .connect_timeout(flavour.connect)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|error| Failure::new(FailureKind::Internal, format!("no HTTP client: {error}")))?;
+        clients.push((flavour, client.clone()));
+        Ok(client)
+    }
+}
+
+/// A reqwest client with our trust, proxies and pool.
+fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientBuilder, Failure> {
+    let tls = match purpose {
+        Purpose::Plain => tls::trusting_nobody()?,
+        Purpose::Tls | Purpose::Pages | Purpose::AllPages => tls::trusting(options)?,
+    };
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .user_agent(concat!("loopwright/", env!("CARGO_PKG_VERSION")))
+        .tcp_nodelay(true)
+        .tcp_keepalive(Duration::from_secs(30))
+        .pool_idle_timeout(Duration::from_secs(60))
+        // A connection that died unseen is found while an answer is awaited, not after it failed to come.
+        .http2_keep_alive_interval(Duration::from_secs(20))
+        .http2_keep_alive_timeout(Duration::from_secs(20))
+        .no_proxy();
+    for (variable, address) in options.proxies() {
+        let wrong = || {
+            Failure::new(
+                FailureKind::Usage,
+                format!("{variable} is no address of a proxy: {:?}; write http://host:port", without_secrets(address)),
+            )
+        };
+        if !is_proxy(address) {
+            return Err(wrong());
+        }
+        let proxy = match variable {
+            "HTTPS_PROXY" => reqwest::Proxy::https(address),
+            "HTTP_PROXY" => reqwest::Proxy::http(address),
+            _ => reqwest::Proxy::all(address),
+        };
+        let proxy = proxy.map_err(|_| wrong())?;
+        let except = options.no_proxy.as_deref().and_then(reqwest::NoProxy::from_string);
+        builder = builder.proxy(proxy.no_proxy(except));
+    }
+    Ok(builder)
+}
+
+/// Whether it is an address of a proxy, with or without `http://`.
+fn is_proxy(address: &str) -> bool {
+    let whole = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
+    Url::parse(&whole).is_ok_and(|url| {
+        ["http", "https", "socks4", "socks4a", "socks5", "socks5h"].contains(&url.scheme()) && url.has_host()
+    })
+}
+
+/// A call under way.
+struct Call<'a, F> {
+    endpoint: &'a Endpoint,
+    stream: bool,
+    deadlines: Deadlines,
+    on_delta: F,
+    visible: bool,
+}
+
+type Broken = (Failure, Option<Response>);
+
+impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
+    async fn run(&mut self, client: &Client, body: Bytes) -> Result<Response, Broken> {
+        let Some(url) = &self.endpoint.url else {
+            let message = "the offline model needs no network: answer its requests without a call";
+            return Err((Failure::new(FailureKind::Usage, message), None));
+        };
+        let whole = |failure: Failure| (failure, None);
+        let connections =
+            client.connections(url.scheme() == "https", limit(self.deadlines.limits.connect)).map_err(whole)?;
+        let mut request = Request::new(Method::POST, url.clone());
+        *request.headers_mut() = self.endpoint.headers.clone();
+        *request.body_mut() = Some(body.into());
+
+        let sleep = tokio::time::sleep_until(self.deadlines.next().into());
+        tokio::pin!(sleep);
+        let sent = tokio::select! {
+            biased;
+            sent = connections.execute(request) => {
+                sent.map_err(|error| whole(trouble::sending(&error, &self.endpoint.host, &self.deadlines.limits)))?
+            }
+            () = &mut sleep => return Err((self.timed_out(), None)),
+        };
+        self.deadlines.came();
+        // From here on limits only move away, so that the timer need not follow each piece.
+        sleep.as_mut().reset(self.deadlines.next().into());
+        if !sent.status().is_success() {
+            return Err((self.refused(sent, sleep).await, None));
+        }
+        let id = answer::request_id(sent.headers());
+        self.read(sent, sleep).await.map_err(|(mut failure, partial)| {
+            failure.request_id = failure.request_id.or(id);
+            (failure, partial)
+        })
+    }
+
+    async fn read(&mut self, mut sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Result<Response, Broken> {
+        let whole = |failure: Failure| (failure, None);
+        let mut first = None;
+        let mut kind = answer::body_kind(sent.headers());
+        if kind == BodyKind::Unknown {
+            // An empty piece says nothing about what follows.
+            while kind == BodyKind::Unknown {
+                let Some(piece) = self.piece(&mut sent, sleep.as_mut()).await.map_err(whole)? else { break };
+                if !piece.trim_ascii().is_empty() {
+                    kind = answer::sniff(&piece, self.stream);
+                    first = Some(piece);
+                }
+            }
+        }
+        if kind == BodyKind::Events {
+            self.read_stream(sent, sleep, first).await
+        } else {
+            self.read_whole(sent, sleep, first, kind == BodyKind::Html).await.map_err(whole)
+        }
+    }
+
+    async fn read_stream(
+        &mut self,
+        mut sent: reqwest::Response,
+        mut sleep: Pin<&mut Sleep>,
+        mut first: Option<Bytes>,
+    ) -> Result<Response, Broken> {
+        let mut stream = Stream::new(self.endpoint.wire);
+        let mut read = 0_usize;
+        loop {
+            let mut piece = match first.take() {
+                Some(piece) => Some(piece),
+                None => match self.piece(&mut sent, sleep.as_mut()).await {
+                    Ok(piece) => piece,
+                    Err(failure) => return Err((failure, stream.partial())),
+                },
+            };
+            // What has come at once is handed out at once.
+            let mut deltas = Vec::new();
+            let mut pieces = 0;
+            let fed = loop {
+                let Some(bytes) = &piece else { break stream.finish(&mut deltas).map(Some) };
+                read = read.saturating_add(bytes.len());
+                if read > MAX_BODY_BYTES {
+                    break Err(too_long());
+                }
+                if let Err(failure) = stream.feed(bytes, &mut deltas) {
+                    break Err(failure);
+                }
+                pieces += 1;
+                if stream.is_done() || pieces >= MAX_BATCH {
+                    break Ok(None);
+                }
+                match sent.chunk().now_or_never() {
+                    Some(Ok(next)) => piece = next,
+                    Some(Err(error)) => break Err(trouble::receiving(&error, &self.endpoint.host)),
+                    None => break Ok(None),
+                }
+            };
+            self.hand_out(deltas);
+            match fed {
+                Err(failure) if piece.is_none() && read == 0 => {
+                    let failure = Failure { message: "the answer is empty".to_owned(), ..failure };
+                    return Err((failure, None));
+                }
+                Err(failure) => return Err((failure, stream.partial())),
+                Ok(Some(response)) => return Ok(response),
+                Ok(None) if stream.is_done() => break,
+                Ok(None) => {}
+            }
+        }
+        // Over HTTP/1.1 a connection can be used again only if its answer was read to the end, which is near.
+        if sent.version() <= Version::HTTP_11 {
+            let end = async { while let Ok(Some(_)) = sent.chunk().await {} };
+            let _ = tokio::time::timeout(END_PATIENCE, end).await;
+        }
+        let mut deltas = Vec::new();
+        let finished = stream.finish(&mut deltas);
+        self.hand_out(deltas);
+        finished.map_err(|failure| (failure, stream.partial()))
+    }
+
+    async fn read_whole(
+        &mut self,
+        mut sent: reqwest::Response,
+        sleep: Pin<&mut Sleep>,
+        first: Option<Bytes>,
+        html: bool,
+    ) -> Result<Response, Failure> {
+        if sent.content_length().is_some_and(|length| length > MAX_BODY_BYTES as u64) {
+            return Err(too_long());
+        }
+        let body = self.collect(&mut sent, sleep, first).await?;
+        if body.len() > MAX_BODY_BYTES {
+            return Err(too_long());
+        }
+        let wrong = |what: &str| {
+            let text = self.endpoint.scrub(String::from_utf8_lossy(body.get(..4096).unwrap_or(&body)).into_owned());
+            let quoted: String = text.trim().chars().take(QUOTED_CHARS).collect();
+            Failure::new(FailureKind::InvalidBody, format!("{what}: {quoted:?}"))
+        };
+        let Ok(text) = std::str::from_utf8(&body) else {
+            return Err(wrong("the answer is not UTF-8"));
+        };
+        if html {
+            return Err(wrong("the answer is a web page, not JSON; is the base URL right?"));
+        }
+        if text.trim_ascii().is_empty() {
+            return Err(Failure::new(FailureKind::InvalidBody, "the answer is empty"));
+        }
+        wire::decode_response(self.endpoint.wire, text).map_err(|failure| {
+            if failure.kind != FailureKind::InvalidBody {
+                return failure;
+            }
+            match Fields::parse(text) {
+                Err(_) => wrong("the answer is not a JSON object"),
+                // Some gateways report failures with status 200.
+                Ok(fields) if fields.get("error").is_some_and(|error| !error.is_null()) => {
+                    wire::decode_failure(200, None, &self.endpoint.scrub(text.to_owned()))
+                }
+                Ok(_) => failure,
+            }
+        })
+    }
+
+    /// An answer that is no success, as a failure.
+    async fn refused(&self, mut sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Failure {
+        let status = sent.status().as_u16();
+        let headers: HeaderMap = std::mem::take(sent.headers_mut());
+        let after = answer::retry_after(&headers);
+        // The status alone says enough if the words do not come, or not all of them.
+        let mut body = Vec::new();
+        let words = async {
+            let mut deadlines = self.deadlines;
+            while body.len() < MAX_ERROR_BYTES
+                && let Ok(Some(piece)) = next_piece(&mut sent, sleep.as_mut(), &mut deadlines, self.endpoint).await
+            {
+                body.extend_from_slice(&piece);
+            }
+        };
+        let _ = tokio::time::timeout(ERROR_PATIENCE, words).await;
+        // Keys go first: a quotation may cut them to what can't be recognised.
+        let body = self.endpoint.scrub(String::from_utf8_lossy(&body).into_owned());
+        let mut failure = wire::decode_failure(status, after, &body);
+        if sent.status().is_redirection() {
+            let target = headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).map(without_secrets);
+            failure.message = format!(
+                "the provider answered {status} and points to {}; set that as the base URL (keys are not sent along)",
+                target.as_deref().unwrap_or("nowhere"),
+            );
+        }
+        failure.request_id = failure.request_id.or_else(|| answer::request_id(&headers));
+        failure
+    }
+
+    /// The body; a little more than the most that is allowed, if it is longer.
+    async fn collect(
+        &self,
+        sent: &mut reqwest::Response,
+        mut sleep: Pin<&mut Sleep>,
+        first: Option<Bytes>,
+    ) -> Result<Bytes, Failure> {
+        let mut deadlines = self.deadlines;
+        let mut body = Vec::new();
+        let mut held = first;
+        while body.len() <= MAX_BODY_BYTES {
+            let Some(piece) = next_piece(sent, sleep.as_mut(), &mut deadlines, self.endpoint).await? else {
+                break;
+            };
+            // Most answers come in one piece, which then needs no copy.
+            match held.take() {
+                None if body.is_empty() => {
+                    held = Some(piece);
+                    continue;
+                }
+                Some(earlier) => {
+                    let known = sent.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+                    body.reserve_exact((earlier.len() + piece.len()).max(known.min(1 << 20)));
+                    body.extend_from_slice(&earlier);
+                }
+                None => {}
+            }
+            body.extend_from_slice(&piece);
+        }
+        Ok(held.unwrap_or_else(|| body.into()))
+    }
+
+    async fn piece(&mut self, sent: &mut reqwest::Response, sleep: Pin<&mut Sleep>) -> Result<Option<Bytes>, Failure> {
+        next_piece(sent, sleep, &mut self.deadlines, self.endpoint).await
+    }
+
+    fn hand_out(&mut self, deltas: Vec<Delta>) {
+        if deltas.is_empty() {
+            return;
+        }
+        self.visible |= deltas.iter().any(|delta| match delta {
+            Delta::Text { text, .. } | Delta::Reasoning { text, .. } => !text.is_empty(),
+            Delta::ToolUse { .. } => true,
+            Delta::Arguments { .. } | Delta::Provider { .. } => false,
+        });
+        (self.on_delta)(deltas);
+    }
+
+    fn timed_out(&self) -> Failure {
+        let what = self.deadlines.passed().unwrap_or_else(|| "a time limit passed".to_owned());
+        Failure::new(FailureKind::Timeout, what)
+    }
+}
+
+/// The next piece of the body; `None` at its end.
+async fn next_piece(
+    sent: &mut reqwest::Response,
+    mut sleep: Pin<&mut Sleep>,
+    deadlines: &mut Deadlines,
+    endpoint: &Endpoint,
+) -> Result<Option<Bytes>, Failure> {
+    loop {
+        tokio::select! {
+            biased;
+            piece = sent.chunk() => {
+                return match (deadlines.came(), piece) {
+                    (_, Err(error)) => Err(trouble::receiving(&error, &endpoint.host)),
+                    (Some(what), Ok(Some(_))) => Err(Failure::new(FailureKind::Timeout, what)),
+                    (_, Ok(piece)) => Ok(piece),
+                };
+            }
+            // The timer is moved only when it fires: pieces that come in time cost nothing.
+            () = &mut sleep => match deadlines.passed() {
+                Some(what) => return Err(Failure::new(FailureKind::Timeout, what)),
+                None => sleep.as_mut().reset(deadlines.next().into()),
+            },
+        }
+    }
+}
+
+fn too_long() -> Failure {
+    Failure::new(FailureKind::InvalidBody, format!("the answer is longer than {} MiB", MAX_BODY_BYTES >> 20))
+}

@@ -1,0 +1,78 @@
+//! What a failed connection, request or body means, from the chain of causes that the HTTP stack gives.
+//!
+//! Addresses with their queries never get into the words; only host and port do.
+
+use std::{error::Error as StdError, io};
+
+use super::options::Timeouts;
+use crate::core::error::{Failure, FailureKind};
+
+/// The request could not be sent, or no answer began.
+pub(super) fn sending(error: &reqwest::Error, host: &str, limits: &Timeouts) -> Failure {
+    if let Some(tls) = find::<rustls::Error>(error) {
+        return Failure::new(FailureKind::Tls, format!("TLS with {host} failed: {}", tls_words(tls)));
+    }
+    if error.is_connect() {
+        return if error.is_timeout() {
+            Failure::new(
+                FailureKind::Timeout,
+                format!("no connection to {host} within {} s (connect limit)", limits.connect),
+            )
+        } else {
+            Failure::new(FailureKind::Connect, format!("no connection to {host}: {}", root_words(error)))
+        };
+    }
+    if error.is_builder() {
+        return Failure::new(FailureKind::Usage, format!("the request to {host} can't be made: {}", root_words(error)));
+    }
+    if find::<hyper::Error>(error).is_some_and(hyper::Error::is_parse) {
+        return Failure::new(
+            FailureKind::InvalidBody,
+            format!("{host} does not answer in HTTP: {}", root_words(error)),
+        );
+    }
+    Failure::new(FailureKind::Cut, format!("{host} closed the connection before it answered: {}", root_words(error)))
+}
+
+/// The body broke off.
+pub(super) fn receiving(error: &reqwest::Error, host: &str) -> Failure {
+    Failure::new(FailureKind::Cut, format!("the answer of {host} broke off: {}", root_words(error)))
+}
+
+fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    // A chain of causes is a few long; a limit costs nothing.
+    std::iter::successors(Some(error), |&error| {
+        // An I/O error hides what it wraps: its `source` is that of the wrapped error.
+        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped as &(dyn StdError + 'static)),
+            None => error.source(),
+        }
+    })
+    .take(16)
+}
+
+/// The cause of type `E`, if there is one.
+pub(super) fn find<E: StdError + 'static>(error: &reqwest::Error) -> Option<&E> {
+    causes(error).find_map(|cause| cause.downcast_ref::<E>())
+}
+
+fn tls_words(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer) => {
+            "its certificate is signed by nobody we trust".to_owned()
+        }
+        rustls::Error::InvalidCertificate(
+            rustls::CertificateError::NotValidForName | rustls::CertificateError::NotValidForNameContext { .. },
+        ) => "its certificate is for another name".to_owned(),
+        rustls::Error::InvalidCertificate(
+            rustls::CertificateError::Expired | rustls::CertificateError::ExpiredContext { .. },
+        ) => "its certificate has expired".to_owned(),
+        rustls::Error::InvalidMessage(_) => "it does not speak TLS; is the address http:// instead?".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// The innermost cause in words: `Connection refused (os error 111)` and the like.
+fn root_words(error: &reqwest::Error) -> String {
+    causes(error).last().map_or_else(String::new, |cause| cause.to_string().chars().take(300).collect())
+}

@@ -1,0 +1,360 @@
+//! The bridge between tokio's threads and the thread that steps the machines.
+//!
+//! A call starts on tokio and pushes plain data into the hub's queue. The hub wakes its event loop through a socket
+//! pair, with one byte for each burst, and the loop drains the whole batch in one call; or a thread without an event
+//! loop waits in [`Hub::wait`].
+
+use std::{
+    io::{Read, Write},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use pyo3::{prelude::*, types::PyTuple};
+use tokio::task::AbortHandle;
+
+use super::{errors, machine, runtime};
+use crate::{
+    core::{
+        error::{Failure, FailureKind},
+        machine::{Command, EventKind},
+        message::{Block, Message, Role, StopReason, Usage, Wire},
+        request::{Delta, Request, Response},
+        retrieve::gather::gather,
+        wire,
+    },
+    drive::{
+        endpoint::{self, EndpointOptions},
+        gather,
+        http::{CallFailure, Client, Timeouts},
+        queue::{Queue, Wake},
+    },
+};
+
+/// Wakes an event loop by a byte in a socket.
+struct Socket(Option<std::os::unix::net::UnixStream>);
+
+impl Wake for Socket {
+    fn wake(&self) {
+        if let Some(socket) = &self.0 {
+            // A full socket means that a wake-up is already waiting there.
+            let _ = (&*socket).write(&[1]);
+        }
+    }
+}
+
+enum Item {
+    Event(EventKind),
+    Deltas(Vec<Delta>),
+}
+
+type Inbox = Arc<Queue<(u64, Item), Socket>>;
+
+/// Where the results of calls arrive.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct Hub {
+    inbox: Inbox,
+    reader: Option<std::os::unix::net::UnixStream>,
+}
+
+#[pymethods]
+impl Hub {
+    /// With `wakes`, the hub has a file descriptor that becomes readable when something has arrived.
+    #[new]
+    #[pyo3(signature = (*, wakes=true))]
+    fn new(wakes: bool) -> PyResult<Self> {
+        if !wakes {
+            return Ok(Self { inbox: Arc::new(Queue::new(Socket(None))), reader: None });
+        }
+        let (reader, writer) = std::os::unix::net::UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
+        writer.set_nonblocking(true)?;
+        Ok(Self { inbox: Arc::new(Queue::new(Socket(Some(writer)))), reader: Some(reader) })
+    }
+
+    /// The file descriptor to watch; -1 without one.
+    fn fileno(&self) -> i32 {
+        self.reader.as_ref().map_or(-1, std::os::fd::AsRawFd::as_raw_fd)
+    }
+
+    /// All that has arrived: pairs of a call's key and an `Event` or a delta, in order.
+    fn drain<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Bound<'py, PyAny>)>> {
+        if let Some(mut reader) = self.reader.as_ref() {
+            // Cleared before the batch is taken: what comes after that finds an empty queue and wakes again.
+            let mut bytes = [0; 64];
+            while matches!(reader.read(&mut bytes), Ok(read) if read == bytes.len()) {}
+        }
+        let items = self.inbox.drain();
+        let mut out = Vec::with_capacity(items.len());
+        for (key, item) in items {
+            match item {
+                Item::Event(kind) => out.push((key, Bound::new(py, machine::Event(kind))?.into_any())),
+                Item::Deltas(deltas) => {
+                    for delta in deltas {
+                        out.push((key, delta_object(py, delta)?));
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Waits for something to arrive, at most so many seconds, with the interpreter free for others.
+    fn wait(&self, py: Python<'_>, seconds: f64) {
+        let most = Duration::try_from_secs_f64(seconds.clamp(0.0, 3600.0)).unwrap_or_default();
+        py.detach(|| self.inbox.wait(most));
+    }
+
+    /// Wakes whoever waits, without anything having arrived.
+    fn poke(&self) {
+        self.inbox.push((0, Item::Deltas(Vec::new())));
+    }
+
+    /// Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before it.
+    fn generate(&self, key: u64, command: &machine::Command, endpoint: &Endpoint, show: bool) -> PyResult<ModelCall> {
+        let Command::Generate { id, .. } = &*command.0 else {
+            return Err(errors::usage("invalid_value", "only a `generate` command can be sent to a model"));
+        };
+        let id = *id;
+        let handle = runtime::handle()?;
+        let shown = show.then(|| Arc::new(Mutex::new(String::new())));
+        let (inbox, command, endpoint) = (self.inbox.clone(), command.0.clone(), endpoint.clone());
+        let seen = shown.clone();
+        let task = handle.spawn(async move {
+            let Command::Generate { request, .. } = &*command else { return };
+            let deltas = |deltas: Vec<Delta>| {
+                let Some(seen) = &seen else { return };
+                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                for delta in &deltas {
+                    if let Delta::Text { text, .. } = delta {
+                        seen.push_str(text);
+                    }
+                }
+                drop(seen);
+                inbox.push((key, Item::Deltas(deltas)));
+            };
+            let kind = match answer(&endpoint, request, deltas).await {
+                Ok(response) => EventKind::Generated { id, response: Box::new(response) },
+                Err(CallFailure { failure, visible, partial }) => {
+                    // Nobody saw what nobody was shown.
+                    EventKind::Failed {
+                        id,
+                        failure,
+                        visible: visible && seen.is_some(),
+                        partial: partial.map(Box::new),
+                    }
+                }
+            };
+            inbox.push((key, Item::Event(kind)));
+        });
+        Ok(ModelCall { id, task: task.abort_handle(), shown })
+    }
+
+    /// Carries out a `search` command over the files of `folder`; its `Event` arrives under `key`.
+    #[pyo3(signature = (key, command, folder=None))]
+    fn search(&self, key: u64, command: &machine::Command, folder: Option<std::path::PathBuf>) -> PyResult<ModelCall> {
+        let Command::Search { id, .. } = &*command.0 else {
+            return Err(errors::usage("invalid_value", "only a `search` command can be searched for"));
+        };
+        let id = *id;
+        let (inbox, command) = (self.inbox.clone(), command.0.clone());
+        let task = runtime::handle()?.spawn_blocking(move || {
+            let Command::Search { question, thread, limits, .. } = &*command else { return };
+            let found = match &folder {
+                Some(folder) => gather::gather_folder(folder, question, thread, limits),
+                None => Ok(gather(question, std::iter::empty(), thread, limits)),
+            };
+            inbox.push((key, Item::Event(EventKind::Found { id, found })));
+        });
+        Ok(ModelCall { id, task: task.abort_handle(), shown: None })
+    }
+
+    /// Nothing arrives any more.
+    fn close(&self) {
+        self.inbox.close();
+    }
+}
+
+async fn answer(
+    endpoint: &Endpoint,
+    request: &Request,
+    mut deltas: impl FnMut(Vec<Delta>) + Send,
+) -> Result<Response, CallFailure> {
+    if endpoint.inner.wire == Wire::Offline {
+        let response = wire::offline::answer(request);
+        deltas(vec![Delta::Text { block: 0, text: response.message.prose() }]);
+        return Ok(response);
+    }
+    let body = wire::encode_request(endpoint.inner.wire, request)
+        .map_err(|error| CallFailure::from(Failure::new(FailureKind::Usage, error.to_string())))?;
+    let stream = request.stream.unwrap_or(false);
+    Client::shared().call(&endpoint.inner, body, stream, &endpoint.timeouts, deltas).await
+}
+
+/// A call under way.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct ModelCall {
+    id: u64,
+    task: AbortHandle,
+    shown: Option<Arc<Mutex<String>>>,
+}
+
+#[pymethods]
+impl ModelCall {
+    /// Stops the call and closes its connection. Gives what it had shown, as the event of a cancelled call.
+    fn abort(&self) -> machine::Event {
+        self.task.abort();
+        let text = self.shown.as_ref().map(|shown| shown.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let partial = text.filter(|text| !text.is_empty()).map(|text| {
+            Box::new(Response {
+                id: String::new(),
+                model: String::new(),
+                message: Message::new(Role::Assistant, vec![Block::text(text)]),
+                stop: StopReason::Other("cancelled".to_owned()),
+                usage: Usage::default(),
+                extra: None,
+            })
+        });
+        let failure = Failure::new(FailureKind::Cancelled, "the call was cancelled");
+        machine::Event(EventKind::Failed { id: self.id, failure, visible: partial.is_some(), partial })
+    }
+
+    /// Whether the call has ended, one way or the other.
+    #[getter]
+    fn done(&self) -> bool {
+        self.task.is_finished()
+    }
+}
+
+/// Where a model lives. Never shows its key.
+#[pyclass(frozen, module = "loopwright._core")]
+#[derive(Clone)]
+pub(super) struct Endpoint {
+    inner: Arc<endpoint::Endpoint>,
+    timeouts: Timeouts,
+    model: Arc<str>,
+}
+
+#[pymethods]
+impl Endpoint {
+    /// The endpoint of `provider:model`, with keys and addresses from the environment where none are given.
+    #[new]
+    #[pyo3(signature = (model, *, base_url=None, api_key=None, headers=Vec::new(), connect=None, first_byte=None, idle=None, total=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        model: &str,
+        base_url: Option<String>,
+        api_key: Option<String>,
+        headers: Vec<(String, String)>,
+        connect: Option<f64>,
+        first_byte: Option<f64>,
+        idle: Option<f64>,
+        total: Option<f64>,
+    ) -> PyResult<Self> {
+        let options = EndpointOptions { base_url, api_key, headers };
+        let env = |name: &str| std::env::var(name).ok();
+        let (inner, model) =
+            endpoint::Endpoint::resolve(model, &options, env).map_err(|error| errors::exception(&error))?;
+        let mut timeouts = Timeouts::default();
+        let set = [
+            (&mut timeouts.connect, connect, "connect"),
+            (&mut timeouts.first_byte, first_byte, "first_byte"),
+            (&mut timeouts.idle, idle, "idle"),
+            (&mut timeouts.total, total, "total"),
+        ];
+        for (slot, seconds, name) in set {
+            match seconds {
+                Some(seconds) if seconds > 0.0 && seconds.is_finite() => *slot = seconds,
+                Some(seconds) => {
+                    let message = format!("the time limit {name} must be a positive number of seconds, not {seconds}");
+                    return Err(errors::usage("invalid_timeout", message));
+                }
+                None => {}
+            }
+        }
+        Ok(Self { inner: Arc::new(inner), timeouts, model: model.into() })
+    }
+
+    /// The model's own name.
+    #[getter]
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The provider's name.
+    #[getter]
+    fn provider(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The wire it speaks.
+    #[getter]
+    fn wire(&self) -> &'static str {
+        self.inner.wire.name()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Endpoint {}:{}>", self.inner.name, self.model)
+    }
+}
+
+macro_rules! delta_class {
+    ($(#[$doc:meta])* $name:ident { $($field:ident),* }) => {
+        $(#[$doc])*
+        #[pyclass(frozen, get_all, module = "loopwright._core")]
+        pub(super) struct $name {
+            $($field: String,)*
+            block: usize,
+        }
+
+        #[pymethods]
+        impl $name {
+            #[classattr]
+            fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+                PyTuple::new(py, [$(stringify!($field),)* "block"])
+            }
+
+            #[classattr]
+            #[pyo3(name = "type")]
+            fn kind() -> &'static str {
+                stringify!($name)
+            }
+
+            fn __repr__(&self) -> String {
+                let fields = [$(format!("{}={:?}", stringify!($field), self.$field),)*];
+                format!("{}({}, block={})", stringify!($name), fields.join(", "), self.block)
+            }
+        }
+    };
+}
+
+delta_class!(
+    /// New prose of an answer that is not verified yet.
+    TextDelta { text }
+);
+delta_class!(
+    /// New reasoning.
+    ReasoningDelta { text }
+);
+delta_class!(
+    /// The model begins to write a tool call.
+    ToolUseDelta { id, name }
+);
+delta_class!(
+    /// New text of a tool call's arguments.
+    ArgumentsDelta { text }
+);
+delta_class!(
+    /// The provider runs a tool of its own, or shows what it gave.
+    ProviderDelta { kind, name }
+);
+
+fn delta_object(py: Python<'_>, delta: Delta) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match delta {
+        Delta::Text { block, text } => Bound::new(py, TextDelta { text, block })?.into_any(),
+        Delta::Reasoning { block, text } => Bound::new(py, ReasoningDelta { text, block })?.into_any(),
+        Delta::ToolUse { block, id, name } => Bound::new(py, ToolUseDelta { id, name, block })?.into_any(),
+        Delta::Arguments { block, text } => Bound::new(py, ArgumentsDelta { text, block })?.into_any(),
+        Delta::Provider { block, kind, name } => Bound::new(py, ProviderDelta { kind, name, block })?.into_any(),
+    })
+}

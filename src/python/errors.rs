@@ -1,0 +1,33 @@
+//! Errors of the core as exceptions of `loopwright.errors`, by guilt.
+
+use pyo3::{prelude::*, sync::PyOnceLock, types::PyType};
+
+use crate::core::error::{Error, Guilt};
+
+/// The class for a guilt, looked up once.
+fn class(py: Python<'_>, guilt: Guilt) -> PyResult<&Bound<'_, PyType>> {
+    static CLASSES: [PyOnceLock<Py<PyType>>; 5] = [const { PyOnceLock::new() }; 5];
+    let (slot, name) = match guilt {
+        Guilt::Usage => (&CLASSES[0], "UsageError"),
+        Guilt::Model => (&CLASSES[1], "ModelError"),
+        Guilt::Tool => (&CLASSES[2], "ToolError"),
+        Guilt::Provider => (&CLASSES[3], "ProviderError"),
+        Guilt::Internal => (&CLASSES[4], "InternalError"),
+    };
+    slot.import(py, "loopwright.errors", name)
+}
+
+/// The exception for an error.
+pub(super) fn exception(error: &Error) -> PyErr {
+    Python::attach(|py| match class(py, error.guilt) {
+        Ok(class) => {
+            PyErr::from_type(class.clone(), (error.message.clone(), error.code.to_string(), error.hint.clone()))
+        }
+        Err(failed) => failed,
+    })
+}
+
+/// A usage error with a code.
+pub(super) fn usage(code: &'static str, message: impl Into<String>) -> PyErr {
+    exception(&Error::usage(code, message))
+}

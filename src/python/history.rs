@@ -1,0 +1,53 @@
+//! Messages as Python sees them: a sequence that stays in Rust until one is looked at.
+
+use pyo3::{exceptions::PyIndexError, prelude::*};
+
+use super::{convert, errors};
+use crate::core::{message::Message, request};
+
+/// Messages in order, kept in Rust. `json(i)` gives one in the canonical form.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct History(pub(super) request::History);
+
+#[pymethods]
+impl History {
+    #[new]
+    fn new(messages: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(messages_of(messages)?.into_iter().collect()))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// One message as JSON text.
+    fn json(&self, at: usize) -> PyResult<String> {
+        let entry = self.0.entries().get(at).ok_or_else(|| PyIndexError::new_err("no such message"))?;
+        serde_json::to_string(&entry.message).map_err(|error| errors::usage("invalid_value", error.to_string()))
+    }
+
+    /// All messages as JSON text.
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0).map_err(|error| errors::usage("invalid_value", error.to_string()))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.0.digest()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<History of {} messages>", self.0.len())
+    }
+}
+
+/// Messages from a `History`, a list of dicts, or JSON text.
+pub(super) fn messages_of(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Message>> {
+    match messages.cast::<History>() {
+        Ok(history) => Ok(history.get().0.iter().cloned().collect()),
+        Err(_) => convert::parse(messages, "messages"),
+    }
+}

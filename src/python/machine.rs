@@ -1,0 +1,470 @@
+//! Events, commands and the bare machine, for hosts that drive it themselves.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::{prelude::*, types::PyDict};
+
+use super::{convert, errors, history};
+use crate::core::{
+    error::{Failure, FailureKind},
+    machine::{self, ApprovalDecision, Digest, EventKind, Interrupt, Machine as _, Time},
+    message::{Block, ToolFailure, ToolResult},
+    request,
+};
+
+/// Something that happened: what a machine is fed.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct Event(pub(super) EventKind);
+
+fn json_of<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+#[pymethods]
+impl Event {
+    /// The run begins; the last message is the prompt.
+    #[staticmethod]
+    fn start(messages: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(EventKind::Start { messages: history::messages_of(messages)? }))
+    }
+
+    /// A model answered command `id`; `response` in the canonical form.
+    #[staticmethod]
+    fn generated(id: u64, response: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(EventKind::Generated { id, response: Box::new(convert::parse(response, "response")?) }))
+    }
+
+    /// A model call failed.
+    #[staticmethod]
+    #[pyo3(signature = (id, kind, message, *, retry_after=None, visible=false))]
+    fn failed(id: u64, kind: &str, message: String, retry_after: Option<f64>, visible: bool) -> PyResult<Self> {
+        let kind: FailureKind = serde_json::from_value(kind.into())
+            .map_err(|_| errors::usage("invalid_value", format!("there is no kind of failure named {kind:?}")))?;
+        let failure = Failure { retry_after, ..Failure::new(kind, message) };
+        Ok(Self(EventKind::Failed { id, failure, visible, partial: None }))
+    }
+
+    /// A tool gave its result: text, or blocks in the canonical form.
+    #[staticmethod]
+    #[pyo3(signature = (id, call_id, content, *, is_error=false))]
+    fn executed(id: u64, call_id: String, content: &Bound<'_, PyAny>, is_error: bool) -> PyResult<Self> {
+        let content = match content.extract::<String>() {
+            Ok(text) => vec![Block::text(text)],
+            Err(_) => convert::parse(content, "content")?,
+        };
+        let result = ToolResult { content, is_error, ..ToolResult::text(call_id, "", "") };
+        Ok(Self(EventKind::Executed { id, result }))
+    }
+
+    /// A tool failed.
+    #[staticmethod]
+    #[pyo3(signature = (id, call_id, kind, message, hint=None))]
+    fn tool_failed(id: u64, call_id: String, kind: String, message: String, hint: Option<String>) -> Self {
+        let result = ToolResult::failed(call_id, "", ToolFailure { kind, message, hint });
+        Self(EventKind::Executed { id, result })
+    }
+
+    /// Somebody decided: `allow`, `deny` or `abort`.
+    #[staticmethod]
+    #[pyo3(signature = (id, hash, decision, reason=None))]
+    fn decided(id: u64, hash: String, decision: &str, reason: Option<String>) -> PyResult<Self> {
+        let decision = match decision {
+            "allow" => ApprovalDecision::Allow,
+            "deny" => ApprovalDecision::Deny { reason: reason.unwrap_or_else(|| "no reason given".to_owned()) },
+            "abort" => ApprovalDecision::Abort,
+            other => {
+                let message = format!("{other:?} is no decision; use \"allow\", \"deny\" or \"abort\"");
+                return Err(errors::usage("invalid_value", message));
+            }
+        };
+        Ok(Self(EventKind::Decided { id, hash, decision }))
+    }
+
+    /// A timer fired.
+    #[staticmethod]
+    fn fired(id: u64) -> Self {
+        Self(EventKind::Fired { id })
+    }
+
+    /// Somebody wants the run to end: `cancel` (at once) or `after_round`.
+    #[staticmethod]
+    #[pyo3(signature = (how="cancel", partial=None))]
+    fn interrupt(how: &str, partial: Option<&Self>) -> PyResult<Self> {
+        let how = match how {
+            "cancel" => Interrupt::Cancel,
+            "after_round" => Interrupt::AfterRound,
+            other => {
+                let message = format!("{other:?} is no way to interrupt; use \"cancel\" or \"after_round\"");
+                return Err(errors::usage("invalid_value", message));
+            }
+        };
+        let partial = match partial.map(|event| &event.0) {
+            Some(EventKind::Failed { partial, .. }) => partial.clone(),
+            _ => None,
+        };
+        Ok(Self(EventKind::Interrupt { how, partial }))
+    }
+
+    /// An event from the form in which journals hold it.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        let kind = serde_json::from_str(text);
+        kind.map(Self).map_err(|error| errors::usage("invalid_value", format!("invalid event: {error}")))
+    }
+
+    /// The form in which journals hold it.
+    fn to_json(&self) -> String {
+        json_of(&self.0)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Event({})", self.to_json())
+    }
+}
+
+/// Something a machine wants done. `kind` says what; the other attributes are there where the kind has them.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct Command(pub(super) Arc<machine::Command>);
+
+#[pymethods]
+impl Command {
+    /// `generate`, `execute`, `approve`, `search`, `timer`, `abort`, `emit`, `persist`, `refuse` or `finish`.
+    #[getter]
+    pub(super) fn kind(&self) -> &'static str {
+        use machine::Command as C;
+        match &*self.0 {
+            C::Generate { .. } => "generate",
+            C::Execute { .. } => "execute",
+            C::Approve { .. } => "approve",
+            C::Search { .. } => "search",
+            C::Spawn { .. } => "spawn",
+            C::Timer { .. } => "timer",
+            C::Abort { .. } => "abort",
+            C::Emit { .. } => "emit",
+            C::Persist => "persist",
+            C::Refuse { .. } => "refuse",
+            C::Finish { .. } => "finish",
+        }
+    }
+
+    /// The command's number; for `abort` that of the command to stop.
+    #[getter]
+    fn id(&self) -> Option<u64> {
+        self.0.id()
+    }
+
+    /// The request of a `generate`.
+    #[getter]
+    fn request(&self) -> Option<Request> {
+        match &*self.0 {
+            machine::Command::Generate { .. } => Some(Request(self.0.clone())),
+            _ => None,
+        }
+    }
+
+    /// Which attempt at the same request a `generate` is.
+    #[getter]
+    fn attempt(&self) -> Option<u32> {
+        match &*self.0 {
+            machine::Command::Generate { attempt, .. } => Some(*attempt),
+            _ => None,
+        }
+    }
+
+    /// The calls of an `execute`, the call of an `approve`.
+    #[getter]
+    fn calls(&self) -> Vec<Call> {
+        match &*self.0 {
+            machine::Command::Execute { calls, .. } => (0..calls.len()).map(|at| Call(self.0.clone(), at)).collect(),
+            machine::Command::Approve { .. } => vec![Call(self.0.clone(), 0)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the calls of an `execute` may run at once.
+    #[getter]
+    fn parallel(&self) -> bool {
+        matches!(&*self.0, machine::Command::Execute { parallel: true, .. })
+    }
+
+    /// When a `timer` fires or an `approve` lapses, in seconds since the run's start.
+    #[getter]
+    fn at(&self) -> Option<f64> {
+        match &*self.0 {
+            machine::Command::Timer { at, .. } => Some(at.seconds()),
+            machine::Command::Approve { expires, .. } => Some(expires.seconds()),
+            _ => None,
+        }
+    }
+
+    /// The hash that the decision on an `approve` must repeat.
+    #[getter]
+    fn hash(&self) -> Option<&str> {
+        match &*self.0 {
+            machine::Command::Approve { hash, .. } => Some(hash),
+            _ => None,
+        }
+    }
+
+    /// How much harm the call of an `approve` may do.
+    #[getter]
+    fn risk(&self) -> Option<&'static str> {
+        match &*self.0 {
+            machine::Command::Approve { risk, .. } => Some(risk.name()),
+            _ => None,
+        }
+    }
+
+    /// Why an `approve` asks, or a `refuse` refuses.
+    #[getter]
+    fn why(&self) -> Option<String> {
+        match &*self.0 {
+            machine::Command::Approve { why, .. } => Some(why.clone()),
+            machine::Command::Refuse { error } => Some(error.to_string()),
+            _ => None,
+        }
+    }
+
+    /// What an `emit` tells, as a dict with its `type`.
+    #[getter]
+    fn notice<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match &*self.0 {
+            machine::Command::Emit { notice } => convert::loads(py, &json_of(notice)).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// How the run ended, of a `finish`, as a dict.
+    #[getter]
+    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match &*self.0 {
+            machine::Command::Finish { outcome } => convert::loads(py, &json_of(outcome)).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The question of a `search`.
+    #[getter]
+    fn question(&self) -> Option<&str> {
+        match &*self.0 {
+            machine::Command::Search { question, .. } => Some(question),
+            _ => None,
+        }
+    }
+
+    /// The form in which journals hold it: requests as counts and hashes.
+    fn to_json(&self) -> String {
+        json_of(&Digest(&self.0))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Command({})", self.to_json())
+    }
+}
+
+/// A call of a tool.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct Call(Arc<machine::Command>, usize);
+
+impl Call {
+    fn tool_use(&self) -> Option<&crate::core::message::ToolUse> {
+        match &*self.0 {
+            machine::Command::Execute { calls, .. } => calls.get(self.1).map(|call| &call.tool_use),
+            machine::Command::Approve { call, .. } => Some(call),
+            _ => None,
+        }
+    }
+
+    fn call(&self) -> Option<&machine::Call> {
+        match &*self.0 {
+            machine::Command::Execute { calls, .. } => calls.get(self.1),
+            _ => None,
+        }
+    }
+}
+
+#[pymethods]
+impl Call {
+    /// The provider's id of the call.
+    #[getter]
+    fn id(&self) -> &str {
+        self.tool_use().map_or("", |call| &call.id)
+    }
+
+    /// The tool.
+    #[getter]
+    fn name(&self) -> &str {
+        self.tool_use().map_or("", |call| &call.name)
+    }
+
+    /// The arguments as a dict.
+    #[getter]
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.tool_use() {
+            Some(call) => convert::loads(py, call.input.text()),
+            None => Ok(PyDict::new(py).into_any()),
+        }
+    }
+
+    /// The arguments as the model wrote them.
+    #[getter]
+    fn arguments_json(&self) -> &str {
+        self.tool_use().map_or("{}", |call| call.input.text())
+    }
+
+    /// Seconds it may take.
+    #[getter]
+    fn timeout(&self) -> Option<f64> {
+        self.call().and_then(|call| call.timeout)
+    }
+
+    /// The round it belongs to, from 1.
+    #[getter]
+    fn round(&self) -> u32 {
+        self.call().map_or(0, |call| call.round)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Call({}, {})", self.name(), self.arguments_json())
+    }
+}
+
+/// What is asked of a model.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct Request(Arc<machine::Command>);
+
+impl Request {
+    fn get(&self) -> Option<&request::Request> {
+        match &*self.0 {
+            machine::Command::Generate { request, .. } => Some(request),
+            _ => None,
+        }
+    }
+}
+
+#[pymethods]
+impl Request {
+    /// The model's name.
+    #[getter]
+    fn model(&self) -> &str {
+        self.get().map_or("", |request| &request.model)
+    }
+
+    /// The history.
+    #[getter]
+    fn messages(&self) -> history::History {
+        history::History(self.get().map(|request| request.messages.clone()).unwrap_or_default())
+    }
+
+    /// The text of the last message.
+    #[getter]
+    fn last_text(&self) -> String {
+        self.get().and_then(|request| request.messages.last()).map(last_text).unwrap_or_default()
+    }
+
+    /// How many answers of the model the history holds.
+    #[getter]
+    fn turns(&self) -> usize {
+        let assistant =
+            |message: &&crate::core::message::Message| message.role == crate::core::message::Role::Assistant;
+        self.get().map_or(0, |request| request.messages.iter().filter(assistant).count())
+    }
+
+    /// The whole request in the canonical form.
+    fn to_json(&self) -> String {
+        self.get().map(json_of).unwrap_or_default()
+    }
+
+    /// The body as a wire wants it.
+    fn to_wire(&self, wire: &str) -> PyResult<String> {
+        let wire = super::wire::named(wire)?;
+        let Some(request) = self.get() else { return Ok(String::new()) };
+        crate::core::wire::encode_request(wire, request).map_err(|error| errors::exception(&error))
+    }
+}
+
+fn last_text(message: &crate::core::message::Message) -> String {
+    let prose = message.prose();
+    if prose.is_empty() { message.tool_results().map(ToolResult::prose).collect() } else { prose }
+}
+
+/// What a machine is made of, checked.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct MachineConfig(pub(super) machine::MachineConfig);
+
+#[pymethods]
+impl MachineConfig {
+    /// A turn's configuration from a dict or JSON text; unknown keys and illegal values are errors that name them.
+    #[staticmethod]
+    fn turn(config: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let config: machine::turn::TurnConfig = convert::parse(config, "configuration")?;
+        config.check().map_err(|error| errors::exception(&error))?;
+        Ok(Self(machine::MachineConfig::Turn(config)))
+    }
+
+    fn to_json(&self) -> String {
+        json_of(&self.0)
+    }
+}
+
+/// The turn machine, bare: events in, commands out, no I/O and no clock.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct TurnMachine(Mutex<crate::core::journal::Run>);
+
+#[pymethods]
+impl TurnMachine {
+    #[new]
+    #[pyo3(signature = (config, *, run="run"))]
+    fn new(config: &Bound<'_, PyAny>, run: &str) -> PyResult<Self> {
+        let config = match config.cast::<MachineConfig>() {
+            Ok(config) => config.get().0.clone(),
+            Err(_) => MachineConfig::turn(config)?.0,
+        };
+        Ok(Self(Mutex::new(crate::core::journal::Run::new(run, config, true))))
+    }
+
+    /// Takes an event that was seen at `at` (seconds since the run's start); gives the commands.
+    #[pyo3(signature = (event, at=0.0))]
+    fn step(&self, event: &Event, at: f64) -> Vec<Command> {
+        let mut run = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let commands = run.step(machine::Event { at: Time::from_seconds(at), kind: event.0.clone() });
+        commands.into_iter().map(|command| Command(Arc::new(command))).collect()
+    }
+
+    /// The history so far.
+    #[getter]
+    fn messages(&self) -> history::History {
+        history::History(self.0.lock().unwrap_or_else(PoisonError::into_inner).tree().history())
+    }
+
+    /// What the machine waits for, in words.
+    #[getter]
+    fn waiting(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).tree().waiting()
+    }
+
+    /// Whether it has finished.
+    #[getter]
+    fn finished(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).tree().is_finished()
+    }
+
+    /// The journal's lines since the last call.
+    fn take_journal(&self) -> String {
+        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner).take_log();
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
+    /// The machine's whole state as JSON text, for [`TurnMachine.load`].
+    fn save(&self) -> String {
+        json_of(self.0.lock().unwrap_or_else(PoisonError::into_inner).tree())
+    }
+
+    /// A machine that goes on where `save` left it; its journal begins anew.
+    #[staticmethod]
+    fn load(state: &str) -> PyResult<Self> {
+        let tree = serde_json::from_str(state)
+            .map_err(|error| errors::usage("invalid_state", format!("the saved state can't be read: {error}")))?;
+        Ok(Self(Mutex::new(crate::core::journal::Run::resume(tree))))
+    }
+}

@@ -1,0 +1,51 @@
+//! The only place that names Python: thin classes over the rooms below, and the bridge between threads.
+//!
+//! Rules live in Rust; nothing here decides anything. Code that runs on tokio's threads never takes the interpreter:
+//! it pushes plain data into a queue which the thread of the event loop drains.
+
+mod bridge;
+mod convert;
+mod errors;
+mod history;
+mod machine;
+mod run;
+mod runtime;
+mod testing;
+mod wire;
+
+use pyo3::prelude::*;
+
+/// The compiled part of Loopwright. Import from `loopwright`, not from here.
+#[pymodule(gil_used = false)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<bridge::Hub>()?;
+    module.add_class::<bridge::ModelCall>()?;
+    module.add_class::<bridge::Endpoint>()?;
+    module.add_class::<bridge::TextDelta>()?;
+    module.add_class::<bridge::ReasoningDelta>()?;
+    module.add_class::<bridge::ToolUseDelta>()?;
+    module.add_class::<bridge::ArgumentsDelta>()?;
+    module.add_class::<bridge::ProviderDelta>()?;
+    module.add_class::<history::History>()?;
+    module.add_class::<machine::Event>()?;
+    module.add_class::<machine::Command>()?;
+    module.add_class::<machine::Call>()?;
+    module.add_class::<machine::Request>()?;
+    module.add_class::<machine::MachineConfig>()?;
+    module.add_class::<machine::TurnMachine>()?;
+    module.add_class::<run::Run>()?;
+    module.add_class::<testing::WireServer>()?;
+    module.add_function(wrap_pyfunction!(testing::fetch_page, module)?)?;
+    module.add_function(wrap_pyfunction!(run::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::encode_request, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::decode_request, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::encode_response, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::decode_response, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::encode_message, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::decode_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::limit_output, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::render_result, module)?)?;
+    Ok(())
+}

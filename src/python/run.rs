@@ -1,0 +1,116 @@
+//! A run as the drivers of the package use it: a machine, its clock and its journal.
+
+use std::{
+    fs::File,
+    io::Write,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use pyo3::{exceptions::PyOSError, prelude::*};
+
+use super::{convert, errors, history, machine};
+use crate::core::{
+    journal,
+    machine::{Command, Event, Time},
+};
+
+struct State {
+    run: journal::Run,
+    file: Option<File>,
+    kept: Option<Vec<u8>>,
+}
+
+/// A machine, its clock and its journal.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct Run {
+    state: Mutex<State>,
+    started: Instant,
+}
+
+#[pymethods]
+impl Run {
+    /// `journal`: a path to write to (appending lines as they come, in a new file), `True` to keep it in memory,
+    /// or `None`.
+    #[new]
+    #[pyo3(signature = (id, config, *, journal=None, keep=false))]
+    fn new(id: &str, config: &machine::MachineConfig, journal: Option<&str>, keep: bool) -> PyResult<Self> {
+        let file = match journal {
+            Some(path) => {
+                let created = File::options().write(true).create_new(true).open(path);
+                Some(created.map_err(|error| PyOSError::new_err(format!("journal {path:?}: {error}")))?)
+            }
+            None => None,
+        };
+        let log = keep || file.is_some();
+        let run = journal::Run::new(id, config.0.clone(), log);
+        let state = Mutex::new(State { run, file, kept: keep.then(Vec::new) });
+        Ok(Self { state, started: Instant::now() })
+    }
+
+    /// Seconds since the run's start.
+    fn now(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// Takes an event; gives the commands, without those that only tell (`emit`) unless `notices` is set.
+    #[pyo3(signature = (event, notices=true))]
+    fn step(&self, event: &machine::Event, notices: bool) -> PyResult<Vec<machine::Command>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = Time::from_seconds(self.started.elapsed().as_secs_f64());
+        let commands = state.run.step(Event { at, kind: event.0.clone() });
+        state.write()?;
+        let wanted = commands.into_iter().filter(|command| notices || !matches!(command, Command::Emit { .. }));
+        Ok(wanted.map(|command| machine::Command(Arc::new(command))).collect())
+    }
+
+    /// All events so far are on disk, whatever happens to the machine.
+    fn persist(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.file.as_ref().map_or(Ok(()), File::sync_data)
+        })
+        .map_err(|error| PyOSError::new_err(format!("the journal can't be written: {error}")))
+    }
+
+    /// The history so far.
+    #[getter]
+    fn messages(&self) -> history::History {
+        history::History(self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().history())
+    }
+
+    /// The journal so far, where it is kept in memory.
+    #[getter]
+    fn journal(&self) -> Option<String> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.kept.as_ref().map(|kept| String::from_utf8_lossy(kept).into_owned())
+    }
+}
+
+impl State {
+    fn write(&mut self) -> PyResult<()> {
+        if self.file.is_none() && self.kept.is_none() {
+            return Ok(());
+        }
+        let lines = self.run.take_log();
+        if let Some(file) = &mut self.file {
+            file.write_all(&lines)
+                .map_err(|error| PyOSError::new_err(format!("the journal can't be written: {error}")))?;
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(&lines);
+        }
+        Ok(())
+    }
+}
+
+/// Feeds a journal to a new machine; gives what came of it as a dict, and the messages at the end.
+#[pyfunction]
+pub(super) fn replay<'py>(
+    py: Python<'py>,
+    journal: &str,
+) -> PyResult<(Bound<'py, PyAny>, history::History, Vec<Vec<String>>)> {
+    let replay = py.detach(|| journal::replay(journal)).map_err(|error| errors::exception(&error))?;
+    let text = serde_json::to_string(&replay).unwrap_or_default();
+    Ok((convert::loads(py, &text)?, history::History(replay.messages), replay.steps))
+}

@@ -1,0 +1,75 @@
+//! Proxies from the usual variables.
+
+use super::*;
+
+/// A proxy that answers plain requests itself by passing them on, and opens tunnels; it notes first lines.
+async fn proxy(target: String) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let notes = seen.clone();
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            let (notes, target) = (notes.clone(), target.clone());
+            tokio::spawn(async move {
+                let mut head = vec![0; 65536];
+                let read = near.read(&mut head).await.unwrap();
+                let text = String::from_utf8_lossy(&head[..read]).into_owned();
+                notes.lock().unwrap().push(text.clone());
+                let mut far = TcpStream::connect(target).await.unwrap();
+                if text.starts_with("CONNECT ") {
+                    near.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+                } else {
+                    far.write_all(&head[..read]).await.unwrap();
+                }
+                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+            });
+        }
+    });
+    (address, seen)
+}
+
+fn options(pairs: &[(&str, String)]) -> ClientOptions {
+    ClientOptions::from_env(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone()))
+}
+
+#[tokio::test]
+async fn the_usual_variables_name_the_proxy() {
+    let server = WireServer::start(Script::always(Reply::text("through"))).unwrap();
+    let (address, seen) = proxy(server.url().trim_start_matches("http://").to_owned()).await;
+    // The name exists only behind the proxy.
+    let endpoint = endpoint_at("http://model.invalid:8000", MODEL);
+    for (variable, value) in [
+        ("HTTP_PROXY", format!("http://{address}")),
+        ("http_proxy", address.clone()),
+        ("ALL_PROXY", format!("http://me:pass-word@{address}")),
+    ] {
+        let client = Client::new(options(&[(variable, value)]));
+        let answer = call(&client, &endpoint, true, Timeouts::default()).await.unwrap();
+        assert_eq!(answer.message.prose(), "through", "{variable}");
+        assert!(!format!("{client:?}").contains("pass-word"));
+    }
+    let heads = std::mem::take(&mut *seen.lock().unwrap());
+    assert_eq!(heads.len(), 3);
+    assert!(heads[0].starts_with("POST http://model.invalid:8000/v1/responses "), "{}", heads[0]);
+    assert!(heads[2].to_lowercase().contains("proxy-authorization: basic "), "{}", heads[2]);
+
+    let direct = endpoint_at(&server.url(), MODEL);
+    let pairs = [("HTTP_PROXY", format!("http://{address}")), ("NO_PROXY", "127.0.0.1,other".to_owned())];
+    assert!(call(&Client::new(options(&pairs)), &direct, true, Timeouts::default()).await.is_ok());
+    assert!(seen.lock().unwrap().is_empty(), "NO_PROXY goes past the proxy");
+
+    let client = Client::new(options(&[("HTTPS_PROXY", format!("http://{address}"))]));
+    let tunnelled = endpoint_at("https://model.invalid", MODEL);
+    let failure = call(&client, &tunnelled, true, Timeouts::default()).await.unwrap_err().failure;
+    assert_eq!(failure.kind, FailureKind::Tls, "the far end speaks no TLS: {}", failure.message);
+    assert!(seen.lock().unwrap()[0].starts_with("CONNECT model.invalid:443 "));
+
+    for value in ["not a url at all", "ftp://me:pass-word@h"] {
+        let client = Client::new(options(&[("ALL_PROXY", value.to_owned())]));
+        let failure = call(&client, &direct, true, Timeouts::default()).await.unwrap_err().failure;
+        assert_eq!(failure.kind, FailureKind::Usage, "{}", failure.message);
+        assert!(failure.message.contains("ALL_PROXY"), "{}", failure.message);
+        assert!(!failure.message.contains("pass-word"), "{}", failure.message);
+    }
+}
