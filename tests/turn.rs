@@ -16,7 +16,7 @@ use loopwright::{
         },
         message::{Block, Message, ProviderBlock, Role, StopReason, ToolFailure, ToolResult, Usage, Wire},
         request::{Delta, History, ToolChoice, WebSearch},
-        retrieve::Gathered,
+        retrieve::gather::Gathered,
         sense::progress::ProgressPolicy,
     },
     drive::sim::{Step, World},
