@@ -14,7 +14,9 @@ use loopwright::{
             Notice, Price, RetryPolicy, Risk, Stop, Time, Tree,
             turn::{TurnConfig, TurnMachine},
         },
-        message::{Block, Message, ProviderBlock, Role, StopReason, ToolFailure, ToolResult, Usage, Wire},
+        message::{
+            Block, Media, Message, ProviderBlock, Role, Source, StopReason, ToolFailure, ToolResult, Usage, Wire,
+        },
         request::{Delta, History, ToolChoice, WebSearch},
         retrieve::gather::Gathered,
         sense::progress::ProgressPolicy,
@@ -938,6 +940,17 @@ fn x01_tokens_and_cost() {
     assert_eq!((outcome.stop, outcome.spent.iterations), (Stop::Cost, 3));
     let outcome = run(&mut World::scripted([answer(say("4"))]), budget(|budget| budget.cost = Some(2.5))).outcome;
     assert!(warned(&outcome, "cost_unknown"), "a limit that can't be kept is not kept silent");
+}
+
+#[test]
+fn x01_a_picture_is_not_counted_by_its_bytes() {
+    let source = Source::Base64 { media_type: "image/png".into(), data: "x".repeat(2_000_000) };
+    let picture = Block::Image(Media { source, name: None, extra: None });
+    let messages = vec![Message::new(Role::User, vec![Block::text("What is this?"), picture])];
+    let mut world = World::scripted([answer(say("A crab."))]);
+    let ended = run_on(&mut world, budget(|budget| budget.tokens = Some(10_000)), messages);
+    assert_eq!(ended.outcome.stop, Stop::Natural);
+    assert!(world.requests[0].max_tokens.is_some_and(|most| (8_000..8_400).contains(&most)));
 }
 
 #[test]
