@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Measures CPU time per turn of agent loops side by side: one command, nothing to prepare but Python and cargo.
 
-Makes a virtual environment for each rival (pinned in `requirements/`), builds the fake provider, runs every scenario in
-fresh processes, prints the tables and keeps the figures in `results.json`. A partial run replaces only what it measured.
+Makes a virtual environment for each rival (pinned in `requirements/`), builds the fake provider, runs every scenario
+in fresh processes, prints the tables and keeps the figures in `results.json`. A partial run replaces only what it
+measured.
 
     python3 benches/peers/run.py                      everything, about 25 minutes
     python3 benches/peers/run.py --quick              ours, aiohttp and the bare client, under two minutes
