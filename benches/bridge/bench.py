@@ -102,11 +102,11 @@ def main() -> None:
     for _ in range(options.reps):
         for name in cases(None):
             done = subprocess.run([sys.executable, __file__, "--case", name], capture_output=True, text=True)
-            if not done.stdout.strip():
+            if not done.stdout.strip() or done.returncode > 0:
                 raise SystemExit(f"{name}: exit {done.returncode}: {done.stderr}")
             figures.setdefault(name, []).append(float(done.stdout))
-            # The figure is out, and the process died on its way out: a worker met an interpreter that was going away.
-            crashes[name] = crashes.get(name, 0) + (done.returncode != 0)
+            # A figure and a signal: the work was done, and the process died while Python was finalizing.
+            crashes[name] = crashes.get(name, 0) + (done.returncode < 0)
     if options.json:
         print(json.dumps({"figures": figures, "crashes": crashes}))
         return
