@@ -195,7 +195,7 @@ def environment() -> dict[str, str]:
     return kept
 
 
-def start(rival: Rival, arguments: list[str], timeout: float = 900) -> dict:
+def start(rival: Rival, arguments: list[str], timeout: float = 300) -> dict:
     """One fresh process; its JSON line, or `error`."""
     if rival.name == "raw":
         command = [str(BINARIES / "rawclient")]
