@@ -144,6 +144,8 @@ pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
     {
         return FailureKind::ContextTooLong;
     }
+    // One line for each range of the protocol reads better than one for each kind.
+    #[allow(clippy::match_same_arms)]
     match status {
         401 => FailureKind::Auth,
         402 => FailureKind::Quota,
