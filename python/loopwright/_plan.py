@@ -47,7 +47,11 @@ def run_id() -> str:
     return secrets.token_hex(8)
 
 
-def new_run(plan: Plan, name: str, journal: str | os.PathLike[str] | bool | None) -> tuple[_core.Run, str | None]:
+def new_run(
+    plan: Plan,
+    name: str,
+    journal: str | os.PathLike[str] | bool | None,  # noqa: FBT001 - a place, or `True` for memory
+) -> tuple[_core.Run, str | None]:
     """A run, and the path of its journal.
 
     `journal` is a file to make, a folder in which a file of the run's name is made, `True` to keep the lines in
