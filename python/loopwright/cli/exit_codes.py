@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["BROKEN_PIPE", "DIVERGED", "ERROR", "INTERRUPTED", "OK", "TABLE", "UNREADABLE", "USAGE", "exit_code", "sentence"]
+__all__ = [
+    "BROKEN_PIPE",
+    "DIVERGED",
+    "ERROR",
+    "INTERRUPTED",
+    "OK",
+    "TABLE",
+    "UNREADABLE",
+    "USAGE",
+    "exit_code",
+    "sentence",
+]
 
 OK = 0
 ERROR = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
@@ -18,7 +19,10 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line; gives the exit code."""
     try:
-        return _main(argv)
+        try:
+            return _main(argv)
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
         _silence()
         return BROKEN_PIPE
@@ -35,26 +39,23 @@ def _main(argv: Sequence[str] | None) -> int:
             from .run import run as command
         else:
             from .replay import replay as command
-        code = command(arguments)
-        sys.stdout.flush()
+        return command(arguments)
     except BrokenPipeError:
         raise
     except Exception as error:
-        from loopwright.errors import LoopwrightError
-
-        if os.environ.get("LOOPWRIGHT_DEBUG") or not isinstance(error, LoopwrightError):
+        if os.environ.get("LOOPWRIGHT_DEBUG"):
             raise
         return _failed(error, json=arguments.json)
-    return code
 
 
-def _failed(error: object, *, json: bool) -> int:
-    from loopwright.errors import LoopwrightError, UsageError
+def _failed(error: Exception, *, json: bool) -> int:
+    from loopwright.errors import InternalError, LoopwrightError, UsageError
 
     from .report import error_line, failure_json
     from .screen import Screen, Style
 
-    assert isinstance(error, LoopwrightError)  # noqa: S101 - the caller looked
+    if not isinstance(error, LoopwrightError):
+        error = InternalError(f"{type(error).__name__}: {error}", hint="LOOPWRIGHT_DEBUG=1 shows where")
     code = USAGE if isinstance(error, UsageError) else ERROR
     screen = Screen(bare=json)
     if json:
@@ -65,12 +66,10 @@ def _failed(error: object, *, json: bool) -> int:
 
 def _silence() -> None:
     """Python flushes stdout when it ends; whoever read it is gone."""
-    try:
+    with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-    except (OSError, ValueError):
-        pass
 
 
 class _Version(argparse.Action):

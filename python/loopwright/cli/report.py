@@ -65,11 +65,14 @@ def error_line(error: LoopwrightError) -> str:
     return f"error: {one_line(error.message)}{hint}"
 
 
-def show_ending(result: Result[Any], screen: Screen) -> None:
-    """Why it ended, where that is not plain, and what it took."""
+def show_ending(result: Result[Any], screen: Screen, *, told: bool = False) -> None:
+    """Why it ended, where that is not plain, and what it took, unless that was `told`."""
     code = exit_code(result.stop_reason)
     if code:
         screen.say(sentence(result.stop_reason), style=Style.YELLOW)
+    if told:
+        return
+    screen.note("")
     took = [result.stop_reason, clean(result.model), plural(result.rounds, "request")]
     if result.tool_calls:
         took.append(plural(len(result.tool_calls), "tool call"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import LoopwrightError, UsageError
@@ -10,8 +11,8 @@ from loopwright.errors import LoopwrightError, UsageError
 from .exit_codes import exit_code
 from .interrupts import interruptible
 from .journals import journal_folder
-from .report import result_json, show_ending
-from .screen import Screen
+from .report import error_line, result_json, show_ending
+from .screen import Screen, Style
 from .show import Watcher
 from .terminal_approval import TerminalApproval
 from .text import clean
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     tools = builtin_tools(arguments.workspace)
     if arguments.no_shell:
         tools = [tool for tool in tools if tool.name != "shell"]
-    folder = os.path.abspath(arguments.workspace)
+    folder = Path(arguments.workspace).absolute()
     rounds = _ROUNDS if arguments.max_rounds is None else arguments.max_rounds
     agent: Agent[Any] = Agent(
         model,
@@ -75,9 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         screen.note("There is no final answer. What was said last:")
         screen.note(clean(result.best_draft))
     if failure is not None:
-        from .report import error_line
-
-        screen.say(error_line(failure))
+        screen.say(error_line(failure), style=Style.RED)
         code = code or exit_code("error")
     show_ending(result, screen)
     return code

@@ -11,7 +11,7 @@ import shutil
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from .text import fit, width
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Screen", "Style"]
 
-_PLAIN = str.maketrans({"…": "...", "·": "-", "–": "-", "—": "-", "“": '"', "”": '"', "’": "'", "│": "|", "→": "->"})
+# For terminals that know no more than ASCII.
+_PLAIN = str.maketrans({"…": "...", "·": "-", "“": '"', "”": '"', "│": "|"})
 _ERASE = "\r\x1b[2K"
 
 
@@ -82,6 +83,10 @@ class Screen:
             self._make_room()
             self._write(self._out, self._styled(text, style, live=self.out_is_live) + "\n")
             self._restore()
+
+    def dimmed(self, text: str) -> str:
+        """A part of a line for `answer`."""
+        return self._styled(text, Style.DIM, live=self.out_is_live)
 
     def note(self, text: str, *, style: str | None = None) -> None:
         """A line of progress on stderr."""
@@ -247,9 +252,5 @@ def _forgive(stream: TextIO) -> None:
     """What the locale can't write becomes `?`, not an exception."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
-        try:
+        with suppress(OSError, ValueError):
             reconfigure(errors="replace")
-        except (OSError, ValueError):
-            pass
-
-

@@ -13,6 +13,7 @@ from loopwright import events
 from .narration import doing, excerpt
 from .screen import Style
 from .text import Cleaner, clean, one_line, plural, seconds
+from .trace import PhaseTrace, summary
 
 if TYPE_CHECKING:
     from .screen import Screen
@@ -31,20 +32,22 @@ class Watcher:
         self._screen = screen
         self._drafts = drafts
         self._round = 0
-        self._phase: str | None = None
         self._running: dict[str, str] = {}
         self._cleaner = Cleaner()
         self._said: list[str] = []
         self._warned: set[str] = set()
-        self.trace: list[events.PhaseFinished] = []
+        self._tokens = 0
+        self.trace: list[PhaseTrace] = []
 
-    def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one case for each kind of event
+    def __call__(self, event: events.Event) -> None:
         """Shows one event."""
         match event:
             case events.TextDelta(text=text):
                 self._say(text)
             case events.RoundStarted(round=number):
                 self._round_started(number)
+            case events.RoundFinished(usage=usage):
+                self._tokens += usage.get("input", 0) + usage.get("output", 0)
             case events.ReasoningDelta():
                 self._status("Thinking")
             case events.ToolStarted(id=call_id, name=name, input=arguments):
@@ -117,13 +120,14 @@ class Watcher:
 
     def _tool_finished(self, event: events.ToolFinished) -> None:
         sentence = self._running.pop(event.id, None) or doing(event.name, None)
-        how = "failed after" if event.is_error else "in"
-        time = f" ({event.name}, {how} {seconds(event.duration)})"
+        ended = "failed" if event.is_error else "done"
+        name = one_line(event.name)
         columns = self._screen.columns
         if self._screen.plain():
-            self._screen.note(f"  {how.split()[0] if event.is_error else 'done'}{time}")
+            self._screen.note(f"  {ended} ({name}, {seconds(event.duration)})")
         else:
-            self._screen.note(excerpt(sentence, columns - len(time) - 1) + time)
+            how = f" ({name}{' failed' if event.is_error else ''}, {seconds(event.duration)})"
+            self._screen.note(excerpt(sentence, columns - len(how) - 1) + how)
         shown = excerpt(event.excerpt, columns - 5)
         if shown:
             self._screen.note(f"    {shown}", style=Style.RED if event.is_error else Style.DIM)
@@ -131,7 +135,6 @@ class Watcher:
         self._status(left[-1] if left else "Thinking")
 
     def _phase_started(self, phase: str, attempt: int) -> None:
-        self._phase = phase
         again = f", attempt {attempt}" if attempt > 1 else ""
         sentence = {
             "gather": "Looking through the files",
@@ -145,9 +148,16 @@ class Watcher:
         self._status(sentence)
 
     def _phase_finished(self, event: events.PhaseFinished) -> None:
-        self.trace.append(event)
+        done = PhaseTrace(event.phase, event.attempt, event.duration, event.output, self._tokens)
+        self._tokens = 0
+        self.trace.append(done)
+        told = summary(done)
         if event.phase == "verify":
             self._screen.drop_draft()
+            if isinstance(event.output, dict) and event.output.get("passed") is False:
+                self._note(f"The draft {told}")
+        elif event.phase == "gather":
+            self._note(told[:1].upper() + told[1:])
 
     def _status(self, sentence: str) -> None:
         about = [plural(len(self._running), "tool") + " at work"] if len(self._running) > 1 else []

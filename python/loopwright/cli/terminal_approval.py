@@ -12,6 +12,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
+from .narration import arguments_of
 from .screen import Style
 from .text import one_line, seconds, visible
 
@@ -48,6 +49,8 @@ class TerminalApproval:
     def __call__(self, question: Approval) -> bool | str:
         """`True`, a reason why not, or `"abort"`."""
         if not self._can_ask():
+            what, how = one_line(question.tool), arguments_of(question.arguments)
+            self._screen.note(f"The model wants to use {what}" + (f" with {how}" if how else ""))
             return "there is no terminal to ask a person on"
         with self._screen.hold(), _interruptible():
             try:

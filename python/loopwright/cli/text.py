@@ -99,6 +99,9 @@ def seconds(duration: float) -> str:
         return "0 ms"
     if duration < 1:
         return f"{duration * 1000:.0f} ms"
-    if duration < 60:
+    if duration < 9.95:
         return f"{duration:.1f} s"
-    return f"{int(duration // 60)} min {int(duration % 60)} s"
+    whole = round(duration)
+    if whole <= 60:
+        return f"{whole} s"
+    return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
