@@ -256,6 +256,7 @@ impl Work<'_> {
             }
             Command::Persist
             | Command::Spawn { .. }
+            | Command::Interrupt { .. }
             | Command::Emit { .. }
             | Command::Refuse { .. }
             | Command::Finish { .. } => {}
