@@ -90,7 +90,10 @@ class ToolError(LoopwrightError):
 
 
 class ProviderError(LoopwrightError):
-    """The provider failed, or the way to it. `code` says how: `rate_limited`, `timeout`, `tls`, …"""
+    """The provider failed, or the way to it.
+
+    `code` says how: `rate_limited`, `overloaded`, `server`, `timeout`, `cut`, `tls`, `auth` and the like.
+    """
 
     guilt = "provider"
     default_code = "provider_failed"

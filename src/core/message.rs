@@ -116,6 +116,7 @@ pub enum Form {
 }
 
 impl Form {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
     fn is_auto(&self) -> bool {
         *self == Self::Auto
     }

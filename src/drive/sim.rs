@@ -190,7 +190,10 @@ impl World {
                     Command::Finish { outcome } => {
                         return Some(Ended { outcome: *outcome, messages: run.tree().history(), at: now });
                     }
-                    Command::Persist | Command::Refuse { .. } | Command::Spawn { .. } => {}
+                    Command::Persist
+                    | Command::Refuse { .. }
+                    | Command::Spawn { .. }
+                    | Command::Interrupt { .. } => {}
                 }
             }
         }
