@@ -188,7 +188,9 @@ impl Ledger {
                     }
                 }
                 Command::Persist | Command::Emit { .. } | Command::Refuse { .. } => {}
-                Command::Search { .. } | Command::Spawn { .. } => return Err("a turn does not search or spawn".into()),
+                Command::Search { .. } | Command::Spawn { .. } | Command::Interrupt { .. } => {
+                    return Err("a turn has no children and does not search".into());
+                }
             }
         }
         Ok(())
