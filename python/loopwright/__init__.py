@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         ToolError,
         UsageError,
     )
-    from .grounded import Grounded
+    from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .replay import Replay, replay
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -45,12 +45,12 @@ _HOMES = {
     "Call": "models",
     "Command": "_core",
     "Context": "tools",
-    "Grounded": "grounded",
     "Image": "tools",
     "InternalError": "errors",
     "LoopwrightError": "errors",
     "MachineConfig": "_core",
     "MachineEvent": "_core:Event",
+    "Message": "messages",
     "Messages": "result",
     "Model": "models",
     "ModelError": "errors",
@@ -82,12 +82,12 @@ __all__ = [
     "Call",
     "Command",
     "Context",
-    "Grounded",
     "Image",
     "InternalError",
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
+    "Message",
     "Messages",
     "Model",
     "ModelError",
