@@ -29,5 +29,4 @@ def test_only_one_room_names_python():
 
 def test_only_the_rooms_of_input_and_output_lift_the_ban_on_it():
     allows = r"#!\[allow\([^)]*clippy::disallowed_methods"
-    everywhere = [str(path.relative_to(SOURCE)) for path in sorted(SOURCE.rglob("*.rs")) if re.search(allows, code(path))]
-    assert everywhere == ["drive/mod.rs", "python/mod.rs"]
+    assert offenders(".", allows) == ["drive/mod.rs", "python/mod.rs"]
