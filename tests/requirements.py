@@ -22,8 +22,8 @@ _IDS = re.compile(r"[a-ex]\d\d(?=_)")
 _HEAD = """\
 # Requirements
 
-What the engine is held to, and the tests that show it. Written by `make docs` from `docs/requirements.toml` and the names
-of the tests; do not edit it by hand. "Not yet" means that no test carries the id, whatever the code may do.
+What the engine is held to, and the tests that show it. Written by `make docs` from `docs/requirements.toml` and the
+names of the tests; do not edit it by hand. "Not yet" means that no test carries the id, whatever the code may do.
 """
 
 

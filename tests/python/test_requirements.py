@@ -40,9 +40,9 @@ def test_names_are_read_from_rust_and_python(tmp_path):
 
 
 def test_an_unknown_id_and_a_broken_table_are_told():
-    with pytest.raises(SystemExit, match="A99, which requirements.toml does not know"):
+    with pytest.raises(SystemExit, match=r"A99, which requirements\.toml does not know"):
         requirements.page({"A": {"title": "T", "A01": "x"}}, {"A99": ["f: a99_x"]})
-    with pytest.raises(SystemExit, match="requirements.toml:2: can't be read"):
+    with pytest.raises(SystemExit, match=r"requirements\.toml:2: can't be read"):
         requirements.titles("[A]\nA01: x\n")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from typing_extensions import assert_never, assert_type
-
 from loopwright import Agent, Budget, Context, Messages, Replay, Result, Signal, replay, tool
 from loopwright.events import (
     ApprovalAsked,
@@ -31,6 +29,7 @@ from loopwright.events import (
     ToolUseDelta,
     Warning,
 )
+from typing_extensions import assert_never, assert_type
 
 if TYPE_CHECKING:
     from loopwright import Approval
