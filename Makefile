@@ -44,9 +44,9 @@ lint: $(VENV)/.built
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets --no-default-features -- -D warnings
 	cargo clippy --features python --lib -- -D warnings
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy.stubtest loopwright._core --allowlist tests/stubtest-allowlist.txt
 
 docs:

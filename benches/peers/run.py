@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Measures CPU time per turn of agent loops side by side: one command, nothing to prepare but Python and cargo.
 
-Makes a virtual environment for each rival (pinned in `requirements/`), builds the fake provider, runs every scenario in
-fresh processes, prints the tables and keeps the figures in `results.json`. A partial run replaces only what it measured.
+Makes a virtual environment for each rival (pinned in `requirements/`), builds the fake provider, runs every scenario
+in fresh processes, prints the tables and keeps the figures in `results.json`. A partial run replaces only what it
+measured.
 
     python3 benches/peers/run.py                      everything, about 25 minutes
     python3 benches/peers/run.py --quick              ours, aiohttp and the bare client, under two minutes
@@ -194,7 +195,7 @@ def environment() -> dict[str, str]:
     return kept
 
 
-def start(rival: Rival, arguments: list[str], timeout: float = 900) -> dict:
+def start(rival: Rival, arguments: list[str], timeout: float = 300) -> dict:
     """One fresh process; its JSON line, or `error`."""
     if rival.name == "raw":
         command = [str(BINARIES / "rawclient")]
@@ -250,13 +251,13 @@ def fold(reps: list[dict]) -> dict:
     return record
 
 
-def import_cost(rival: Rival | None, reps: int) -> dict:
+def import_cost(rival: Rival, statement: str, reps: int) -> dict:
     """CPU and wall time of a new interpreter that imports the rival and leaves; bytecode is warm after the first."""
-    python = str(interpreter(rival)) if rival else sys.executable
+    python = str(interpreter(rival))
     cpu, wall, rss = [], [], []
     for rep in range(reps + 1):
         began = time.perf_counter()
-        child = subprocess.Popen([python, "-c", rival.imports if rival else "pass"], env=environment())
+        child = subprocess.Popen([python, "-c", statement], env=environment())
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
@@ -375,10 +376,11 @@ def main() -> None:
                 say(tables.line(rival.name, scenario.name, record))
                 keep(rival.name, scenario.name, record)
         if picked("import"):
-            keep("python", "import", import_cost(None, 5))
-            for rival in rivals:
-                if rival.imports:
-                    keep(rival.name, "import", import_cost(rival, 5))
+            importable = [rival for rival in rivals if rival.imports]
+            for rival in importable[:1]:
+                keep("python", "import", import_cost(rival, "pass", 5))
+            for rival in importable:
+                keep(rival.name, "import", import_cost(rival, rival.imports, 5))
         if picked("faults"):
             stamp = f"{time.time_ns():x}"
             for rival in rivals:

@@ -193,6 +193,29 @@ def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, mod
     )
 
 
+def added(earlier: Result[Any], result: Result[Any]) -> Any:
+    """The result of an attempt that went on where an earlier one ended: all that both of them used."""
+    from dataclasses import asdict, replace
+
+    usage = asdict(result.usage)
+    costs = [each.cost for each in (earlier, result) if each.cost is not None]
+    return replace(
+        result,
+        transcript="\n\n".join(text for text in (earlier.transcript, result.transcript) if text),
+        usage=Usage(**{name: count + getattr(earlier.usage, name) for name, count in usage.items()}),
+        cost=sum(costs) if costs else None,
+        tool_calls=[*earlier.tool_calls, *result.tool_calls],
+        rounds=earlier.rounds + result.rounds,
+        tool_rounds=earlier.tool_rounds + result.tool_rounds,
+        duration=earlier.duration + result.duration,
+        sources=[*earlier.sources, *result.sources],
+        searches=earlier.searches + result.searches,
+        warnings=[*earlier.warnings, *result.warnings],
+        iterations=[*earlier.iterations, *result.iterations],
+        dropped=earlier.dropped + result.dropped,
+    )
+
+
 def error_of(outcome: dict[str, Any]) -> LoopwrightError | None:
     """The error that ended a run, as an exception."""
     error = outcome["error"]

@@ -327,7 +327,8 @@ pub struct ToolResult {
     /// The tool's name; some wires want it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The result: text, images, documents.
+    /// The result: text, images, documents; never another result.
+    #[serde(deserialize_with = "blocks_of_result")]
     pub content: Vec<Block>,
     /// How the content was written.
     #[serde(default, skip_serializing_if = "Form::is_auto")]
@@ -377,6 +378,23 @@ impl ToolResult {
         }
         prose
     }
+}
+
+/// Results do not nest: a deep nest would be read by a recursion as deep.
+fn blocks_of_result<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Block>, D::Error> {
+    #[derive(Deserialize)]
+    struct Tag {
+        r#type: String,
+    }
+    let raws = Vec::<Raw>::deserialize(deserializer)?;
+    let blocks = raws.iter().map(|raw| {
+        let tag: Tag = raw.to().map_err(D::Error::custom)?;
+        if tag.r#type == "tool_result" {
+            return Err(D::Error::custom("a tool result can't hold another one"));
+        }
+        raw.to().map_err(D::Error::custom)
+    });
+    blocks.collect()
 }
 
 /// A block kept as its wire wrote it, and sent back to that wire alone.
@@ -565,6 +583,16 @@ mod tests {
         let back: Message = serde_json::from_str(&text).unwrap();
         assert_eq!(back, message);
         assert_eq!(serde_json::to_string(&back).unwrap(), text);
+    }
+
+    #[test]
+    fn results_do_not_nest() {
+        let depth = 100_000;
+        let open = r#"{"type":"tool_result","id":"a","content":["#.repeat(depth);
+        let text = format!("{open}{}", "]}".repeat(depth));
+        assert!(serde_json::from_str::<Block>(&text).is_err());
+        let flat = r#"{"type":"tool_result","id":"a","content":[{"type":"text","text":"x"}]}"#;
+        assert!(serde_json::from_str::<Block>(flat).is_ok());
     }
 
     #[test]

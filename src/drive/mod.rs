@@ -7,6 +7,8 @@
 #[cfg(feature = "drive")]
 mod answer;
 #[cfg(feature = "drive")]
+pub mod ask;
+#[cfg(feature = "drive")]
 mod breakers;
 #[cfg(feature = "drive")]
 pub mod endpoint;
@@ -16,6 +18,8 @@ pub mod fetch;
 pub mod gather;
 #[cfg(feature = "drive")]
 pub mod http;
+#[cfg(feature = "drive")]
+pub mod native;
 #[cfg(feature = "drive")]
 mod options;
 #[cfg(feature = "drive")]

@@ -18,12 +18,12 @@ use crate::{
     core::{
         error::{Failure, FailureKind},
         machine::{Command, EventKind},
-        message::{Block, Message, Role, StopReason, Usage, Wire},
-        request::{Delta, Request, Response},
+        message::{Block, Message, Role, StopReason, Usage},
+        request::{Delta, Response},
         retrieve::gather::gather,
-        wire,
     },
     drive::{
+        ask::ask,
         endpoint::{self, EndpointOptions},
         gather,
         http::{CallFailure, Client, Timeouts},
@@ -133,7 +133,7 @@ impl Hub {
                 drop(seen);
                 inbox.push((key, Item::Deltas(deltas)));
             };
-            let kind = match answer(&endpoint, request, deltas).await {
+            let kind = match ask(&Client::shared(), &endpoint.inner, &endpoint.timeouts, request, deltas).await {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {
                     // Nobody saw what nobody was shown.
@@ -173,22 +173,6 @@ impl Hub {
     fn close(&self) {
         self.inbox.close();
     }
-}
-
-async fn answer(
-    endpoint: &Endpoint,
-    request: &Request,
-    mut deltas: impl FnMut(Vec<Delta>) + Send,
-) -> Result<Response, CallFailure> {
-    if endpoint.inner.wire == Wire::Offline {
-        let response = wire::offline::answer(request);
-        deltas(vec![Delta::Text { block: 0, text: response.message.prose() }]);
-        return Ok(response);
-    }
-    let body = wire::encode_request(endpoint.inner.wire, request)
-        .map_err(|error| CallFailure::from(Failure::new(FailureKind::Usage, error.to_string())))?;
-    let stream = request.stream.unwrap_or(false);
-    Client::shared().call(&endpoint.inner, body, stream, &endpoint.timeouts, deltas).await
 }
 
 /// A call under way.

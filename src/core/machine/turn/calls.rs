@@ -238,7 +238,8 @@ mod tests {
         assert_eq!(legal(vec![user(vec![result("a", "1")]), Message::user("go")]), [Message::user("go")]);
         let closed = legal(vec![Message::user("go"), reply(vec![call("a")])]);
         assert_eq!(closed[2].tool_results().count(), 1);
-        let closed = legal(vec![reply(vec![call("a")]), reply(vec![call("a"), result("a", "0")]), user(vec![result("a", "1")])]);
+        let closed =
+            legal(vec![reply(vec![call("a")]), reply(vec![call("a"), result("a", "0")]), user(vec![result("a", "1")])]);
         let ids: Vec<Vec<&str>> =
             closed.iter().map(|message| message.tool_results().map(|result| result.id.as_str()).collect()).collect();
         assert_eq!(ids, [vec![], vec!["a"], vec![], vec!["a_2"]]);

@@ -1,7 +1,7 @@
 //! Assess: what to do with a reply, as one pure function.
 //!
-//! The order is fixed: interrupt, tool calls, budget, risk, repetition, momentum, clarification, completion. A reply
-//! that holds tool calls is never complete, whatever its words say.
+//! The order is fixed: interrupt, tool calls, budget, repetition, momentum, risk, clarification, completion: nobody is
+//! asked about a call that will not run. A reply that holds tool calls is never complete, whatever its words say.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,7 @@ use crate::core::{
 
 /// What is known about a reply when it is assessed.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, as they are weighed")]
 pub struct Situation {
     /// Somebody asked for a stop after this round.
     pub interrupted: bool,
