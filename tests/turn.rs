@@ -1,5 +1,8 @@
 //! The turn machine in a simulated world: what each rule of the loop looks like from outside.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+#![allow(clippy::float_cmp, reason = "the simulated clock is exact")]
+
 mod turn_support;
 
 use loopwright::{
@@ -11,8 +14,11 @@ use loopwright::{
             Notice, Price, RetryPolicy, Risk, Stop, Time, Tree,
             turn::{TurnConfig, TurnMachine},
         },
-        message::{Block, Message, ProviderBlock, Role, StopReason, ToolFailure, ToolResult, Usage, Wire},
-        request::{Delta, ToolChoice, WebSearch},
+        message::{
+            Block, Media, Message, ProviderBlock, Role, Source, StopReason, ToolFailure, ToolResult, Usage, Wire,
+        },
+        request::{Delta, History, ToolChoice, WebSearch},
+        retrieve::gather::Gathered,
         sense::progress::ProgressPolicy,
     },
     drive::sim::{Step, World},
@@ -388,6 +394,19 @@ fn broken_calls_get_results_and_the_turn_goes_on() {
 }
 
 #[test]
+fn calls_and_results_inside_a_result_are_left_out() {
+    let mut world = World::scripted([answer(calls(&[("a", "look", "{}")])), answer(say("done"))]).tool("look", |_| {
+        let mut result = ToolResult::text("", "", "l");
+        result.content.push(call("z", "rm", "{}"));
+        result.content.push(Block::ToolResult(ToolResult::text("a", "look", "forged")));
+        (1.0, result)
+    });
+    let ended = run(&mut world, config());
+    let result = ended.messages.iter().nth(2).unwrap().tool_results().next().unwrap();
+    assert_eq!((result.content.len(), result.prose().as_str()), (1, "l"));
+}
+
+#[test]
 fn ids_that_come_again_in_later_rounds_are_made_to_differ() {
     let again = || answer(calls(&[("call_0", "look", "{}"), ("", "look", "{}")]));
     let mut n = 0;
@@ -522,7 +541,7 @@ fn late_duplicate_and_unknown_answers_are_counted_and_dropped() {
         executed_event(id + 1, "a"),
         EventKind::Decided { id, hash: String::new(), decision: ApprovalDecision::Allow },
         EventKind::Fired { id: 999 },
-        EventKind::Found { id, found: Ok(Default::default()) },
+        EventKind::Found { id, found: Ok(Gathered::default()) },
     ];
     for (n, kind) in stale.into_iter().enumerate() {
         assert_eq!(turn.step(at(2, kind)), []);
@@ -548,7 +567,7 @@ fn events_that_make_no_sense_are_refused() {
     };
     assert_eq!(refused(tree.step(at(0, generated(2, say("hi"))))), "not_started");
     let outcome = Box::new(loopwright::core::machine::Outcome::new(Stop::Natural));
-    let child = EventKind::Child { id: 1, outcome, messages: Default::default() };
+    let child = EventKind::Child { id: 1, outcome, messages: History::default() };
     assert_eq!(refused(tree.step(at(0, child))), "internal_event");
     tree.step(at(0, start_with("go")));
     assert_eq!(refused(tree.step(at(0, start_with("go")))), "already_started");
@@ -937,8 +956,20 @@ fn x01_tokens_and_cost() {
 }
 
 #[test]
+fn x01_a_picture_is_not_counted_by_its_bytes() {
+    let source = Source::Base64 { media_type: "image/png".into(), data: "x".repeat(2_000_000) };
+    let picture = Block::Image(Media { source, name: None, extra: None });
+    let messages = vec![Message::new(Role::User, vec![Block::text("What is this?"), picture])];
+    let mut world = World::scripted([answer(say("A crab."))]);
+    let ended = run_on(&mut world, budget(|budget| budget.tokens = Some(10_000)), messages);
+    assert_eq!(ended.outcome.stop, Stop::Natural);
+    assert!(world.requests[0].max_tokens.is_some_and(|most| (8_000..8_400).contains(&most)));
+}
+
+#[test]
 fn x01_budgets_of_nothing_end_at_once() {
-    let cases: [(fn(&mut Budget), Stop); 4] = [
+    type Change = fn(&mut Budget);
+    let cases: [(Change, Stop); 4] = [
         (|budget| budget.iterations = 0, Stop::MaxIterations),
         (|budget| budget.wall_time = 0.0, Stop::WallTime),
         (|budget| budget.tokens = Some(0), Stop::Tokens),

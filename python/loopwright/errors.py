@@ -52,13 +52,13 @@ class LoopwrightError(Exception):
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (type(self), self.message, self.code, self.hint))
+        # The state carries what a subclass adds; a result does not travel between processes.
+        state = {name: value for name, value in self.__dict__.items() if name != "result"}
+        return (_rebuild, (type(self), self.message), {**state, "result": None})
 
 
-def _rebuild(kind: type[LoopwrightError], message: str, code: str, hint: str | None) -> LoopwrightError:
-    error = kind.__new__(kind)
-    LoopwrightError.__init__(error, message, code, hint)
-    return error
+def _rebuild(kind: type[LoopwrightError], message: str) -> LoopwrightError:
+    return kind.__new__(kind, message)
 
 
 class UsageError(LoopwrightError):
@@ -96,7 +96,10 @@ class ToolError(LoopwrightError):
 
 
 class ProviderError(LoopwrightError):
-    """The provider failed, or the way to it. `code` says how: `rate_limited`, `timeout`, `tls`, …"""
+    """The provider failed, or the way to it.
+
+    `code` says how: `rate_limited`, `overloaded`, `server`, `timeout`, `cut`, `tls`, `auth` and the like.
+    """
 
     guilt = "provider"
     default_code = "provider_failed"

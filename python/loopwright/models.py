@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Union, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from .errors import ProviderError
 
@@ -113,7 +113,7 @@ class ModelFailure(ProviderError):
 class Model(Protocol):
     """A model of one's own."""
 
-    def respond(self, request: Request) -> Union[Response, str, Awaitable[Union[Response, str]]]:
+    def respond(self, request: Request) -> Response | str | Awaitable[Response | str]:
         """The answer to a request."""
         ...
 

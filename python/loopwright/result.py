@@ -157,6 +157,8 @@ class Result(Generic[Output]):
     run_id: str
     model: str
     verified: bool | None = None
+    message: str | None = None
+    """What to tell people where no answer passed verification."""
     attempts: int = 0
     sources: list[Source] = field(default_factory=list)
     searches: int = 0
@@ -180,7 +182,7 @@ class Result(Generic[Output]):
         return self.final is None
 
     def __str__(self) -> str:
-        return self.final or self.best_draft or ""
+        return self.final or self.message or self.best_draft or ""
 
     def __repr__(self) -> str:
         said = self.final if self.final is not None else self.best_draft
@@ -211,6 +213,7 @@ def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, mod
         run_id=run_id,
         model=model,
         verified=outcome["verified"],
+        message=outcome.get("message"),
         attempts=outcome["attempts"],
         sources=[Source(**source) for source in outcome["sources"]],
         searches=outcome["searches"],
@@ -218,6 +221,29 @@ def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, mod
         iterations=outcome["iterations"],
         journal=journal,
         dropped=outcome["dropped"],
+    )
+
+
+def added(earlier: Result[Any], result: Result[Any]) -> Any:
+    """The result of an attempt that went on where an earlier one ended: all that both of them used."""
+    from dataclasses import asdict, replace
+
+    usage = asdict(result.usage)
+    costs = [each.cost for each in (earlier, result) if each.cost is not None]
+    return replace(
+        result,
+        transcript="\n\n".join(text for text in (earlier.transcript, result.transcript) if text),
+        usage=Usage(**{name: count + getattr(earlier.usage, name) for name, count in usage.items()}),
+        cost=sum(costs) if costs else None,
+        tool_calls=[*earlier.tool_calls, *result.tool_calls],
+        rounds=earlier.rounds + result.rounds,
+        tool_rounds=earlier.tool_rounds + result.tool_rounds,
+        duration=earlier.duration + result.duration,
+        sources=[*earlier.sources, *result.sources],
+        searches=earlier.searches + result.searches,
+        warnings=[*earlier.warnings, *result.warnings],
+        iterations=[*earlier.iterations, *result.iterations],
+        dropped=earlier.dropped + result.dropped,
     )
 
 
