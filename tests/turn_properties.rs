@@ -188,7 +188,9 @@ impl Ledger {
                     }
                 }
                 Command::Persist | Command::Emit { .. } | Command::Refuse { .. } => {}
-                Command::Search { .. } | Command::Spawn { .. } | Command::Interrupt { .. } => return Err("a turn does not search or spawn".into()),
+                Command::Search { .. } | Command::Spawn { .. } | Command::Interrupt { .. } => {
+                    return Err("a turn has no children and does not search".into());
+                }
             }
         }
         Ok(())
@@ -605,6 +607,45 @@ proptest! {
             kind = event_of(act, &ledger, &mut None, None);
         }
         prop_assert!(turn.is_finished() && ledger.finished);
+    }
+}
+
+/// A journal of a small run.
+fn small_journal() -> String {
+    let reply = calls(&[("a", "look", "{}"), ("b", "rm", "{}")]);
+    let mut world =
+        loopwright::drive::sim::World::scripted([fail(FailureKind::Server), answer(reply), answer(say("done"))])
+            .tool("look", |_| (1.0, ToolResult::text("", "", "l")))
+            .tool("rm", |_| (1.0, ToolResult::text("", "", "gone")))
+            .person(|_, hash| Some((1.0, hash.into(), ApprovalDecision::Allow)));
+    run(&mut world, config());
+    String::from_utf8(world.journal).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A journal that was tampered with is an error or a difference, never a panic.
+    #[test]
+    fn hostile_journals_do_no_harm(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 32_u8..127), 0..6),
+        swap in prop::option::of((any::<prop::sample::Index>(), any::<prop::sample::Index>())),
+    ) {
+        let mut bytes = small_journal().into_bytes();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let text = String::from_utf8(bytes).unwrap();
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        if let Some((one, other)) = swap {
+            let (one, other) = (one.index(lines.len()), other.index(lines.len()));
+            lines.swap(one, other);
+        }
+        if let Ok(replay) = journal::replay(&lines.concat()) {
+            prop_assert!(replay.steps.len() as u64 == replay.events);
+            prop_assert!(legal(&replay.messages).is_ok() || replay.outcome.is_none());
+        }
     }
 }
 

@@ -114,6 +114,9 @@ SCENARIOS = [
 FAULTS = [("429", False), ("500", False), ("529", False), ("badjson", False)]
 FAULTS += [("badjson", True), ("earlyerr", True), ("miderr", True), ("midcut", True)]
 
+# The child's own word: what wait4 reports as its peak includes this process, from which it was forked.
+PEAK = "\nfor line in open('/proc/self/status'):\n    if line.startswith('VmHWM'): print(line.split()[1])"
+
 
 class NotBuilt(Exception):
     """This rival can't be measured here."""
@@ -257,15 +260,17 @@ def import_cost(rival: Rival, statement: str, reps: int) -> dict:
     cpu, wall, rss = [], [], []
     for rep in range(reps + 1):
         began = time.perf_counter()
-        child = subprocess.Popen([python, "-c", statement], env=environment())
+        child = subprocess.Popen([python, "-c", statement + PEAK], env=environment(), stdout=subprocess.PIPE, text=True)
+        peak = child.stdout.read().split()
         _, status, usage = os.wait4(child.pid, 0)
+        child.stdout.close()
         child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
+        if child.returncode or not peak:
             return {"error": f"exit {child.returncode}", "failed": -1}
         if rep:
             wall.append((time.perf_counter() - began) * 1e3)
             cpu.append((usage.ru_utime + usage.ru_stime) * 1e3)
-            rss.append(usage.ru_maxrss / 1024)
+            rss.append(int(peak[-1]) / 1024)
     spread = lambda values: [round(min(values), 2), round(statistics.median(values), 2)]  # noqa: E731
     return {"reps": reps, "cpu_ms": spread(cpu), "wall_ms": spread(wall), "rss_mb": spread(rss)}
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ToolError,
         UsageError,
     )
+    from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .replay import Replay, replay
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -49,6 +50,7 @@ _HOMES = {
     "LoopwrightError": "errors",
     "MachineConfig": "_core",
     "MachineEvent": "_core:Event",
+    "Message": "messages",
     "Messages": "result",
     "Model": "models",
     "ModelError": "errors",
@@ -85,6 +87,7 @@ __all__ = [
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
+    "Message",
     "Messages",
     "Model",
     "ModelError",

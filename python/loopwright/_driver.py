@@ -403,7 +403,7 @@ class AsyncDriver(Driver):
         return self.decided(command, answer)
 
     def search(self, command: _core.Command) -> None:
-        self.keep_call(command, self.bridge.hub.search(self.key, command, self.plan.folder))
+        self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
 
 
 class SyncDriver(Driver):
@@ -621,7 +621,7 @@ class SyncDriver(Driver):
             in_thread("approval", lambda: _tried(ask, question), lambda answer: self.soon(lambda: heard(answer)))
 
     def search(self, command: _core.Command) -> None:
-        self.keep_call(command, self.hub.search(0, command, self.plan.folder))
+        self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
 
 
 def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:

@@ -34,6 +34,12 @@ class LoopwrightError(Exception):
     hint: str | None
     result: Result[Any] | None
     """What the run had reached, where the error ended one."""
+    status: int | None = None
+    """The HTTP status, where `wire.decode_error` made the error."""
+    retry_after: float | None = None
+    """Seconds that the provider asks to wait."""
+    request_id: str | None = None
+    """The provider's id of the request."""
 
     def __init__(self, message: str, code: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)

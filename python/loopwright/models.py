@@ -126,5 +126,12 @@ def answer_json(answer: object, turn: int) -> str:
         return answer.to_json(turn)
     if isinstance(answer, dict):
         return json.dumps(answer)
+    from . import wire
+    from .messages import Message
+
+    if isinstance(answer, Message):
+        answer = wire.Response(answer, stop="tool_use" if answer.tool_uses else "end_turn")
+    if isinstance(answer, wire.Response):
+        return answer.to_json()
     message = f"a model's respond() must give a Response or text, not {type(answer).__name__}"
     raise TypeError(message)

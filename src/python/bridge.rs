@@ -18,12 +18,11 @@ use crate::{
     core::{
         error::{Failure, FailureKind},
         machine::{Command, EventKind},
-        message::{Block, Message, Role, StopReason, Usage},
-        request::{Delta, Response},
-        retrieve::gather::gather,
+        message::{Block, Message, Role, StopReason, Usage, Wire},
+        request::{Delta, Request, Response},
+        wire,
     },
     drive::{
-        ask::ask,
         endpoint::{self, EndpointOptions},
         gather,
         http::{CallFailure, Client, Timeouts},
@@ -133,7 +132,7 @@ impl Hub {
                 drop(seen);
                 inbox.push((key, Item::Deltas(deltas)));
             };
-            let kind = match ask(&Client::shared(), &endpoint.inner, &endpoint.timeouts, request, deltas).await {
+            let kind = match answer(&endpoint, request, deltas).await {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {
                     // Nobody saw what nobody was shown.
@@ -150,9 +149,10 @@ impl Hub {
         Ok(ModelCall { id, task: task.abort_handle(), shown })
     }
 
-    /// Carries out a `search` command over the files of `folder`; its `Event` arrives under `key`.
-    #[pyo3(signature = (key, command, folder=None))]
-    fn search(&self, key: u64, command: &machine::Command, folder: Option<std::path::PathBuf>) -> PyResult<ModelCall> {
+    /// Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`. Among several
+    /// folders references begin with the name of theirs.
+    #[pyo3(signature = (key, command, folders=Vec::new()))]
+    fn search(&self, key: u64, command: &machine::Command, folders: Vec<std::path::PathBuf>) -> PyResult<ModelCall> {
         let Command::Search { id, .. } = &*command.0 else {
             return Err(errors::usage("invalid_value", "only a `search` command can be searched for"));
         };
@@ -160,10 +160,7 @@ impl Hub {
         let (inbox, command) = (self.inbox.clone(), command.0.clone());
         let task = runtime::handle()?.spawn_blocking(move || {
             let Command::Search { question, thread, limits, .. } = &*command else { return };
-            let found = match &folder {
-                Some(folder) => gather::gather_folder(folder, question, thread, limits),
-                None => Ok(gather(question, std::iter::empty(), thread, limits)),
-            };
+            let found = gather::gather_folders(&folders, question, thread, limits);
             inbox.push((key, Item::Event(EventKind::Found { id, found })));
         });
         Ok(ModelCall { id, task: task.abort_handle(), shown: None })
@@ -173,6 +170,22 @@ impl Hub {
     fn close(&self) {
         self.inbox.close();
     }
+}
+
+async fn answer(
+    endpoint: &Endpoint,
+    request: &Request,
+    mut deltas: impl FnMut(Vec<Delta>) + Send,
+) -> Result<Response, CallFailure> {
+    if endpoint.inner.wire == Wire::Offline {
+        let response = wire::offline::answer(request);
+        deltas(vec![Delta::Text { block: 0, text: response.message.prose() }]);
+        return Ok(response);
+    }
+    let body = wire::encode_request(endpoint.inner.wire, request)
+        .map_err(|error| CallFailure::from(Failure::new(FailureKind::Usage, error.to_string())))?;
+    let stream = request.stream.unwrap_or(false);
+    Client::shared().call(&endpoint.inner, body, stream, &endpoint.timeouts, deltas).await
 }
 
 /// A call under way.
@@ -333,7 +346,8 @@ delta_class!(
     ProviderDelta { kind, name }
 );
 
-fn delta_object(py: Python<'_>, delta: Delta) -> PyResult<Bound<'_, PyAny>> {
+/// The object for a delta.
+pub(super) fn delta_object(py: Python<'_>, delta: Delta) -> PyResult<Bound<'_, PyAny>> {
     Ok(match delta {
         Delta::Text { block, text } => Bound::new(py, TextDelta { text, block })?.into_any(),
         Delta::Reasoning { block, text } => Bound::new(py, ReasoningDelta { text, block })?.into_any(),

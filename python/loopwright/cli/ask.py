@@ -81,6 +81,7 @@ def ask(arguments: argparse.Namespace) -> int:
 
 
 def _show(result: Result[Any], screen: Screen) -> None:
+    screen.gap()
     if result.final is not None:
         screen.answer(clean(result.final))
         show_sources(result, screen)

@@ -71,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         screen.answer(result_json(result))
     elif result.final is not None:
         if not watcher.has_shown(result.final):
+            screen.gap()
             screen.answer(clean(result.final))
     elif result.best_draft and not watcher.has_shown(result.best_draft):
         screen.note("There is no final answer. What was said last:")

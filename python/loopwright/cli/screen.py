@@ -7,7 +7,6 @@ after. Without a terminal there are plain lines. Nobody reading stderr is no rea
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ __all__ = ["Screen", "Style"]
 
 # For terminals that know no more than ASCII.
 _PLAIN = str.maketrans({"…": "...", "·": "-", "“": '"', "”": '"', "│": "|"})
+_USUAL = (80, 24)
 _ERASE = "\r\x1b[2K"
 
 
@@ -88,6 +88,11 @@ class Screen:
         """A part of a line for `answer`."""
         return self._styled(text, Style.DIM, live=self.out_is_live)
 
+    def gap(self) -> None:
+        """An empty line between progress and answer, where people see both."""
+        if self.err_is_live and self.out_is_live:
+            self.note("")
+
     def note(self, text: str, *, style: str | None = None) -> None:
         """A line of progress on stderr."""
         if self._tells:
@@ -137,10 +142,10 @@ class Screen:
                 return
             self._hide()
             self._mid_line = False
-            size = shutil.get_terminal_size()
+            columns, height = self._size()
             lines = draft.split("\n")
-            rows = sum(max(0, width(line.expandtabs()) - 1) // max(1, size.columns) for line in lines) + len(lines) - 1
-            if rows < size.lines - 1:
+            rows = sum(max(0, width(line.expandtabs()) - 1) // columns for line in lines) + len(lines) - 1
+            if rows < height - 1:
                 self._tell((f"\x1b[{rows}A" if rows else "") + "\r\x1b[J")
             else:
                 self._tell("\n" + self._styled("(end of the draft)", Style.DIM, live=True) + "\n")
@@ -178,7 +183,7 @@ class Screen:
     @property
     def columns(self) -> int:
         """The width for one line."""
-        return max(20, shutil.get_terminal_size().columns)
+        return max(20, self._size()[0])
 
     def close(self) -> None:
         """The status line goes for good."""
@@ -188,6 +193,15 @@ class Screen:
             self._status = None
 
     # How
+
+    def _size(self) -> tuple[int, int]:
+        """Columns and lines of the terminal that is written to, or what is usual."""
+        for stream in (self._err, self._out):
+            with suppress(OSError, ValueError, AttributeError):
+                size = os.get_terminal_size(stream.fileno())
+                if size.columns > 0 and size.lines > 0:
+                    return size.columns, size.lines
+        return _USUAL
 
     def _tick(self) -> None:
         while not self._closed.wait(1.0):

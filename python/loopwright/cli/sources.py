@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["cited", "show_sources"]
 
 _SHOWN = 8
+_LEAST = 12
+_SAME = 24
 _NUMBER = re.compile(r"\[(\d{1,4}(?:\s*,\s*\d{1,4})*)\]")
 
 
@@ -29,7 +31,7 @@ def show_sources(result: Result[Any], screen: Screen) -> None:
     for source in sources[:_SHOWN]:
         place = one_line(str(source))
         space = screen.columns - width(place) - 5
-        words = fit(one_line(source.text), space) if space >= len("some words") else ""
+        words = fit(_telling(source, result.final or ""), space) if space >= _LEAST else ""
         screen.answer(f"  {place}" + (f"  {screen.dimmed(words)}" if words else ""))
     if len(sources) > _SHOWN:
         screen.answer(f"  and {plural(len(sources) - _SHOWN, 'more', 'more')}")
@@ -45,6 +47,14 @@ def cited(result: Result[Any]) -> list[Source]:
         if _names(text, place) or number in numbers or (source.kind == "tool" and f"[{source.reference}" in text):
             found.setdefault(place, source)
     return list(found.values())
+
+
+def _telling(source: Source, answer: str) -> str:
+    """The source's words from where the answer uses them, if it does so literally; else from their beginning."""
+    text, at = one_line(source.text), answer.find(str(source))
+    said = one_line(answer[: max(at, 0)].rpartition("]")[2]).rstrip(" [")
+    start = text.find(said[:_SAME]) if len(said) >= _SAME else -1
+    return f"…{text[start:]}" if start > 0 else text
 
 
 def _names(text: str, place: str) -> bool:

@@ -55,10 +55,11 @@ def summary(phase: PhaseTrace, model: str = "") -> str:
     if "error" in output:
         return f"failed: {one_line(str(output['error']))}"
     if phase.phase == "gather":
-        return (
-            f"looked through {plural(_count(output, 'files_seen'), 'file')}; "
-            f"{_count(output, 'files_matched'):,} held something, {plural(_count(output, 'sources'), 'source')} kept"
-        )
+        files, matched = plural(_count(output, "files_seen"), "file"), _count(output, "files_matched")
+        if not _count(output, "sources"):
+            return f"looked through {files}, found nothing"
+        sources = plural(_count(output, "sources"), "source")
+        return f"looked through {files}, found something in {matched:,}, kept {sources}"
     if phase.phase == "act":
         parts = [model] if model else []
         parts.append(plural(_count(output, "rounds"), "request"))

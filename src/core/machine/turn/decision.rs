@@ -12,7 +12,6 @@ use crate::core::{
 
 /// What is known about a reply when it is assessed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, as they are weighed")]
 pub struct Situation {
     /// Somebody asked for a stop after this round.
     pub interrupted: bool,

@@ -70,7 +70,6 @@ struct Asking {
 
 /// The turn machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "they are independent facts about the run, not one state in parts")]
 pub struct TurnMachine {
     config: TurnConfig,
     #[serde(skip)]

@@ -6,11 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TurnMachine, emit, text};
+use super::{TurnMachine, calls::flatten_result, emit, text};
 use crate::core::{
     breaker::Verdict,
     machine::{ApprovalDecision, Call, Command, Id, Notice, Risk, Time, arguments_hash, command::shorten},
-    message::{Block, ToolFailure, ToolResult, ToolUse},
+    message::{ToolFailure, ToolResult, ToolUse},
 };
 
 /// A call of the round.
@@ -293,8 +293,7 @@ impl Round {
             return None;
         }
         result.name.clone_from(&pending.call.name);
-        // A result is text and media; calls and results inside it would make a history that nobody accepts.
-        result.content.retain(|block| !matches!(block, Block::ToolUse(_) | Block::ToolResult(_)));
+        flatten_result(&mut result);
         text::limit_result(&mut result, self.limits.get(at).copied().flatten());
         pending.duration = pending.since.map_or(0.0, |since| now.since(since));
         self.close(at, result);
