@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any, ClassVar, Final, Literal, TypeAlias, final
 
+from .errors import LoopwrightError
+
 __all__ = [
     "ArgumentsDelta",
     "Call",
@@ -22,18 +24,28 @@ __all__ = [
     "ReasoningDelta",
     "Request",
     "Run",
+    "StreamDecoder",
     "TextDelta",
     "ToolUseDelta",
     "TurnMachine",
     "WireServer",
     "__version__",
+    "canonical_block",
+    "canonical_message",
+    "canonical_request",
+    "canonical_response",
+    "check_json",
+    "decode_failure",
     "decode_request",
     "decode_response",
     "decode_stream",
     "encode_message",
     "encode_request",
     "encode_response",
+    "encode_stream",
     "fetch_page",
+    "json_elements",
+    "json_members",
     "limit_output",
     "render_result",
     "replay",
@@ -42,7 +54,18 @@ __all__ = [
 
 _Json: TypeAlias = str | dict[str, Any] | Sequence[Any]
 _CommandKind: TypeAlias = Literal[
-    "generate", "execute", "approve", "search", "spawn", "timer", "abort", "emit", "persist", "refuse", "finish"
+    "generate",
+    "execute",
+    "approve",
+    "search",
+    "spawn",
+    "interrupt",
+    "timer",
+    "abort",
+    "emit",
+    "persist",
+    "refuse",
+    "finish",
 ]
 _Risk: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
 _Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
@@ -73,8 +96,11 @@ class Hub:
     def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool) -> ModelCall:
         """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before."""
 
-    def search(self, key: int, command: Command, folder: str | PathLike[str] | None = None) -> ModelCall:
-        """Carries out a `search` command over the files of `folder`; its `Event` arrives under `key`."""
+    def search(self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ...) -> ModelCall:
+        """Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`.
+
+        Among several folders references begin with the name of theirs.
+        """
 
     def close(self) -> None:
         """Nothing arrives any more."""
@@ -213,6 +239,9 @@ class History:
 
     def to_json(self) -> str:
         """All messages as JSON text."""
+
+    def extended(self, messages: History | _Json) -> History:
+        """These messages and, after them, the others; these are shared, not copied."""
 
 @final
 class Event:
@@ -381,6 +410,10 @@ class MachineConfig:
     def turn(config: _Json) -> MachineConfig:
         """A turn's configuration; unknown keys and illegal values are errors that name them."""
 
+    @staticmethod
+    def grounded(config: _Json) -> MachineConfig:
+        """A grounded answer's configuration, checked like a turn's."""
+
     def to_json(self) -> str:
         """The form in which journals hold it."""
 
@@ -440,6 +473,24 @@ class Run:
         """The journal so far, where it is kept in memory."""
 
 @final
+class StreamDecoder:
+    """A streamed answer of a wire, decoded as its bytes come."""
+
+    def __new__(cls, wire: str) -> StreamDecoder: ...
+    def feed(self, chunk: bytes) -> list[_Delta]:
+        """Takes bytes, cut anywhere; gives what is new."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the wire's last event has been seen."""
+
+    def finish(self) -> tuple[str, list[_Delta]]:
+        """The bytes have ended: the answer in the canonical form, and what became new at the very end."""
+
+    def partial(self) -> str | None:
+        """What has come so far and is whole enough to stand in a history."""
+
+@final
 class WireServer:
     """A server that speaks the protocols of the providers on a real socket. See `loopwright.testing`."""
 
@@ -496,6 +547,33 @@ def encode_message(wire: str, message: str) -> str:
 
 def decode_stream(wire: str, chunks: Sequence[bytes]) -> tuple[str, str]:
     """A streamed answer from its bytes, in whatever pieces: the answer and the deltas, in the canonical form."""
+
+def encode_stream(wire: str, response: str, piece: int) -> list[tuple[str, str]]:
+    """The answer as the events (name, data) that a wire would stream, text cut into pieces of about `piece` bytes."""
+
+def decode_failure(status: int, body: str, retry_after: float | None = None) -> tuple[LoopwrightError, str]:
+    """What an HTTP answer that is no success means: the exception, and the failure as JSON text."""
+
+def canonical_request(request: str) -> str:
+    """A request, checked and in the canonical form."""
+
+def canonical_response(response: str) -> str:
+    """A response, checked and in the canonical form."""
+
+def canonical_message(text: str) -> str:
+    """A message, checked and in the canonical form."""
+
+def canonical_block(text: str) -> str:
+    """A block, checked and in the canonical form."""
+
+def json_members(text: str) -> list[tuple[str, str]]:
+    """The members of a JSON object, in order, each value as it was written."""
+
+def json_elements(text: str) -> list[str]:
+    """The elements of a JSON array, each as it was written."""
+
+def check_json(text: str, what: str) -> None:
+    """Whether the text is one JSON value; if not, an error that says where it goes wrong."""
 
 def limit_output(text: str, most: int) -> str:
     """Text of at most `most` characters: head, tail, and a line that says what was left out."""
