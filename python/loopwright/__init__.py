@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ToolError,
         UsageError,
     )
+    from .grounded import Grounded
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .replay import Replay, replay
@@ -45,6 +46,7 @@ _HOMES = {
     "Call": "models",
     "Command": "_core",
     "Context": "tools",
+    "Grounded": "grounded",
     "Image": "tools",
     "InternalError": "errors",
     "LoopwrightError": "errors",
@@ -82,6 +84,7 @@ __all__ = [
     "Call",
     "Command",
     "Context",
+    "Grounded",
     "Image",
     "InternalError",
     "LoopwrightError",
