@@ -61,6 +61,50 @@ const ANSWERABLE: &[(&str, &str, &[&str])] = &[
     ("How do I send a job to the dead-letter queue without further attempts?", "clients.md", &["tidewater.Reject"]),
 ];
 
+/// Questions written after the ranking was settled, and never used to change it.
+const HELD_OUT: &[(&str, &str, &[&str])] = &[
+    ("What year was Tidewater started?", "install.md", &["2019 by the platform team", "job queue that keeps"]),
+    ("Can the queue live on NFS?", "install.md", &["such as NFS", "A disk that honours"]),
+    ("What is the name of the system user?", "install.md", &["system user called `tide`"]),
+    ("Where is the binary written after building?", "install.md", &["written to `bin/tidewater`"]),
+    ("How do I run the tests?", "install.md", &["`make check`"]),
+    ("What happens to jobs when a container is removed?", "install.md", &["all jobs are lost", "The image is"]),
+    ("Do environment variables override the configuration file?", "configuration.md", &["Environment variables win"]),
+    ("What is the largest accepted request body?", "configuration.md", &["`server.max_body`"]),
+    ("How long does the retry wait grow at most?", "configuration.md", &["starts at 10 seconds", "to at most 15"]),
+    (
+        "How long are failed jobs kept without a dead-letter queue?",
+        "configuration.md",
+        &["Without one it is", "for 14 days"],
+    ),
+    (
+        "How is starvation prevented?",
+        "configuration.md",
+        &["prevented by ageing", "higher numbers are served first. Starvation"],
+    ),
+    (
+        "Which status does enqueue return when a queue is full?",
+        "configuration.md",
+        &["answers with status 507", "10 million jobs"],
+    ),
+    ("Which log levels exist?", "configuration.md", &["The level is `info` by default"]),
+    ("How do I restore a backup?", "operations.md", &["To restore, stop the server"]),
+    ("How do I promote the standby?", "operations.md", &["Failover is not automatic"]),
+    ("After how many failed logins is an address locked out?", "operations.md", &["After 10 failed logins"]),
+    ("How are tokens stored?", "operations.md", &["SHA-256"]),
+    (
+        "Why are workers idle while the queue grows?",
+        "operations.md",
+        &["Workers listen to the queues", "case-sensitive"],
+    ),
+    ("Does the TypeScript client run in browsers?", "clients.md", &["not in browsers", "It runs on Node.js"]),
+    ("How many connections does a client pool?", "clients.md", &["at most 10 for each client"]),
+    ("When do releases come out?", "clients.md", &["first Tuesday"]),
+    ("Who sells paid support?", "clients.md", &["Paid support is sold", "Harbour Services"]),
+    ("How do I enqueue a unique job?", "clients.md", &["`unique_key`"]),
+    ("How long do major versions get security fixes?", "clients.md", &["24 months", "Each major version gets"]),
+];
+
 /// A question that the handbook does not answer, and the word that must be named as not found.
 const UNANSWERABLE: &[(&str, &str)] = &[
     ("What does the flux capacitor do?", "flux capacitor"),
@@ -108,11 +152,11 @@ fn cited(answer: &str) -> Vec<(String, usize)> {
         .collect()
 }
 
-#[test]
-fn x15_offline_answers_cite_the_right_lines() {
+/// The share of `questions` whose answer cites a line that holds the answer.
+fn share(questions: &[(&str, &str, &[&str])]) -> f64 {
     let files = handbook();
     let mut right = 0;
-    for (question, file, phrases) in ANSWERABLE {
+    for (question, file, phrases) in questions {
         let text = &files.iter().find(|(name, _)| name == file).unwrap().1;
         let lines: Vec<usize> = phrases
             .iter()
@@ -122,16 +166,27 @@ fn x15_offline_answers_cite_the_right_lines() {
             })
             .collect();
         let answer = ask(question);
-        let citations = cited(&answer);
-        if citations.iter().any(|(name, line)| name == file && lines.contains(line)) {
+        if cited(&answer).iter().any(|(name, line)| name == file && lines.contains(line)) {
             right += 1;
         } else {
             println!("WRONG {question} (wanted {file}:{lines:?})\n{answer}\n");
         }
     }
-    let share = f64::from(right) / ANSWERABLE.len() as f64;
-    println!("answered rightly: {right} of {} ({:.0} %)", ANSWERABLE.len(), 100.0 * share);
+    let share = f64::from(right) / questions.len() as f64;
+    println!("answered rightly: {right} of {} ({:.0} %)", questions.len(), 100.0 * share);
+    share
+}
+
+#[test]
+fn x15_offline_answers_cite_the_right_lines() {
+    let share = share(ANSWERABLE);
     assert!(share >= 0.85, "{share}");
+}
+
+#[test]
+fn x15_offline_answers_questions_held_out() {
+    let share = share(HELD_OUT);
+    assert!(share >= 0.75, "{share}");
 }
 
 #[test]
@@ -150,7 +205,7 @@ fn x16_offline_abstains_by_name() {
 #[test]
 fn x16_every_quote_stands_on_the_line_it_cites() {
     let files = handbook();
-    for (question, _, _) in ANSWERABLE {
+    for (question, _, _) in ANSWERABLE.iter().chain(HELD_OUT) {
         for line in ask(question).lines().filter(|line| line.ends_with(']')) {
             let (quote, citation) = line.strip_suffix(']').unwrap().rsplit_once(" [").unwrap();
             let (file, number) = citation.rsplit_once(':').unwrap();

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from .grounded import Grounded
+    from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .replay import Replay, replay
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -51,6 +52,7 @@ _HOMES = {
     "LoopwrightError": "errors",
     "MachineConfig": "_core",
     "MachineEvent": "_core:Event",
+    "Message": "messages",
     "Messages": "result",
     "Model": "models",
     "ModelError": "errors",
@@ -88,6 +90,7 @@ __all__ = [
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
+    "Message",
     "Messages",
     "Model",
     "ModelError",

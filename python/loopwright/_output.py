@@ -81,7 +81,7 @@ class OutputType(Generic[T]):
         try:
             return adapter.validate_python(opened)
         except ValidationError as error:
-            problems = problems_of(error, opened)
+            problems = problems_of(error, opened, whole="answer")
             hint = "answer again with JSON that fits the schema, and nothing else"
             message = summary(f"the answer as {self.name}", problems)
             raise InvalidOutput(message, hint=hint, problems=problems) from error
@@ -98,13 +98,14 @@ class OutputType(Generic[T]):
         if self._adapter is None:
             from pydantic import TypeAdapter
             from pydantic.errors import PydanticUserError
+            from pydantic_core import SchemaError as BadSchema
 
             from .tools._typed_dicts import modern
 
             try:
                 adapter: TypeAdapter[T] = TypeAdapter(modern(self.annotation))
                 schema = without_titles(adapter.json_schema(mode="validation"))
-            except (PydanticUserError, TypeError, ValueError, NameError, AttributeError) as error:
+            except (PydanticUserError, BadSchema, TypeError, ValueError, NameError, AttributeError) as error:
                 message = f"no schema can be made of {self.name}: {str(error).splitlines()[0]}"
                 raise SchemaError(
                     message, hint="use a dataclass, a TypedDict, a pydantic model or a plain type"

@@ -242,6 +242,7 @@ mod tests {
 
     #[test]
     fn e07_a_folder_is_searched() {
+        let large = vec![b'x'; 2_000_000];
         let folder = Scratch::new(
             "searched",
             &[
@@ -255,7 +256,7 @@ mod tests {
                 ("image.png", TEXT),
                 ("blob.dat", b"cache\0cache"),
                 ("latin.txt", b"The cache is caf\xE9."),
-                ("large.txt", &[b'x'; 2_000_000]),
+                ("large.txt", &large),
             ],
         );
         let gathered = folder.ask(&GatherLimits::default());

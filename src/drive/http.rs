@@ -7,12 +7,13 @@ use std::{
     fmt,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use reqwest::{
-    Method, Request, StatusCode, Url, Version,
+    Method, Request, Url, Version,
     header::{self, HeaderMap},
 };
 use tokio::time::Sleep;
@@ -40,6 +41,8 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 const ERROR_PATIENCE: Duration = Duration::from_secs(2);
 /// This much of a wrong body is quoted.
 const QUOTED_CHARS: usize = 200;
+/// At most this many pieces of a stream are taken before their deltas are handed out.
+const MAX_BATCH: usize = 64;
 /// After a stream's last event, the end of the body is awaited this long, so that the connection can be used again.
 const END_PATIENCE: Duration = Duration::from_millis(20);
 
@@ -148,7 +151,8 @@ impl Client {
     }
 
     /// Sends `body` to `endpoint` and reads the answer, whole or as a stream, as the server gives it; `stream` is
-    /// what the body asks for. New pieces of a streamed answer go to `on_delta`.
+    /// what the body asks for. New pieces of a streamed answer go to `on_delta`; a server that answers whole where a
+    /// stream was asked for gives no deltas, only the response.
     pub async fn call(
         &self,
         endpoint: &Endpoint,
@@ -300,10 +304,10 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
             }
             () = &mut sleep => return Err((self.timed_out(), None)),
         };
-        self.deadlines.last = Some(Instant::now());
+        self.deadlines.came();
         // From here on limits only move away, so that the timer need not follow each piece.
         sleep.as_mut().reset(self.deadlines.next().into());
-        if sent.status() != StatusCode::OK && !sent.status().is_success() {
+        if !sent.status().is_success() {
             return Err((self.refused(sent, sleep).await, None));
         }
         let id = answer::request_id(sent.headers());
@@ -343,20 +347,34 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
         let mut stream = Stream::new(self.endpoint.wire);
         let mut read = 0_usize;
         loop {
-            let piece = match first.take() {
+            let mut piece = match first.take() {
                 Some(piece) => Some(piece),
                 None => match self.piece(&mut sent, sleep.as_mut()).await {
                     Ok(piece) => piece,
                     Err(failure) => return Err((failure, stream.partial())),
                 },
             };
+            // What has come at once is handed out at once.
             let mut deltas = Vec::new();
-            let fed = match &piece {
-                Some(piece) => {
-                    read = read.saturating_add(piece.len());
-                    if read > MAX_BODY_BYTES { Err(too_long()) } else { stream.feed(piece, &mut deltas).map(|()| None) }
+            let mut pieces = 0;
+            let fed = loop {
+                let Some(bytes) = &piece else { break stream.finish(&mut deltas).map(Some) };
+                read = read.saturating_add(bytes.len());
+                if read > MAX_BODY_BYTES {
+                    break Err(too_long());
                 }
-                None => stream.finish(&mut deltas).map(Some),
+                if let Err(failure) = stream.feed(bytes, &mut deltas) {
+                    break Err(failure);
+                }
+                pieces += 1;
+                if stream.is_done() || pieces >= MAX_BATCH {
+                    break Ok(None);
+                }
+                match sent.chunk().now_or_never() {
+                    Some(Ok(next)) => piece = next,
+                    Some(Err(error)) => break Err(trouble::receiving(&error, &self.endpoint.host)),
+                    None => break Ok(None),
+                }
             };
             self.hand_out(deltas);
             match fed {
@@ -388,6 +406,9 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
         first: Option<Bytes>,
         html: bool,
     ) -> Result<Response, Failure> {
+        if sent.content_length().is_some_and(|length| length > MAX_BODY_BYTES as u64) {
+            return Err(too_long());
+        }
         let body = self.collect(&mut sent, sleep, first).await?;
         if body.len() > MAX_BODY_BYTES {
             return Err(too_long());
@@ -516,12 +537,11 @@ async fn next_piece(
         tokio::select! {
             biased;
             piece = sent.chunk() => {
-                deadlines.last = Some(Instant::now());
-                // A server that sends all the time is not idle, but still may take too long.
-                if let Ok(Some(_)) = piece && let Some(what) = deadlines.passed() {
-                    return Err(Failure::new(FailureKind::Timeout, what));
-                }
-                return piece.map_err(|error| trouble::receiving(&error, &endpoint.host));
+                return match (deadlines.came(), piece) {
+                    (_, Err(error)) => Err(trouble::receiving(&error, &endpoint.host)),
+                    (Some(what), Ok(Some(_))) => Err(Failure::new(FailureKind::Timeout, what)),
+                    (_, Ok(piece)) => Ok(piece),
+                };
             }
             // The timer is moved only when it fires: pieces that come in time cost nothing.
             () = &mut sleep => match deadlines.passed() {

@@ -145,39 +145,47 @@ pub(super) fn limit(seconds: f64) -> Duration {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadlines {
     pub(super) limits: Timeouts,
-    started: Instant,
-    /// When the last piece came.
-    pub(super) last: Option<Instant>,
+    /// When the whole call must be over.
+    total: Instant,
+    /// When the answer must have begun; after that, when the next piece must have come.
+    next: Instant,
+    begun: bool,
 }
 
 impl Deadlines {
     pub(super) fn start(limits: Timeouts) -> Self {
-        Self { limits, started: Instant::now(), last: None }
+        let now = Instant::now();
+        Self { limits, total: now + limit(limits.total), next: now + limit(limits.first_byte), begun: false }
+    }
+
+    /// A piece of the answer has come. Gives the limit that has passed all the same: a server that sends all the
+    /// time is not idle, but may take too long.
+    pub(super) fn came(&mut self) -> Option<String> {
+        let now = Instant::now();
+        self.begun = true;
+        self.next = now + limit(self.limits.idle);
+        self.passed_at(now)
     }
 
     /// When the next limit passes.
     pub(super) fn next(&self) -> Instant {
-        let total = self.started + limit(self.limits.total);
-        total.min(match self.last {
-            None => self.started + limit(self.limits.first_byte),
-            Some(last) => last + limit(self.limits.idle),
-        })
+        self.total.min(self.next)
     }
 
     /// The limit that has passed, in words; `None` if there is time left.
     pub(super) fn passed(&self) -> Option<String> {
-        let now = Instant::now();
-        if now >= self.started + limit(self.limits.total) {
-            return Some(format!("the call took longer than {} s (total limit)", self.limits.total));
-        }
-        match self.last {
-            None if now >= self.started + limit(self.limits.first_byte) => {
-                Some(format!("no answer began within {} s (first-byte limit)", self.limits.first_byte))
-            }
-            Some(last) if now >= last + limit(self.limits.idle) => {
-                Some(format!("nothing came for {} s (idle limit)", self.limits.idle))
-            }
-            _ => None,
+        self.passed_at(Instant::now())
+    }
+
+    fn passed_at(&self, now: Instant) -> Option<String> {
+        if now < self.next() {
+            None
+        } else if now >= self.total {
+            Some(format!("the call took longer than {} s (total limit)", self.limits.total))
+        } else if self.begun {
+            Some(format!("nothing came for {} s (idle limit)", self.limits.idle))
+        } else {
+            Some(format!("no answer began within {} s (first-byte limit)", self.limits.first_byte))
         }
     }
 }

@@ -24,6 +24,7 @@ from pydantic.errors import (
     PydanticUserError,
 )
 from pydantic.fields import FieldInfo
+from pydantic_core import SchemaError as BadSchema
 
 from . import _docstring
 from ._context import Context
@@ -163,7 +164,7 @@ def _build(definitions: dict[str, Any], fields: dict[str, str], label: str) -> t
         raise SchemaError(
             message, hint="use types that JSON can carry: plain types, Literal, Enum, dataclass, TypedDict, BaseModel"
         ) from error
-    except (TypeError, ValueError, NameError, AttributeError, RecursionError) as error:
+    except (BadSchema, TypeError, ValueError, NameError, AttributeError, RecursionError) as error:
         message = f"{label}{_culprit(definitions, fields)}: {_first_line(error)}"
         raise SchemaError(message, hint="check the type hints and the constraints in Field(...)") from error
     clean = without_titles(schema)
@@ -183,7 +184,11 @@ def _culprit(definitions: dict[str, Any], fields: dict[str, str]) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n", 1)[0].rstrip(".") or type(error).__name__
+    lines = [line.strip().rstrip(".") for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    # The core reports from the outside in.
+    return lines[-1] if isinstance(error, BadSchema) else lines[0]
 
 
 def _definition(parameter: inspect.Parameter, hint: Any, documented: str | None) -> tuple[Any, Any]:

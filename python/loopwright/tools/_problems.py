@@ -45,11 +45,13 @@ def without_titles(schema: Any) -> Any:
     return clean
 
 
-def problems_of(error: ValidationError, given: object, *, known: Sequence[str] = ()) -> list[dict[str, str]]:
+def problems_of(
+    error: ValidationError, given: object, *, known: Sequence[str] = (), whole: str = "arguments"
+) -> list[dict[str, str]]:
     """Each wrong field once: `where` it is, `what` is wrong, what was `got`."""
     found: dict[str, dict[str, str]] = {}
     for problem in error.errors(include_url=False):
-        where = _path(problem["loc"], given, missing=problem["type"] == "missing")
+        where = _path(problem["loc"], given, missing=problem["type"] == "missing") or whole
         what = _words(problem["type"], problem["msg"], where, known)
         got = "nothing" if problem["type"] == "missing" else shown(problem["input"])
         earlier = found.get(where)
@@ -91,15 +93,16 @@ def _path(location: tuple[int | str, ...], given: object, *, missing: bool) -> s
     current: Any = given
     for depth, step in enumerate(location):
         last = depth == len(location) - 1
+        name = str(step)[:_LONGEST_GOT]
         if isinstance(current, dict) and step in current:
-            path += f".{step}" if path else str(step)
+            path += f".{name}" if path else name
             current = current[step]
         elif isinstance(current, (list, tuple)) and isinstance(step, int) and step < len(current):
             path += f"[{step}]"
             current = current[step]
         elif last and missing:
-            path += f".{step}" if path else str(step)
-    return path or "arguments"
+            path += f".{name}" if path else name
+    return path
 
 
 def _words(kind: str, message: str, where: str, known: Sequence[str]) -> str:

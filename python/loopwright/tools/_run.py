@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Outcome", "call", "run"]
 
 _LONGEST_FAILURE = 4000
+_GRACE = 1.0
 
 
 class Outcome:
@@ -74,30 +75,37 @@ async def call(tool: Tool[..., Any], arguments: object, context: Context[Any] | 
     """Check, call, and wait no longer than the tool's timeout."""
     bound = tool.bind(arguments)
     own: Context[Any] = context if context is not None else Context()
-    flag = cancel_flag(own)
-    raised: list[BaseException] = []
-
-    async def guarded() -> Any:
-        try:
-            return await _invoke(tool, bound, own)
-        except asyncio.TimeoutError as error:
-            # The tool's own, not ours.
-            raised.append(error)
-            raise
-
     try:
         if tool.timeout is None:
-            return await guarded()
-        return await asyncio.wait_for(guarded(), tool.timeout)
+            return await _invoke(tool, bound, own)
+        return await _in_time(tool, bound, own, tool.timeout)
     except asyncio.CancelledError:
-        flag.set()
+        cancel_flag(own).set()
         raise
-    except asyncio.TimeoutError as error:
-        if raised:
-            raise
-        flag.set()
-        message = f"{tool.name!r} gave no result within {tool.timeout:g} s"
-        raise ToolTimeout(message, hint="ask for less at once") from error
+
+
+async def _in_time(tool: Tool[..., Any], bound: dict[str, Any], context: Context[Any], timeout: float) -> Any:
+    """Not `asyncio.wait_for`: that waits for ever on a tool that swallows its cancellation."""
+    task = asyncio.ensure_future(_invoke(tool, bound, context))
+    try:
+        await asyncio.wait({task}, timeout=timeout)
+        if task.done():
+            return task.result()
+        cancel_flag(context).set()
+        message = f"{tool.name!r} gave no result within {timeout:g} s"
+        raise ToolTimeout(message, hint="ask for less at once")
+    finally:
+        if not task.done():
+            cancel_flag(context).set()
+            task.cancel()
+            task.add_done_callback(_forget)
+            await asyncio.wait({task}, timeout=_GRACE)
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    """Nobody waits for it any more; what it raised is no news."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _invoke(tool: Tool[..., Any], bound: dict[str, Any], context: Context[Any]) -> Any:

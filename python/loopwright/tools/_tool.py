@@ -31,6 +31,7 @@ Risk = Literal["safe", "cautious", "confirm", "dangerous"]
 _RISKS: tuple[str, ...] = get_args(Risk)
 _LONGEST_NAME = 64
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_OPTIMIZED = 0x1  # inspect.CO_OPTIMIZED: the code of a function, not of a class body
 _COROUTINE = 0x80  # inspect.CO_COROUTINE
 _GENERATOR = 0x20 | 0x200  # inspect.CO_GENERATOR, inspect.CO_ASYNC_GENERATOR
 
@@ -290,10 +291,10 @@ def tool(
         )
 
     if function is not None:
-        namespace = _names_in_hints(function, frame.f_locals)
+        namespace = _names_in_hints(function, _scope(frame))
         return decorate(function)
 
-    scope = frame.f_locals if frame.f_code.co_name != "<module>" else {}
+    scope = _scope(frame)
 
     def decorate_later(decorated: Callable[P, R]) -> Tool[P, R]:
         nonlocal namespace
@@ -310,9 +311,8 @@ def as_tool(value: object) -> Tool[..., Any]:
         return value
     if isinstance(value, types.MethodType) and isinstance(value.__func__, Tool):
         # What `@classmethod` over `@tool` gives.
-        return cast("Tool[..., Any]", value.__func__)._with(  # noqa: SLF001 - the same module
-            types.MethodType(value.__func__.function, value.__self__)
-        )
+        inner = cast("Tool[..., Any]", value.__func__)
+        return inner._with(types.MethodType(inner.function, value.__self__))  # noqa: SLF001 - the same module
     if callable(value):
         return Tool(value)
     message = f"{value!r} is no tool" if len(repr(value)) < 100 else f"a {type(value).__name__} is no tool"  # noqa: PLR2004
@@ -424,6 +424,18 @@ def _marked_coroutine(function: object) -> bool:
     import inspect
 
     return inspect.iscoroutinefunction(_plain(function))
+
+
+def _scope(frame: types.FrameType) -> dict[str, Any]:
+    """The local names that a decorator's caller sees: its own, and around a class body those of the function."""
+    scopes = []
+    current: types.FrameType | None = frame
+    while current is not None and current.f_locals is not current.f_globals:
+        scopes.append(dict(current.f_locals))
+        if current.f_code.co_flags & _OPTIMIZED:
+            break
+        current = current.f_back
+    return {name: value for scope in reversed(scopes) for name, value in scope.items()}
 
 
 def _names_in_hints(function: object, scope: Mapping[str, Any]) -> dict[str, Any] | None:

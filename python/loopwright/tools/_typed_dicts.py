@@ -26,7 +26,7 @@ def modern(hint: Any) -> Any:
 def _rebuilt(hint: Any, done: dict[Any, Any]) -> Any:
     if isinstance(hint, type) and type(hint) is type(_Sample):
         return _typed_dict(hint, done)
-    origin: Any = typing.get_origin(hint)
+    origin = _origin(hint)
     if origin is None or origin is typing.Literal:
         return hint
     arguments = typing.get_args(hint)
@@ -43,6 +43,13 @@ def _rebuilt(hint: Any, done: dict[Any, Any]) -> Any:
     return origin[rebuilt]
 
 
+def _origin(hint: Any) -> Any:
+    import typing_extensions
+
+    # It also knows the markers that the older Pythons lack.
+    return typing_extensions.get_origin(hint)
+
+
 def _typed_dict(kind: Any, done: dict[Any, Any]) -> Any:
     import typing_extensions
 
@@ -54,8 +61,8 @@ def _typed_dict(kind: Any, done: dict[Any, Any]) -> Any:
     for name, hint in typing_extensions.get_type_hints(kind, include_extras=True).items():
         required = name in kind.__required_keys__
         bare = hint
-        while typing_extensions.get_origin(bare) in (typing_extensions.Required, typing_extensions.NotRequired):
-            required = typing_extensions.get_origin(bare) is typing_extensions.Required
+        while (marker := _origin(bare)) in (typing_extensions.Required, typing_extensions.NotRequired):
+            required = marker is typing_extensions.Required
             bare = typing_extensions.get_args(bare)[0]
         plain = _rebuilt(bare, done)
         fields[name] = typing_extensions.Required[plain] if required else typing_extensions.NotRequired[plain]

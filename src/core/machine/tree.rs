@@ -147,7 +147,7 @@ impl Tree {
     fn finished(
         &mut self,
         at: u32,
-        outcome: Box<Outcome>,
+        mut outcome: Box<Outcome>,
         now: Time,
         queue: &mut std::collections::VecDeque<(u32, Event)>,
         out: &mut Vec<Command>,
@@ -161,6 +161,7 @@ impl Tree {
             let kind = EventKind::Child { id, outcome, messages };
             queue.push_back((parent, Event { at: now, kind }));
         } else {
+            outcome.dropped += self.dropped;
             self.history = Some(messages);
             self.outcome = Some(outcome.clone());
             out.push(Command::Finish { outcome });

@@ -8,8 +8,9 @@ use std::{collections::HashSet, fmt::Write as _};
 use super::{
     bm25,
     chunks::Format,
+    marks::clean,
     question::{Asked, Question},
-    sentences::{Kind, comment_mark, mark_of, sentences},
+    sentences::{Kind, sentences},
     sources::{Source, SourceKind},
     words,
 };
@@ -17,7 +18,7 @@ use super::{
 /// At most this many units of all sources are looked at.
 const MAX_UNITS: usize = 20_000;
 /// Below this part of the question's weight the evidence is no answer.
-const LEAST_COVERAGE: f64 = 0.5;
+const LEAST_COVERAGE: f64 = 0.45;
 
 /// What to do differently from the first attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +101,7 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
     give_context(&asked, sources, &mut units);
     let weights = weigh(&asked, &units);
     let total: f64 = weights.iter().sum();
-    score(&asked, &mut units, &weights);
+    score(&asked, sources, &mut units, &weights);
     let found: Vec<bool> = (0..asked.needs.len())
         .map(|need| units.iter().any(|unit| unit.credit.get(need).is_some_and(|credit| *credit > 0.0)))
         .collect();
@@ -150,7 +151,7 @@ fn read_units(asked: &Question, sources: &[Source], options: &Options) -> Vec<Un
                 length += 1;
                 terms.insert(term.to_owned());
             });
-            let direct = asked.needs.iter().map(|need| need.met_by(&terms)).collect();
+            let direct = asked.needs.iter().map(|need| need.met_in(&text, &terms)).collect();
             let end_line = source.line.saturating_add(sentence.end_line - 1);
             let asks = text.ends_with('?') && sentence.kind == Kind::Prose;
             let (block, kind, credit, score) = (sentence.block, sentence.kind, Vec::new(), 0.0);
@@ -266,8 +267,9 @@ fn weigh(asked: &Question, units: &[Unit]) -> Vec<f64> {
         .collect()
 }
 
-fn score(asked: &Question, units: &mut [Unit], weights: &[f64]) {
+fn score(asked: &Question, sources: &[Source], units: &mut [Unit], weights: &[f64]) {
     let average = units.iter().map(|unit| unit.length).sum::<usize>() as f64 / units.len().max(1) as f64;
+    let top = sources.iter().map(|source| source.score).fold(0.0, f64::max);
     for unit in units {
         let direct = sum(&unit.direct, weights);
         let mut score = sum(&unit.credit, weights);
@@ -275,6 +277,11 @@ fn score(asked: &Question, units: &mut [Unit], weights: &[f64]) {
             continue;
         }
         score = 0.5 * score + 0.5 * direct.max(score * 0.6);
+        // What ranked high as a whole is more likely to be about the question.
+        if top > 0.0 && top.is_finite() {
+            let rank = sources.get(unit.source).map_or(0.0, |source| (source.score / top).clamp(0.0, 1.0));
+            score *= 0.7 + 0.3 * rank;
+        }
         score *= asked.fit(&unit.text, unit.kind == Kind::Code);
         score *= match unit.kind {
             Kind::Heading | Kind::Columns => 0.3,
@@ -433,102 +440,4 @@ fn nothing(asked: &Question, found: &[bool], sources: usize) -> Answer {
 
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// A unit as it is quoted: on one line, without the marks of lists, quotes, comments, links and stress.
-fn clean(raw: &str, kind: Kind, plain: bool) -> String {
-    let mut text = String::with_capacity(raw.len());
-    for (at, line) in raw.lines().enumerate() {
-        let mut line = line.trim();
-        if at > 0 {
-            line = line.get(mark_of(line)..).unwrap_or(line);
-            line = comment_mark(line).and_then(|mark| line.get(mark..)).unwrap_or(line);
-            text.push(' ');
-        }
-        text.push_str(line);
-    }
-    let text = text.trim();
-    match kind {
-        Kind::Code => text.to_owned(),
-        Kind::Heading => unmarked(text.trim_matches('#').trim(), plain),
-        Kind::Row | Kind::Columns => unmarked(text.trim_matches('|').trim(), plain),
-        Kind::Prose => unmarked(text.trim_end_matches("*/").trim_end_matches("-->").trim_end(), plain),
-    }
-}
-
-/// Links give their text, stress its words. Inline code stays as it is unless all marks must go.
-fn unmarked(text: &str, plain: bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    // Searches that failed once are not made again, so hostile text costs no more than its length.
-    let (mut no_code, mut no_link) = (false, false);
-    while let Some(at) = rest.find(['`', '[', '!', '*', '_', '<']) {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        let skip = if from.starts_with('`') {
-            let end = if no_code { None } else { from.get(1..).and_then(|inner| inner.find('`')) };
-            no_code |= end.is_none();
-            match end {
-                Some(end) if plain => {
-                    out.push_str(from.get(1..=end).unwrap_or_default());
-                    end + 2
-                }
-                Some(end) => {
-                    out.push_str(from.get(..end + 2).unwrap_or_default());
-                    end + 2
-                }
-                None => 0,
-            }
-        } else if from.starts_with("![") {
-            1
-        } else if from.starts_with('[') && !no_link {
-            if let Some((name, length)) = link(from) {
-                out.push_str(name);
-                length
-            } else {
-                no_link |= !from.contains("](");
-                0
-            }
-        } else if from.starts_with('<') {
-            tag(from)
-        } else if from.starts_with("**") || from.starts_with("__") && !before.ends_with(char::is_alphanumeric) {
-            2
-        } else {
-            0
-        };
-        let skip = if skip == 0 {
-            let length = from.chars().next().map_or(1, char::len_utf8);
-            out.push_str(from.get(..length).unwrap_or_default());
-            length
-        } else {
-            skip
-        };
-        rest = from.get(skip..).unwrap_or_default();
-    }
-    out.push_str(rest);
-    out
-}
-
-/// The length of an HTML tag at the start, where it is one that documents use; 0 if it is none.
-fn tag(from: &str) -> usize {
-    const TAGS: [&str; 16] = [
-        "a", "b", "i", "br", "p", "em", "strong", "span", "div", "sub", "sup", "kbd", "img", "code", "summary",
-        "details",
-    ];
-    let inner = from.get(1..).unwrap_or_default().trim_start_matches('/');
-    let name = inner.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-    if !TAGS.contains(&name) {
-        return 0;
-    }
-    from.bytes().take(400).position(|b| b == b'>').map_or(0, |end| end + 1)
-}
-
-/// The text of a link `[text](address)` at the start, and the length of it all.
-fn link(from: &str) -> Option<(&str, usize)> {
-    let inner = from.get(1..)?;
-    let close = inner.find(']').filter(|close| *close < 400)?;
-    let name = inner.get(..close)?;
-    let address = inner.get(close + 1..)?.strip_prefix('(')?;
-    let end = address.find(')').filter(|end| *end < 2_000)?;
-    (!name.contains('[') && !name.is_empty()).then_some((name, 1 + close + 1 + 1 + end + 1))
 }

@@ -113,7 +113,7 @@ fn prior(path: &str) -> f64 {
     let lower = path.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
     let starts = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
-    if name.ends_with(".lock")
+    if name.rsplit('.').next() == Some("lock")
         || name.ends_with("-lock.json")
         || name.contains(".min.")
         || starts(&["license", "copying"])
@@ -187,6 +187,8 @@ struct Candidate {
 struct Search {
     parameters: Parameters,
     terms: HashMap<String, usize>,
+    /// The first bytes of the terms.
+    wanted: [bool; 256],
     holding: Vec<usize>,
     seen: usize,
     length: f64,
@@ -203,7 +205,13 @@ impl Search {
             }
         });
         let holding = vec![0; terms.len()];
-        Self { parameters: Parameters::default(), terms, holding, seen: 0, length: 0.0, candidates: Vec::new() }
+        let mut wanted = [false; 256];
+        for term in terms.keys() {
+            if let Some(wanted) = term.bytes().next().and_then(|first| wanted.get_mut(usize::from(first))) {
+                *wanted = true;
+            }
+        }
+        Self { parameters: Parameters::default(), terms, wanted, holding, seen: 0, length: 0.0, candidates: Vec::new() }
     }
 
     fn no_counts(&self) -> Vec<f64> {
@@ -213,9 +221,9 @@ impl Search {
     /// Adds the question's terms in `text` to `counts`; gives the number of all terms.
     fn count(&self, text: &str, weight: f64, counts: &mut [f64]) -> f64 {
         let mut length = 0_usize;
-        words::each_term(text, |term| {
+        words::each_term_starting(text, &self.wanted, |term| {
             length += 1;
-            if let Some(count) = self.terms.get(term).and_then(|&at| counts.get_mut(at)) {
+            if let Some(count) = term.and_then(|term| self.terms.get(term)).and_then(|&at| counts.get_mut(at)) {
                 *count += weight;
             }
         });

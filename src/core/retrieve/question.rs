@@ -24,6 +24,8 @@ pub(super) enum Asked {
     Why,
     /// A way to do something.
     How,
+    /// What a thing is.
+    Meaning,
 }
 
 /// A word of the question.
@@ -38,6 +40,12 @@ pub(super) struct Need {
 }
 
 impl Need {
+    /// How much of the word stands in a unit, given its text and terms.
+    pub(super) fn met_in(&self, text: &str, terms: &HashSet<String>) -> f64 {
+        let met = self.met_by(terms);
+        if met < 0.7 && has_shape(&self.word.whole, text) { 0.7 } else { met }
+    }
+
     /// How much of the word stands among `terms`: 1 is all.
     pub(super) fn met_by(&self, terms: &HashSet<String>) -> f64 {
         if terms.contains(&self.word.whole) {
@@ -57,6 +65,22 @@ impl Need {
             short.len() >= 6 && long.len() <= short.len() + 6 && long.starts_with(short)
         };
         if stem.len() >= 6 && terms.iter().any(alike) { 0.7 } else { 0.0 }
+    }
+}
+
+/// Whether `text` holds a thing of the kind that `word` names, without naming it: `1.22` is a version.
+fn has_shape(word: &str, text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    match word {
+        "version" => (1..bytes.len()).any(|at| bytes.get(at) == Some(&b'.') && digit(at - 1) && digit(at + 1)),
+        "zone" | "timezon" => ["UTC", "GMT", "CET", "PST", "EST"].iter().any(|zone| text.contains(zone)),
+        "price" | "cost" | "fee" => text.contains(['$', '€', '£']) || text.contains("USD") || text.contains("EUR"),
+        "email" | "mail" => text.contains('@') && text.contains('.'),
+        "url" | "link" | "websit" | "homepag" => text.contains("://"),
+        "percentag" | "percent" => text.contains('%'),
+        "year" => (3..bytes.len()).any(|at| (at - 3..=at).all(digit)),
+        _ => false,
     }
 }
 
@@ -92,7 +116,14 @@ impl Question {
                 need.weight = 1.0;
             }
         }
-        Self { needs, asked: asked(&lower) }
+        let mut asked = asked(&lower);
+        let few = needs.iter().filter(|need| need.nameable).count() <= 2;
+        let starts =
+            ["what is ", "what are ", "what's ", "what does "].iter().any(|w| lower.trim_start().starts_with(w));
+        if asked.is_empty() && few && starts {
+            asked.push(Asked::Meaning);
+        }
+        Self { needs, asked }
     }
 
     pub(super) fn is(&self, asked: Asked) -> bool {
@@ -125,6 +156,20 @@ impl Question {
         names
     }
 
+    /// Whether `text` says what a word of the question is.
+    fn defines(&self, text: &str) -> bool {
+        let lower = text.to_lowercase();
+        self.needs.iter().filter(|need| need.nameable).any(|need| {
+            lower.split_once(&need.word.surface.to_lowercase()).is_some_and(|(before, after)| {
+                let after = after.trim_start_matches(['`', '*', '"', ')', ']', 's']);
+                before.len() <= 24
+                    && [" is ", " are ", " means ", ": ", " sets ", " gives ", " says "]
+                        .iter()
+                        .any(|w| after.starts_with(w))
+            })
+        })
+    }
+
     /// How well `text` is the kind of thing that is asked for: around 1.
     pub(super) fn fit(&self, text: &str, is_code: bool) -> f64 {
         let mut fit = 1.0;
@@ -135,6 +180,13 @@ impl Question {
                 (Asked::Why | Asked::When | Asked::Who, true) => 1.3,
                 (Asked::Where, true) => 1.25,
                 (Asked::How, true) => 1.1,
+                (Asked::Meaning, _) => {
+                    if self.defines(text) {
+                        1.4
+                    } else {
+                        1.0
+                    }
+                }
                 _ => 0.95,
             };
         }
@@ -234,6 +286,7 @@ fn holds(asked: Asked, text: &str) -> bool {
             "to avoid",
             "prevent",
         ]),
+        Asked::Meaning => false,
         Asked::How => has(&["`", "run ", "set ", "use ", "with ", "add ", "--", "call "]),
     }
 }
@@ -271,8 +324,10 @@ const TIMES: [&str; 24] = [
 ];
 
 /// Words that shape a question without saying what it is about; their absence is not worth telling.
-const SOFT: [&str; 67] = [
+const SOFT: [&str; 69] = [
     "tell",
+    "exist",
+    "exists",
     "explain",
     "describe",
     "show",

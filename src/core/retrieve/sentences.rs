@@ -65,8 +65,21 @@ pub fn sentences(text: &str, format: Format) -> Vec<Sentence> {
             if blank {
                 reader.close();
             } else if let Some(mark) = comment_mark(content.trim_start()) {
-                reader.prose(inner.start + mark..inner.end, line.number, false);
+                let rest = content.trim_start().get(mark..).unwrap_or_default();
+                let place = inner.start + mark..inner.end;
+                if fence.read(rest) {
+                    reader.close();
+                } else if fence.is_open() {
+                    reader.unit(place, line.number, Kind::Code);
+                } else if heading(rest).is_some() {
+                    reader.unit(place, line.number, Kind::Heading);
+                    reader.close();
+                } else {
+                    let list = mark_of(rest);
+                    reader.prose(place.start + list..place.end, line.number, list > 0);
+                }
             } else {
+                fence = Fence::default();
                 here(&mut reader, Kind::Code);
             }
         } else if fence.read(content) {
@@ -375,7 +388,7 @@ mod tests {
 
     #[test]
     fn code_by_lines_and_comments_by_sentences() {
-        let text = "// How often we try. The\n// default is 3.\nconst TRIES: u32 = 3;\n\nfn main() {}\n";
+        let text = "// How often we try. The\n// default is 3.\nconst TRIES: u32 = 3;\n\nfn main() {}\n/// # Panics\n/// - never. Yes\n/// ```\n/// go(1);\n";
         assert_eq!(
             units(text, Format::Code),
             [
@@ -383,6 +396,10 @@ mod tests {
                 (1, 2, "The\n// default is 3."),
                 (3, 3, "const TRIES: u32 = 3;"),
                 (5, 5, "fn main() {}"),
+                (6, 6, "# Panics"),
+                (7, 7, "never."),
+                (7, 7, "Yes"),
+                (9, 9, "go(1);"),
             ]
         );
     }

@@ -1,7 +1,8 @@
-//! The Porter stemmer (Porter, 1980), with the two later repairs of its author: `logi` and `bli`.
+//! The Porter stemmer (Porter, 1980), with its author's later repairs `logi` and `bli` and a table of irregular
+//! forms, so that "kept" meets "keep".
 //!
-//! Chosen by measuring: on the Cranfield collection, counting all judged documents, nDCG@10 is 0.531 with it, 0.517
-//! without stemming and 0.516 when plurals alone are removed.
+//! Chosen by measuring: on the Cranfield collection nDCG@10 is 0.399 with it, 0.374 without stemming and 0.381 when
+//! plurals alone are removed.
 //! Words with anything but ASCII letters are left as they are.
 
 /// Replaces `word`, in lower case, by its stem.
@@ -28,7 +29,7 @@ pub(super) fn stem(word: &mut String) {
 }
 
 /// Forms that no rule gives, sorted, with the word they belong to.
-const IRREGULAR: [(&str, &str); 83] = [
+const IRREGULAR: [(&str, &str); 82] = [
     ("analyses", "analysis"),
     ("began", "begin"),
     ("begun", "begin"),
@@ -107,7 +108,6 @@ const IRREGULAR: [(&str, &str); 83] = [
     ("tried", "try"),
     ("understood", "understand"),
     ("vertices", "vertex"),
-    ("went", "go"),
     ("woken", "wake"),
     ("won", "win"),
     ("written", "write"),
@@ -340,6 +340,7 @@ mod tests {
     fn irregular_forms_are_sorted_and_meet_their_word() {
         assert!(IRREGULAR.windows(2).all(|pair| pair[0].0 < pair[1].0));
         for (form, base) in IRREGULAR {
+            assert_eq!(form.as_bytes()[0], base.as_bytes()[0], "a stem keeps the first letter");
             let (mut form, mut base) = (form.to_owned(), base.to_owned());
             stem(&mut form);
             stem(&mut base);

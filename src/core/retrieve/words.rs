@@ -4,7 +4,6 @@
 //! `max_retries`, `maxRetries` and "max retries" meet. Scripts written without spaces give pairs of characters.
 //! The same text always gives the same terms, and no term is longer than [`MAX_TERM`] bytes.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::stem::stem;
@@ -27,10 +26,31 @@ pub struct Word {
 
 /// Calls `take` with every term of `text`, in order, stop words left out.
 pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
+    each_term_starting(text, &[true; 256], |term| {
+        if let Some(term) = term {
+            take(term);
+        }
+    });
+}
+
+/// Like [`each_term`] for who looks for few terms in much text: where the first byte of a term is not `wanted`, it may
+/// be given as `None`, to be counted and no more.
+pub fn each_term_starting(text: &str, wanted: &[bool; 256], mut take: impl FnMut(Option<&str>)) {
     let mut scratch = Scratch::default();
     each_run(text, |_, run| match run {
-        Run::Word(word) => scratch.terms(word, &mut take),
-        Run::Pairs(run) => pairs(run, &mut take),
+        Run::Word(word) => {
+            let first = word.as_bytes().first().copied().unwrap_or_default();
+            // A stem keeps the first letter of its word.
+            let known = wanted.get(usize::from(first)).copied().unwrap_or(true);
+            if !known && word.len() <= MAX_TERM && word.bytes().all(|b| b.is_ascii_lowercase()) {
+                if word.len() > 1 && !is_stop_word(word) {
+                    take(None);
+                }
+            } else {
+                scratch.terms(word, &mut |term| take(Some(term)));
+            }
+        }
+        Run::Pairs(run) => pairs(run, &mut |pair| take(Some(pair))),
     });
 }
 
@@ -64,7 +84,9 @@ pub fn words(text: &str) -> Vec<Word> {
 
 /// Whether `word`, in lower case, carries no meaning of its own.
 pub fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.contains(word)
+    // The longest is `yourselves`.
+    let first = word.as_bytes().first().map(|b| usize::from(b.wrapping_sub(b'a')));
+    word.len() <= 10 && first.and_then(|first| STOP_WORDS.get(first)).is_some_and(|list| list.contains(&word))
 }
 
 enum Run<'a> {
@@ -257,22 +279,29 @@ fn fold(c: char, into: &mut String) {
 
 /// English function words and the words that only make a sentence a question. Negations are among them: bag-of-words
 /// ranking can't use them.
-static STOP_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-    "a about above after again against all also am an and any are arent as at be because been before being below \
+static STOP_WORDS: LazyLock<[Vec<&'static str>; 26]> = LazyLock::new(|| {
+    let mut by_letter: [Vec<&'static str>; 26] = Default::default();
+    let all = "a about above after again against all also am an and any are arent as at be because been before being below \
      between both but by can cannot cant could couldnt did didnt do does doesnt doing done dont down during each either \
      else etc ever every for from further had hadnt has hasnt have havent having he her here hers herself him himself \
      his how however i if in into is isnt it its itself just lets may me might more most must my myself neither no nor \
      not now of off on once one only or other ought our ours ourselves out over own per please same shall she should \
      shouldnt since so some such than that the their theirs them themselves then there these they this those though \
      through thus to too under until up upon us very via was wasnt we were werent what whats when where whether which \
-     while who whom whose why will with within without wont would wouldnt yet you your yours yourself yourselves"
-        .split_whitespace()
-        .collect()
+     while who whom whose why will with within without wont would wouldnt yet you your yours yourself yourselves";
+    for word in all.split_whitespace() {
+        let first = word.as_bytes().first().map(|b| usize::from(b.wrapping_sub(b'a')));
+        if let Some(list) = first.and_then(|first| by_letter.get_mut(first)) {
+            list.push(word);
+        }
+    }
+    by_letter
 });
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn identifiers_give_the_whole_and_the_parts() {
@@ -308,6 +337,27 @@ mod tests {
         assert!(terms(&"A".repeat(100_000)).is_empty());
         assert!(terms(&"a".repeat(65)).is_empty());
         assert!(terms("...---___'''").is_empty());
+    }
+
+    proptest! {
+        /// What is looked for is found with a filter as without, and the lengths are the same.
+        #[test]
+        fn a_filter_loses_nothing(text in "([a-zA-Z]{1,12}|[0-9_.'-]|keep |kept |was |led |[ é東京]){0,40}", first in "[a-zé]") {
+            let mut wanted = [false; 256];
+            wanted[usize::from(first.as_bytes()[0])] = true;
+            let is_wanted = |term: &String| term.starts_with(&first);
+            let all = terms(&text);
+            let (mut some, mut count) = (Vec::new(), 0);
+            each_term_starting(&text, &wanted, |term| {
+                count += 1;
+                some.extend(term.map(str::to_owned));
+            });
+            prop_assert_eq!(count, all.len());
+            prop_assert_eq!(
+                some.into_iter().filter(is_wanted).collect::<Vec<_>>(),
+                all.into_iter().filter(is_wanted).collect::<Vec<_>>()
+            );
+        }
     }
 
     #[test]

@@ -3,9 +3,8 @@
 from typing import Any, Literal, Union
 
 import pytest
-from pydantic import BaseModel, Field
-
 from loopwright.tools import InvalidArguments, tool
+from pydantic import BaseModel, Field
 
 
 class Item(BaseModel):
@@ -91,9 +90,19 @@ def test_hostile_amounts_of_problems_stay_short() -> None:
     assert len(problems({**GOOD, **{f"k{n}" * 50: n for n in range(5_000)}})) == 20
 
 
+def test_hostile_names_stay_short() -> None:
+    found = problems({**GOOD, "k" * 1_000_000: 1})
+    assert len(found[0]["where"]) < 100
+
+
 def test_infinities_are_no_numbers() -> None:
-    for price in ("NaN", "inf", float("nan"), float("inf")):
-        assert problems({"items": [{"name": "a", "price": price}]} if price == "NaN" else {**GOOD, "count": price})
+    @tool
+    def weigh(weight: float) -> float:
+        return weight
+
+    for weight in ("NaN", "inf", float("nan"), float("-inf")):
+        with pytest.raises(InvalidArguments, match="weight: should be a finite number"):
+            weigh.bind({"weight": weight})
 
 
 def test_input_is_not_changed() -> None:
@@ -114,4 +123,8 @@ def test_error_survives_pickling() -> None:
     with pytest.raises(InvalidArguments) as caught:
         order.bind({"count": "x"})
     error = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
-    assert (error.message, error.hint, error.problems) == (caught.value.message, caught.value.hint, caught.value.problems)
+    assert (error.message, error.hint, error.problems) == (
+        caught.value.message,
+        caught.value.hint,
+        caught.value.problems,
+    )

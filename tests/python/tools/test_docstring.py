@@ -1,7 +1,6 @@
 """Docstrings of three styles, and of none."""
 
 import pytest
-
 from loopwright.tools._docstring import read
 
 GOOGLE = """Find a flight.

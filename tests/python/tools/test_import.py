@@ -41,7 +41,7 @@ def test_pydantic_comes_with_the_first_schema() -> None:
 
 
 def test_late_names_are_there() -> None:
-    import loopwright.tools as tools
+    from loopwright import tools
 
     for name in tools.__all__:
         assert getattr(tools, name) is not None

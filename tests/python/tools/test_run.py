@@ -9,11 +9,10 @@ import time
 from typing import Any
 
 import pytest
+from loopwright.tools import CancelFlag, Context, Outcome, Tool, ToolError, ToolTimeout, tool
 
-from loopwright.tools import CancelFlag, Context, Outcome, ToolError, ToolTimeout, tool
 
-
-def run(made: Any, arguments: Any = None, context: Any = None) -> Outcome:
+def run(made: Tool[..., Any], arguments: Any = None, context: Any = None) -> Outcome:
     return asyncio.run(made.run(arguments or {}, context))
 
 
@@ -21,10 +20,11 @@ def shown(outcome: Outcome) -> dict[str, str]:
     """The error as the model reads it."""
     assert outcome.is_error
     assert outcome.text == json.dumps({"error": outcome.failure}, ensure_ascii=False, separators=(",", ":"))
-    return json.loads(outcome.text)["error"]
+    error: dict[str, str] = json.loads(outcome.text)["error"]
+    return error
 
 
-def test_d17_result_and_structured_error() -> None:
+def test_result_and_structured_error() -> None:
     @tool
     def divide(a: int, b: int) -> float:
         """Divide."""
@@ -63,6 +63,8 @@ def test_sync_tools_run_beside_the_loop_and_each_other() -> None:
 
 
 def test_async_tools_run_in_the_callers_task() -> None:
+    task: Any = None
+
     @tool
     async def here() -> bool:
         return asyncio.current_task() is task
@@ -72,7 +74,6 @@ def test_async_tools_run_in_the_callers_task() -> None:
         task = asyncio.current_task()
         return await here.run({})
 
-    task: Any = None
     assert asyncio.run(main()).value is True
 
 
@@ -119,6 +120,32 @@ def test_timeout_of_a_thread_raises_the_flag_and_does_not_wait() -> None:
     assert shown(run(slow))["kind"] == "timeout"
     assert time.monotonic() - began < 2
     assert stopped.wait(5)
+
+
+def test_a_tool_that_swallows_its_cancellation_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    from loopwright.tools import _run
+
+    monkeypatch.setattr(_run, "_GRACE", 0.05)
+
+    async def main() -> None:
+        release = asyncio.Event()
+
+        @tool(timeout=0.05)
+        async def stubborn() -> None:
+            while not release.is_set():
+                try:
+                    await release.wait()
+                except asyncio.CancelledError:
+                    continue
+            raise ValueError("nobody hears it")
+
+        began = time.monotonic()
+        assert shown(await stubborn.run({}))["kind"] == "timeout"
+        assert time.monotonic() - began < 2
+        release.set()
+        await asyncio.sleep(0.01)
+
+    asyncio.run(main())
 
 
 def test_a_tools_own_timeout_is_not_ours() -> None:
@@ -274,15 +301,16 @@ def test_exception_whose_text_raises() -> None:
     assert shown(run(fails)) == {"kind": "exception", "message": "Awful"}
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="task groups came with 3.11")
-def test_tools_in_a_task_group_fail_alone() -> None:
-    @tool
-    async def fails(n: int) -> int:
-        return 1 // n
+if sys.version_info >= (3, 11):
 
-    async def main() -> list[bool]:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(fails.run({"n": n})) for n in (0, 1)]
-        return [task.result().is_error for task in tasks]
+    def test_tools_in_a_task_group_fail_alone() -> None:
+        @tool
+        async def fails(n: int) -> int:
+            return 1 // n
 
-    assert asyncio.run(main()) == [True, False]
+        async def main() -> list[bool]:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(fails.run({"n": n})) for n in (0, 1)]
+            return [task.result().is_error for task in tasks]
+
+        assert asyncio.run(main()) == [True, False]

@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, TypedDict, 
 
 import pytest
 import typing_extensions
-from pydantic import BaseModel, Field
-
 from loopwright.tools import Context, SchemaError, tool
+from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
     from decimal import Decimal as OnlyForCheckers
-
-    from loopwright.tools import Context as CheckedContext
 
 
 class Colour(enum.Enum):
@@ -140,8 +137,8 @@ def test_defaults_and_required() -> None:
         e: Colour = Colour.RED,
         f: list[int] = [1],  # noqa: B006
         g: int = Field(5, ge=1, description="the g"),
-        h: list[int] = Field(default_factory=list),
-        i: object = object(),  # noqa: B008
+        h: list[int] = Field(default_factory=list),  # noqa: B008
+        i: object = object(),
         *,
         j: int,
     ) -> None: ...
@@ -221,7 +218,7 @@ def positional(a: int, /, b: int) -> None: ...
 def bare(a, b: int) -> None: ...  # type: ignore[no-untyped-def]
 def undefined(a: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F821
 def checked(a: OnlyForCheckers) -> None: ...
-def broken(a: "list[") -> None: ...  # type: ignore[valid-type]  # noqa: F722, UP037
+def broken(a: "list[") -> None: ...  # type: ignore[valid-type]  # noqa: F722
 def unknown(a: Unknown) -> None: ...
 def two(a: Context[int], b: Context[int]) -> None: ...
 def callback(a: typing.Callable[[int], int]) -> None: ...
@@ -283,6 +280,27 @@ def test_forward_references_to_local_types() -> None:
     assert with_settings(**with_settings.bind({"a": [{"n": 3}]})) == 3
 
 
+def test_forward_references_in_methods_of_local_classes() -> None:
+    class Local(BaseModel):
+        n: int
+
+    class Tools:
+        class Inner(BaseModel):
+            m: int
+
+        @tool
+        def bare(self, a: Local, b: Inner) -> int:
+            return a.n + int(b.m)
+
+        @tool(risk="safe")
+        def with_settings(self, a: Local) -> int:
+            return a.n
+
+    tools = Tools()
+    assert tools.bare(**tools.bare.bind({"a": {"n": 3}, "b": {"m": 4}})) == 7
+    assert tools.with_settings(**tools.with_settings.bind({"a": {"n": 3}})) == 3
+
+
 def test_forward_reference_to_a_later_global() -> None:
     @tool
     def function(a: Later) -> int:
@@ -295,7 +313,9 @@ class Later(BaseModel):
     n: int
 
 
-@pytest.mark.parametrize("name", ["schema", "copy", "json", "model_config", "_private", "validate", "self", "class_", "parameter_0"])
+@pytest.mark.parametrize(
+    "name", ["schema", "copy", "json", "model_config", "_private", "validate", "self", "class_", "parameter_0"]
+)
 def test_names_that_models_of_pydantic_reserve(name: str) -> None:
     scope: dict[str, Any] = {}
     exec(f"def function({name}: int, other: int = 1): return {name}", scope)  # noqa: S102

@@ -3,11 +3,11 @@
 import asyncio
 import functools
 import gc
+import inspect
 import weakref
 from typing import Any
 
 import pytest
-
 from loopwright.tools import (
     Context,
     DuplicateTool,
@@ -41,7 +41,7 @@ def test_bare() -> None:
     assert (made.timeout, made.max_output, made.is_async, made.idempotent) == (None, None, False, False)
     assert made.function is add
     assert made.__doc__ == "Add numbers."
-    assert made.__wrapped__ is add
+    assert inspect.unwrap(made) is add
     assert "add" in repr(made)
 
 
@@ -64,7 +64,7 @@ def test_with_settings() -> None:
         ({"risk": "dangerous"}, "dangerous"),
     ],
 )
-def test_c12_risk_of_a_tool(settings: dict[str, Any], risk: str) -> None:
+def test_risk_of_a_tool(settings: dict[str, Any], risk: str) -> None:
     assert tool(add, **settings).risk == risk
 
 
@@ -329,7 +329,13 @@ def test_locals_of_the_caller_are_not_kept_alive() -> None:
 
 def test_context_can_not_be_changed() -> None:
     context = Context({"db": 1}, run_id="r", call_id="c", round=2, attempt=3)
-    assert (context.deps, context.run_id, context.call_id, context.round, context.attempt) == ({"db": 1}, "r", "c", 2, 3)
+    assert (context.deps, context.run_id, context.call_id, context.round, context.attempt) == (
+        {"db": 1},
+        "r",
+        "c",
+        2,
+        3,
+    )
     assert not context.cancelled
     for name in ("deps", "run_id", "anything"):
         with pytest.raises(AttributeError):

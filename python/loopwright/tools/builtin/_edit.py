@@ -151,6 +151,9 @@ def _edited(text: str, old: str, new: str, place: Place, *, every: bool) -> tupl
         more = ", …" if len(places) > _SHOWN_LINES else ""
         message = f"old_text is in {place.shown!r} {len(places)} times, at lines {numbers}{more}"
         raise ToolError(message, code="many_matches", hint="add lines around it until it is unique, or set replace_all")
+    if len(text) + len(places) * (len(new) - len(old)) > _LARGEST:
+        message = f"{place.shown!r} would have more than {_LARGEST:,} characters"
+        raise ToolError(message, code="file_too_large", hint="replace less at once")
     return text.replace(old, new), text.count("\n", 0, places[0]) + 1, len(places)
 
 

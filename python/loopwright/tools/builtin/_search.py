@@ -99,6 +99,9 @@ class Searching:
         return self._told(finished, pattern, base)
 
     async def _work(self, order: dict[str, Any], folder: int) -> _process.Finished:
+        if not sys.executable:
+            message = "there is no Python program to search with"
+            raise ToolError(message, code="unavailable", hint="use the shell")
         worker = os.path.join(os.path.dirname(__file__), "_search_worker.py")  # noqa: PTH118, PTH120
         return await _process.run(
             [sys.executable, "-I", "-S", "-B", worker, json.dumps(order)],
@@ -125,7 +128,10 @@ class Searching:
         if "error" in closing:
             message = f"{pattern[:100]!r} is no regular expression: {closing['error']}"
             raise ToolError(message, code="invalid_pattern", hint="escape ( ) [ ] { } . * + ? with a backslash")
-        if finished.stopped is not None or "files" not in closing:
+        if finished.stopped is None and "files" not in closing:
+            message = f"the search ended early (status {finished.returncode})"
+            raise ToolError(message, code="search_failed", hint="search fewer files with glob, or use the shell")
+        if finished.stopped is not None:
             if not lines:
                 message = f"the search for {pattern[:100]!r} did not end within {self._seconds:g} s"
                 raise ToolError(

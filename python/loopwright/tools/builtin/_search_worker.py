@@ -6,6 +6,8 @@ can be killed. Started by path with the open folder as a descriptor and the orde
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -74,8 +76,8 @@ def _search(expression: re.Pattern[str], data: bytes, path: str, left: int) -> i
         text = data.decode()
     except UnicodeDecodeError:
         text = data.decode("latin-1")
-    for number, line in enumerate(text.split("\n"), 1):
-        match = expression.search(line[:_LONGEST_LINE].rstrip("\r"))
+    for number, line in enumerate(io.StringIO(text, newline="\n"), 1):
+        match = expression.search(line[:_LONGEST_LINE].rstrip("\r\n"))
         if match is None:
             continue
         left -= 1
@@ -86,7 +88,7 @@ def _search(expression: re.Pattern[str], data: bytes, path: str, left: int) -> i
 
 
 def _around(line: str, position: int) -> str:
-    line = line.rstrip("\r")
+    line = line.rstrip("\r\n")
     if len(line) <= _SHOWN:
         return line
     begin = max(0, position - _SHOWN // 3)
@@ -105,8 +107,10 @@ def _limit(seconds: float) -> None:
 
     for kind, amount in ((resource.RLIMIT_CPU, int(seconds) + 5), (resource.RLIMIT_AS, _MEMORY)):
         _, hard = resource.getrlimit(kind)
-        if hard == resource.RLIM_INFINITY or amount < hard:
-            resource.setrlimit(kind, (amount, hard))
+        # Some systems know a limit but do not let it be set; the starter's clock is the first guard anyway.
+        with contextlib.suppress(ValueError, OSError):
+            if hard == resource.RLIM_INFINITY or amount < hard:
+                resource.setrlimit(kind, (amount, hard))
 
 
 if __name__ == "__main__":

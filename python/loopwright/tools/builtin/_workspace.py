@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Place", "Workspace"]
 
 _LONGEST_PATH = 4096
+_MOST_STEPS = 100
 
 
 class Place:
@@ -55,7 +56,7 @@ class Workspace:
 
     def locate(self, path: str) -> Place:
         """`path` as a model wrote it, checked. It need not exist."""
-        if not path or "\0" in path or len(path) > _LONGEST_PATH:
+        if not path or "\0" in path or len(path) > _LONGEST_PATH or path.count("/") > _MOST_STEPS:
             message = f"{path[:60]!r} is no path"
             raise ToolError(
                 message, code="invalid_path", hint="give a path relative to the workspace, like src/main.py"

@@ -19,7 +19,8 @@ use super::{
 pub(super) fn encode(response: &Response, piece: usize) -> Vec<(String, String)> {
     let extra = own(response.extra.as_deref());
     let (mut choice, beside, _) = beside_message(extra);
-    let index = choice.take("index").map_or_else(|| "0".to_owned(), |raw| raw.text().to_owned());
+    // The only choice of a stream has the index 0, whatever it had in a list.
+    choice.take("index");
     let top = top_members(extra);
     let mut events = Vec::new();
     let mut send = |choices: &str, usage: Option<&str>, members: Option<&Fields>| {
@@ -39,12 +40,13 @@ pub(super) fn encode(response: &Response, piece: usize) -> Vec<(String, String)>
         chunk.rest(members, &[]);
         events.push((String::new(), chunk.end()));
     };
-    let delta = |body: &str| format!(r#"[{{"index":{index},"delta":{body},"finish_reason":null}}]"#);
+    let delta = |body: &str| format!(r#"[{{"index":0,"delta":{body},"finish_reason":null}}]"#);
 
     let mut head = Object::new();
     head.raw("role", "\"assistant\"");
     head.rest(own(response.message.extra.as_deref()), &[]);
-    head.rest(Some(&beside), &[]);
+    // A second spelling of the reasoning would be taken for the first.
+    head.rest(Some(&beside), &["reasoning", "reasoning_content"]);
     send(&delta(&head.end()), None, Some(&top));
     let mut calls = 0;
     for block in &response.message.content {
@@ -68,7 +70,7 @@ pub(super) fn encode(response: &Response, piece: usize) -> Vec<(String, String)>
         }
     }
     let mut last = Object::new();
-    last.raw("index", &index);
+    last.raw("index", "0");
     last.raw("delta", "{}");
     last.text("finish_reason", finish_name(&response.stop));
     last.rest(Some(&choice), &[]);

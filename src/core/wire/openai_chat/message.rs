@@ -413,7 +413,7 @@ fn read(raw: &Raw) -> Result<Message> {
     }
     if let Some(content) = fields.take("content") {
         (message.form, message.content) = {
-            let (form, mut blocks) = read_content(&content, assistant);
+            let (form, mut blocks) = read_content(&content, role == Role::User);
             message.content.append(&mut blocks);
             (form, message.content)
         };
@@ -456,7 +456,7 @@ pub(super) fn refusal_text(text: String) -> Text {
 fn read_tool(mut fields: Fields) -> Message {
     let id = fields.take_str("tool_call_id").unwrap_or_default();
     let (form, content) = match fields.take("content") {
-        Some(content) => read_content(&content, false),
+        Some(content) => read_content(&content, true),
         None => (Form::Auto, Vec::new()),
     };
     let result = ToolResult {
@@ -471,8 +471,8 @@ fn read_tool(mut fields: Fields) -> Message {
     Message::new(Role::User, vec![Block::ToolResult(result)])
 }
 
-/// A bare string, or parts. Of a model's own parts only text is taken apart.
-pub(super) fn read_content(content: &Raw, assistant: bool) -> (Form, Vec<Block>) {
+/// A bare string, or parts. Only users show pictures and documents; with others such parts stay as they are.
+pub(super) fn read_content(content: &Raw, media: bool) -> (Form, Vec<Block>) {
     if let Some(text) = content.string() {
         let blocks = if text.is_empty() { Vec::new() } else { vec![Block::text(text)] };
         return (Form::Auto, blocks);
@@ -480,12 +480,12 @@ pub(super) fn read_content(content: &Raw, assistant: bool) -> (Form, Vec<Block>)
     let Ok(parts) = content.to::<Vec<Raw>>() else { return (Form::Auto, Vec::new()) };
     let blocks = parts
         .into_iter()
-        .map(|part| read_part(&part, assistant).unwrap_or(Block::Provider(ProviderBlock { wire: WIRE, raw: part })));
+        .map(|part| read_part(&part, media).unwrap_or(Block::Provider(ProviderBlock { wire: WIRE, raw: part })));
     (Form::Parts, blocks.collect())
 }
 
 /// A part that the common shape can hold.
-fn read_part(part: &Raw, assistant: bool) -> Option<Block> {
+fn read_part(part: &Raw, media: bool) -> Option<Block> {
     let mut fields = Fields::parse(part.text()).ok()?;
     let kind = fields.take_str("type")?;
     match kind.as_str() {
@@ -493,13 +493,13 @@ fn read_part(part: &Raw, assistant: bool) -> Option<Block> {
             let text = fields.take_str("text")?;
             Some(Block::Text(Text { text, extra: Extra::of(WIRE, kept(&fields)) }))
         }
-        "image_url" if !assistant => {
+        "image_url" if media => {
             let mut image = Fields::parse(fields.take("image_url")?.text()).ok()?;
             let url = image.take_str("url")?;
             let source = split_data_url(&url).unwrap_or(Source::Url(url));
             Some(Block::Image(Media { source, name: None, extra: nested(&fields, "image_url", &image) }))
         }
-        "file" if !assistant => {
+        "file" if media => {
             let mut file = Fields::parse(fields.take("file")?.text()).ok()?;
             let name = file.take_str("filename");
             let source = match (file.take_str("file_id"), file.take_str("file_data")) {

@@ -14,7 +14,9 @@
 //! - `null`s, empty lists, `annotations` and the like beside an answer's text stay with the [`Response`]; only what a
 //!   server wants back (`reasoning_details`, fields of tool calls) stays with the message.
 //! - A list of parts as a model's content becomes one text and one reasoning, as it would in a stream.
-//! - In a stream the padding `obfuscation` and choices beside the first are dropped.
+//! - In a stream the padding `obfuscation` and choices beside the first are dropped, and a call of a kind that is no
+//!   function (`custom`) is a failure.
+//! - Calls without an id get `call_0`, `call_1`, … by place; a repeated id gets a suffix (`a`, `a_2`).
 
 mod chunks;
 mod gather;

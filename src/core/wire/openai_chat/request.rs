@@ -294,8 +294,12 @@ fn encode_tools(object: &mut Object, request: &Request, extra: Option<&Fields>) 
         tools.push(']');
         object.raw("tools", &tools);
     }
-    if search_wanted {
-        object.raw(SEARCH, extra.and_then(|fields| fields.get(SEARCH)).map_or("{}", Raw::text));
+    let kept = extra.and_then(|fields| fields.get(SEARCH));
+    match kept {
+        // Options that are no options ask for no search, and come back as they were.
+        Some(kept) if search_wanted == kept.is_object() => object.raw(SEARCH, kept.text()),
+        _ if search_wanted => object.raw(SEARCH, "{}"),
+        _ => {}
     }
     Ok(())
 }

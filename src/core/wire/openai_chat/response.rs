@@ -158,9 +158,15 @@ struct Read {
     beside: Option<String>,
 }
 
-fn read_choices(choices: &Choices<'_>) -> Option<Read> {
-    let choice = choices.first.as_ref()?;
-    let said = choice.message.as_ref().or(choice.delta.as_ref())?;
+/// Reads the first choice, or says what is wrong with it.
+fn read_choices(choices: &Choices<'_>) -> Result<Read, &'static str> {
+    let choice = choices.first.as_ref().ok_or("the answer has no choices")?;
+    let said = choice.message.as_ref().or(choice.delta.as_ref()).ok_or("the first choice has no message")?;
+    for (raw, wrong) in [(said.refusal, "a refusal is no text"), (choice.finish, "the finish reason is no string")] {
+        if raw.is_some_and(|raw| raw.get() != "null" && string(raw).is_none()) {
+            return Err(wrong);
+        }
+    }
     let mut usual = choice.message.is_some() && choice.delta.is_none();
     let mut message = Message::new(Role::Assistant, Vec::with_capacity(1 + said.calls.len()));
     usual &= said.role.is_some_and(|role| role.get() == "\"assistant\"");
@@ -174,10 +180,11 @@ fn read_choices(choices: &Choices<'_>) -> Option<Read> {
         Some((_, Some(text))) if !text.is_empty() => message.content.push(Block::text(text)),
         Some((_, Some(_))) => usual &= !silent,
         Some((raw, None)) if raw.get() == "null" => usual &= silent,
-        Some((raw, None)) => {
+        Some((raw, None)) if raw.get().starts_with('[') => {
             usual = false;
             read_parts(raw, &mut message);
         }
+        Some((_, None)) => return Err("content is no text"),
         None => usual = false,
     }
     if let Some(text) = refusal(said) {
@@ -197,13 +204,13 @@ fn read_choices(choices: &Choices<'_>) -> Option<Read> {
     let stop = stop_reason(finish.as_deref(), &message);
     usual &= finish.is_some_and(|finish| finish == finish_name(&stop));
     let beside = usual.then(|| beside(choice, said, &choices.others));
-    Some(Read { message, stop, beside })
+    Ok(Read { message, stop, beside })
 }
 
 /// Content as a list of parts: its text and its reasoning, or the parts as they are if there is more in it.
 fn read_parts(content: &RawValue, message: &mut Message) {
     let Some(parts) = parse::parts(content) else {
-        let (form, mut blocks) = read_content(&Raw::of(content), true);
+        let (form, mut blocks) = read_content(&Raw::of(content), false);
         message.form = form;
         message.content.append(&mut blocks);
         return;
@@ -308,12 +315,11 @@ pub(super) fn decode(text: &str) -> Result<Response, Failure> {
     if let Some(failure) = carried_failure(&body, text) {
         return Err(failure);
     }
-    let choices = body.choices.as_ref().filter(|choices| choices.first.is_some());
-    let choices = choices.ok_or_else(|| invalid("the answer has no choices", text))?;
+    let choices = body.choices.as_ref().ok_or_else(|| invalid("the answer has no choices", text))?;
     if let Some(failure) = choices.first.as_ref().and_then(choice_failure) {
         return Err(failure);
     }
-    let read = read_choices(choices).ok_or_else(|| invalid("the first choice has no message", text))?;
+    let read = read_choices(choices).map_err(|wrong| invalid(wrong, text))?;
 
     let mut members: Vec<(String, Raw)> =
         body.rest.iter().map(|(key, value)| (kept_key(key).into_owned(), Raw::of(*value))).collect();
@@ -384,7 +390,7 @@ pub(super) fn encode(response: &Response) -> String {
 /// The choices as they were, if they still say the same.
 fn original<'a>(extra: &'a Fields, response: &Response) -> Option<&'a str> {
     let text = extra.get(CHOICES)?.text();
-    let read = read_choices(&serde_json::from_str::<Choices<'_>>(text).ok()?)?;
+    let read = read_choices(&serde_json::from_str::<Choices<'_>>(text).ok()?).ok()?;
     (read.message == response.message && read.stop == response.stop).then_some(text)
 }
 

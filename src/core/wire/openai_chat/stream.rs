@@ -376,8 +376,9 @@ impl StreamDecoder {
     fn function(&mut self, at: usize, function: &parse::Function<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         let Some(pending) = self.calls.get_mut(at) else { return Ok(()) };
         pending.function.add_all(&function.rest, true)?;
-        // Repeated names are common, names in pieces are not known to exist.
+        // Repeated names are common, names in pieces are not known to exist. What was shown stays.
         if pending.name.is_empty()
+            && pending.shown.is_none()
             && let Some(name) = function.name.and_then(string)
         {
             pending.name = name.into_owned();

@@ -4,21 +4,24 @@
 //! shown before must be the beginning of it; what was not shown yet is, so that the joined deltas are the answer.
 //! Servers whose last event is thin get their answer put together from the items.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod event;
+mod so_far;
 
-use serde::Deserialize;
-use serde_json::{json, value::RawValue};
+use std::collections::{BTreeMap, HashMap};
 
+use serde_json::value::RawValue;
+
+use self::event::{Event, index, index_or_first, object, string};
 use super::{
-    WIRE, failure_of, invalid, item,
+    failure_of, invalid, item,
     item::PARAGRAPH,
-    part::{OUTPUT_TEXT, REFUSAL, text_key},
+    part::{REFUSAL, text_key},
     response::decode_fields,
 };
 use crate::core::{
     error::{Failure, FailureKind, Result},
     json::{Fields, Raw},
-    message::{Block, Extra, Message, Role, StopReason, Text, Usage},
+    message::Block,
     request::{Delta, Response},
     wire::Decode,
 };
@@ -60,6 +63,12 @@ struct Shown {
     text: String,
 }
 
+impl Shown {
+    fn is_of(&self, kind: Kind) -> bool {
+        self.kind == kind || (self.kind == Kind::Refusal && kind == Kind::Text)
+    }
+}
+
 #[derive(Debug)]
 struct Item {
     /// What its blocks are; `Text` stands for a message.
@@ -73,58 +82,6 @@ struct Item {
     paragraph: Option<(bool, u64)>,
     /// Whether a call has been announced.
     announced: bool,
-}
-
-#[derive(Deserialize)]
-struct Event<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    output_index: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    item_id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    content_index: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    summary_index: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    delta: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    refusal: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    item: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    part: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    response: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-}
-
-fn string(raw: Option<&RawValue>, what: &str) -> Result<String, Failure> {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
-        .ok_or_else(|| invalid(format!("an event of the stream lacks its `{what}`, or it is no string")))
-}
-
-fn index(raw: Option<&RawValue>, what: &str) -> Result<u64, Failure> {
-    raw.and_then(|raw| raw.get().parse().ok())
-        .ok_or_else(|| invalid(format!("an event of the stream lacks its `{what}`, or it is no index")))
-}
-
-/// An index that some servers leave out where there is only one.
-fn index_or_first(raw: Option<&RawValue>, what: &str) -> Result<u64, Failure> {
-    if raw.is_some() { index(raw, what) } else { Ok(0) }
-}
-
-fn object(raw: Option<&RawValue>, what: &str) -> Result<(Raw, Fields), Failure> {
-    let fail = || invalid(format!("an event of the stream lacks its `{what}`, or it is no object"));
-    let raw = raw.and_then(|raw| Raw::parse(raw.get()).ok()).ok_or_else(fail)?;
-    let fields = Fields::parse(raw.text()).map_err(|_| fail())?;
-    Ok((raw, fields))
 }
 
 fn contradiction() -> Failure {
@@ -155,47 +112,8 @@ impl Decode for StreamDecoder {
     }
 
     fn partial(&self) -> Option<Response> {
-        if let End::Done(response) = &self.end {
-            return Some((**response).clone());
-        }
-        let mut blocks = Vec::new();
-        let mut reasoning_lost = false;
-        for item in self.items.values() {
-            match &item.done {
-                Some(done) => reasoning_lost |= !push_done(done, reasoning_lost, &mut blocks),
-                None => blocks.extend(self.unfinished(item)),
-            }
-        }
-        let created = self.created.as_ref().and_then(|raw| Fields::parse(raw.text()).ok()).unwrap_or_default();
-        (!blocks.is_empty()).then(|| Response {
-            id: created.get_str("id").unwrap_or_default(),
-            model: created.get_str("model").unwrap_or_default(),
-            message: Message::new(Role::Assistant, blocks),
-            stop: StopReason::Other("cut".to_owned()),
-            usage: Usage::default(),
-            extra: None,
-        })
+        if let End::Done(response) = &self.end { Some((**response).clone()) } else { self.so_far() }
     }
-}
-
-/// Adds the blocks of a finished item as far as they can stand in a history; `false` if it was reasoning without
-/// proof, after which the ids of items would point to what is missing.
-fn push_done(done: &Raw, without_id: bool, blocks: &mut Vec<Block>) -> bool {
-    let Ok(mut fields) = Fields::parse(done.text()) else { return true };
-    match fields.get_str("type").as_deref() {
-        Some("reasoning") if fields.get_str("encrypted_content").is_none() => return false,
-        Some("function_call") if fields.get_str("status").as_deref() == Some("incomplete") => return true,
-        Some("function_call" | "message") if without_id => {
-            fields.take("id");
-        }
-        _ => {}
-    }
-    let mut decoded = Vec::new();
-    if item::decode_output(&fields.to_raw(), &mut decoded).is_ok() {
-        decoded.retain(|block| !matches!(block, Block::ToolUse(call) if call.invalid.is_some()));
-        blocks.append(&mut decoded);
-    }
-    true
 }
 
 impl StreamDecoder {
@@ -292,7 +210,8 @@ impl StreamDecoder {
                 self.show(block, missing, deltas);
                 Ok(())
             }
-            None if shown.kind == Kind::Call && shown.text.trim() == text.trim() => Ok(()),
+            // Some servers trim what they have streamed.
+            None if shown.text.trim() == text.trim() => Ok(()),
             // Its paragraphs may come in another order than they stand in; nobody acts on them.
             None if shown.kind == Kind::Reasoning => Ok(()),
             None => Err(contradiction()),
@@ -523,81 +442,27 @@ impl StreamDecoder {
             self.fill(kind, &mut fields);
         }
         let response = decode_fields(fields)?;
-        if self.shown.len() > response.message.content.len() {
-            return Err(contradiction());
-        }
-        for (at, block) in response.message.content.iter().enumerate() {
-            let new = at >= self.shown.len();
-            if new {
-                self.block(shown_kind(block));
+        let blocks = &response.message.content;
+        let is_aligned = self.shown.len() <= blocks.len()
+            && self.shown.iter().zip(blocks).all(|(shown, block)| shown.is_of(shown_kind(block)));
+        if is_aligned {
+            for (at, block) in blocks.iter().enumerate() {
+                let new = at >= self.shown.len();
+                if new {
+                    self.block(shown_kind(block));
+                }
+                self.catch_up(at, block, new, deltas)?;
             }
-            self.catch_up(at, block, new, deltas)?;
+        } else {
+            // Some gateways do not announce reasoning and the like. What was shown must be there, in that order.
+            let mut rest = blocks.iter();
+            for at in 0..self.shown.len() {
+                let block = rest.find(|block| self.shown.get(at).is_some_and(|shown| shown.is_of(shown_kind(block))));
+                self.catch_up(at, block.ok_or_else(contradiction)?, false, deltas)?;
+            }
         }
         self.end = End::Done(Box::new(response));
         Ok(())
-    }
-
-    /// Completes an answer whose last event holds no output from what came before.
-    fn fill(&self, kind: &str, fields: &mut Fields) {
-        let output: Vec<Raw> = self.items.values().filter_map(|item| self.whole(item)).collect();
-        fields.put("output", &output);
-        if fields.get("status").is_none() {
-            fields.put("status", if kind == "response.incomplete" { "incomplete" } else { "completed" });
-        }
-        let created: Fields = self.created.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default();
-        let known: HashSet<&str> = fields.iter().map(|(key, _)| key).collect();
-        let missing: Vec<(String, Raw)> = created
-            .iter()
-            .filter(|(key, _)| !known.contains(key))
-            .map(|(key, value)| (key.to_owned(), value.clone()))
-            .collect();
-        let all = fields.iter().map(|(key, value)| (key.to_owned(), value.clone())).chain(missing);
-        *fields = all.collect();
-    }
-
-    /// The item as it would be in the answer.
-    fn whole(&self, item: &Item) -> Option<Raw> {
-        if let Some(done) = &item.done {
-            return Some(done.clone());
-        }
-        let mut fields: Fields = item.added.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default();
-        match item.kind {
-            Kind::Text => {
-                let parts: Vec<_> = item
-                    .parts
-                    .values()
-                    .filter_map(|block| self.shown.get(*block))
-                    .map(|shown| match shown.kind {
-                        Kind::Refusal => json!({"type": REFUSAL, "refusal": shown.text}),
-                        _ => json!({"type": OUTPUT_TEXT, "text": shown.text}),
-                    })
-                    .collect();
-                fields.put("type", "message");
-                fields.put("role", "assistant");
-                fields.put("content", &parts);
-            }
-            Kind::Call => fields.put("arguments", &self.shown.get(*item.parts.get(&0)?)?.text),
-            Kind::Reasoning if item.added.is_none() => {
-                let text = &self.shown.get(*item.parts.get(&0)?)?.text;
-                fields.put("type", "reasoning");
-                fields.put("summary", &[json!({"type": "summary_text", "text": text})]);
-            }
-            Kind::Refusal | Kind::Reasoning | Kind::Provider => {}
-        }
-        Some(fields.to_raw())
-    }
-
-    /// The text of a message that is still being written, without the id of what it would have become.
-    fn unfinished(&self, item: &Item) -> impl Iterator<Item = Block> {
-        let parts = item.parts.values().filter_map(|block| self.shown.get(*block));
-        parts.filter(|shown| !shown.text.is_empty()).filter_map(|shown| {
-            let extra = match shown.kind {
-                Kind::Text => None,
-                Kind::Refusal => Extra::of(WIRE, [("type".to_owned(), Raw::of(REFUSAL))].into_iter().collect()),
-                Kind::Reasoning | Kind::Call | Kind::Provider => return None,
-            };
-            Some(Block::Text(Text { text: shown.text.clone(), extra }))
-        })
     }
 }
 

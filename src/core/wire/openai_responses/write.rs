@@ -1,10 +1,11 @@
 //! Writing JSON objects and lists straight into text: one pass, no trees.
 
-use crate::core::json::{Fields, Raw};
+use crate::core::json::Fields;
 
 /// Appends `text` as a JSON string.
 pub(super) fn quote(out: &mut String, text: &str) {
-    out.push_str(Raw::of(text).text());
+    // A string always has a JSON form.
+    out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 
 /// An object being written.
@@ -41,7 +42,12 @@ impl Object {
     pub(super) fn list(&mut self, key: &str, items: &[String]) {
         self.key(key);
         self.out.push('[');
-        self.out.push_str(&items.join(","));
+        for (n, item) in items.iter().enumerate() {
+            if n > 0 {
+                self.out.push(',');
+            }
+            self.out.push_str(item);
+        }
         self.out.push(']');
     }
 

@@ -1,0 +1,72 @@
+# `make demo` and `make test` are all a fresh machine needs: python3 and cargo. Each makes .venv itself.
+# Everything happens in this folder; nothing is installed outside it.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SOURCES := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
+
+# Settings of the shell that calls us must not point elsewhere.
+unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH CONDA_PREFIX
+
+.PHONY: help demo test quick bench lint docs clean
+
+help:
+	@echo "make demo    set up, then answer a question from this project's own docs: no key, no network"
+	@echo "make test    set up, then run every test"
+	@echo "make quick   the tests that take seconds, for the inner loop"
+	@echo "make bench   agent loops side by side, in an environment of their own"
+	@echo "make lint    format, clippy, ruff, types, stubs"
+	@echo "make docs    write docs/requirements.md anew from the names of the tests"
+	@echo "make clean   remove .venv and target"
+
+demo: $(VENV)/.built
+	@echo "== loopwright ask, over docs/ of this project (offline-extractive: not an LLM)"
+	$(BIN)/python -m loopwright ask "When does the circuit breaker open, and for how long?" --in docs --trace
+
+test: $(VENV)/.built
+	@echo "== the core alone, without Python and without I/O"
+	cargo $(CARGO_TEST) --no-default-features
+	@echo "== the core with its drivers"
+	cargo $(CARGO_TEST)
+	@echo "== the Python package"
+	$(BIN)/python -m pytest
+
+quick: $(VENV)/.built
+	cargo $(CARGO_TEST) --no-default-features
+	$(BIN)/python -m pytest -m "not slow"
+
+bench: $(VENV)/.built
+	$(PYTHON) benches/peers/run.py
+
+lint: $(VENV)/.built
+	cargo fmt --check
+	cargo clippy --all-targets -- -D warnings
+	cargo clippy --all-targets --no-default-features -- -D warnings
+	cargo clippy --features python --lib -- -D warnings
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+	$(BIN)/python -m mypy.stubtest loopwright._core --allowlist tests/stubtest-allowlist.txt
+
+docs:
+	$(PYTHON) tests/requirements.py
+
+# cargo-nextest where it is installed; plain cargo test does the same, slower.
+CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run || echo test -q)
+
+$(VENV)/.made: pyproject.toml
+	@echo "== making $(VENV) (once)"
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "python3 has no ensurepip. On Debian: apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install -q --disable-pip-version-check --group dev
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.made $(SOURCES)
+	@echo "== building the extension module (two to four minutes the first time)"
+	$(BIN)/python -m maturin develop --release --quiet
+	@touch $@
+
+clean:
+	rm -rf $(VENV) target

@@ -1,0 +1,28 @@
+"""Test doubles: a scripted model without any network, and a server that speaks the providers' protocols for real.
+
+    from loopwright.testing import ScriptedModel, WireServer, call, fault, text
+
+    agent = Agent(ScriptedModel([call("lookup", key="a"), text("done")]), tools=[lookup])
+
+    with WireServer([call("lookup", key="a"), fault.status(529), text("done")]) as server:
+        agent = Agent("anthropic:any", base_url=server.url, api_key="k", tools=[lookup])
+"""
+
+from __future__ import annotations
+
+from ._scripted import ScriptedModel, UnconsumedReplies, UnexpectedRequest
+from ._wire import Reply, WireServer, call, calls, fault, recorded, response, text
+
+__all__ = [
+    "Reply",
+    "ScriptedModel",
+    "UnconsumedReplies",
+    "UnexpectedRequest",
+    "WireServer",
+    "call",
+    "calls",
+    "fault",
+    "recorded",
+    "response",
+    "text",
+]

@@ -1,0 +1,92 @@
+"""A model that follows a script, without any network."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from loopwright.errors import ModelError
+from loopwright.models import Call, Response
+
+from ._wire import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from loopwright._core import Request
+
+__all__ = ["ScriptedModel", "UnconsumedReplies", "UnexpectedRequest"]
+
+
+class UnexpectedRequest(ModelError):
+    """The script is used up, and the model is asked once more."""
+
+    default_code = "unexpected_request"
+
+
+class UnconsumedReplies(AssertionError):
+    """The run is over, and the script is not."""
+
+
+class ScriptedModel:
+    """Answers with what the script says, in order.
+
+    A step is text, a `Response`, what `text`, `call` and `calls` of this package give, an exception (raised), or a
+    function of the request. `requests` keeps what was asked; `assert_complete` fails if a step is left.
+
+    With `by_turn` the step is chosen by the number of answers in the history, so that many runs can share the model.
+    """
+
+    name = "scripted"
+
+    def __init__(self, steps: Iterable[Any], *, by_turn: bool = False, keep_requests: bool = True) -> None:
+        self._steps = list(steps)
+        self._left = deque(self._steps)
+        self._by_turn = by_turn
+        self._keep = keep_requests
+        self._cache: dict[int, Response] = {}
+        self.requests: list[Request] = []
+
+    def respond(self, request: Request) -> Any:
+        """The next step."""
+        if self._keep:
+            self.requests.append(request)
+        if self._by_turn:
+            turn = request.turns
+            if turn >= len(self._steps):
+                raise UnexpectedRequest(self._used_up())
+            step = self._steps[turn]
+        else:
+            if not self._left:
+                raise UnexpectedRequest(self._used_up())
+            step = self._left.popleft()
+        return self._answer(step, request)
+
+    def assert_complete(self) -> None:
+        """Fails if a step of the script was not asked for."""
+        if self._left and not self._by_turn:
+            message = f"{len(self._left)} of {len(self._steps)} replies were not asked for: {list(self._left)!r}"
+            raise UnconsumedReplies(message)
+
+    def _used_up(self) -> str:
+        return f"the script of {len(self._steps)} replies is used up; the model was asked once more"
+
+    def _answer(self, step: Any, request: Request) -> Any:
+        if isinstance(step, BaseException):
+            raise step
+        if isinstance(step, Reply):
+            return _from_reply(step)
+        if callable(step) and not isinstance(step, (str, Response)):
+            function: Callable[[Request], Any] = step
+            return function(request)
+        return step
+
+
+def _from_reply(reply: Reply) -> Any:
+    answer = reply.answer or {"text": "ok"}
+    if "text" in answer:
+        return Response(answer["text"])
+    if "tool_uses" in answer:
+        uses = answer["tool_uses"]
+        return Response(uses["text"], [Call(use["name"], use["input"], use.get("id", "")) for use in uses["calls"]])
+    return answer["message"]

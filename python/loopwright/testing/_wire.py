@@ -1,0 +1,245 @@
+"""The wire server: Anthropic Messages, OpenAI Chat Completions and OpenAI Responses over a real socket.
+
+It plays a script: one reply for each request, in order, written in the protocol that was asked in, streamed if the
+request asks for a stream. Faults strike where a provider's would.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from loopwright import _core
+from loopwright.errors import UsageError
+from loopwright.models import Call, Response
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+__all__ = ["Reply", "WireServer", "call", "calls", "fault", "recorded", "response", "text"]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One reply. Times in seconds.
+
+    `delay` passes before the first byte, `event_delay` between two events of a stream; `piece` is the number of bytes
+    of text in one delta; `chunk` cuts the body into pieces of so many bytes, wherever that falls.
+    """
+
+    answer: dict[str, Any] | None = None
+    fault: Any = None
+    delay: float = 0.0
+    event_delay: float = 0.0
+    piece: int = 16
+    chunk: int | None = None
+
+    def after(self, seconds: float) -> Reply:
+        """The same, later."""
+        return replace(self, delay=seconds)
+
+    def slowly(self, seconds: float) -> Reply:
+        """The same, with a pause between two events."""
+        return replace(self, event_delay=seconds)
+
+    def but(self, failing: Reply) -> Reply:
+        """The same answer with another reply's fault: `text("…").but(fault.cut(after=2))`."""
+        return replace(self, fault=failing.fault)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form that the server reads."""
+        found: dict[str, Any] = {
+            "delay_ms": round(self.delay * 1000),
+            "chunk_delay_ms": round(self.event_delay * 1000),
+            "piece": self.piece,
+            "chunk": self.chunk,
+            "fault": self.fault,
+        }
+        if self.answer is not None:
+            found["answer"] = self.answer
+        return found
+
+
+def text(words: str) -> Reply:
+    """A reply of plain text, which ends the turn."""
+    return Reply({"text": words})
+
+
+def call(name: str, **arguments: Any) -> Reply:
+    """A reply that asks for one tool call."""
+    return calls(Call(name, arguments))
+
+
+def calls(*wanted: Call, text: str = "") -> Reply:
+    """A reply that asks for tool calls, after some text or none. Arguments that are text are sent as they are."""
+    if any(isinstance(each.arguments, str) for each in wanted):
+        return response(Response(text, wanted))
+    shown = [
+        {"name": each.name, "input": each.arguments, **({"id": each.id} if each.id else {})} for each in wanted
+    ]
+    return Reply({"tool_uses": {"text": text, "calls": shown}})
+
+
+def response(answer: Response | dict[str, Any]) -> Reply:
+    """A reply of a whole response: stop reason, usage, reasoning and all; a dict is in the canonical form."""
+    found = answer if isinstance(answer, dict) else answer.to_dict()
+    return Reply({"message": {**found, "id": found.get("id", "") if isinstance(answer, dict) else ""}})
+
+
+def recorded(status: int, content_type: str, body: str | dict[str, Any]) -> Reply:
+    """A reply as it was recorded, whatever is asked."""
+    shown = body if isinstance(body, str) else json.dumps(body)
+    return Reply({"recorded": {"status": status, "content_type": content_type, "body": shown}})
+
+
+class fault:  # noqa: N801 - reads as a module of faults
+    """Replies that go wrong."""
+
+    @staticmethod
+    def status(status: int, *, retry_after: float | str | None = None, message: str | None = None) -> Reply:
+        """An error status, in the provider's shape."""
+        after = None if retry_after is None else str(retry_after)
+        return Reply(fault={"status": {"status": status, "retry_after": after, "message": message}})
+
+    @staticmethod
+    def cut(*, after: int = 2) -> Reply:
+        """The connection is reset after so many events of the stream."""
+        return Reply({"text": "some words that will be cut off"}, fault={"cut_after": {"events": after}})
+
+    @staticmethod
+    def error_event(*, after: int = 0) -> Reply:
+        """A provider's error event inside a 200 stream."""
+        return Reply({"text": "some words before the error"}, fault={"error_event": {"after_events": after}})
+
+    @staticmethod
+    def ends(*, after: int = 2) -> Reply:
+        """The stream ends in good order without its last events."""
+        return Reply({"text": "some words without an end"}, fault={"end_after": {"events": after}})
+
+    @staticmethod
+    def stalls(*, after: int = 2) -> Reply:
+        """The stream goes silent and stays open."""
+        return Reply({"text": "some words and then silence"}, fault={"stall_after": {"events": after}})
+
+    @staticmethod
+    def hangs() -> Reply:
+        """Never answered."""
+        return Reply(fault="hang")
+
+    @staticmethod
+    def closes() -> Reply:
+        """Closed without an answer."""
+        return Reply(fault="close")
+
+    @staticmethod
+    def malformed() -> Reply:
+        """JSON that breaks off, with status 200."""
+        return Reply(fault="broken_json")
+
+    @staticmethod
+    def not_json() -> Reply:
+        """A web page with status 200."""
+        return Reply(fault="not_json")
+
+    @staticmethod
+    def empty() -> Reply:
+        """Status 200 and nothing else."""
+        return Reply(fault="empty_body")
+
+
+class WireServer:
+    """A provider on `127.0.0.1`, as a context manager.
+
+    Args:
+        replies: What it says, in order.
+        by_turn: Reply number n goes to requests whose history holds n answers, so that many runs can play the same
+            script at once.
+        repeat_last: The last reply is given for ever.
+        key: Requests without this key are refused with 401.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[Reply | str] = (),
+        *,
+        by_turn: bool = False,
+        repeat_last: bool = False,
+        key: str | None = None,
+    ) -> None:
+        self._script = {
+            "replies": [_reply(each).to_dict() for each in replies],
+            "by_turn": by_turn,
+            "repeat_last": repeat_last,
+            "key": key,
+        }
+        self._server: _core.WireServer | None = None
+
+    def start(self) -> Self:
+        """Starts it, if it does not run."""
+        if self._server is None:
+            self._server = _core.WireServer(json.dumps(self._script))
+        return self
+
+    def stop(self) -> None:
+        """Stops it; all connections are closed."""
+        if self._server is not None:
+            self._server.stop()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def _running(self) -> _core.WireServer:
+        if self._server is None:
+            message = "the server has not been started"
+            raise UsageError(message, "not_started", "use it as a context manager, or call start()")
+        return self._server
+
+    @property
+    def url(self) -> str:
+        """Its address: `http://127.0.0.1:PORT`."""
+        return self._running.url
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """What it received: `method`, `path`, `headers` and `body` (parsed where it is JSON). Keys are left out."""
+        found: list[dict[str, Any]] = json.loads(self._running.requests())
+        for request in found:
+            with contextlib.suppress(ValueError):
+                request["body"] = json.loads(request["body"])
+        return found
+
+    def push(self, reply: Reply | str) -> None:
+        """Adds a reply at the end of the script."""
+        self._running.push(json.dumps(_reply(reply).to_dict()))
+
+    @property
+    def pending(self) -> int:
+        """Replies that have not been given."""
+        return self._running.pending
+
+    @property
+    def open_connections(self) -> int:
+        """Connections that are open now."""
+        return self._running.connections[0]
+
+    @property
+    def total_connections(self) -> int:
+        """Connections that were ever opened."""
+        return self._running.connections[1]
+
+
+def _reply(reply: Reply | Response | str) -> Reply:
+    if isinstance(reply, str):
+        return text(reply)
+    return response(reply) if isinstance(reply, Response) else reply
