@@ -420,6 +420,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods)] // the test has a clock, what it tests has none
     fn hostile_answers_take_no_time() {
         let text = "The cache holds 10 pages, [x] and 3.\n".repeat(600);
         let sources: Vec<Source> = (0..12).map(|at| source(&format!("d/{at}.md"), 1, &text)).collect();
