@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from typing import Any
 
 from .text import fit, one_line
@@ -21,6 +23,7 @@ _SENTENCES = {
 }
 _DEFAULTS = {"path": "the folder"}
 _LONGEST_VALUE = 60
+_MESSAGE = re.compile(r'"message":\s*"((?:[^"\\]|\\.)+)')
 
 
 def doing(name: str, arguments: Any) -> str:
@@ -52,6 +55,10 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def excerpt(text: str, columns: int) -> str:
-    """The beginning of what a tool gave, as one line."""
+def excerpt(text: str, columns: int, *, is_error: bool = False) -> str:
+    """The beginning of what a tool gave, as one line; of an error its message."""
+    if is_error and (found := _MESSAGE.search(text)) is not None:
+        # What is cut off in the middle is no JSON; the message is there all the same.
+        with contextlib.suppress(ValueError):
+            text = json.loads(f'"{found[1]}"', strict=False)
     return fit(one_line(text), columns)

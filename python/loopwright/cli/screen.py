@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from .text import fit, width
+from .text import fit, width, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -98,8 +98,13 @@ class Screen:
         if self._tells:
             self.say(text, style=style)
 
-    def say(self, text: str, *, style: str | None = None) -> None:
-        """A line on stderr that is said even to the quiet: warnings, errors, questions."""
+    def say(self, text: str, *, style: str | None = None, whole: bool = False) -> None:
+        """A line on stderr that is said even to the quiet: warnings, errors, questions.
+
+        On a terminal it is broken between words unless it shall stay `whole`.
+        """
+        if self.err_is_live and not whole:
+            text = wrap(text, self.columns)
         with self._lock:
             self._make_room()
             self._tell(self._styled(text, style, live=self.err_is_live) + "\n")

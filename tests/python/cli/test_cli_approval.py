@@ -60,7 +60,7 @@ def test_what_is_not_understood_is_asked_again(
     shown = terminal(*run(server))
     shown.until("Run it? [y/N/e/?] ")
     shown.type(keys)
-    shown.until("Ctrl-D: stop the whole run")
+    shown.until("Enter: don't")
     shown.until("Run it? [y/N/e/?] ")
     shown.type("\n")
     assert shown.end() == 0
