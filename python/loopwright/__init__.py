@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ToolError,
         UsageError,
     )
+    from .grounded import Grounded
     from .models import Call, Model, ModelFailure, Response
     from .replay import Replay, replay
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -44,6 +45,7 @@ _HOMES = {
     "Call": "models",
     "Command": "_core",
     "Context": "tools",
+    "Grounded": "grounded",
     "Image": "tools",
     "InternalError": "errors",
     "LoopwrightError": "errors",
@@ -80,6 +82,7 @@ __all__ = [
     "Call",
     "Command",
     "Context",
+    "Grounded",
     "Image",
     "InternalError",
     "LoopwrightError",

@@ -338,7 +338,7 @@ class AsyncDriver(Driver):
         return _core.Event.decided(command.id, command.hash, decision, reason)  # type: ignore[arg-type]
 
     def search(self, command: _core.Command) -> None:
-        self.keep_call(command, self.bridge.hub.search(self.key, command, self.plan.folder))
+        self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
 
 
 class SyncDriver(Driver):
@@ -530,7 +530,7 @@ class SyncDriver(Driver):
         self.inbox.append(_core.Event.decided(command.id, command.hash, decision, reason))  # type: ignore[arg-type]
 
     def search(self, command: _core.Command) -> None:
-        self.keep_call(command, self.hub.search(0, command, self.plan.folder))
+        self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
 
 
 class _SideLoop:

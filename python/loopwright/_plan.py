@@ -29,7 +29,8 @@ class Plan:
     model: Model | None
     tools: Mapping[str, Tool[..., Any]]
     approve: Callable[[Any], Any] | None
-    folder: str | None = None
+    folders: tuple[str, ...] = ()
+    """Where searches look for sources."""
     durable: bool = False
 
     @property

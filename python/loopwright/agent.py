@@ -155,6 +155,7 @@ class Agent(Generic[Output]):
             "price": dict(price) if price else None,
             "seed": seed,
         }
+        self._folders: tuple[str, ...] = ()
         self._plans: dict[tuple[bool, Budget], Plan] = {}
 
     @property
@@ -305,13 +306,25 @@ class Agent(Generic[Output]):
             if self._output is not None:
                 name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
                 config["output"] = {"name": name, "schema": self._output.schema}
-            machine = _core.MachineConfig.turn(json.dumps(config))
+            machine = self._machine(config)
             tools = {tool.name: tool for tool in self.tools}
-            plan = Plan(machine, self._endpoint, self._own_model, tools, self._approve, durable=self._durable)
+            plan = Plan(
+                machine,
+                self._endpoint,
+                self._own_model,
+                tools,
+                self._approve,
+                folders=self._folders,
+                durable=self._durable,
+            )
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
             self._plans[stream, budget] = plan
         return plan
+
+    def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
+        """The machine that runs, from the configuration of its turns."""
+        return _core.MachineConfig.turn(json.dumps(turn))
 
     def _finish(
         self,

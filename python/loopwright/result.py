@@ -129,6 +129,8 @@ class Result(Generic[Output]):
     run_id: str
     model: str
     verified: bool | None = None
+    message: str | None = None
+    """What to tell people where no answer passed verification."""
     attempts: int = 0
     sources: list[Source] = field(default_factory=list)
     searches: int = 0
@@ -152,7 +154,7 @@ class Result(Generic[Output]):
         return self.final is None
 
     def __str__(self) -> str:
-        return self.final or self.best_draft or ""
+        return self.final or self.message or self.best_draft or ""
 
     def __repr__(self) -> str:
         said = self.final if self.final is not None else self.best_draft
@@ -183,6 +185,7 @@ def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, mod
         run_id=run_id,
         model=model,
         verified=outcome["verified"],
+        message=outcome.get("message"),
         attempts=outcome["attempts"],
         sources=[Source(**source) for source in outcome["sources"]],
         searches=outcome["searches"],
