@@ -46,7 +46,7 @@ def ask(arguments: argparse.Namespace) -> int:
         limits["verify_attempts"] = arguments.attempts
     if arguments.max_time is not None:
         limits["wall_time"] = arguments.max_time
-    grounded: Grounded[Any] = Grounded(
+    grounded = Grounded(
         named or _OFFLINE,
         sources=arguments.folders,
         profile=arguments.profile,
@@ -86,9 +86,8 @@ def _show(result: Result[Any], screen: Screen) -> None:
         screen.answer(clean(result.final))
         show_sources(result, screen)
         return
-    message = getattr(result, "message", None)
-    if message:
-        screen.say(clean(message))
+    if result.message:
+        screen.say(clean(result.message))
     if result.best_draft:
         # Never on stdout: whoever reads that takes it for an answer.
         screen.note("The best draft, which is not verified:")

@@ -25,6 +25,7 @@ def result_json(result: Result[Any], **more: Any) -> str:
         "stop_reason": result.stop_reason,
         "exit_code": exit_code(result.stop_reason),
         "verified": result.verified,
+        "message": result.message,
         "best_draft": result.best_draft,
         "model": result.model,
         "run_id": result.run_id,
