@@ -39,6 +39,9 @@ def ask(arguments: argparse.Namespace) -> int:
     for folder in arguments.folders:
         _check(folder)
     named = arguments.model or os.environ.get("LOOPWRIGHT_MODEL", "").strip()
+    if not named and arguments.base_url:
+        message = "--base-url needs a model to ask there"
+        raise UsageError(message, "no_model", "add --model PROVIDER:NAME, or set LOOPWRIGHT_MODEL")
     if not named:
         _suggest(screen, os.environ)
     limits: dict[str, Any] = {}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Watcher"]
 
+_LOOKED_AT = 1_000
+
 
 class Watcher:
     """Shows the events of a run; `on_event` of the run is this object.
@@ -54,7 +56,7 @@ class Watcher:
             case events.ToolStarted(id=call_id, name=name, input=arguments):
                 self._tool_started(call_id, name, arguments)
             case events.ToolProgress(text=text):
-                self._status(one_line(text))
+                self._status(one_line(text[:_LOOKED_AT]))
             case events.ToolFinished():
                 self._tool_finished(event)
             case events.SearchCompleted(query=query):

@@ -61,7 +61,7 @@ class TerminalApproval:
 
     def _can_ask(self) -> bool:
         try:
-            return self._source.isatty() and sys.stderr.isatty()
+            return self._screen.asks and self._source.isatty()
         except (AttributeError, ValueError):
             return False
 

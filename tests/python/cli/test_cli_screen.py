@@ -9,7 +9,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-
 from loopwright.cli.text import Cleaner, clean, fit, seconds, visible, width, wrap
 from loopwright.testing import WireServer, call, fault, text
 
@@ -28,10 +27,7 @@ def run(server: WireServer, *more: str) -> list[str]:
 def seen(raw: str) -> list[str]:
     """The lines that stay on the screen."""
     raw = COLOUR.sub("", raw).replace("\r\n", "\n")
-    lines = []
-    for line in raw.split("\n"):
-        lines.append(line.split("\r\x1b[2K")[-1].rstrip())
-    return lines
+    return [line.split("\r\x1b[2K")[-1].rstrip() for line in raw.split("\n")]
 
 
 @needs_terminal
