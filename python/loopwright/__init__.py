@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         ToolError,
         UsageError,
     )
+    from .grounded import Grounded
+    from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .replay import Replay, replay
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -44,11 +46,13 @@ _HOMES = {
     "Call": "models",
     "Command": "_core",
     "Context": "tools",
+    "Grounded": "grounded",
     "Image": "tools",
     "InternalError": "errors",
     "LoopwrightError": "errors",
     "MachineConfig": "_core",
     "MachineEvent": "_core:Event",
+    "Message": "messages",
     "Messages": "result",
     "Model": "models",
     "ModelError": "errors",
@@ -80,11 +84,13 @@ __all__ = [
     "Call",
     "Command",
     "Context",
+    "Grounded",
     "Image",
     "InternalError",
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
+    "Message",
     "Messages",
     "Model",
     "ModelError",

@@ -177,16 +177,22 @@ class Driver:
 
 
 class AsyncDriver(Driver):
-    """Drives a run in the task that iterates over `events`."""
+    """Drives a run in the task that iterates over `events`.
+
+    What arrives is fed to the machine at once, where it arrives: the iterating task is woken only when there is
+    something to tell, or when the run has ended.
+    """
 
     def __init__(self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool) -> None:
         super().__init__(plan, run, run_id, deps, watch=watch)
         self.loop = asyncio.get_running_loop()
+        # Tools see the context variables of the caller, wherever the event came from that starts them.
+        self.variables = contextvars.copy_context()
         self.thread = threading.get_ident()
         self.waker: asyncio.Future[None] | None = None
+        self.pumping = False
         self.timers: dict[int, asyncio.TimerHandle] = {}
-        self.tasks: dict[int, list[asyncio.Task[Any]]] = {}
-        self.flags: dict[asyncio.Task[Any], CancelFlag] = {}
+        self.tasks: dict[int, dict[asyncio.Task[Any], CancelFlag | None]] = {}
         self.ending: set[asyncio.Task[Any]] = set()
         self.bridge, self.key = Bridge.enter(self.arrived)
 
@@ -194,22 +200,19 @@ class AsyncDriver(Driver):
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
-            self.step(start)
+            self.arrived(start)
             while True:
-                while self.inbox and self.outcome is None:
-                    self.step(self.inbox.popleft())
                 while self.told:
                     yield self.told.popleft()
-                if self.outcome is not None:
-                    return
                 if self.fatal is not None:
                     raise self.fatal
-                if not self.inbox:
-                    self.waker = self.loop.create_future()
-                    try:
-                        await self.waker
-                    finally:
-                        self.waker = None
+                if self.outcome is not None:
+                    return
+                self.waker = self.loop.create_future()
+                try:
+                    await self.waker
+                finally:
+                    self.waker = None
         except BaseException:
             self.give_up()
             raise
@@ -220,11 +223,23 @@ class AsyncDriver(Driver):
 
     def arrived(self, item: Any) -> None:
         """Something came from Rust, from a tool, a timer or a person."""
-        if type(item) is _core.Event:
-            self.inbox.append(item)
-        else:
+        if type(item) is not _core.Event:
             self.told.append(item)
-        self.wake()
+            self.wake()
+            return
+        self.inbox.append(item)
+        if self.pumping:
+            return
+        self.pumping = True
+        try:
+            while self.inbox and self.outcome is None:
+                self.step(self.inbox.popleft())
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            self.fatal = error
+        finally:
+            self.pumping = False
+        if self.told or self.outcome is not None or self.fatal is not None:
+            self.wake()
 
     def wake(self) -> None:
         waker = self.waker
@@ -243,6 +258,11 @@ class AsyncDriver(Driver):
         """Calls `function` in the loop's thread, if the loop still runs."""
         with contextlib.suppress(RuntimeError):
             self.loop.call_soon_threadsafe(function)
+
+    def broken(self, error: BaseException) -> None:
+        """A fault that is no tool's: raised where the run is awaited."""
+        self.fatal = error
+        self.wake()
 
     def interrupt_soon(self, how: str) -> None:
         """Ends the run, from any thread."""
@@ -269,7 +289,7 @@ class AsyncDriver(Driver):
         try:
             answer = plan.model.respond(request)  # type: ignore[union-attr, arg-type]
             if inspect.isawaitable(answer):
-                self.start(command.id, self.ask_model(command.id, answer, request), "model")  # type: ignore[arg-type]
+                self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
                 return
             event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore
         except ModelFailure as error:
@@ -282,41 +302,44 @@ class AsyncDriver(Driver):
         except ModelFailure as error:
             return self.failed_model(command_id, error)
 
-    def start(self, command_id: int, coroutine: Any, what: str, flag: CancelFlag | None = None) -> None:
-        task = self.loop.create_task(coroutine, name=f"loopwright {self.run_id} {what}")
-        self.tasks.setdefault(command_id, []).append(task)
-        if flag is not None:
-            self.flags[task] = flag
-        task.add_done_callback(lambda task: self.ended(command_id, task))
+    def start(self, command_id: int, what: str, flag: CancelFlag | None, function: Any, *arguments: Any) -> None:
+        """Starts a task; what `function` gives is the event that answers the command."""
+        work = self.work(command_id, function, arguments)
+        create = self.variables.run
+        task = create(self.loop.create_task, work, name=f"loopwright {self.run_id} {what}")
+        self.tasks.setdefault(command_id, {})[task] = flag
 
-    def ended(self, command_id: int, task: asyncio.Task[Any]) -> None:
-        self.flags.pop(task, None)
+    async def work(self, command_id: int, function: Any, arguments: Any) -> None:
+        task = asyncio.current_task()
+        try:
+            event = await function(*arguments)
+        except asyncio.CancelledError:
+            if self.forget(command_id, task):
+                # Not we have cancelled it: the run can't know what became of the work.
+                self.broken(InternalError("a task of the run was cancelled from outside"))
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            if self.forget(command_id, task):
+                self.broken(error)
+        else:
+            if self.forget(command_id, task):
+                self.arrived(event)
+
+    def forget(self, command_id: int, task: Any) -> bool:
+        """A task has ended; whether anybody still waits for what it gives."""
         self.ending.discard(task)
         tasks = self.tasks.get(command_id)
-        aborted = tasks is None or task not in tasks
-        if not aborted:
-            tasks.remove(task)  # type: ignore[union-attr]
-            if not tasks:
-                del self.tasks[command_id]
-        if task.cancelled():
-            if not aborted:
-                # Somebody else cancelled a task of ours: the run can't know what became of it.
-                self.fatal = InternalError("a task of the run was cancelled from outside")
-                self.wake()
-            return
-        error = task.exception()
-        if error is not None:
-            if not aborted:
-                self.fatal = error
-                self.wake()
-        elif not aborted and task.result() is not None:
-            self.arrived(task.result())
+        if tasks is None or task not in tasks:
+            return False
+        del tasks[task]
+        if not tasks:
+            del self.tasks[command_id]
+        return True
 
     def execute(self, command: _core.Command) -> None:
         for call in command.calls:
             flag = CancelFlag()
-            work = self.run_tool(command.id, call, flag)  # type: ignore[arg-type]
-            self.start(command.id, work, f"tool {call.name}", flag)  # type: ignore[arg-type]
+            self.start(command.id, f"tool {call.name}", flag, self.run_tool, command.id, call, flag)  # type: ignore[arg-type]
 
     async def run_tool(self, command_id: int, call: _core.Call, flag: CancelFlag) -> _core.Event:
         tool = self.plan.tools[call.name]
@@ -338,8 +361,7 @@ class AsyncDriver(Driver):
         if model is not None:
             model.abort()
             return
-        for task in self.tasks.pop(command_id, ()):
-            flag = self.flags.get(task)
+        for task, flag in self.tasks.pop(command_id, {}).items():
             if flag is not None:
                 flag.set()
             self.ending.add(task)
@@ -357,7 +379,7 @@ class AsyncDriver(Driver):
         if ask is None:
             self.inbox.append(self.nobody(command))
             return
-        self.start(command.id, self.ask_person(command, ask), "approval")  # type: ignore[arg-type]
+        self.start(command.id, "approval", None, self.ask_person, command, ask)  # type: ignore[arg-type]
 
     async def ask_person(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
         question = Approval.of(command, self.run.now())
@@ -381,7 +403,7 @@ class AsyncDriver(Driver):
         return self.decided(command, answer)
 
     def search(self, command: _core.Command) -> None:
-        self.keep_call(command, self.bridge.hub.search(self.key, command, self.plan.folder))
+        self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
 
 
 class SyncDriver(Driver):
@@ -599,7 +621,7 @@ class SyncDriver(Driver):
             in_thread("approval", lambda: _tried(ask, question), lambda answer: self.soon(lambda: heard(answer)))
 
     def search(self, command: _core.Command) -> None:
-        self.keep_call(command, self.hub.search(0, command, self.plan.folder))
+        self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
 
 
 def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:

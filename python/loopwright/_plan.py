@@ -29,7 +29,8 @@ class Plan:
     model: Model | None
     tools: Mapping[str, Tool[..., Any]]
     approve: Callable[[Any], Any] | None
-    folder: str | None = None
+    folders: tuple[str, ...] = ()
+    """Where searches look for sources."""
     durable: bool = False
 
     @property
@@ -53,7 +54,10 @@ def run_id() -> str:
 
 
 def new_run(
-    plan: Plan, name: str, journal: str | os.PathLike[str] | bool | None, attempt: int = 0
+    plan: Plan,
+    name: str,
+    journal: str | os.PathLike[str] | bool | None,  # noqa: FBT001 - a place, or `True` for memory
+    attempt: int = 0,
 ) -> tuple[_core.Run, str | None]:
     """A run, and the path of its journal.
 

@@ -13,6 +13,7 @@ from ._plan import Plan, model_name, new_run, run_id
 from .budget import Budget
 from .errors import LoopwrightError, UsageError
 from .events import RunFinished
+from .messages import Message, prompt_of
 from .result import Messages, Result, added, error_of, from_outcome
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ._driver import Driver
     from ._output import OutputType
     from .events import Event
+    from .messages import Content
     from .models import Model
     from .signal import Signal
     from .tools import Tool
@@ -75,6 +77,8 @@ class Agent(Generic[Output]):
         seed: The source of all jitter.
         name: A name for people.
     """
+
+    _folders: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -159,6 +163,8 @@ class Agent(Generic[Output]):
             "seed": seed,
         }
         self._plans: dict[tuple[bool, Budget], Plan] = {}
+        # What can't work is said here, not in the middle of a program.
+        self._plan(self.budget, stream=False)
 
     @property
     def model(self) -> str:
@@ -171,9 +177,9 @@ class Agent(Generic[Output]):
 
     async def run(
         self,
-        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        prompt: Content | Message | Sequence[Content],
         *,
-        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
         deps: Any = None,
         budget: Budget | None = None,
         on_event: Callable[[Event], Any] | None = None,
@@ -183,8 +189,8 @@ class Agent(Generic[Output]):
         """Runs the agent on `prompt`, in the caller's task.
 
         Args:
-            prompt: Text, a content block, or a list of them.
-            messages: What was said before: `result.messages` of an earlier run, or messages in the canonical form.
+            prompt: Text, a block of `loopwright.messages`, a list of them, or a `Message`.
+            messages: What was said before: `result.messages` of an earlier run, or a list of `Message`.
             deps: What tools get as `context.deps`.
             budget: What this run may use, instead of the agent's budget.
             on_event: Called with each event; answers are streamed then.
@@ -205,9 +211,9 @@ class Agent(Generic[Output]):
 
     def run_sync(
         self,
-        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        prompt: Content | Message | Sequence[Content],
         *,
-        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
         deps: Any = None,
         budget: Budget | None = None,
         on_event: Callable[[Event], Any] | None = None,
@@ -248,9 +254,9 @@ class Agent(Generic[Output]):
 
     def stream(
         self,
-        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        prompt: Content | Message | Sequence[Content],
         *,
-        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
         deps: Any = None,
         budget: Budget | None = None,
         journal: str | os.PathLike[str] | bool | None = None,
@@ -287,25 +293,15 @@ class Agent(Generic[Output]):
         return RunStream(self, conversation, deps, limits, self.journal if journal is None else journal, signal, watch)
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
-        if isinstance(prompt, str):
-            content: Any = [{"type": "text", "text": prompt}]
-        elif isinstance(prompt, (list, tuple)):
-            content = [_block(block) for block in prompt]
-        else:
-            content = [_block(prompt)]
-        if not content or (isinstance(prompt, str) and not prompt.strip()):
+        said = prompt_of(prompt)
+        if not said.content or (isinstance(prompt, str) and not prompt.strip()):
             message = "the prompt is empty"
             raise UsageError(message, "empty_prompt", "say what the model shall do")
         if isinstance(messages, (str, bytes, dict)):
             message = f"messages are a list of messages, not {type(messages).__name__}"
             raise UsageError(message, "invalid_messages", "give result.messages of an earlier run")
-        before = [] if messages is None else list(messages)
-        try:
-            text = json.dumps([*before, {"role": "user", "content": content}])
-        except (TypeError, ValueError, RecursionError) as error:
-            message = f"the prompt or the messages can't be written as JSON: {error}"
-            raise UsageError(message, "invalid_messages", "use the canonical form: text, numbers, lists, dicts") from error
-        return _core.History(text)
+        before = messages if isinstance(messages, Messages) else Messages(messages if messages is not None else ())
+        return before._history.extended(f"[{said.to_json()}]")
 
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = self._plans.get((stream, budget))
@@ -327,13 +323,25 @@ class Agent(Generic[Output]):
             if self._output is not None:
                 name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
                 config["output"] = {"name": name, "schema": self._output.schema}
-            machine = _core.MachineConfig.turn(json.dumps(config))
+            machine = self._machine(config)
             tools = {tool.name: tool for tool in self.tools}
-            plan = Plan(machine, self._endpoint, self._own_model, tools, self._approve, durable=self._durable)
+            plan = Plan(
+                machine,
+                self._endpoint,
+                self._own_model,
+                tools,
+                self._approve,
+                folders=self._folders,
+                durable=self._durable,
+            )
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
             self._plans[stream, budget] = plan
         return plan
+
+    def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
+        """The machine that runs, from the configuration of its turns."""
+        return _core.MachineConfig.turn(json.dumps(turn))
 
     def _finish(
         self,
@@ -499,7 +507,7 @@ def _once_more(
     def spent(of: Callable[[Result[Any]], Any]) -> Any:
         return of(result) - (0 if earlier is None else of(earlier))
 
-    messages = [*result.messages, {"role": "user", "content": [{"type": "text", "text": feedback}]}]
+    messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
     left = replace(
         budget,
         iterations=max(0, budget.iterations - spent(lambda result: result.rounds)),
@@ -508,19 +516,7 @@ def _once_more(
         tokens=None if budget.tokens is None else max(0, budget.tokens - spent(lambda result: result.usage.total)),
         cost=None if budget.cost is None else max(0.0, budget.cost - spent(lambda result: result.cost or 0.0)),
     )
-    return _core.History(json.dumps(messages)), left
-
-
-def _block(block: Any) -> Any:
-    if isinstance(block, str):
-        return {"type": "text", "text": block}
-    to_block = getattr(block, "to_block", None)
-    if to_block is not None:
-        return to_block()
-    if isinstance(block, dict):
-        return block
-    message = f"a prompt is text or content blocks, not {type(block).__name__}"
-    raise UsageError(message, "invalid_prompt")
+    return messages, left
 
 
 def _tool_choice(choice: str | None) -> Any:

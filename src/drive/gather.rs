@@ -3,9 +3,9 @@
 //! `.gitignore` is honoured, hidden files and symbolic links are left out, and the order is that of names, so the same
 //! folder always gives the same sources. What can't be read is reported, never fatal.
 
-use std::{fs::File, io::Read, path::Path};
+use std::{collections::HashSet, fs::File, io::Read, path::Path};
 
-use ignore::{DirEntry, WalkBuilder};
+use ignore::{DirEntry, Walk, WalkBuilder};
 
 use crate::core::{
     error::{Error, Result},
@@ -31,34 +31,77 @@ const NO_FOLDERS: [&str; 2] = ["node_modules", "__pycache__"];
 /// Finds what bears on `question` in the files under `root` and in the messages of `thread`, oldest first. `root` may be
 /// a single file. Fails with guilt `usage` and code `folder_not_found` if there is nothing at `root`.
 pub fn gather_folder(root: &Path, question: &str, thread: &[String], limits: &GatherLimits) -> Result<Gathered> {
-    let root = root.canonicalize().map_err(|error| {
-        Error::usage("folder_not_found", format!("the folder {} can't be read: {error}", root.display()))
-            .hint("check the path after --in")
-    })?;
-    let mut folder = Folder { root: &root, limits, files: 0, bytes: 0, problems: Problems::default() };
-    let mut walk = WalkBuilder::new(&root)
+    gather_folders(&[root], question, thread, limits)
+}
+
+/// [`gather_folder`] for several folders, ranked together: the limits are those of all, and references begin with the
+/// name of their folder. Folders of the same name are told apart by a number.
+pub fn gather_folders<P: AsRef<Path>>(
+    roots: &[P],
+    question: &str,
+    thread: &[String],
+    limits: &GatherLimits,
+) -> Result<Gathered> {
+    let mut folders = Vec::with_capacity(roots.len());
+    let mut names = HashSet::new();
+    for root in roots {
+        let root = root.as_ref();
+        let place = root.canonicalize().map_err(|error| {
+            Error::usage("folder_not_found", format!("the folder {} can't be read: {error}", root.display()))
+                .hint("check the path of the folder")
+        })?;
+        let prefix = if roots.len() > 1 { prefix_of(&place, &mut names) } else { String::new() };
+        folders.push((place, prefix));
+    }
+    let mut tally = Tally { limits, files: 0, bytes: 0, problems: Problems::default() };
+    let mut waiting = folders.iter();
+    let mut walk: Option<(Folder<'_>, Walk)> = None;
+    let documents = std::iter::from_fn(|| {
+        loop {
+            let Some((folder, entries)) = &mut walk else {
+                let (root, prefix) = waiting.next()?;
+                walk = Some((Folder { root, prefix }, entries_of(root, limits)));
+                continue;
+            };
+            match entries.next() {
+                Some(Ok(entry)) => match folder.read(&entry, &mut tally) {
+                    Taken::Text(path, text) => return Some((path, text)),
+                    Taken::Skip => {}
+                    Taken::Stop => return None,
+                },
+                Some(Err(error)) => tally.problems.add(error.to_string()),
+                None => walk = None,
+            }
+        }
+    });
+    let mut gathered = gather(question, documents, thread, limits);
+    gathered.problems = tally.problems.finish();
+    Ok(gathered)
+}
+
+fn entries_of(root: &Path, limits: &GatherLimits) -> Walk {
+    WalkBuilder::new(root)
         .max_depth(Some(limits.max_depth))
         .follow_links(false)
         .require_git(false)
         .git_global(false)
         .sort_by_file_name(std::cmp::Ord::cmp)
         .filter_entry(|entry| !NO_FOLDERS.iter().any(|name| entry.file_name() == *name))
-        .build();
-    let documents = std::iter::from_fn(|| {
-        loop {
-            match walk.next()? {
-                Ok(entry) => match folder.read(&entry) {
-                    Taken::Text(path, text) => return Some((path, text)),
-                    Taken::Skip => {}
-                    Taken::Stop => return None,
-                },
-                Err(error) => folder.problems.add(error.to_string()),
-            }
-        }
-    });
-    let mut gathered = gather(question, documents, thread, limits);
-    gathered.problems = folder.problems.finish();
-    Ok(gathered)
+        .build()
+}
+
+/// The name of a folder among others; that of the folder that holds it if it is a single file.
+fn prefix_of(root: &Path, names: &mut HashSet<String>) -> String {
+    let folder = if root.is_file() { root.parent().unwrap_or(root) } else { root };
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut prefix = name.clone();
+    let mut number = 1_usize;
+    while !names.insert(prefix.clone()) {
+        number += 1;
+        prefix = format!("{name}-{number}");
+    }
+    prefix.push('/');
+    prefix
 }
 
 enum Taken {
@@ -90,16 +133,21 @@ impl Problems {
     }
 }
 
-struct Folder<'a> {
-    root: &'a Path,
+/// What has been read of all folders.
+struct Tally<'a> {
     limits: &'a GatherLimits,
     files: usize,
     bytes: u64,
     problems: Problems,
 }
 
+struct Folder<'a> {
+    root: &'a Path,
+    prefix: &'a str,
+}
+
 impl Folder<'_> {
-    fn read(&mut self, entry: &DirEntry) -> Taken {
+    fn read(&self, entry: &DirEntry, tally: &mut Tally<'_>) -> Taken {
         let path = entry.path();
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             return Taken::Skip;
@@ -110,40 +158,41 @@ impl Folder<'_> {
         if name.is_empty() {
             name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         }
+        name.insert_str(0, self.prefix);
         let extension =
             path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default();
-        let wanted = if self.limits.extensions.is_empty() {
+        let wanted = if tally.limits.extensions.is_empty() {
             !NO_TEXT.contains(&extension.as_str())
         } else {
-            self.limits.extensions.iter().any(|one| one.trim_start_matches('.').eq_ignore_ascii_case(&extension))
+            tally.limits.extensions.iter().any(|one| one.trim_start_matches('.').eq_ignore_ascii_case(&extension))
         };
         if !wanted {
             return Taken::Skip;
         }
-        if self.files >= self.limits.max_files {
-            self.problems.add(format!("only the first {} files were read", self.limits.max_files));
+        if tally.files >= tally.limits.max_files {
+            tally.problems.add(format!("only the first {} files were read", tally.limits.max_files));
             return Taken::Stop;
         }
-        if self.bytes >= self.limits.max_total_bytes {
-            self.problems.add(format!("only the first {} bytes were read", self.limits.max_total_bytes));
+        if tally.bytes >= tally.limits.max_total_bytes {
+            tally.problems.add(format!("only the first {} bytes were read", tally.limits.max_total_bytes));
             return Taken::Stop;
         }
-        let most = self.limits.max_file_bytes;
+        let most = tally.limits.max_file_bytes;
         let mut bytes = Vec::new();
         // A file may grow while it is read: what counts is what was read.
         let outcome = File::open(path).and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut bytes));
         if let Err(error) = outcome {
-            self.problems.add(format!("{name}: {error}"));
+            tally.problems.add(format!("{name}: {error}"));
             return Taken::Skip;
         }
         if bytes.len() as u64 > most {
-            self.problems.add(format!("{name}: larger than {most} bytes"));
+            tally.problems.add(format!("{name}: larger than {most} bytes"));
             return Taken::Skip;
         }
-        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+        tally.bytes = tally.bytes.saturating_add(bytes.len() as u64);
         match plain_text(&name, &bytes) {
             Some(text) => {
-                self.files += 1;
+                tally.files += 1;
                 Taken::Text(name, text)
             }
             None => Taken::Skip,
@@ -239,6 +288,24 @@ mod tests {
         let one = GatherLimits { max_files: 1, ..GatherLimits::default() };
         let gathered = folder.ask(&one);
         assert_eq!((gathered.files_seen, gathered.problems.len()), (1, 1));
+    }
+
+    #[test]
+    fn e07_several_folders_are_ranked_together_by_name() {
+        let first = Scratch::new("several-1", &[("docs/a.md", TEXT), ("other/b.md", b"Nothing.")]);
+        let second = Scratch::new("several-2", &[("docs/a.md", TEXT), ("one.md", TEXT)]);
+        let roots = [first.0.join("docs"), second.0.join("docs"), second.0.join("one.md"), first.0.join("other")];
+        let gathered = gather_folders(&roots, "Where is the cache?", &[], &GatherLimits::default()).unwrap();
+        let parent = second.0.file_name().unwrap().to_string_lossy();
+        let mut expected = ["docs-2/a.md".to_owned(), "docs/a.md".to_owned(), format!("{parent}/one.md")];
+        expected.sort();
+        assert_eq!(names(&gathered), expected);
+        assert_eq!((gathered.files_seen, gathered.files_matched), (4, 3));
+        let two = GatherLimits { max_files: 2, ..GatherLimits::default() };
+        let gathered = gather_folders(&roots, "Where is the cache?", &[], &two).unwrap();
+        assert_eq!((gathered.files_seen, gathered.problems.len()), (2, 1), "the limits are those of all");
+        let missing = gather_folders(&[&roots[0], &first.0.join("none")], "cache", &[], &two).unwrap_err();
+        assert_eq!(missing.code, "folder_not_found");
     }
 
     #[cfg(unix)]

@@ -20,7 +20,6 @@ use crate::{
         machine::{Command, EventKind},
         message::{Block, Message, Role, StopReason, Usage, Wire},
         request::{Delta, Request, Response},
-        retrieve::gather::gather,
         wire,
     },
     drive::{
@@ -150,9 +149,10 @@ impl Hub {
         Ok(ModelCall { id, task: task.abort_handle(), shown })
     }
 
-    /// Carries out a `search` command over the files of `folder`; its `Event` arrives under `key`.
-    #[pyo3(signature = (key, command, folder=None))]
-    fn search(&self, key: u64, command: &machine::Command, folder: Option<std::path::PathBuf>) -> PyResult<ModelCall> {
+    /// Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`. Among several
+    /// folders references begin with the name of theirs.
+    #[pyo3(signature = (key, command, folders=Vec::new()))]
+    fn search(&self, key: u64, command: &machine::Command, folders: Vec<std::path::PathBuf>) -> PyResult<ModelCall> {
         let Command::Search { id, .. } = &*command.0 else {
             return Err(errors::usage("invalid_value", "only a `search` command can be searched for"));
         };
@@ -160,10 +160,7 @@ impl Hub {
         let (inbox, command) = (self.inbox.clone(), command.0.clone());
         let task = runtime::handle()?.spawn_blocking(move || {
             let Command::Search { question, thread, limits, .. } = &*command else { return };
-            let found = match &folder {
-                Some(folder) => gather::gather_folder(folder, question, thread, limits),
-                None => Ok(gather(question, std::iter::empty(), thread, limits)),
-            };
+            let found = gather::gather_folders(&folders, question, thread, limits);
             inbox.push((key, Item::Event(EventKind::Found { id, found })));
         });
         Ok(ModelCall { id, task: task.abort_handle(), shown: None })
@@ -349,7 +346,8 @@ delta_class!(
     ProviderDelta { kind, name }
 );
 
-fn delta_object(py: Python<'_>, delta: Delta) -> PyResult<Bound<'_, PyAny>> {
+/// The object for a delta.
+pub(super) fn delta_object(py: Python<'_>, delta: Delta) -> PyResult<Bound<'_, PyAny>> {
     Ok(match delta {
         Delta::Text { block, text } => Bound::new(py, TextDelta { text, block })?.into_any(),
         Delta::Reasoning { block, text } => Bound::new(py, ReasoningDelta { text, block })?.into_any(),

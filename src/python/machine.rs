@@ -138,6 +138,7 @@ impl Command {
             C::Approve { .. } => "approve",
             C::Search { .. } => "search",
             C::Spawn { .. } => "spawn",
+            C::Interrupt { .. } => "interrupt",
             C::Timer { .. } => "timer",
             C::Abort { .. } => "abort",
             C::Emit { .. } => "emit",
@@ -400,6 +401,14 @@ impl MachineConfig {
         let config: machine::turn::TurnConfig = convert::parse(config, "configuration")?;
         config.check().map_err(|error| errors::exception(&error))?;
         Ok(Self(machine::MachineConfig::Turn(config)))
+    }
+
+    /// A grounded answer's configuration, checked like a turn's.
+    #[staticmethod]
+    fn grounded(config: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let config: machine::grounded::GroundedConfig = convert::parse(config, "configuration")?;
+        config.check().map_err(|error| errors::exception(&error))?;
+        Ok(Self(machine::MachineConfig::Grounded(config)))
     }
 
     fn to_json(&self) -> String {

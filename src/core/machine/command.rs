@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Id, Outcome, Time, tree::MachineConfig};
+use super::{Id, Interrupt, Outcome, Time, tree::MachineConfig};
 use crate::core::{
     error::Error,
     json::Raw,
     message::{Message, ToolUse, Usage},
-    request::Request,
+    request::{Request, Response},
     retrieve::gather::GatherLimits,
 };
 
@@ -128,6 +128,16 @@ pub enum Command {
         /// Its history.
         messages: crate::core::request::History,
     },
+    /// Pass an interrupt on to a child. Carried out by the tree, never by a driver; the child's end comes as `Child`.
+    Interrupt {
+        /// The command that started the child.
+        id: Id,
+        /// How the child shall end.
+        how: Interrupt,
+        /// What had come of an answer that was under way.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partial: Option<Box<Response>>,
+    },
     /// Say `Fired` at this moment.
     Timer {
         /// The number.
@@ -168,6 +178,7 @@ impl Command {
             | Self::Approve { id, .. }
             | Self::Search { id, .. }
             | Self::Spawn { id, .. }
+            | Self::Interrupt { id, .. }
             | Self::Timer { id, .. }
             | Self::Abort { id } => Some(*id),
             Self::Emit { .. } | Self::Persist | Self::Refuse { .. } | Self::Finish { .. } => None,

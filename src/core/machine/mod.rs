@@ -8,6 +8,7 @@ mod approval;
 mod budget;
 mod command;
 mod event;
+pub mod grounded;
 mod outcome;
 mod price;
 mod retry;

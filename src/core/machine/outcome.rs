@@ -137,6 +137,9 @@ pub struct Outcome {
     pub transcript: String,
     /// The best answer so far where `final` is missing.
     pub best_draft: Option<String>,
+    /// What to tell people where there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
     /// Whether `final` passed verification; `None` where the machine does not verify.
     pub verified: Option<bool>,
     /// Attempts at a verified answer.
@@ -169,6 +172,7 @@ impl Outcome {
             r#final: None,
             transcript: String::new(),
             best_draft: None,
+            message: None,
             verified: None,
             attempts: 0,
             sources: Vec::new(),

@@ -7,47 +7,59 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Command, Event, EventKind, Id, Machine, Outcome, Time,
+    Command, Event, EventKind, Id, Interrupt, Machine, Outcome, Time,
+    grounded::{GroundedConfig, GroundedMachine},
     turn::{TurnConfig, TurnMachine},
 };
-use crate::core::{error::Error, request::History};
+use crate::core::{
+    error::Error,
+    request::{History, Response},
+};
 
 /// Which machine, and what it is made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "there is one for each machine, and it is boxed where it travels")]
 pub enum MachineConfig {
     /// A turn.
     Turn(TurnConfig),
+    /// A grounded answer.
+    Grounded(GroundedConfig),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Node {
     Turn(Box<TurnMachine>),
+    Grounded(Box<GroundedMachine>),
 }
 
 impl Node {
     fn new(config: MachineConfig, base: Id) -> Self {
         match config {
             MachineConfig::Turn(config) => Self::Turn(Box::new(TurnMachine::new(config, base))),
+            MachineConfig::Grounded(config) => Self::Grounded(Box::new(GroundedMachine::new(config, base))),
         }
     }
 
     fn machine(&mut self) -> &mut dyn Machine {
         match self {
             Self::Turn(machine) => machine.as_mut(),
+            Self::Grounded(machine) => machine.as_mut(),
         }
     }
 
     fn view(&self) -> &dyn Machine {
         match self {
             Self::Turn(machine) => machine.as_ref(),
+            Self::Grounded(machine) => machine.as_ref(),
         }
     }
 
     fn history(&self) -> &History {
         match self {
             Self::Turn(machine) => machine.history(),
+            Self::Grounded(machine) => machine.history(),
         }
     }
 }
@@ -117,9 +129,15 @@ impl Tree {
                     }
                     Command::Finish { outcome } => self.finished(at, outcome, now, &mut queue, out),
                     Command::Abort { id } => match self.child_of(at, id) {
-                        Some(child) => self.cancel(child, now, out),
+                        // A child that is of no use any more is cancelled: what it has used still counts.
+                        Some(child) => queue.push_back((child, interrupt(now, Interrupt::Cancel, None))),
                         None => out.push(Command::Abort { id }),
                     },
+                    Command::Interrupt { id, how, partial } => {
+                        if let Some(child) = self.child_of(at, id) {
+                            queue.push_back((child, interrupt(now, how, partial)));
+                        }
+                    }
                     other => out.push(other),
                 }
             }
@@ -137,6 +155,9 @@ impl Tree {
         let Some(member) = self.members.get_mut(at as usize).and_then(Option::take) else { return };
         let messages = member.node.history().clone();
         if let Some((parent, id)) = member.parent {
+            if !matches!(self.members.get(parent as usize), Some(Some(_))) {
+                return;
+            }
             let kind = EventKind::Child { id, outcome, messages };
             queue.push_back((parent, Event { at: now, kind }));
         } else {
@@ -152,14 +173,10 @@ impl Tree {
             |member: &Option<Member>| member.as_ref().is_some_and(|member| member.parent == Some((parent, command)));
         self.members.iter().position(is_child).map(|at| at as u32)
     }
+}
 
-    /// Cancels a child whose parent has lost interest: its own aborts count, its end does not.
-    fn cancel(&mut self, child: u32, now: Time, out: &mut Vec<Command>) {
-        let Some(mut member) = self.members.get_mut(child as usize).and_then(Option::take) else { return };
-        let kind = EventKind::Interrupt { how: super::Interrupt::Cancel, partial: None };
-        let commands = member.node.machine().step(Event { at: now, kind });
-        out.extend(commands.into_iter().filter(|command| matches!(command, Command::Abort { .. })));
-    }
+fn interrupt(at: Time, how: Interrupt, partial: Option<Box<Response>>) -> Event {
+    Event { at, kind: EventKind::Interrupt { how, partial } }
 }
 
 impl Machine for Tree {

@@ -25,7 +25,7 @@ const MAX_CANDIDATES: usize = 16_384;
 
 /// How much is read and how much is handed on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct GatherLimits {
     /// At most this many messages of the conversation.
     pub thread_messages: usize,

@@ -142,6 +142,17 @@ pub fn render_prompt(question: &str, sources: &[Source], feedback: Option<&str>)
     prompt
 }
 
+/// The message that asks for another answer after a failed attempt; `feedback` on one line says what was wrong.
+pub fn render_feedback(feedback: &str) -> String {
+    let feedback = feedback.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{FEEDBACK}{feedback}]\nAnswer the question again, whole, from the same sources and tool results.")
+}
+
+/// The feedback of a message written by [`render_feedback`]; `None` if the text is no such message.
+pub fn parse_feedback(text: &str) -> Option<&str> {
+    text.trim_start().strip_prefix(FEEDBACK)?.lines().next()?.strip_suffix(']')
+}
+
 /// Sources, question and feedback of a prompt written by [`render_prompt`]; `None` if the text is no such prompt.
 pub fn parse_prompt(text: &str) -> Option<(Vec<Source>, String, Option<String>)> {
     let mut rest = text.trim_start().strip_prefix(CONTEXT)?.strip_prefix('\n')?;

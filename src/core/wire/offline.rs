@@ -11,7 +11,7 @@ use crate::core::{
     request::{Request, Response},
     retrieve::{
         extractive::{self, Answer, Options},
-        sources::{Source, SourceKind, parse_prompt},
+        sources::{Source, SourceKind, parse_feedback, parse_prompt},
     },
 };
 
@@ -85,7 +85,19 @@ fn answer_text(request: &Request) -> String {
     let asking = messages.iter().rposition(|message| message.role == Role::User && !message.prose().trim().is_empty());
     let Some(asking) = asking else { return NO_SOURCES.to_owned() };
     let prose = messages.get(asking).map(|message| message.prose()).unwrap_or_default();
-    let (mut sources, question, feedback) = parse_prompt(&prose).unwrap_or_else(|| (Vec::new(), prose.clone(), None));
+    // Feedback in a message of its own belongs to the last prompt before it.
+    let earlier = parse_feedback(&prose).and_then(|feedback| {
+        let before = messages.iter().take(asking).enumerate().rev();
+        let mut prompts = before.filter(|(_, message)| message.role == Role::User);
+        prompts.find_map(|(at, message)| {
+            let (sources, question, _) = parse_prompt(&message.prose())?;
+            Some((at, sources, question, Some(feedback.to_owned())))
+        })
+    });
+    let (asking, mut sources, question, feedback) = earlier.unwrap_or_else(|| {
+        let (sources, question, feedback) = parse_prompt(&prose).unwrap_or_else(|| (Vec::new(), prose.clone(), None));
+        (asking, sources, question, feedback)
+    });
     let given = prose != question;
     for message in messages.iter().skip(asking) {
         sources.extend(more_sources(message));
@@ -185,7 +197,7 @@ mod tests {
     use crate::core::{
         message::{ToolResult, ToolUse},
         request::History,
-        retrieve::sources::render_prompt,
+        retrieve::sources::{render_feedback, render_prompt},
     };
     use proptest::prelude::*;
 
@@ -274,6 +286,24 @@ mod tests {
     }
 
     #[test]
+    fn e18_feedback_may_come_in_a_message_of_its_own() {
+        let question = "How often is a failed request retried?";
+        let first = ask(question, &[source(TEXT)], None);
+        let mut messages = vec![Message::user(render_prompt(question, &[source(TEXT)], None))];
+        let mut drafts = vec![first.clone()];
+        for _ in 0..2 {
+            messages.push(Message::assistant(drafts.last().unwrap()));
+            messages.push(Message::user(render_feedback("Please fix: MINIMUM_LENGTH: too\nshort")));
+            let next = answer(&request(messages.clone())).message.prose();
+            assert!(!drafts.contains(&next) && next.contains("[docs/transport.md:4"), "{next}");
+            drafts.push(next);
+        }
+        // Without a prompt before it, it is a question like any other.
+        let told = answer(&request(vec![Message::user(render_feedback("x"))])).message.prose();
+        assert!(told.contains("not an LLM"), "{told}");
+    }
+
+    #[test]
     fn bodies_are_our_own_types() {
         let request = request(vec![Message::user("hi")]);
         assert_eq!(decode_request(&encode_request(&request).unwrap()).unwrap(), request);
@@ -284,6 +314,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods)] // the test has a clock, what it tests has none
     fn hostile_sources_take_no_time() {
         let started = std::time::Instant::now();
         for piece in ["`", "[", "[a](", "<a ", "| a ", "**", "a. ", "x\n", "failed request\n", "> - ", "# "] {

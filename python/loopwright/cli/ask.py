@@ -1,0 +1,111 @@
+"""`loopwright ask`: an answer from the files of a folder; each statement names its source and is checked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loopwright.errors import LoopwrightError, UsageError
+
+from .exit_codes import exit_code
+from .interrupts import interruptible
+from .journals import journal_folder
+from .report import error_line, result_json, show_ending
+from .screen import Screen, Style
+from .show import Watcher
+from .sources import show_sources
+from .text import clean, one_line
+from .trace import show_trace, trace_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from loopwright import Result
+
+__all__ = ["ask"]
+
+_OFFLINE = "offline:extractive"
+_KEYS = {"ANTHROPIC_API_KEY": "anthropic", "OPENAI_API_KEY": "openai", "OPENROUTER_API_KEY": "openrouter"}
+
+
+def ask(arguments: argparse.Namespace) -> int:
+    """Answers a question; gives the exit code."""
+    from loopwright import Budget
+    from loopwright.grounded import Grounded
+
+    screen = Screen(quiet=arguments.quiet, bare=arguments.json)
+    for folder in arguments.folders:
+        _check(folder)
+    named = arguments.model or os.environ.get("LOOPWRIGHT_MODEL", "").strip()
+    if not named:
+        _suggest(screen, os.environ)
+    limits: dict[str, Any] = {}
+    if arguments.attempts is not None:
+        limits["verify_attempts"] = arguments.attempts
+    if arguments.max_time is not None:
+        limits["wall_time"] = arguments.max_time
+    grounded: Grounded[Any] = Grounded(
+        named or _OFFLINE,
+        sources=arguments.folders,
+        profile=arguments.profile,
+        budget=Budget(**limits),
+        base_url=arguments.base_url,
+        journal=journal_folder(arguments.journal, screen, wanted=not arguments.no_journal),
+    )
+    watcher = Watcher(screen, drafts=True)
+    failure: LoopwrightError | None = None
+    with interruptible(screen) as stop:
+        try:
+            result = grounded.run_sync(arguments.question, on_event=watcher, signal=stop)
+        except LoopwrightError as error:
+            if error.result is None:
+                raise
+            result, failure = error.result, error
+        finally:
+            screen.drop_draft()
+            screen.close()
+    code = exit_code(result.stop_reason)
+    if arguments.json:
+        screen.answer(result_json(result, trace=trace_of(watcher.trace)))
+    else:
+        _show(result, screen)
+        if arguments.trace:
+            show_trace(result, watcher.trace, screen)
+    if failure is not None:
+        screen.say(error_line(failure), style=Style.RED)
+        code = code or exit_code("error")
+    show_ending(result, screen, told=arguments.trace and not arguments.json)
+    return code
+
+
+def _show(result: Result[Any], screen: Screen) -> None:
+    screen.gap()
+    if result.final is not None:
+        screen.answer(clean(result.final))
+        show_sources(result, screen)
+        return
+    message = getattr(result, "message", None)
+    if message:
+        screen.say(clean(message))
+    if result.best_draft:
+        # Never on stdout: whoever reads that takes it for an answer.
+        screen.note("The best draft, which is not verified:")
+        screen.note(clean(result.best_draft), style=Style.DIM)
+
+
+def _check(folder: str) -> None:
+    if not Path(folder).exists():
+        message = f"there is no folder {one_line(folder)!r}"
+        raise UsageError(message, "no_folder", "give --in the path of a folder with text files")
+
+
+def _suggest(screen: Screen, env: Mapping[str, str]) -> None:
+    """Says once how a model can be had. None is ever taken because a key happens to be there."""
+    for key, provider in _KEYS.items():
+        if env.get(key, "").strip():
+            screen.note(f"{key} is set; no model is used unless you name one: --model {provider}:NAME", style=Style.DIM)
+            return
+    if env.get("OLLAMA_HOST", "").strip():
+        screen.note("OLLAMA_HOST is set; to ask a local model, add --model ollama:NAME", style=Style.DIM)

@@ -1,0 +1,190 @@
+"""Arguments, errors and exit codes of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from .exit_codes import BROKEN_PIPE, ERROR, INTERRUPTED, TABLE, USAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line; gives the exit code."""
+    try:
+        try:
+            return _main(argv)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _silence()
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    arguments = _parser().parse_args(argv)
+    try:
+        if arguments.command == "ask":
+            from .ask import ask as command
+        elif arguments.command == "run":
+            from .run import run as command
+        else:
+            from .replay import replay as command
+        return command(arguments)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if os.environ.get("LOOPWRIGHT_DEBUG"):
+            raise
+        return _failed(error, json=arguments.json)
+
+
+def _failed(error: Exception, *, json: bool) -> int:
+    from loopwright.errors import InternalError, LoopwrightError, UsageError
+
+    from .report import error_line, failure_json
+    from .screen import Screen, Style
+
+    if not isinstance(error, LoopwrightError):
+        error = InternalError(f"{type(error).__name__}: {error}", hint="LOOPWRIGHT_DEBUG=1 shows where")
+    code = USAGE if isinstance(error, UsageError) else ERROR
+    screen = Screen(bare=json)
+    if json:
+        screen.answer(failure_json(error, code))
+    screen.say(error_line(error), style=Style.RED)
+    return code
+
+
+def _silence() -> None:
+    """Python flushes stdout when it ends; whoever read it is gone."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+class _Version(argparse.Action):
+    """`--version`, without loading the extension module for anything else."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from loopwright import __version__
+
+        sys.stdout.write(f"loopwright {__version__}\n")
+        parser.exit()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="loopwright",
+        description="Agentic loops: answers with sources from a folder, tasks with tools, exact replays.",
+        epilog=TABLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _ask_arguments(_command(commands, "ask", "answer a question from the files of a folder, with sources"))
+    _run_arguments(_command(commands, "run", "do a task with a model and the built-in tools"))
+    _replay_arguments(_command(commands, "replay", "feed a journal to a new machine and compare"))
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=TABLE if name != "replay" else "exit codes: 0 identical, 1 diverged, 2 no readable journal",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _ask_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", type=_text, metavar="QUESTION")
+    parser.add_argument(
+        "--in", dest="folders", action="append", required=True, metavar="FOLDER", help="where to look; may be repeated"
+    )
+    _model_arguments(parser, "offline:extractive, which is not an LLM and needs neither key nor network")
+    parser.add_argument(
+        "--profile", choices=("plain", "slack"), default="plain", help="how the answer is written (default: plain)"
+    )
+    parser.add_argument("--attempts", type=_count, metavar="N", help="drafts at most (default: 3)")
+    parser.add_argument("--trace", action="store_true", help="show each phase and what came of it")
+    _common_arguments(parser)
+
+
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", type=_text, metavar="TASK")
+    _model_arguments(parser, "$LOOPWRIGHT_MODEL; one of the two is needed")
+    parser.add_argument(
+        "--workspace", default=".", metavar="DIR", help="the folder that the tools work in (default: this one)"
+    )
+    parser.add_argument("--max-rounds", type=_count, metavar="N", help="rounds of tools at most (default: 30)")
+    parser.add_argument("--no-shell", action="store_true", help="leave the shell out")
+    parser.add_argument("--system", metavar="TEXT", help="instructions in place of the built-in ones")
+    _common_arguments(parser)
+
+
+def _replay_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a journal, as a run wrote it")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--steps", action="store_true", help="show what each event led to")
+    parser.add_argument("--commands", action="store_true", help="print every command in the journal's form")
+
+
+def _model_arguments(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument("--model", metavar="PROVIDER:NAME", help=f"the model (default: {default})")
+    parser.add_argument("--base-url", metavar="URL", help="another server than the provider's own")
+
+
+def _common_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--max-time", type=_seconds, metavar="S", help="seconds at most; 90, 90s, 5m")
+    parser.add_argument("--journal", metavar="DIR", help="where the journal goes (default: .loopwright/runs)")
+    parser.add_argument("--no-journal", action="store_true", help="write no journal")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def _text(given: str) -> str:
+    # What the locale could not decode is no reason to fail.
+    text = given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if not text.strip():
+        message = "it is empty"
+        raise argparse.ArgumentTypeError(message)
+    return text
+
+
+def _count(given: str) -> int:
+    try:
+        count = int(given)
+    except ValueError:
+        count = 0
+    if not 1 <= count <= 10_000:
+        message = f"{given!r} is no number from 1 to 10000"
+        raise argparse.ArgumentTypeError(message)
+    return count
+
+
+def _seconds(given: str) -> float:
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0}
+    number, unit = (given[:-1], units[given[-1]]) if given[-1:] in units else (given, 1.0)
+    try:
+        found = float(number) * unit
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 86_400:
+        message = f"{given!r} is no time; say 90, 90s or 5m"
+        raise argparse.ArgumentTypeError(message)
+    return found

@@ -1,0 +1,86 @@
+"""A result as JSON, and as the few lines that follow an answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from .exit_codes import exit_code, sentence
+from .screen import Style
+from .text import clean, one_line, plural, seconds
+
+if TYPE_CHECKING:
+    from loopwright import LoopwrightError, Result
+
+    from .screen import Screen
+
+__all__ = ["error_line", "failure_json", "result_json", "show_ending"]
+
+
+def result_json(result: Result[Any], **more: Any) -> str:
+    """All of a result, as one line of ASCII."""
+    found: dict[str, Any] = {
+        "final": result.final,
+        "stop_reason": result.stop_reason,
+        "exit_code": exit_code(result.stop_reason),
+        "verified": result.verified,
+        "best_draft": result.best_draft,
+        "model": result.model,
+        "run_id": result.run_id,
+        "attempts": result.attempts,
+        "rounds": result.rounds,
+        "tool_rounds": result.tool_rounds,
+        "searches": result.searches,
+        "duration": result.duration,
+        "usage": {**asdict(result.usage), "total": result.usage.total},
+        "cost": result.cost,
+        "sources": [asdict(source) for source in result.sources],
+        "tool_calls": [asdict(call) for call in result.tool_calls],
+        "iterations": result.iterations,
+        "warnings": result.warnings,
+        "transcript": result.transcript,
+        "messages": list(result.messages),
+        "journal": result.journal,
+        "error": _error(result.error),
+        **more,
+    }
+    return json.dumps(found, default=str)
+
+
+def failure_json(error: LoopwrightError, code: int) -> str:
+    """An error that left no result."""
+    return json.dumps({"final": None, "stop_reason": "error", "exit_code": code, "error": _error(error)})
+
+
+def _error(error: LoopwrightError | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    return {"code": error.code, "message": error.message, "hint": error.hint, "kind": type(error).__name__}
+
+
+def error_line(error: LoopwrightError) -> str:
+    """An error as one clear line."""
+    hint = f" ({one_line(error.hint)})" if error.hint else ""
+    return f"error: {one_line(error.message)}{hint}"
+
+
+def show_ending(result: Result[Any], screen: Screen, *, told: bool = False) -> None:
+    """Why it ended, where that is not plain, and what it took, unless that was `told`."""
+    code = exit_code(result.stop_reason)
+    if code:
+        screen.say(sentence(result.stop_reason), style=Style.YELLOW)
+    if told:
+        return
+    screen.note("")
+    took = [result.stop_reason, clean(result.model), plural(result.rounds, "request")]
+    if result.tool_calls:
+        took.append(plural(len(result.tool_calls), "tool call"))
+    if result.usage.total:
+        took.append(plural(result.usage.total, "token"))
+    if result.cost:
+        took.append(f"{result.cost:.4f} in money")
+    took.append(seconds(result.duration))
+    screen.note(" · ".join(took), style=Style.DIM)
+    if result.journal is not None and "\n" not in result.journal:
+        screen.note(f"journal: {one_line(result.journal)}", style=Style.DIM)

@@ -1,0 +1,96 @@
+"""`loopwright run`: a task, a model, and the built-in tools in a folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loopwright.errors import LoopwrightError, UsageError
+
+from .exit_codes import exit_code
+from .interrupts import interruptible
+from .journals import journal_folder
+from .report import error_line, result_json, show_ending
+from .screen import Screen, Style
+from .show import Watcher
+from .terminal_approval import TerminalApproval
+from .text import clean
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["run"]
+
+_SYSTEM = (
+    "You work in the folder {folder} with the tools you are given; paths are relative to it. "
+    "Look before you change something, and check what you did. "
+    "When the task is done, say briefly what you did and what you found."
+)
+_ROUNDS = 30
+_SECONDS = 900.0
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs a task; gives the exit code."""
+    from loopwright import Agent, Budget, builtin_tools
+
+    screen = Screen(quiet=arguments.quiet, bare=arguments.json)
+    model = chosen_model(arguments)
+    tools = builtin_tools(arguments.workspace)
+    if arguments.no_shell:
+        tools = [tool for tool in tools if tool.name != "shell"]
+    folder = Path(arguments.workspace).absolute()
+    rounds = _ROUNDS if arguments.max_rounds is None else arguments.max_rounds
+    agent: Agent[Any] = Agent(
+        model,
+        tools=tools,
+        system=arguments.system if arguments.system is not None else _SYSTEM.format(folder=folder),
+        budget=Budget(
+            tool_rounds=rounds,
+            iterations=rounds + 2,
+            wall_time=_SECONDS if arguments.max_time is None else arguments.max_time,
+        ),
+        base_url=arguments.base_url,
+        approve=TerminalApproval(screen, {tool.name: tool for tool in tools}),
+        journal=journal_folder(arguments.journal, screen, wanted=not arguments.no_journal),
+    )
+    watcher = Watcher(screen)
+    failure: LoopwrightError | None = None
+    with interruptible(screen) as stop:
+        try:
+            result = agent.run_sync(arguments.task, on_event=watcher, signal=stop)
+        except LoopwrightError as error:
+            if error.result is None:
+                raise
+            result, failure = error.result, error
+        finally:
+            screen.close()
+    code = exit_code(result.stop_reason)
+    if arguments.json:
+        screen.answer(result_json(result))
+    elif result.final is not None:
+        if not watcher.has_shown(result.final):
+            screen.gap()
+            screen.answer(clean(result.final))
+    elif result.best_draft and not watcher.has_shown(result.best_draft):
+        screen.note("There is no final answer. What was said last:")
+        screen.note(clean(result.best_draft))
+    if failure is not None:
+        screen.say(error_line(failure), style=Style.RED)
+        code = code or exit_code("error")
+    show_ending(result, screen)
+    return code
+
+
+def chosen_model(arguments: argparse.Namespace) -> str:
+    """The model that was named, here or in the environment."""
+    model = arguments.model or os.environ.get("LOOPWRIGHT_MODEL", "").strip()
+    if not model:
+        message = "run needs a model"
+        hint = (
+            "give --model PROVIDER:NAME or set LOOPWRIGHT_MODEL: anthropic:NAME, openai:NAME and openrouter:NAME need "
+            "their key in the environment, ollama:NAME a local server; loopwright ask needs no model"
+        )
+        raise UsageError(message, "no_model", hint)
+    return str(model)

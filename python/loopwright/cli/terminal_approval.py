@@ -1,0 +1,172 @@
+"""Asking on the terminal whether a call may run. The default is no; without a terminal nothing is asked and the
+answer is no. What was typed before the question was there is no answer to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TextIO
+
+from .narration import arguments_of
+from .screen import Style
+from .text import one_line, seconds, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from loopwright import Approval
+    from loopwright.tools import Tool
+
+    from .screen import Screen
+
+__all__ = ["TerminalApproval"]
+
+_RISKS = {
+    "safe": "changes nothing",
+    "cautious": "changes what can be undone",
+    "confirm": "may change things for good",
+    "dangerous": "may do harm that can't be undone",
+}
+_KEYS = "y: run it once   n or Enter: don't   e: explain   Ctrl-C or Ctrl-D: stop the whole run"
+_LINES = 30
+_CHARACTERS = 2_000
+_LONGEST_LINE = 4_096
+
+
+class TerminalApproval:
+    """The `approve` of an agent on a terminal."""
+
+    def __init__(self, screen: Screen, tools: Mapping[str, Tool[..., Any]], source: TextIO | None = None) -> None:
+        self._screen = screen
+        self._tools = tools
+        self._source = sys.stdin if source is None else source
+
+    def __call__(self, question: Approval) -> bool | str:
+        """`True`, a reason why not, or `"abort"`."""
+        if not self._can_ask():
+            what, how = one_line(question.tool), arguments_of(question.arguments)
+            self._screen.note(f"The model wants to use {what}" + (f" with {how}" if how else ""))
+            return "there is no terminal to ask a person on"
+        with self._screen.hold(), _interruptible():
+            try:
+                return self._ask(question)
+            except (KeyboardInterrupt, EOFError):
+                self._screen.say("")
+                return "abort"
+
+    def _can_ask(self) -> bool:
+        try:
+            return self._source.isatty() and sys.stderr.isatty()
+        except (AttributeError, ValueError):
+            return False
+
+    def _ask(self, question: Approval) -> bool | str:
+        until = time.monotonic() + question.expires_in
+        self._show(question, _LINES, _CHARACTERS)
+        _forget_typed(self._source)
+        while True:
+            self._screen.ask("Run it? [y/N/e/?] ")
+            key = self._read(until)
+            if key is None:
+                self._screen.say("")
+                return f"nobody answered within {seconds(question.expires_in)}"
+            key = key.strip().lower()
+            if key in ("y", "yes"):
+                return True
+            if key in ("", "n", "no"):
+                return "the person said no"
+            if key in ("e", "explain"):
+                self._explain(question)
+            else:
+                self._screen.say(_KEYS)
+
+    def _show(self, question: Approval, lines: int, characters: int) -> None:
+        say = self._screen.say
+        risk = one_line(question.risk)
+        say("")
+        say(f"The model wants to use {one_line(question.tool)} (risk: {risk}, {_RISKS.get(risk, 'unknown')}):")
+        for line in _told(question.arguments, lines, characters):
+            say(f"  │ {line}", style=Style.YELLOW)
+        if question.why:
+            say(f"  Why you are asked: {one_line(question.why)}")
+        if question.expires_in > 0:
+            say(f"  No answer within {seconds(question.expires_in)} is a no.", style=Style.DIM)
+
+    def _explain(self, question: Approval) -> None:
+        tool = self._tools.get(question.tool)
+        if tool is not None:
+            self._screen.say(f"What {one_line(question.tool)} does: {one_line(tool.description)}")
+        self._screen.say("All of its arguments:")
+        for line in _told(question.arguments, sys.maxsize, sys.maxsize):
+            self._screen.say(f"  │ {line}", style=Style.YELLOW)
+
+    def _read(self, until: float) -> str | None:
+        """A line of the person, or `None` when the time is up. `EOFError` at the end."""
+        descriptor = self._source.fileno()
+        typed = b""
+        while not typed.endswith((b"\n", b"\r")) and len(typed) < _LONGEST_LINE:
+            if not _wait(descriptor, until):
+                return None
+            piece = os.read(descriptor, 1024)
+            if not piece:
+                raise EOFError
+            typed += piece
+        return typed.decode("utf-8", "replace")
+
+
+def _told(arguments: Any, lines: int, characters: int) -> Iterator[str]:
+    """The arguments, everything visible, at most so much of them; what is left out is said."""
+    if isinstance(arguments, dict) and len(arguments) == 1 and isinstance(next(iter(arguments.values())), str):
+        name, value = next(iter(arguments.items()))
+        text = value if name in ("command", "code", "url", "path") else f"{name}: {value}"
+    elif isinstance(arguments, dict):
+        text = "\n".join(f"{name}: {_value(value)}" for name, value in arguments.items())
+    else:
+        text = _value(arguments)
+    shown = visible(text)
+    cut = "\n".join(shown[:characters].split("\n")[:lines])
+    yield from cut.split("\n")
+    if len(cut) < len(shown):
+        yield f"… and {len(shown) - len(cut):,} more characters: e shows all"
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _wait(descriptor: int, until: float) -> bool:
+    """Waits for something to read, at most until then. Says whether there is."""
+    if sys.platform == "win32":
+        return True  # a console can't be waited for; the read does it
+    import select
+
+    left = until - time.monotonic()
+    return left > 0 and bool(select.select([descriptor], [], [], left)[0])
+
+
+def _forget_typed(source: TextIO) -> None:
+    if sys.platform == "win32":
+        return
+    import termios
+
+    with contextlib.suppress(termios.error, OSError, ValueError):
+        termios.tcflush(source.fileno(), termios.TCIFLUSH)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C raises here, whatever it does elsewhere."""
+    try:
+        before: Callable[..., Any] | int | None = signal.signal(signal.SIGINT, signal.default_int_handler)
+    except ValueError:
+        yield  # not the main thread: Ctrl-C does not come here
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

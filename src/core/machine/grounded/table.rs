@@ -1,0 +1,28 @@
+//! The transitions of the grounded answer, in one table; tests hold the table and the machine to each other.
+
+/// From where, at which event, to where. Events that a state drops or refuses change nothing and are not listed;
+/// `done` is the end.
+pub const TRANSITIONS: &[(&str, &str, &str)] = &[
+    // A question is searched for, unless configuration or question forbid it.
+    ("idle", "start", "gathering"),
+    ("idle", "start", "done"),
+    ("idle", "interrupt", "done"),
+    // Sources go to a child that writes the answer; an error ends the run.
+    ("gathering", "found", "acting"),
+    ("gathering", "found", "done"),
+    ("gathering", "fired", "done"),
+    ("gathering", "interrupt", "done"),
+    // A draft that fails is written again; one that passes, a used-up budget, or a child that stops is the end.
+    ("acting", "child", "acting"),
+    ("acting", "child", "done"),
+    // After the round is the child's affair; else the child is cancelled, and its end awaited: what it used counts.
+    ("acting", "interrupt", "acting"),
+    ("acting", "interrupt", "ending"),
+    ("acting", "fired", "ending"),
+    ("ending", "child", "done"),
+];
+
+/// The transitions: from where, at which event, to where.
+pub const fn transitions() -> &'static [(&'static str, &'static str, &'static str)] {
+    TRANSITIONS
+}

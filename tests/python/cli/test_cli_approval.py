@@ -1,0 +1,108 @@
+"""Questions on a terminal: only a clear yes is one."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from loopwright.testing import WireServer, call, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer([call("shell", command="touch made\necho \x1b[2Jtwo"), text("Over.")]) as server:
+        yield server
+
+
+def run(server: WireServer) -> list[str]:
+    return ["run", "make it", "--model", "anthropic:m", "--base-url", server.url]
+
+
+def test_d15_the_question_shows_what_would_run_and_yes_runs_it(
+    terminal: Callable, server: WireServer, tmp_path: Path
+) -> None:
+    shown = terminal(*run(server))
+    shown.until("The model wants to use shell (risk: confirm")
+    shown.until("│ touch made\n")
+    shown.until("│ echo \\u{1b}[2Jtwo\n")
+    shown.until("Run it? [y/N/e/?] ")
+    assert not (tmp_path / "made").exists()
+    shown.type("y\n")
+    shown.until("Over.")
+    assert shown.end() == 0
+    assert (tmp_path / "made").exists()
+    assert "\x1b[2J" not in shown.raw
+
+
+@pytest.mark.parametrize("keys", ["n\n", "\n", "N\n", "no\n"])
+def test_d15_no_is_the_default(terminal: Callable, server: WireServer, tmp_path: Path, keys: str) -> None:
+    shown = terminal(*run(server))
+    shown.until("Run it? [y/N/e/?] ")
+    shown.type(keys)
+    shown.until("Not run: the person said no")
+    shown.until("Over.")
+    assert shown.end() == 0
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("keys", ["yup\n", "ja\n", "yy\n", "allow\n", "1\n"])
+def test_what_is_not_understood_is_asked_again(
+    terminal: Callable, server: WireServer, tmp_path: Path, keys: str
+) -> None:
+    shown = terminal(*run(server))
+    shown.until("Run it? [y/N/e/?] ")
+    shown.type(keys)
+    shown.until("Ctrl-D: stop the whole run")
+    shown.until("Run it? [y/N/e/?] ")
+    shown.type("\n")
+    assert shown.end() == 0
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("keys", ["\x04", "\x03"])
+def test_the_end_of_input_and_ctrl_c_stop_the_run(
+    terminal: Callable, server: WireServer, tmp_path: Path, keys: str
+) -> None:
+    shown = terminal(*run(server))
+    shown.until("Run it? [y/N/e/?] ")
+    shown.type(keys)
+    assert shown.end() == 130
+    assert not (tmp_path / "made").exists()
+    assert "Traceback" not in shown.raw
+    assert server.pending == 1
+
+
+def test_explain_shows_the_tool_and_all_arguments(terminal: Callable, tmp_path: Path) -> None:
+    command = "true\n" + "\n".join(f"echo line {number}" for number in range(60)) + "\ntouch made"
+    with WireServer([call("shell", command=command), text("Over.")]) as server:
+        shown = terminal(*run(server))
+        shown.until("more characters: e shows all")
+        assert "touch made" not in shown.text
+        shown.until("Run it? [y/N/e/?] ")
+        shown.type("e\n")
+        shown.until("What shell does: Run a shell command")
+        shown.until("│ echo line 59\n")
+        shown.until("│ touch made\n")
+        shown.until("Run it? [y/N/e/?] ")
+        shown.type("n\n")
+        assert shown.end() == 0
+
+
+def test_what_was_typed_before_the_question_is_no_answer(terminal: Callable, tmp_path: Path) -> None:
+    with WireServer([call("shell", command="touch made").after(1.5), text("Over.")]) as server:
+        shown = terminal(*run(server))
+        shown.until("Thinking")
+        shown.type("y\ny\ny\n")
+        shown.until("Run it? [y/N/e/?] ")
+        shown.type("\n")
+        shown.until("Not run: the person said no")
+        assert shown.end() == 0
+    assert not (tmp_path / "made").exists()
