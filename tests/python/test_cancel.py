@@ -323,3 +323,20 @@ def test_a_limit_of_time_leaves_no_task() -> None:
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("way", ["run_sync", "stream"])
+def test_a_deadline_keeps_what_had_streamed(serve: Any, wire: str, way: str) -> None:
+    server = serve(text("word " * 200).slowly(0.02))
+    seen: list[Any] = []
+    agent = agent_at(server, wire, budget=Budget(wall_time=0.5))
+    if way == "run_sync":
+        result = agent.run_sync("go", on_event=seen.append)
+    else:
+        result, seen = run(agent, "go", way)
+    shown = "".join(event.text for event in seen if isinstance(event, TextDelta))
+    assert result.stop_reason == "wall_time"
+    assert result.final is None
+    assert result.messages[-1].role == "assistant"
+    assert result.messages[-1].text.startswith("word ")
+    assert result.messages[-1].text.startswith(shown)
