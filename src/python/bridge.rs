@@ -27,7 +27,7 @@ use crate::{
         gather,
         http::{CallFailure, Client, Timeouts},
         queue::{Queue, Wake},
-        under_way::{Shown, broken_call, broken_search, caught, caught_now},
+        under_way::{Shown, answered, broken_search, caught, caught_now},
     },
 };
 
@@ -129,7 +129,7 @@ impl Hub {
             };
             // Whoever waits for this call is told of its end, whatever that is.
             let answer = caught(answer(&endpoint, request, deltas)).await;
-            let kind = match answer.unwrap_or_else(|words| Err(broken_call(&words))) {
+            let kind = match answered(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {
                     // Nobody saw what nobody was shown.
