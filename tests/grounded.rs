@@ -12,7 +12,7 @@ use loopwright::{
         json::Raw,
         machine::{
             Budget, Command, Event, EventKind, Interrupt, Machine, MachineConfig, Notice, Outcome, Stop, Time,
-            grounded::{GroundedConfig, GroundedMachine, Profile, transitions},
+            grounded::{GroundedConfig, GroundedMachine, Profile, diagram, transitions},
             turn::{ToolConfig, TurnConfig},
         },
         message::{Block, Message, Role, StopReason, ToolResult, ToolUse, Usage},
@@ -773,4 +773,12 @@ fn whatever_happens_the_run_ends_and_everything_counts() {
     ] {
         assert!(stops.contains(stop), "{stop} never came: {stops:?}");
     }
+}
+
+#[test]
+fn the_diagram_in_the_docs_is_that_of_the_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/grounded-machine.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let drawn = text.split("```mermaid\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap_or_default();
+    assert_eq!(drawn, diagram(), "put this into {path}:\n{}", diagram());
 }
