@@ -173,3 +173,27 @@ def test_quiet_leaves_the_answer(loopwright: Callable, notes: Path) -> None:
     assert ended.code == 0
     assert ended.out.startswith("The tide is high at noon")
     assert ended.err == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_ctrl_c_twice_ends_it_at_once(terminal: Callable, notes: Path) -> None:
+    with WireServer([text("late").after(20)]) as server:
+        to = ["--model", "anthropic:m", "--base-url", server.url]
+        shown = terminal("ask", "When is the tide high?", "--in", str(notes), *to)
+        shown.until("Thinking")
+        shown.type("\x03")
+        shown.until("Ctrl-C again stops at once")
+        shown.type("\x03")
+        assert shown.end(8) == 130
+    assert "Traceback" not in shown.raw
+
+
+def test_hostile_files_and_names_can_not_steer_the_terminal(loopwright: Callable, tmp_path: Path) -> None:
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    (folder / "a\x1b[31mb.md").write_text("The harbour opens at \x1b[2J\x9b31mseven\u202e in the morning.\n")
+    ended = loopwright("ask", "When does the harbour open in the morning?", "--in", str(folder), "--trace")
+    shown = ended.out + ended.err
+    assert "Traceback" not in shown
+    assert not [letter for letter in shown if ord(letter) < 32 and letter != "\n"], repr(shown)
+    assert not set(shown) & {"\x7f", "\x9b", "\u202e"}
