@@ -9,7 +9,7 @@ SOURCES := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock pypr
 # Settings of the shell that calls us must not point elsewhere.
 unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH CONDA_PREFIX
 
-.PHONY: help demo test quick bench lint stubs clean
+.PHONY: help demo test quick bench lint docs clean
 
 help:
 	@echo "make demo    set up, then answer a question from this project's own docs: no key, no network"
@@ -17,6 +17,7 @@ help:
 	@echo "make quick   the tests that take seconds, for the inner loop"
 	@echo "make bench   agent loops side by side, in an environment of their own"
 	@echo "make lint    format, clippy, ruff, types, stubs"
+	@echo "make docs    write docs/requirements.md anew from the names of the tests"
 	@echo "make clean   remove .venv and target"
 
 demo: $(VENV)/.built
@@ -43,10 +44,13 @@ lint: $(VENV)/.built
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets --no-default-features -- -D warnings
 	cargo clippy --features python --lib -- -D warnings
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy.stubtest loopwright._core --allowlist tests/stubtest-allowlist.txt
+
+docs:
+	$(PYTHON) tests/requirements.py
 
 # cargo-nextest where it is installed; plain cargo test does the same, slower.
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run || echo test -q)

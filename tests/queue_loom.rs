@@ -1,11 +1,11 @@
 //! The queue under every interleaving of its threads: no item and no wake-up is lost.
 
 mod sync {
-    pub use loom::sync::{Condvar, Mutex, MutexGuard};
+    pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};
 }
 
 #[path = "../src/drive/queue.rs"]
-#[allow(dead_code, missing_docs)]
+#[allow(dead_code, missing_docs, unreachable_pub)]
 mod queue;
 
 use loom::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,8 @@
 //! What holds for every run of the turn machine, whatever comes in and in whatever order: random scripts of events,
 //! and every order of a small world.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
 mod turn_support;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -9,8 +11,8 @@ use loopwright::core::{
     error::{Failure, FailureKind},
     journal::{self, Run},
     machine::{
-        ApprovalDecision, Budget, Command, Event, EventKind, Id, Interrupt, Machine, MachineConfig, Notice, RetryPolicy,
-        Risk, Time, Tree, arguments_hash,
+        ApprovalDecision, Budget, Command, Event, EventKind, Id, Interrupt, Machine, MachineConfig, Notice,
+        RetryPolicy, Risk, Time, Tree, arguments_hash,
         turn::{TurnConfig, TurnMachine, diagram, transitions},
     },
     message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, Usage},
@@ -29,6 +31,7 @@ struct Ledger {
     /// The first timer: the end of the run's time.
     deadline: Option<Id>,
     executed: BTreeSet<String>,
+    ended: BTreeSet<String>,
     allowed: BTreeSet<String>,
     requests: u32,
     asked: u32,
@@ -114,7 +117,8 @@ impl Ledger {
                 Command::Execute { id, calls, parallel } => {
                     for call in calls {
                         let call = &call.tool_use;
-                        let tool = config.tools.iter().find(|tool| tool.name == call.name).ok_or("an unknown tool runs")?;
+                        let tool =
+                            config.tools.iter().find(|tool| tool.name == call.name).ok_or("an unknown tool runs")?;
                         if !self.executed.insert(call.id.clone()) {
                             return Err(format!("{} runs twice", call.id));
                         }
@@ -156,6 +160,11 @@ impl Ledger {
                         return Err(format!("{id} is aborted and not open"));
                     }
                 }
+                Command::Emit { notice: Notice::ToolFinished { id, .. } } => {
+                    if !self.executed.contains(id) || !self.ended.insert(id.clone()) {
+                        return Err(format!("{id} ends twice, or never began"));
+                    }
+                }
                 Command::Emit { notice: Notice::Reset { .. } } => self.shown = false,
                 Command::Finish { outcome } => {
                     if self.finished {
@@ -179,7 +188,9 @@ impl Ledger {
                     }
                 }
                 Command::Persist | Command::Emit { .. } | Command::Refuse { .. } => {}
-                Command::Search { .. } | Command::Spawn { .. } => return Err("a turn does not search or spawn".into()),
+                Command::Search { .. } | Command::Spawn { .. } | Command::Interrupt { .. } => {
+                    return Err("a turn has no children and does not search".into());
+                }
             }
         }
         Ok(())
@@ -216,6 +227,8 @@ enum Act {
     Fail(Failure, bool, Option<Response>),
     Delta,
     Result(usize, ToolResult),
+    /// Another result for a call that has run.
+    Second(usize, ToolResult),
     Decide(ApprovalDecision, bool),
     /// The timer at this place, the deadline last.
     Fire(usize),
@@ -340,6 +353,7 @@ fn acts() -> impl Strategy<Value = Act> {
         3 => (failures(), any::<bool>(), prop::option::of(answers())).prop_map(|(f, v, p)| Act::Fail(f, v, p)),
         1 => Just(Act::Delta),
         12 => (any::<usize>(), a_result()).prop_map(|(which, result)| Act::Result(which, result)),
+        3 => (any::<usize>(), a_result()).prop_map(|(which, result)| Act::Second(which, result)),
         5 => (0..8_u8, any::<bool>()).prop_map(|(which, right)| {
             let decision = match which {
                 0 => ApprovalDecision::Abort,
@@ -361,8 +375,13 @@ fn acts() -> impl Strategy<Value = Act> {
 }
 
 fn configs() -> impl Strategy<Value = TurnConfig> {
-    let budget = (0_u32..6, 0_u32..5, 0_u32..4, prop_oneof![1 => Just(0.0), 1 => Just(20.0), 8 => Just(300.0)],
-        prop_oneof![2 => Just(None), 1 => (0_u64..400).prop_map(Some)])
+    let budget = (
+        0_u32..6,
+        0_u32..5,
+        0_u32..4,
+        prop_oneof![1 => Just(0.0), 1 => Just(20.0), 8 => Just(300.0)],
+        prop_oneof![2 => Just(None), 1 => (0_u64..400).prop_map(Some)],
+    )
         .prop_map(|(iterations, tool_rounds, approvals, wall_time, tokens)| Budget {
             // Mostly room enough for something to happen.
             iterations: iterations * 2,
@@ -372,15 +391,16 @@ fn configs() -> impl Strategy<Value = TurnConfig> {
             tokens,
             ..Budget::default()
         });
-    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>()).prop_map(|(budget, attempts, after, seed, degrade)| {
-        TurnConfig {
+    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>()).prop_map(
+        |(budget, attempts, after, seed, degrade)| TurnConfig {
             budget,
             retry: RetryPolicy { attempts, after_output: after, ..RetryPolicy::default() },
             degrade_without_tools: degrade,
+            approval_timeout: 20.0,
             seed,
             ..config()
-        }
-    })
+        },
+    )
 }
 
 /// The event that an act means in this situation.
@@ -405,6 +425,10 @@ fn event_of(act: Act, ledger: &Ledger, stray: &mut Option<Id>, last: Option<&Eve
                 (stray, _) => stray.unwrap_or(4),
             };
             EventKind::Executed { id, result }
+        }
+        Act::Second(which, mut result) => {
+            result.id.clone_from(ledger.ended.iter().nth(which % ledger.ended.len().max(1))?);
+            EventKind::Executed { id: ledger.calls.keys().next().copied().unwrap_or(4), result }
         }
         Act::Decide(decision, right) => {
             let open = ledger.questions.first_key_value();
@@ -586,6 +610,45 @@ proptest! {
     }
 }
 
+/// A journal of a small run.
+fn small_journal() -> String {
+    let reply = calls(&[("a", "look", "{}"), ("b", "rm", "{}")]);
+    let mut world =
+        loopwright::drive::sim::World::scripted([fail(FailureKind::Server), answer(reply), answer(say("done"))])
+            .tool("look", |_| (1.0, ToolResult::text("", "", "l")))
+            .tool("rm", |_| (1.0, ToolResult::text("", "", "gone")))
+            .person(|_, hash| Some((1.0, hash.into(), ApprovalDecision::Allow)));
+    run(&mut world, config());
+    String::from_utf8(world.journal).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A journal that was tampered with is an error or a difference, never a panic.
+    #[test]
+    fn hostile_journals_do_no_harm(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 32_u8..127), 0..6),
+        swap in prop::option::of((any::<prop::sample::Index>(), any::<prop::sample::Index>())),
+    ) {
+        let mut bytes = small_journal().into_bytes();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let text = String::from_utf8(bytes).unwrap();
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        if let Some((one, other)) = swap {
+            let (one, other) = (one.index(lines.len()), other.index(lines.len()));
+            lines.swap(one, other);
+        }
+        if let Ok(replay) = journal::replay(&lines.concat()) {
+            prop_assert!(replay.steps.len() as u64 == replay.events);
+            prop_assert!(legal(&replay.messages).is_ok() || replay.outcome.is_none());
+        }
+    }
+}
+
 // ---- every order of a small world ----
 
 /// What may happen next in a world of two tools, two rounds, one question, one fault and one interrupt.
@@ -605,14 +668,20 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
             calls(&[(&a, "look", "{}"), (&b, "look", "{}")]),
             calls(&[(&a, "nope", "{}")]),
         ];
-        events.extend(replies.map(|response| (EventKind::Generated { id, response: Box::new(response) }, faults, interrupts)));
+        events.extend(
+            replies.map(|response| (EventKind::Generated { id, response: Box::new(response) }, faults, interrupts)),
+        );
         if faults > 0 {
             for visible in [false, true] {
                 let failed = EventKind::Failed { id, failure: failure(FailureKind::Cut), visible, partial: None };
                 events.push((failed, faults - 1, interrupts));
             }
             let refused = Failure::new(FailureKind::BadRequest, "no tools");
-            events.push((EventKind::Failed { id, failure: refused, visible: false, partial: None }, faults - 1, interrupts));
+            events.push((
+                EventKind::Failed { id, failure: refused, visible: false, partial: None },
+                faults - 1,
+                interrupts,
+            ));
         }
         if !ledger.shown {
             let delta = Delta::Text { block: 0, text: "x".into() };
@@ -621,7 +690,11 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
     }
     for (id, calls) in &ledger.calls {
         for call in calls {
-            events.push((EventKind::Executed { id: *id, result: ToolResult::text(call, "", "ok") }, faults, interrupts));
+            events.push((
+                EventKind::Executed { id: *id, result: ToolResult::text(call, "", "ok") },
+                faults,
+                interrupts,
+            ));
         }
     }
     for (id, (_, _, hash, _)) in &ledger.questions {
@@ -636,7 +709,9 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
     events.extend(ledger.timers.keys().map(|id| (EventKind::Fired { id: *id }, faults, interrupts)));
     if interrupts > 0 {
         for how in [Interrupt::Cancel, Interrupt::AfterRound] {
-            events.push((EventKind::Interrupt { how, partial: None }, faults, interrupts - 1));
+            for partial in [None, Some(Box::new(say("part")))] {
+                events.push((EventKind::Interrupt { how, partial }, faults, interrupts - 1));
+            }
         }
     }
     events
@@ -683,7 +758,6 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
             }
         }
     }
-    println!("{states} states");
     assert!(states > 1_000);
     let table: BTreeSet<Transition> = transitions().iter().copied().collect();
     assert_eq!(table.len(), transitions().len(), "a line stands twice");

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Measures CPU time per turn of agent loops side by side: one command, nothing to prepare but Python and cargo.
 
-Makes a virtual environment for each rival (pinned in `requirements/`), builds the fake provider, runs every scenario in
-fresh processes, prints the tables and keeps the figures in `results.json`. A partial run replaces only what it measured.
+Makes a virtual environment for each rival (pinned in `requirements/`), builds the fake provider, runs every scenario
+in fresh processes, prints the tables and keeps the figures in `results.json`. A partial run replaces only what it
+measured.
 
     python3 benches/peers/run.py                      everything, about 25 minutes
     python3 benches/peers/run.py --quick              ours, aiohttp and the bare client, under two minutes
@@ -113,6 +114,9 @@ SCENARIOS = [
 FAULTS = [("429", False), ("500", False), ("529", False), ("badjson", False)]
 FAULTS += [("badjson", True), ("earlyerr", True), ("miderr", True), ("midcut", True)]
 
+# The child's own word: what wait4 reports as its peak includes this process, from which it was forked.
+PEAK = "\nfor line in open('/proc/self/status'):\n    if line.startswith('VmHWM'): print(line.split()[1])"
+
 
 class NotBuilt(Exception):
     """This rival can't be measured here."""
@@ -194,7 +198,7 @@ def environment() -> dict[str, str]:
     return kept
 
 
-def start(rival: Rival, arguments: list[str], timeout: float = 900) -> dict:
+def start(rival: Rival, arguments: list[str], timeout: float = 300) -> dict:
     """One fresh process; its JSON line, or `error`."""
     if rival.name == "raw":
         command = [str(BINARIES / "rawclient")]
@@ -250,21 +254,23 @@ def fold(reps: list[dict]) -> dict:
     return record
 
 
-def import_cost(rival: Rival | None, reps: int) -> dict:
+def import_cost(rival: Rival, statement: str, reps: int) -> dict:
     """CPU and wall time of a new interpreter that imports the rival and leaves; bytecode is warm after the first."""
-    python = str(interpreter(rival)) if rival else sys.executable
+    python = str(interpreter(rival))
     cpu, wall, rss = [], [], []
     for rep in range(reps + 1):
         began = time.perf_counter()
-        child = subprocess.Popen([python, "-c", rival.imports if rival else "pass"], env=environment())
+        child = subprocess.Popen([python, "-c", statement + PEAK], env=environment(), stdout=subprocess.PIPE, text=True)
+        peak = child.stdout.read().split()
         _, status, usage = os.wait4(child.pid, 0)
+        child.stdout.close()
         child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
+        if child.returncode or not peak:
             return {"error": f"exit {child.returncode}", "failed": -1}
         if rep:
             wall.append((time.perf_counter() - began) * 1e3)
             cpu.append((usage.ru_utime + usage.ru_stime) * 1e3)
-            rss.append(usage.ru_maxrss / 1024)
+            rss.append(int(peak[-1]) / 1024)
     spread = lambda values: [round(min(values), 2), round(statistics.median(values), 2)]  # noqa: E731
     return {"reps": reps, "cpu_ms": spread(cpu), "wall_ms": spread(wall), "rss_mb": spread(rss)}
 
@@ -375,10 +381,11 @@ def main() -> None:
                 say(tables.line(rival.name, scenario.name, record))
                 keep(rival.name, scenario.name, record)
         if picked("import"):
-            keep("python", "import", import_cost(None, 5))
-            for rival in rivals:
-                if rival.imports:
-                    keep(rival.name, "import", import_cost(rival, 5))
+            importable = [rival for rival in rivals if rival.imports]
+            for rival in importable[:1]:
+                keep("python", "import", import_cost(rival, "pass", 5))
+            for rival in importable:
+                keep(rival.name, "import", import_cost(rival, rival.imports, 5))
         if picked("faults"):
             stamp = f"{time.time_ns():x}"
             for rival in rivals:

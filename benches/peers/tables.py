@@ -1,6 +1,6 @@
 """Turns `results.json` into Markdown tables, for the terminal and for `docs/benchmarks.md`.
 
-What wasn't measured is said in words: a missing figure is never drawn as a number, and an older record carries its date.
+What wasn't measured is said in words: a missing figure is never drawn as a number.
 """
 
 from __future__ import annotations
@@ -149,15 +149,18 @@ def faults(cells: dict) -> str:
 def versions(results: dict) -> str:
     found: dict[str, str] = {}
     dates = set()
+    loads: list[float] = []
     for records in results.get("cells", {}).values():
         for record in records.values():
             dates.add(record.get("date", ""))
+            loads += record.get("load", [])
             found.update(record.get("versions") or {})
     machine = results.get("machine", {})
     days = sorted(dates - {""})
     when = days[0] if len(set(days)) == 1 else f"{days[0]} to {days[-1]}" if days else "never"
     text = f"Measured {when} on {machine.get('cores')} shared cores ({machine.get('cpu')}, {machine.get('system')}), "
-    text += f"Python {machine.get('python')}, asyncio's own event loop."
+    text += f"Python {machine.get('python')}, asyncio's own event loop"
+    text += f", load average {min(loads):.0f} to {max(loads):.0f} (others use the machine too)." if loads else "."
     names = ", ".join(f"{name} {version}" for name, version in sorted(found.items()))
     unbuilt = results.get("not_built", {})
     note = f"\n\nNot measured: {', '.join(sorted(unbuilt))}." if unbuilt else ""

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
         UsageError,
     )
     from .grounded import Grounded
+    from .messages import Message
     from .models import Call, Model, ModelFailure, Response
-    from .replay import Replay, replay
+    from ._replay import Replay, replay
     from .result import Messages, Result, Source, ToolCall, Usage
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
@@ -51,12 +52,13 @@ _HOMES = {
     "LoopwrightError": "errors",
     "MachineConfig": "_core",
     "MachineEvent": "_core:Event",
+    "Message": "messages",
     "Messages": "result",
     "Model": "models",
     "ModelError": "errors",
     "ModelFailure": "models",
     "ProviderError": "errors",
-    "Replay": "replay",
+    "Replay": "_replay",
     "Response": "models",
     "Result": "result",
     "RunStream": "agent",
@@ -71,7 +73,7 @@ _HOMES = {
     "UsageError": "errors",
     "__version__": "_core",
     "builtin_tools": "tools",
-    "replay": "replay",
+    "replay": "_replay",
     "tool": "tools",
 }
 
@@ -88,6 +90,7 @@ __all__ = [
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
+    "Message",
     "Messages",
     "Model",
     "ModelError",

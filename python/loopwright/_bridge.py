@@ -6,6 +6,8 @@ A bridge lives as long as runs use it; with the last one its socket pair is gone
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -36,21 +38,28 @@ class Bridge:
         loop = asyncio.get_running_loop()
         bridge = _bridges.get(loop)
         if bridge is None:
-            bridge = _bridges[loop] = cls(loop)
+            with _lock:
+                # Loops that were closed in the middle of a run never said goodbye.
+                for closed in [other for other in _bridges if other.is_closed()]:
+                    _bridges.pop(closed).hub.close()
+                bridge = _bridges[loop] = cls(loop)
         bridge._last += 1
         bridge._deliver[bridge._last] = deliver
         return bridge, bridge._last
 
     def leave(self, key: int) -> None:
         """Nothing is delivered under `key` any more."""
-        self._deliver.pop(key, None)
-        if not self._deliver:
-            loop = self._loop()
-            if loop is not None:
-                _bridges.pop(loop, None)
-                if not loop.is_closed():
+        if self._deliver.pop(key, None) is None or self._deliver:
+            return
+        loop = self._loop()
+        if loop is not None:
+            with _lock:
+                if _bridges.get(loop) is self:
+                    del _bridges[loop]
+            if not loop.is_closed():
+                with contextlib.suppress(OSError, ValueError, RuntimeError):
                     loop.remove_reader(self._fileno)
-            self.hub.close()
+        self.hub.close()
 
     def _drain(self) -> None:
         deliver = self._deliver
@@ -60,4 +69,5 @@ class Bridge:
                 take(item)
 
 
+_lock = threading.Lock()
 _bridges: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Bridge] = weakref.WeakKeyDictionary()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
+import contextvars
 import inspect
 import threading
 from collections import deque
@@ -34,6 +36,11 @@ __all__ = ["AsyncDriver", "Driver", "SyncDriver"]
 _NOBODY = "nobody is there to ask"
 _GRACE = 5.0
 """Seconds that tools have to end after they were cancelled."""
+_PATIENCE = 0.05
+"""Seconds between two looks for Ctrl-C."""
+_LONG_PATIENCE = 1.0
+"""The same in threads that Ctrl-C does not reach."""
+_CANCELLED = {"kind": "exception", "message": "CancelledError: the call was cancelled, and not by the run"}
 
 
 class Driver:
@@ -108,16 +115,35 @@ class Driver:
             del self.calls[command_id]
         self.calls[command.id] = call  # type: ignore[index]
 
-    def interrupt(self, how: str) -> None:
-        """Ends the run: `cancel` at once, `after_round` when the running tools are done."""
+    def interrupted(self, how: str) -> _core.Event:
+        """The event that ends the run: `cancel` at once, `after_round` when the running tools are done."""
         partial = self.cancelled_model() if how == "cancel" else None
-        self.inbox.append(_core.Event.interrupt(how, partial))
+        return _core.Event.interrupt(how, partial)
 
-    def failed_model(self, command_id: int, error: BaseException) -> _core.Event:
-        """A model of one's own failed: as a provider's failure if it says so, else the run's end."""
-        if isinstance(error, ModelFailure):
-            return _core.Event.failed(command_id, error.code, error.message, retry_after=error.retry_after)
-        raise error
+    def give_up(self) -> None:
+        """The driver itself ends early: the journal says so, and the history stays legal."""
+        if self.outcome is None:
+            # What stopped the driver is what its caller hears of, not what else fails on the way out.
+            with contextlib.suppress(Exception):
+                self.step(self.interrupted("cancel"))
+
+    def failed_model(self, command_id: int, error: ModelFailure) -> _core.Event:
+        """A model of one's own failed as providers fail."""
+        return _core.Event.failed(command_id, error.code, error.message, retry_after=error.retry_after)
+
+    def decided(self, command: _core.Command, answer: object) -> _core.Event:
+        """The event for what a person said, or for what went wrong while asking: that is a no."""
+        try:
+            if isinstance(answer, BaseException):
+                raise answer
+            decision, reason = decision_of(answer)
+        except BaseException as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
+            decision, reason = "deny", f"asking failed: {type(error).__name__}: {error}"
+        return _core.Event.decided(command.id, command.hash, decision, reason)  # type: ignore[arg-type]
+
+    def nobody(self, command: _core.Command) -> _core.Event:
+        """The event for a question that nobody is there to hear."""
+        return _core.Event.decided(command.id, command.hash, "deny", _NOBODY)  # type: ignore[arg-type]
 
     def executed(self, command_id: int, call_id: str, outcome: Outcome) -> _core.Event:
         """The event for what a tool gave."""
@@ -151,15 +177,22 @@ class Driver:
 
 
 class AsyncDriver(Driver):
-    """Drives a run in the task that iterates over `events`."""
+    """Drives a run in the task that iterates over `events`.
+
+    What arrives is fed to the machine at once, where it arrives: the iterating task is woken only when there is
+    something to tell, or when the run has ended.
+    """
 
     def __init__(self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool) -> None:
         super().__init__(plan, run, run_id, deps, watch=watch)
         self.loop = asyncio.get_running_loop()
+        # Tools see the context variables of the caller, wherever the event came from that starts them.
+        self.variables = contextvars.copy_context()
+        self.thread = threading.get_ident()
         self.waker: asyncio.Future[None] | None = None
+        self.pumping = False
         self.timers: dict[int, asyncio.TimerHandle] = {}
-        self.tasks: dict[int, list[asyncio.Task[Any]]] = {}
-        self.flags: dict[asyncio.Task[Any], CancelFlag] = {}
+        self.tasks: dict[int, dict[asyncio.Task[Any], CancelFlag | None]] = {}
         self.ending: set[asyncio.Task[Any]] = set()
         self.bridge, self.key = Bridge.enter(self.arrived)
 
@@ -167,27 +200,21 @@ class AsyncDriver(Driver):
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
-            self.step(start)
+            self.arrived(start)
             while True:
-                while self.inbox and self.outcome is None:
-                    self.step(self.inbox.popleft())
                 while self.told:
                     yield self.told.popleft()
-                if self.outcome is not None:
-                    return
                 if self.fatal is not None:
                     raise self.fatal
-                if not self.inbox:
-                    self.waker = self.loop.create_future()
-                    try:
-                        await self.waker
-                    finally:
-                        self.waker = None
+                if self.outcome is not None:
+                    return
+                self.waker = self.loop.create_future()
+                try:
+                    await self.waker
+                finally:
+                    self.waker = None
         except BaseException:
-            # Cancelled, closed or broken: the journal says so, and the history stays legal.
-            if self.outcome is None:
-                self.interrupt("cancel")
-                self.step(self.inbox.pop())
+            self.give_up()
             raise
         finally:
             if listener is not None:
@@ -196,11 +223,23 @@ class AsyncDriver(Driver):
 
     def arrived(self, item: Any) -> None:
         """Something came from Rust, from a tool, a timer or a person."""
-        if type(item) is _core.Event:
-            self.inbox.append(item)
-        else:
+        if type(item) is not _core.Event:
             self.told.append(item)
-        self.wake()
+            self.wake()
+            return
+        self.inbox.append(item)
+        if self.pumping:
+            return
+        self.pumping = True
+        try:
+            while self.inbox and self.outcome is None:
+                self.step(self.inbox.popleft())
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            self.fatal = error
+        finally:
+            self.pumping = False
+        if self.told or self.outcome is not None or self.fatal is not None:
+            self.wake()
 
     def wake(self) -> None:
         waker = self.waker
@@ -208,17 +247,26 @@ class AsyncDriver(Driver):
             waker.set_result(None)
 
     def tell(self, event: Any) -> None:
+        """As ever, from any thread: a tool may report from one that it started."""
         super().tell(event)
+        if threading.get_ident() == self.thread:
+            self.wake()
+        else:
+            self.soon(self.wake)
+
+    def soon(self, function: Callable[[], None]) -> None:
+        """Calls `function` in the loop's thread, if the loop still runs."""
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(function)
+
+    def broken(self, error: BaseException) -> None:
+        """A fault that is no tool's: raised where the run is awaited."""
+        self.fatal = error
         self.wake()
 
     def interrupt_soon(self, how: str) -> None:
-        """`interrupt`, from any thread."""
-
-        def interrupt() -> None:
-            self.interrupt(how)
-            self.wake()
-
-        self.loop.call_soon_threadsafe(interrupt)
+        """Ends the run, from any thread."""
+        self.soon(lambda: self.arrived(self.interrupted(how)))
 
     async def close(self) -> None:
         """Nothing of the run is left behind: no call, no timer, no task."""
@@ -238,11 +286,15 @@ class AsyncDriver(Driver):
             self.keep_call(command, self.bridge.hub.generate(self.key, command, plan.endpoint, self.watch))
             return
         request = command.request
-        answer = plan.model.respond(request)  # type: ignore[union-attr, arg-type]
-        if inspect.isawaitable(answer):
-            self.start(command.id, self.ask_model(command.id, answer, request))  # type: ignore[arg-type]
-        else:
-            self.inbox.append(_core.Event.generated(command.id, answer_json(answer, request.turns)))  # type: ignore
+        try:
+            answer = plan.model.respond(request)  # type: ignore[union-attr, arg-type]
+            if inspect.isawaitable(answer):
+                self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
+                return
+            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore
+        except ModelFailure as error:
+            event = self.failed_model(command.id, error)  # type: ignore[arg-type]
+        self.inbox.append(event)
 
     async def ask_model(self, command_id: int, answer: Any, request: Any) -> _core.Event:
         try:
@@ -250,51 +302,54 @@ class AsyncDriver(Driver):
         except ModelFailure as error:
             return self.failed_model(command_id, error)
 
-    def start(self, command_id: int, coroutine: Any, flag: CancelFlag | None = None) -> None:
-        task = self.loop.create_task(coroutine)
-        self.tasks.setdefault(command_id, []).append(task)
-        if flag is not None:
-            self.flags[task] = flag
-        task.add_done_callback(lambda task: self.ended(command_id, task))
+    def start(self, command_id: int, what: str, flag: CancelFlag | None, function: Any, *arguments: Any) -> None:
+        """Starts a task; what `function` gives is the event that answers the command."""
+        work = self.work(command_id, function, arguments)
+        create = self.variables.run
+        task = create(self.loop.create_task, work, name=f"loopwright {self.run_id} {what}")
+        self.tasks.setdefault(command_id, {})[task] = flag
 
-    def ended(self, command_id: int, task: asyncio.Task[Any]) -> None:
-        self.flags.pop(task, None)
+    async def work(self, command_id: int, function: Any, arguments: Any) -> None:
+        task = asyncio.current_task()
+        try:
+            event = await function(*arguments)
+        except asyncio.CancelledError:
+            if self.forget(command_id, task):
+                # Not we have cancelled it: the run can't know what became of the work.
+                self.broken(InternalError("a task of the run was cancelled from outside"))
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            if self.forget(command_id, task):
+                self.broken(error)
+        else:
+            if self.forget(command_id, task):
+                self.arrived(event)
+
+    def forget(self, command_id: int, task: Any) -> bool:
+        """A task has ended; whether anybody still waits for what it gives."""
         self.ending.discard(task)
         tasks = self.tasks.get(command_id)
-        aborted = tasks is None or task not in tasks
-        if not aborted:
-            tasks.remove(task)  # type: ignore[union-attr]
-            if not tasks:
-                del self.tasks[command_id]
-        if task.cancelled():
-            if not aborted:
-                # Somebody else cancelled a task of ours: the run can't know what became of it.
-                self.fatal = InternalError("a task of the run was cancelled from outside")
-                self.wake()
-            return
-        error = task.exception()
-        if error is not None:
-            if not aborted:
-                self.fatal = error
-                self.wake()
-        elif not aborted and task.result() is not None:
-            self.arrived(task.result())
+        if tasks is None or task not in tasks:
+            return False
+        del tasks[task]
+        if not tasks:
+            del self.tasks[command_id]
+        return True
 
     def execute(self, command: _core.Command) -> None:
         for call in command.calls:
             flag = CancelFlag()
-            self.start(command.id, self.run_tool(command.id, call, flag), flag)  # type: ignore[arg-type]
+            self.start(command.id, f"tool {call.name}", flag, self.run_tool, command.id, call, flag)  # type: ignore[arg-type]
 
     async def run_tool(self, command_id: int, call: _core.Call, flag: CancelFlag) -> _core.Event:
         tool = self.plan.tools[call.name]
         try:
             outcome = await tool.run(call.arguments, self.context(call, flag))
         except asyncio.CancelledError:
-            if flag.is_set or self.outcome is not None:
+            if asyncio.current_task() in self.ending:
                 raise
-            # The tool let a cancellation of its own escape; nobody cancelled the call.
-            failure = {"kind": "exception", "message": "CancelledError: the tool was cancelled by itself"}
-            outcome = Outcome([], failure=failure)
+            # The tool let a cancellation escape that was none of ours; the model may go on without it.
+            outcome = Outcome([], failure=_CANCELLED)
         return self.executed(command_id, call.id, outcome)
 
     def abort(self, command_id: int) -> None:
@@ -306,8 +361,7 @@ class AsyncDriver(Driver):
         if model is not None:
             model.abort()
             return
-        for task in self.tasks.pop(command_id, ()):
-            flag = self.flags.get(task)
+        for task, flag in self.tasks.pop(command_id, {}).items():
             if flag is not None:
                 flag.set()
             self.ending.add(task)
@@ -321,21 +375,32 @@ class AsyncDriver(Driver):
         self.timers[command_id] = self.loop.call_later(max(0.0, at - self.run.now()), fired)
 
     def approve(self, command: _core.Command) -> None:
-        self.start(command.id, self.ask_person(command))  # type: ignore[arg-type]
+        ask = self.plan.approve
+        if ask is None:
+            self.inbox.append(self.nobody(command))
+            return
+        self.start(command.id, "approval", None, self.ask_person, command, ask)  # type: ignore[arg-type]
 
-    async def ask_person(self, command: _core.Command) -> _core.Event:
+    async def ask_person(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
         question = Approval.of(command, self.run.now())
-        if self.plan.approve is None:
-            decision, reason = "deny", _NOBODY
-        else:
-            try:
-                answer = self.plan.approve(question)
-                if inspect.isawaitable(answer):
-                    answer = await answer
-                decision, reason = decision_of(answer)
-            except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
-                decision, reason = "deny", f"asking failed: {type(error).__name__}: {error}"
-        return _core.Event.decided(command.id, command.hash, decision, reason)  # type: ignore[arg-type]
+        try:
+            if _is_async(ask):
+                answer = ask(question)
+            else:
+                # One that blocks (`input()`) holds up neither the loop nor the deadline.
+                said: asyncio.Future[Any] = self.loop.create_future()
+
+                def settle(value: Any) -> None:
+                    if not said.done():
+                        said.set_result(value)
+
+                in_thread("approval", lambda: _tried(ask, question), lambda value: self.soon(lambda: settle(value)))
+                answer = await said
+            if inspect.isawaitable(answer):
+                answer = await answer
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
+            answer = error
+        return self.decided(command, answer)
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
@@ -349,7 +414,9 @@ class SyncDriver(Driver):
         self.hub = _core.Hub(wakes=False)
         self.timers: dict[int, float] = {}
         self.flags: dict[int, list[CancelFlag]] = {}
-        self.tasks: dict[int, list[Any]] = {}
+        self.tasks: dict[int, list[Callable[[], None]]] = {}
+        self.wanted: deque[Callable[[], None]] = deque()
+        self.patience = _PATIENCE if threading.current_thread() is threading.main_thread() else _LONG_PATIENCE
         self.limits: list[tuple[float, Callable[[], None]]] = []
         self.side: _SideLoop | None = None
 
@@ -359,6 +426,8 @@ class SyncDriver(Driver):
         try:
             self.step(start)
             while True:
+                while self.wanted:
+                    self.wanted.popleft()()
                 while self.inbox and self.outcome is None:
                     self.step(self.inbox.popleft())
                 while self.told:
@@ -370,9 +439,7 @@ class SyncDriver(Driver):
                 if not self.inbox:
                     self.wait()
         except BaseException:
-            if self.outcome is None:
-                self.interrupt("cancel")
-                self.step(self.inbox.pop())
+            self.give_up()
             raise
         finally:
             if listener is not None:
@@ -390,7 +457,7 @@ class SyncDriver(Driver):
             self.inbox.append(_core.Event.fired(command_id))
         if self.inbox:
             return
-        next_at = min([now + 0.2, *self.timers.values(), *(at for at, _ in self.limits)])
+        next_at = min([now + self.patience, *self.timers.values(), *(at for at, _ in self.limits)])
         self.hub.wait(max(0.0, next_at - now))
         for _, item in self.hub.drain():
             if type(item) is _core.Event:
@@ -399,8 +466,12 @@ class SyncDriver(Driver):
                 self.told.append(item)
 
     def interrupt_soon(self, how: str) -> None:
-        """`interrupt`, from any thread."""
-        self.inbox.append(_core.Event.interrupt(how, self.cancelled_model() if how == "cancel" else None))
+        """Ends the run, from any thread."""
+        self.soon(lambda: self.inbox.append(self.interrupted(how)))
+
+    def soon(self, function: Callable[[], None]) -> None:
+        """Calls `function` in the driver's thread, if it still runs."""
+        self.wanted.append(function)
         self.hub.poke()
 
     def tell(self, event: Any) -> None:
@@ -415,7 +486,7 @@ class SyncDriver(Driver):
     def close(self) -> None:
         """Nothing of the run is left behind but threads of plain tools that do not end."""
         self.cancelled_model()
-        for command_id in list(self.flags):
+        for command_id in [*self.flags, *self.tasks]:
             self.abort(command_id)
         self.hub.close()
         if self.side is not None:
@@ -435,11 +506,23 @@ class SyncDriver(Driver):
         try:
             answer = plan.model.respond(request)  # type: ignore[union-attr, arg-type]
             if inspect.isawaitable(answer):
-                answer = self.loop_beside().result_of(answer)
+                self.start(command.id, self.ask_model(command.id, answer, request))  # type: ignore[arg-type]
+                return
             event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore
         except ModelFailure as error:
             event = self.failed_model(command.id, error)  # type: ignore[arg-type]
         self.inbox.append(event)
+
+    async def ask_model(self, command_id: int, answer: Any, request: Any) -> None:
+        try:
+            event = _core.Event.generated(command_id, answer_json(await answer, request.turns))
+        except ModelFailure as error:
+            event = self.failed_model(command_id, error)
+        self.arrived(event)
+
+    def start(self, command_id: int, coroutine: Any) -> None:
+        """Starts a task in the loop beside."""
+        self.tasks.setdefault(command_id, []).append(self.loop_beside().start(coroutine, self.broken))
 
     def execute(self, command: _core.Command) -> None:
         flags = self.flags.setdefault(command.id, [])  # type: ignore[arg-type]
@@ -460,17 +543,14 @@ class SyncDriver(Driver):
             try:
                 outcome = await tool.run(call.arguments, context)
             except asyncio.CancelledError:
-                if flag.is_set:
+                if command_id not in self.tasks:
                     raise
-                failure = {"kind": "exception", "message": "CancelledError: the tool was cancelled by itself"}
-                outcome = Outcome([], failure=failure)
+                outcome = Outcome([], failure=_CANCELLED)
             self.arrived(self.executed(command_id, call.id, outcome))
 
-        self.tasks.setdefault(command_id, []).append(self.loop_beside().start(work(), self.broken))
+        self.start(command_id, work())
 
     def run_in_thread(self, command_id: int, call: _core.Call, flag: CancelFlag) -> None:
-        import contextvars
-
         tool = self.plan.tools[call.name]
         context = self.context(call, flag)
         settled = threading.Lock()
@@ -485,8 +565,7 @@ class SyncDriver(Driver):
             except BaseException as error:  # noqa: BLE001 - a fault of ours, told as one
                 self.broken(error)
 
-        variables = contextvars.copy_context()
-        threading.Thread(target=variables.run, args=(work,), name=f"tool {tool.name}", daemon=True).start()
+        in_thread(f"tool {tool.name}", work)
         if tool.timeout is not None:
             message = f"{tool.name!r} gave no result within {tool.timeout:g} s"
             failure = {"kind": "timeout", "message": message, "hint": "ask for less at once"}
@@ -516,21 +595,57 @@ class SyncDriver(Driver):
         self.timers[command_id] = at
 
     def approve(self, command: _core.Command) -> None:
+        ask = self.plan.approve
+        if ask is None:
+            self.inbox.append(self.nobody(command))
+            return
         question = Approval.of(command, self.run.now())
-        if self.plan.approve is None:
-            decision, reason = "deny", _NOBODY
-        else:
+
+        async def wait(answer: Any) -> None:
             try:
-                answer = self.plan.approve(question)
-                if inspect.isawaitable(answer):
-                    answer = self.loop_beside().result_of(answer)
-                decision, reason = decision_of(answer)
+                said = await answer
             except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
-                decision, reason = "deny", f"asking failed: {type(error).__name__}: {error}"
-        self.inbox.append(_core.Event.decided(command.id, command.hash, decision, reason))  # type: ignore[arg-type]
+                said = error
+            self.arrived(self.decided(command, said))
+
+        def heard(answer: Any) -> None:
+            if inspect.isawaitable(answer):
+                self.start(command.id, wait(answer))  # type: ignore[arg-type]
+            else:
+                self.inbox.append(self.decided(command, answer))
+
+        if _is_async(ask):
+            heard(_tried(ask, question))
+        else:
+            # One that blocks (`input()`) does not hold up the deadline.
+            in_thread("approval", lambda: _tried(ask, question), lambda answer: self.soon(lambda: heard(answer)))
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
+
+
+def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:
+    """Runs `work` in a thread that sees the caller's context variables and keeps no process from ending."""
+    variables = contextvars.copy_context()
+
+    def run() -> None:
+        value = variables.run(work)
+        if done is not None:
+            done(value)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+
+
+def _tried(function: Callable[[Any], Any], argument: Any) -> Any:
+    """What `function` gives, or what it raises."""
+    try:
+        return function(argument)
+    except BaseException as error:  # noqa: BLE001 - handed to who waits
+        return error
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
 class _SideLoop:
@@ -558,20 +673,22 @@ class _SideLoop:
         """Starts a task; gives what cancels it."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
+        wanted = False
+
+        def cancel() -> None:
+            nonlocal wanted
+            wanted = True
+            future.cancel()
+
         def done(future: Any) -> None:
-            if not future.cancelled() and future.exception() is not None:
+            if future.cancelled():
+                if not wanted:
+                    broken(InternalError("a task of the run was cancelled from outside"))
+            elif future.exception() is not None:
                 broken(future.exception())
 
         future.add_done_callback(done)
-        return future.cancel  # type: ignore[return-value]
-
-    def result_of(self, awaitable: Any) -> Any:
-        """What an awaitable gives, waited for here."""
-
-        async def wait() -> Any:
-            return await awaitable
-
-        return asyncio.run_coroutine_threadsafe(wait(), self.loop).result()
+        return cancel
 
     def close(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)

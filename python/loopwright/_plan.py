@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .models import Model
     from .tools import Tool
 
-__all__ = ["Plan", "new_run", "run_id"]
+__all__ = ["Plan", "model_name", "new_run", "run_id"]
 
 
 @dataclass
@@ -36,11 +36,16 @@ class Plan:
     @property
     def model_name(self) -> str:
         """How the model is shown."""
-        if self.endpoint is None:
-            return str(getattr(self.model, "name", None) or type(self.model).__name__)
-        if self.endpoint.provider == "offline":
-            return "offline-extractive (not an LLM)"
-        return f"{self.endpoint.provider}:{self.endpoint.model}"
+        return model_name(self.endpoint, self.model)
+
+
+def model_name(endpoint: _core.Endpoint | None, model: Model | None) -> str:
+    """How a model is shown; never holds a key."""
+    if endpoint is None:
+        return str(getattr(model, "name", None) or type(model).__name__)
+    if endpoint.provider == "offline":
+        return "offline-extractive (not an LLM)"
+    return f"{endpoint.provider}:{endpoint.model}"
 
 
 def run_id() -> str:
@@ -48,11 +53,16 @@ def run_id() -> str:
     return secrets.token_hex(8)
 
 
-def new_run(plan: Plan, name: str, journal: str | os.PathLike[str] | bool | None) -> tuple[_core.Run, str | None]:
+def new_run(
+    plan: Plan,
+    name: str,
+    journal: str | os.PathLike[str] | bool | None,  # noqa: FBT001 - a place, or `True` for memory
+    attempt: int = 0,
+) -> tuple[_core.Run, str | None]:
     """A run, and the path of its journal.
 
     `journal` is a file to make, a folder in which a file of the run's name is made, `True` to keep the lines in
-    memory, or nothing.
+    memory, or nothing. Where a run needs further attempts, their files are numbered.
     """
     if journal is None or journal is False:
         return _core.Run(name, plan.config), None
@@ -61,6 +71,8 @@ def new_run(plan: Plan, name: str, journal: str | os.PathLike[str] | bool | None
     path = Path(os.fspath(journal))
     if path.suffix != ".jsonl":
         path = path / f"{name}.jsonl"
+    elif attempt:
+        path = path.with_name(f"{path.stem}-{attempt + 1}.jsonl")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return _core.Run(name, plan.config, journal=str(path)), str(path)

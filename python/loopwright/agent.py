@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import _core
-from ._plan import Plan, new_run, run_id
+from ._plan import Plan, model_name, new_run, run_id
 from .budget import Budget
-from .errors import UsageError
+from .errors import LoopwrightError, UsageError
 from .events import RunFinished
-from .result import Messages, Result, error_of, from_outcome
+from .messages import Message, prompt_of
+from .result import Messages, Result, added, error_of, from_outcome
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
     from ._approval import Approval
+    from ._driver import Driver
     from ._output import OutputType
     from .events import Event
+    from .messages import Content
     from .models import Model
     from .signal import Signal
     from .tools import Tool
@@ -27,7 +32,7 @@ __all__ = ["Agent", "RunStream"]
 
 Output = TypeVar("Output")
 
-_OUTPUT_RETRIES = 2
+_OUTPUT_ATTEMPTS = 3
 
 
 class Agent(Generic[Output]):
@@ -72,6 +77,8 @@ class Agent(Generic[Output]):
         seed: The source of all jitter.
         name: A name for people.
     """
+
+    _folders: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -155,13 +162,14 @@ class Agent(Generic[Output]):
             "price": dict(price) if price else None,
             "seed": seed,
         }
-        self._folders: tuple[str, ...] = ()
         self._plans: dict[tuple[bool, Budget], Plan] = {}
+        # What can't work is said here, not in the middle of a program.
+        self._plan(self.budget, stream=False)
 
     @property
     def model(self) -> str:
         """How the model is shown; never holds a key."""
-        return self._plan(self.budget, stream=False).model_name
+        return model_name(self._endpoint, self._own_model)
 
     def __repr__(self) -> str:
         names = ", ".join(tool.name for tool in self.tools)
@@ -169,9 +177,9 @@ class Agent(Generic[Output]):
 
     async def run(
         self,
-        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        prompt: Content | Message | Sequence[Content],
         *,
-        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
         deps: Any = None,
         budget: Budget | None = None,
         on_event: Callable[[Event], Any] | None = None,
@@ -181,8 +189,8 @@ class Agent(Generic[Output]):
         """Runs the agent on `prompt`, in the caller's task.
 
         Args:
-            prompt: Text, a content block, or a list of them.
-            messages: What was said before: `result.messages` of an earlier run, or messages in the canonical form.
+            prompt: Text, a block of `loopwright.messages`, a list of them, or a `Message`.
+            messages: What was said before: `result.messages` of an earlier run, or a list of `Message`.
             deps: What tools get as `context.deps`.
             budget: What this run may use, instead of the agent's budget.
             on_event: Called with each event; answers are streamed then.
@@ -193,16 +201,19 @@ class Agent(Generic[Output]):
         interruptions raise nothing: `result.stop_reason` tells of them.
         """
         stream = self._stream(prompt, messages, deps, budget, journal, signal, watch=on_event is not None)
-        async for event in stream:
-            if on_event is not None:
-                on_event(event)
+        async with stream:
+            async for event in stream:
+                if on_event is not None:
+                    answer = on_event(event)
+                    if inspect.isawaitable(answer):
+                        await answer
         return stream.result
 
     def run_sync(
         self,
-        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        prompt: Content | Message | Sequence[Content],
         *,
-        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
         deps: Any = None,
         budget: Budget | None = None,
         on_event: Callable[[Event], Any] | None = None,
@@ -212,30 +223,40 @@ class Agent(Generic[Output]):
         """`run` without asyncio: in scripts, threads, tests, and inside a notebook's running loop."""
         from ._driver import SyncDriver
 
+        if inspect.iscoroutinefunction(on_event):
+            message = "run_sync calls on_event without an event loop"
+            raise UsageError(message, "invalid_callback", "give a plain function, or await run")
         conversation = self._conversation(prompt, messages)
-        limits = budget or self.budget
+        limits = self.budget if budget is None else budget
         watch = on_event is not None
-        for retries_left in range(_OUTPUT_RETRIES, -1, -1):
+        earlier: Result[Any] | None = None
+        for attempt in range(_OUTPUT_ATTEMPTS):
             plan = self._plan(limits, stream=watch)
             name = run_id()
-            run, path = new_run(plan, name, self.journal if journal is None else journal)
+            run, path = new_run(plan, name, self.journal if journal is None else journal, attempt)
             driver = SyncDriver(plan, run, name, deps, watch=watch)
-            for event in driver.events(_core.Event.start(conversation), signal):
-                if on_event is not None:
-                    on_event(event)
-            result, feedback = self._finish(driver.outcome, run, plan, name, path)
-            if feedback is None or not retries_left:
+            try:
+                with closing(driver.events(_core.Event.start(conversation), signal)) as events:
+                    for event in events:
+                        if on_event is not None:
+                            on_event(event)
+            except LoopwrightError as error:
+                self._explain(error, driver, run, plan, name, path, earlier)
+                raise
+            result, feedback = self._finish(driver.outcome, run, plan, name, path, earlier)
+            if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
-            conversation, limits = _once_more(result, feedback, limits)
+            conversation, limits = _once_more(result, earlier, feedback, limits)
+            earlier = result
         if on_event is not None:
             on_event(RunFinished(result))
         return cast("Result[Output]", _checked(result))
 
     def stream(
         self,
-        prompt: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        prompt: Content | Message | Sequence[Content],
         *,
-        messages: Messages | Sequence[Mapping[str, Any]] | None = None,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
         deps: Any = None,
         budget: Budget | None = None,
         journal: str | os.PathLike[str] | bool | None = None,
@@ -268,23 +289,19 @@ class Agent(Generic[Output]):
         watch: bool,
     ) -> RunStream[Output]:
         conversation = self._conversation(prompt, messages)
-        limits = budget or self.budget
+        limits = self.budget if budget is None else budget
         return RunStream(self, conversation, deps, limits, self.journal if journal is None else journal, signal, watch)
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
-        if isinstance(prompt, str):
-            content: Any = [{"type": "text", "text": prompt}]
-        elif isinstance(prompt, (list, tuple)):
-            content = [_block(block) for block in prompt]
-        else:
-            content = [_block(prompt)]
-        if not content or (isinstance(prompt, str) and not prompt.strip()):
+        said = prompt_of(prompt)
+        if not said.content or (isinstance(prompt, str) and not prompt.strip()):
             message = "the prompt is empty"
             raise UsageError(message, "empty_prompt", "say what the model shall do")
-        before: list[Any] = []
-        if messages is not None:
-            before = list(messages)
-        return _core.History(json.dumps([*before, {"role": "user", "content": content}]))
+        if isinstance(messages, (str, bytes, dict)):
+            message = f"messages are a list of messages, not {type(messages).__name__}"
+            raise UsageError(message, "invalid_messages", "give result.messages of an earlier run")
+        before = messages if isinstance(messages, Messages) else Messages(messages if messages is not None else ())
+        return before._history.extended(f"[{said.to_json()}]")
 
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = self._plans.get((stream, budget))
@@ -333,6 +350,7 @@ class Agent(Generic[Output]):
         plan: Plan,
         name: str,
         path: str | None,
+        earlier: Result[Any] | None,
     ) -> tuple[Result[Any], str | None]:
         """The result; and what the model should be told if its answer is not of the type."""
         assert outcome is not None, "a driver ends with an outcome"  # noqa: S101 - a fault of ours
@@ -340,6 +358,8 @@ class Agent(Generic[Output]):
         result = from_outcome(
             outcome, messages=history, run_id=name, model=plan.model_name, journal=path or run.journal
         )
+        if earlier is not None:
+            result = added(earlier, result)
         error = error_of(outcome)
         feedback = None
         if self._output is not None and error is None:
@@ -356,9 +376,27 @@ class Agent(Generic[Output]):
             object.__setattr__(result, "error", error)
         return result, feedback
 
+    def _explain(
+        self,
+        error: LoopwrightError,
+        driver: Driver,
+        run: _core.Run,
+        plan: Plan,
+        name: str,
+        path: str | None,
+        earlier: Result[Any] | None,
+    ) -> None:
+        """Gives an error that broke a run off what the run had reached."""
+        if error.result is None and driver.outcome is not None:
+            error.result = self._finish(driver.outcome, run, plan, name, path, earlier)[0]
+
 
 class RunStream(Generic[Output]):
-    """The events of a run. Iterate over it once; `result` is there when the iteration has ended."""
+    """The events of a run. Iterate over it once; `result` is there when the iteration has ended.
+
+    Whoever leaves the iteration early ends the run with `aclose`, or lets `async with` do it; `result` then holds what
+    the run had reached.
+    """
 
     def __init__(
         self,
@@ -410,25 +448,41 @@ class RunStream(Generic[Output]):
         """Ends the run if it has not ended."""
         await self._events.aclose()  # type: ignore[attr-defined]
 
+    async def __aenter__(self) -> RunStream[Output]:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
     async def _run(self) -> AsyncIterator[Event]:
         from ._driver import AsyncDriver
 
         agent, conversation, limits = self._agent, self._conversation, self._budget
-        for retries_left in range(_OUTPUT_RETRIES, -1, -1):
+        earlier: Result[Any] | None = None
+        for attempt in range(_OUTPUT_ATTEMPTS):
             plan = agent._plan(limits, stream=self._watch)
             name = run_id()
-            run, path = new_run(plan, name, self._journal)
+            run, path = new_run(plan, name, self._journal, attempt)
             driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch)
             events = driver.events(_core.Event.start(conversation), self._signal)
             try:
-                async for event in events:
-                    yield event
-            finally:
-                await events.aclose()  # type: ignore[attr-defined]
-            result, feedback = agent._finish(driver.outcome, run, plan, name, path)
-            if feedback is None or not retries_left:
+                try:
+                    async for event in events:
+                        yield event
+                finally:
+                    await events.aclose()  # type: ignore[attr-defined]
+            except LoopwrightError as error:
+                agent._explain(error, driver, run, plan, name, path, earlier)
+                raise
+            except BaseException:
+                if driver.outcome is not None:
+                    self._result = agent._finish(driver.outcome, run, plan, name, path, earlier)[0]
+                raise
+            result, feedback = agent._finish(driver.outcome, run, plan, name, path, earlier)
+            if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
-            conversation, limits = _once_more(result, feedback, limits)
+            conversation, limits = _once_more(result, earlier, feedback, limits)
+            earlier = result
         self._result = result
         if self._watch:
             yield RunFinished(result)
@@ -444,31 +498,25 @@ def _checked(result: Result[Any]) -> Result[Any]:
     return result
 
 
-def _once_more(result: Result[Any], feedback: str, budget: Budget) -> tuple[_core.History, Budget]:
-    """The conversation with the feedback, and what is left of the budget."""
+def _once_more(
+    result: Result[Any], earlier: Result[Any] | None, feedback: str, budget: Budget
+) -> tuple[_core.History, Budget]:
+    """The conversation with the feedback, and what the last attempt left of the budget."""
     from dataclasses import replace
 
-    messages = [*result.messages, {"role": "user", "content": [{"type": "text", "text": feedback}]}]
+    def spent(of: Callable[[Result[Any]], Any]) -> Any:
+        return of(result) - (0 if earlier is None else of(earlier))
+
+    messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
     left = replace(
         budget,
-        iterations=max(0, budget.iterations - result.rounds),
-        tool_rounds=max(0, budget.tool_rounds - result.tool_rounds),
-        wall_time=max(0.0, budget.wall_time - result.duration),
-        tokens=None if budget.tokens is None else max(0, budget.tokens - result.usage.total),
+        iterations=max(0, budget.iterations - spent(lambda result: result.rounds)),
+        tool_rounds=max(0, budget.tool_rounds - spent(lambda result: result.tool_rounds)),
+        wall_time=max(0.0, budget.wall_time - spent(lambda result: result.duration)),
+        tokens=None if budget.tokens is None else max(0, budget.tokens - spent(lambda result: result.usage.total)),
+        cost=None if budget.cost is None else max(0.0, budget.cost - spent(lambda result: result.cost or 0.0)),
     )
-    return _core.History(json.dumps(messages)), left
-
-
-def _block(block: Any) -> Any:
-    if isinstance(block, str):
-        return {"type": "text", "text": block}
-    to_block = getattr(block, "to_block", None)
-    if to_block is not None:
-        return to_block()
-    if isinstance(block, dict):
-        return block
-    message = f"a prompt is text or content blocks, not {type(block).__name__}"
-    raise UsageError(message, "invalid_prompt")
+    return messages, left
 
 
 def _tool_choice(choice: str | None) -> Any:

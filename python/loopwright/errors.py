@@ -34,6 +34,12 @@ class LoopwrightError(Exception):
     hint: str | None
     result: Result[Any] | None
     """What the run had reached, where the error ended one."""
+    status: int | None = None
+    """The HTTP status, where `wire.decode_error` made the error."""
+    retry_after: float | None = None
+    """Seconds that the provider asks to wait."""
+    request_id: str | None = None
+    """The provider's id of the request."""
 
     def __init__(self, message: str, code: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)
@@ -46,13 +52,13 @@ class LoopwrightError(Exception):
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (type(self), self.message, self.code, self.hint))
+        # The state carries what a subclass adds; a result does not travel between processes.
+        state = {name: value for name, value in self.__dict__.items() if name != "result"}
+        return (_rebuild, (type(self), self.message), {**state, "result": None})
 
 
-def _rebuild(kind: type[LoopwrightError], message: str, code: str, hint: str | None) -> LoopwrightError:
-    error = kind.__new__(kind)
-    LoopwrightError.__init__(error, message, code, hint)
-    return error
+def _rebuild(kind: type[LoopwrightError], message: str) -> LoopwrightError:
+    return kind.__new__(kind, message)
 
 
 class UsageError(LoopwrightError):
@@ -90,7 +96,10 @@ class ToolError(LoopwrightError):
 
 
 class ProviderError(LoopwrightError):
-    """The provider failed, or the way to it. `code` says how: `rate_limited`, `timeout`, `tls`, …"""
+    """The provider failed, or the way to it.
+
+    `code` says how: `rate_limited`, `overloaded`, `server`, `timeout`, `cut`, `tls`, `auth` and the like.
+    """
 
     guilt = "provider"
     default_code = "provider_failed"

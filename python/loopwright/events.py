@@ -7,7 +7,7 @@ Text that streams is a draft: it has not been verified, and after a `Reset` it i
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
 
@@ -175,28 +175,28 @@ class RunFinished:
     result: Result[Any]
 
 
-Event = Union[
-    TextDelta,
-    ReasoningDelta,
-    ToolUseDelta,
-    ArgumentsDelta,
-    ProviderDelta,
-    RoundStarted,
-    RoundFinished,
-    Retry,
-    Reset,
-    ToolStarted,
-    ToolProgress,
-    ToolFinished,
-    SearchCompleted,
-    ApprovalAsked,
-    ApprovalDecided,
-    Warning,
-    PhaseStarted,
-    PhaseFinished,
-    Draft,
-    RunFinished,
-]
+Event: TypeAlias = (
+    TextDelta
+    | ReasoningDelta
+    | ToolUseDelta
+    | ArgumentsDelta
+    | ProviderDelta
+    | RoundStarted
+    | RoundFinished
+    | Retry
+    | Reset
+    | ToolStarted
+    | ToolProgress
+    | ToolFinished
+    | SearchCompleted
+    | ApprovalAsked
+    | ApprovalDecided
+    | Warning
+    | PhaseStarted
+    | PhaseFinished
+    | Draft
+    | RunFinished
+)
 
 _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
     name: (kind, tuple(field.name for field in fields(kind)))

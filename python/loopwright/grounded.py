@@ -66,16 +66,10 @@ class Grounded:
         if options.get("output_type") is not None:
             message = "a grounded answer is text: it has no output_type"
             raise UsageError(message, "invalid_option", "use Agent for typed output")
-        self._agent = _GroundedAgent(model, tools=tools, **options)
         paths = [sources] if isinstance(sources, (str, os.PathLike)) else sources
-        self._agent._folders = tuple(os.fspath(path) for path in paths)
-        self._agent._rules = {
-            "profile": profile,
-            "gather": dict(gather or {}),
-            "lengths": dict(lengths or {}),
-        }
-        # Wrong settings are told here, not at the first question.
-        self._agent._plan(self._agent.budget, stream=False)
+        rules = {"profile": profile, "gather": dict(gather or {}), "lengths": dict(lengths or {})}
+        folders = tuple(os.fspath(path) for path in paths)
+        self._agent = _GroundedAgent(model, folders, rules, tools=tools, **options)
 
     @property
     def model(self) -> str:
@@ -191,7 +185,10 @@ class Grounded:
 class _GroundedAgent(Agent[str]):
     """An agent whose runs are grounded answers."""
 
-    _rules: dict[str, Any]
+    def __init__(self, model: str | Model, folders: tuple[str, ...], rules: dict[str, Any], **options: Any) -> None:
+        self._folders = folders
+        self._rules = rules
+        super().__init__(model, **options)
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
         return _core.MachineConfig.grounded(json.dumps({"turn": turn, **self._rules}))

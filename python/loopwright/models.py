@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Union, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from .errors import ProviderError
 
@@ -113,7 +113,7 @@ class ModelFailure(ProviderError):
 class Model(Protocol):
     """A model of one's own."""
 
-    def respond(self, request: Request) -> Union[Response, str, Awaitable[Union[Response, str]]]:
+    def respond(self, request: Request) -> Response | str | Awaitable[Response | str]:
         """The answer to a request."""
         ...
 
@@ -126,5 +126,12 @@ def answer_json(answer: object, turn: int) -> str:
         return answer.to_json(turn)
     if isinstance(answer, dict):
         return json.dumps(answer)
+    from . import wire
+    from .messages import Message
+
+    if isinstance(answer, Message):
+        answer = wire.Response(answer, stop="tool_use" if answer.tool_uses else "end_turn")
+    if isinstance(answer, wire.Response):
+        return answer.to_json()
     message = f"a model's respond() must give a Response or text, not {type(answer).__name__}"
     raise TypeError(message)

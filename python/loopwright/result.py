@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from ._core import History
+from .messages import Message, checked, decoded, messages_json
+
 if TYPE_CHECKING:
-    from ._core import History
     from .errors import LoopwrightError
 
 __all__ = ["Messages", "Result", "Source", "ToolCall", "Usage"]
@@ -16,41 +18,67 @@ __all__ = ["Messages", "Result", "Source", "ToolCall", "Usage"]
 Output = TypeVar("Output")
 
 
-class Messages(Sequence[dict[str, Any]]):
-    """The messages of a run, in order, in the canonical form. They stay in Rust until one is looked at."""
+class Messages(Sequence[Message]):
+    """Messages in order, of a run or of anything else. They stay in Rust until one is looked at.
+
+    Give them to another run as `messages=`, or keep them as text: `Messages.from_json(messages.to_json())`. Neither
+    loses anything.
+    """
 
     __slots__ = ("_history",)
 
-    def __init__(self, history: History) -> None:
-        self._history = history
+    def __init__(self, messages: History | Iterable[Message | Mapping[str, Any]] = ()) -> None:
+        if isinstance(messages, Messages):
+            messages = messages._history
+        self._history: History = messages if isinstance(messages, History) else History(messages_json(messages))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Messages:
+        """Messages from the canonical form: a JSON list."""
+        return cls(checked(History, decoded(text)))
+
+    def to_json(self) -> str:
+        """The canonical form, exactly as the journal holds it."""
+        return self._history.to_json()
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The canonical form, parsed by Python."""
+        found: list[dict[str, Any]] = json.loads(self._history.to_json())
+        return found
+
+    def __add__(self, other: Iterable[Message | Mapping[str, Any]]) -> Messages:
+        text = other.to_json() if isinstance(other, Messages) else messages_json(other)
+        return Messages(self._history.extended(text))
 
     def __len__(self) -> int:
         return len(self._history)
 
     @overload
-    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    def __getitem__(self, at: int) -> Message: ...
 
     @overload
-    def __getitem__(self, at: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, at: slice) -> list[Message]: ...
 
-    def __getitem__(self, at: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+    def __getitem__(self, at: int | slice) -> Message | list[Message]:
         if isinstance(at, slice):
             return [self[index] for index in range(*at.indices(len(self)))]
         length = len(self._history)
         if not -length <= at < length:
             message = f"there are {length} messages, none at {at}"
             raise IndexError(message)
-        found: dict[str, Any] = json.loads(self._history.json(at % length))
-        return found
+        return Message.from_json(self._history.json(at % length))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Messages):
-            return self._history == other._history
+            return bool(self._history == other._history)
         if isinstance(other, Sequence):
             return list(self) == list(other)
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Messages.from_json, (self.to_json(),))
 
     def __repr__(self) -> str:
         return f"<{len(self)} messages>"
@@ -193,6 +221,29 @@ def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, mod
         iterations=outcome["iterations"],
         journal=journal,
         dropped=outcome["dropped"],
+    )
+
+
+def added(earlier: Result[Any], result: Result[Any]) -> Any:
+    """The result of an attempt that went on where an earlier one ended: all that both of them used."""
+    from dataclasses import asdict, replace
+
+    usage = asdict(result.usage)
+    costs = [each.cost for each in (earlier, result) if each.cost is not None]
+    return replace(
+        result,
+        transcript="\n\n".join(text for text in (earlier.transcript, result.transcript) if text),
+        usage=Usage(**{name: count + getattr(earlier.usage, name) for name, count in usage.items()}),
+        cost=sum(costs) if costs else None,
+        tool_calls=[*earlier.tool_calls, *result.tool_calls],
+        rounds=earlier.rounds + result.rounds,
+        tool_rounds=earlier.tool_rounds + result.tool_rounds,
+        duration=earlier.duration + result.duration,
+        sources=[*earlier.sources, *result.sources],
+        searches=earlier.searches + result.searches,
+        warnings=[*earlier.warnings, *result.warnings],
+        iterations=[*earlier.iterations, *result.iterations],
+        dropped=earlier.dropped + result.dropped,
     )
 
 

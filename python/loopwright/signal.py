@@ -26,7 +26,8 @@ class Signal:
     __slots__ = ("_how", "_listeners", "_lock")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # A signal handler may come between two steps of the very thread that holds the lock.
+        self._lock = threading.RLock()
         self._listeners: list[Callable[[str], None]] = []
         self._how: str | None = None
 

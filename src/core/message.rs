@@ -116,6 +116,7 @@ pub enum Form {
 }
 
 impl Form {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
     fn is_auto(&self) -> bool {
         *self == Self::Auto
     }
@@ -326,7 +327,8 @@ pub struct ToolResult {
     /// The tool's name; some wires want it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The result: text, images, documents.
+    /// The result: text, images, documents; never another result.
+    #[serde(deserialize_with = "blocks_of_result")]
     pub content: Vec<Block>,
     /// How the content was written.
     #[serde(default, skip_serializing_if = "Form::is_auto")]
@@ -376,6 +378,24 @@ impl ToolResult {
         }
         prose
     }
+}
+
+/// Results do not nest, and no provider takes them nested; what is nested is left out. A deep nest would be read by a
+/// recursion as deep.
+fn blocks_of_result<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Block>, D::Error> {
+    #[derive(Deserialize)]
+    struct Tag {
+        r#type: String,
+    }
+    let raws = Vec::<Raw>::deserialize(deserializer)?;
+    let mut blocks = Vec::with_capacity(raws.len());
+    for raw in raws {
+        let tag: Tag = raw.to().map_err(D::Error::custom)?;
+        if tag.r#type != "tool_result" {
+            blocks.push(raw.to().map_err(D::Error::custom)?);
+        }
+    }
+    Ok(blocks)
 }
 
 /// A block kept as its wire wrote it, and sent back to that wire alone.
@@ -564,6 +584,17 @@ mod tests {
         let back: Message = serde_json::from_str(&text).unwrap();
         assert_eq!(back, message);
         assert_eq!(serde_json::to_string(&back).unwrap(), text);
+    }
+
+    #[test]
+    fn results_do_not_nest() {
+        let depth = 100_000;
+        let open = r#"{"type":"tool_result","id":"a","content":["#.repeat(depth);
+        let text = format!("{open}{}", "]}".repeat(depth));
+        let Block::ToolResult(result) = serde_json::from_str(&text).unwrap() else { panic!("not a result") };
+        assert!(result.content.is_empty());
+        let flat = r#"{"type":"tool_result","id":"a","content":[{"type":"text","text":"x"}]}"#;
+        assert!(serde_json::from_str::<Block>(flat).is_ok());
     }
 
     #[test]

@@ -83,6 +83,9 @@ pub struct Endpoint {
     pub(crate) secrets: Vec<Secret>,
 }
 
+/// This many bytes of a key's beginning are taken for the key.
+const TELLING: usize = 12;
+
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Values are marked sensitive where they may be secret, and print as `Sensitive`.
@@ -186,13 +189,32 @@ impl Endpoint {
         &self.headers
     }
 
-    /// `text` with every key of this endpoint replaced by `***`.
+    /// `text` with every key of this endpoint replaced by `***`, also where only its beginning is left of it.
     pub fn scrub(&self, mut text: String) -> String {
         for secret in &self.secrets {
+            let secret = secret.reveal();
             // Shorter values stand in ordinary words, and are no keys.
-            if secret.reveal().len() >= 6 && text.contains(secret.reveal()) {
-                text = text.replace(secret.reveal(), "***");
+            if secret.len() < 6 {
+                continue;
             }
+            // A text that quotes another may have cut the key short.
+            let head = secret.get(..TELLING).unwrap_or(secret);
+            if !text.contains(head) {
+                continue;
+            }
+            let mut clean = String::with_capacity(text.len());
+            let mut rest = text.as_str();
+            while let Some(at) = rest.find(head) {
+                let found = &rest[at..];
+                let same = found.bytes().zip(secret.bytes()).take_while(|(left, right)| left == right).count();
+                clean.push_str(&rest[..at]);
+                clean.push_str("***");
+                // Equal bytes may end inside a character of the text if the secret is not ASCII.
+                let end = (same..=found.len()).find(|end| found.is_char_boundary(*end)).unwrap_or(found.len());
+                rest = &found[end..];
+            }
+            clean.push_str(rest);
+            text = clean;
         }
         text
     }
@@ -436,6 +458,8 @@ mod tests {
             assert!(!text.contains("secret"), "{text}");
         }
         assert_eq!(endpoint.scrub(format!("bad key {KEY} of team-secret")), "bad key *** of ***");
+        assert_eq!(endpoint.scrub(format!("{KEY}{KEY}, cut: {}", &KEY[..14])), "******, cut: ***");
+        assert_eq!(endpoint.scrub("sk-very-other".to_owned()), "sk-very-other");
 
         for bad in ["sk-se\ncret", "sk-s\u{e9}cret"] {
             let options = EndpointOptions { api_key: Some(bad.into()), ..EndpointOptions::default() };

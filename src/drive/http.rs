@@ -13,7 +13,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use reqwest::{
-    Method, Request, StatusCode, Url, Version,
+    Method, Request, Url, Version,
     header::{self, HeaderMap},
 };
 use tokio::time::Sleep;
@@ -151,7 +151,8 @@ impl Client {
     }
 
     /// Sends `body` to `endpoint` and reads the answer, whole or as a stream, as the server gives it; `stream` is
-    /// what the body asks for. New pieces of a streamed answer go to `on_delta`.
+    /// what the body asks for. New pieces of a streamed answer go to `on_delta`; a server that answers whole where a
+    /// stream was asked for gives no deltas, only the response.
     pub async fn call(
         &self,
         endpoint: &Endpoint,
@@ -306,7 +307,7 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
         self.deadlines.came();
         // From here on limits only move away, so that the timer need not follow each piece.
         sleep.as_mut().reset(self.deadlines.next().into());
-        if sent.status() != StatusCode::OK && !sent.status().is_success() {
+        if !sent.status().is_success() {
             return Err((self.refused(sent, sleep).await, None));
         }
         let id = answer::request_id(sent.headers());
@@ -405,6 +406,9 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
         first: Option<Bytes>,
         html: bool,
     ) -> Result<Response, Failure> {
+        if sent.content_length().is_some_and(|length| length > MAX_BODY_BYTES as u64) {
+            return Err(too_long());
+        }
         let body = self.collect(&mut sent, sleep, first).await?;
         if body.len() > MAX_BODY_BYTES {
             return Err(too_long());

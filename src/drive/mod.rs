@@ -1,8 +1,13 @@
 //! Drivers: they carry the commands of machines out and feed back what happened. Everything that opens a socket or a
 //! file is here, behind the feature `drive`; the queue and the simulated world need neither.
 
+// Clocks, sockets, files and threads are what this room is for; the interpreter is not, and has no feature here.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
 #[cfg(feature = "drive")]
 mod answer;
+#[cfg(feature = "drive")]
+pub mod ask;
 #[cfg(feature = "drive")]
 mod breakers;
 #[cfg(feature = "drive")]
@@ -13,6 +18,8 @@ pub mod fetch;
 pub mod gather;
 #[cfg(feature = "drive")]
 pub mod http;
+#[cfg(feature = "drive")]
+pub mod native;
 #[cfg(feature = "drive")]
 mod options;
 #[cfg(feature = "drive")]

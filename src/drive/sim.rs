@@ -27,13 +27,14 @@ pub enum Step {
 
 type ToolFn = Box<dyn FnMut(&ToolUse) -> (f64, ToolResult)>;
 type ModelFn = Box<dyn FnMut(&Request) -> Step>;
+type PersonFn = Box<dyn FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)>>;
 type SearchFn = Box<dyn FnMut(&str) -> Result<Gathered, Error>>;
 
 /// A simulated world.
 pub struct World {
     model: ModelFn,
     tools: BTreeMap<String, ToolFn>,
-    approve: Box<dyn FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)>>,
+    approve: PersonFn,
     search: SearchFn,
     interrupts: Vec<(f64, Interrupt)>,
     /// The requests that the model was sent.

@@ -104,3 +104,14 @@ fn is_hash_link(name: &str) -> bool {
             && number.bytes().all(|byte| byte.is_ascii_digit())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_by_hash_are_known() {
+        assert!(is_hash_link("5ed36f99.0") && is_hash_link("0a775a30.12"));
+        assert!(!is_hash_link("ca.pem") && !is_hash_link("5ed36f99.pem") && !is_hash_link("mycompany.0"));
+    }
+}

@@ -346,7 +346,8 @@ delta_class!(
     ProviderDelta { kind, name }
 );
 
-fn delta_object(py: Python<'_>, delta: Delta) -> PyResult<Bound<'_, PyAny>> {
+/// The object for a delta.
+pub(super) fn delta_object(py: Python<'_>, delta: Delta) -> PyResult<Bound<'_, PyAny>> {
     Ok(match delta {
         Delta::Text { block, text } => Bound::new(py, TextDelta { text, block })?.into_any(),
         Delta::Reasoning { block, text } => Bound::new(py, ReasoningDelta { text, block })?.into_any(),

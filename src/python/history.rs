@@ -31,6 +31,13 @@ impl History {
         serde_json::to_string(&self.0).map_err(|error| errors::usage("invalid_value", error.to_string()))
     }
 
+    /// These messages and, after them, those of a list of dicts or JSON text; these are shared, not copied.
+    fn extended(&self, messages: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut history = self.0.clone();
+        messages_of(messages)?.into_iter().for_each(|message| history.push(message));
+        Ok(Self(history))
+    }
+
     fn __eq__(&self, other: &Self) -> bool {
         self.0 == other.0
     }

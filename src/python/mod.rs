@@ -3,11 +3,15 @@
 //! Rules live in Rust; nothing here decides anything. Code that runs on tokio's threads never takes the interpreter:
 //! it pushes plain data into a queue which the thread of the event loop drains.
 
+// The only room that takes the interpreter; its run has a clock and a journal file.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod bridge;
 mod convert;
 mod errors;
 mod history;
 mod machine;
+mod messages;
 mod run;
 mod runtime;
 mod testing;
@@ -18,6 +22,7 @@ use pyo3::prelude::*;
 /// The compiled part of Loopwright. Import from `loopwright`, not from here.
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    convert::prepare(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<bridge::Hub>()?;
     module.add_class::<bridge::ModelCall>()?;
@@ -28,6 +33,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bridge::ArgumentsDelta>()?;
     module.add_class::<bridge::ProviderDelta>()?;
     module.add_class::<history::History>()?;
+    module.add_class::<wire::StreamDecoder>()?;
     module.add_class::<machine::Event>()?;
     module.add_class::<machine::Command>()?;
     module.add_class::<machine::Call>()?;
@@ -39,6 +45,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(testing::fetch_page, module)?)?;
     module.add_function(wrap_pyfunction!(run::replay, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
+    module.add_function(wrap_pyfunction!(messages::canonical_message, module)?)?;
+    module.add_function(wrap_pyfunction!(messages::canonical_block, module)?)?;
+    module.add_function(wrap_pyfunction!(messages::json_members, module)?)?;
+    module.add_function(wrap_pyfunction!(messages::json_elements, module)?)?;
+    module.add_function(wrap_pyfunction!(messages::check_json, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::canonical_request, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::canonical_response, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::encode_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::decode_failure, module)?)?;
     module.add_function(wrap_pyfunction!(wire::encode_request, module)?)?;
     module.add_function(wrap_pyfunction!(wire::decode_request, module)?)?;
     module.add_function(wrap_pyfunction!(wire::encode_response, module)?)?;

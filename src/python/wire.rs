@@ -1,18 +1,21 @@
 //! The codecs, for whoever wants them alone. All values cross as JSON text in the canonical form.
 
+use std::sync::{Mutex, PoisonError};
+
 use pyo3::prelude::*;
 
-use super::errors;
+use super::{bridge, errors};
 use crate::core::{
+    error::Failure,
     machine::turn,
     message::{Message, ToolResult, Wire},
     request::{Request, Response},
     wire::{self, stream::Stream},
 };
 
-/// The wire of that name.
+/// The wire of that name; `openai-chat`, as models are named, is as good as `openai_chat`.
 pub(super) fn named(name: &str) -> PyResult<Wire> {
-    Wire::named(name).ok_or_else(|| {
+    Wire::named(&name.replace('-', "_")).ok_or_else(|| {
         let message = format!("there is no wire {name:?}; use anthropic, openai_chat or openai_responses");
         errors::usage("unknown_wire", message)
     })
@@ -75,6 +78,82 @@ pub(super) fn decode_stream(wire: &str, chunks: Vec<Vec<u8>>) -> PyResult<(Strin
     };
     let response = feed().map_err(|failure| errors::exception(&failure.to_error()))?;
     Ok((text(&response), text(&deltas)))
+}
+
+/// A request, checked and in the canonical form.
+#[pyfunction]
+pub(super) fn canonical_request(request: &str) -> PyResult<String> {
+    read::<Request>(request, "request").map(|request| text(&request))
+}
+
+/// A response, checked and in the canonical form.
+#[pyfunction]
+pub(super) fn canonical_response(response: &str) -> PyResult<String> {
+    read::<Response>(response, "response").map(|response| text(&response))
+}
+
+/// The answer as the events (name, data) that a wire would stream, text cut into pieces of about `piece` bytes.
+#[pyfunction]
+pub(super) fn encode_stream(wire: &str, response: &str, piece: usize) -> PyResult<Vec<(String, String)>> {
+    let response: Response = read(response, "response")?;
+    Ok(wire::encode_stream(named(wire)?, &response, piece))
+}
+
+/// What an HTTP answer that is no success means: the exception, and the failure as JSON text.
+#[pyfunction]
+#[pyo3(signature = (status, body, retry_after=None))]
+pub(super) fn decode_failure(py: Python<'_>, status: u16, body: &str, retry_after: Option<f64>) -> (Py<PyAny>, String) {
+    let failure = wire::decode_failure(status, retry_after, body);
+    let json = text(&failure);
+    (failed(&failure).into_value(py).into_any(), json)
+}
+
+fn failed(failure: &Failure) -> PyErr {
+    errors::exception(&failure.to_error())
+}
+
+/// A streamed answer, decoded as its bytes come.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct StreamDecoder(Mutex<Stream>);
+
+impl StreamDecoder {
+    fn stream(&self) -> std::sync::MutexGuard<'_, Stream> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl StreamDecoder {
+    #[new]
+    fn new(wire: &str) -> PyResult<Self> {
+        named(wire).map(|wire| Self(Mutex::new(Stream::new(wire))))
+    }
+
+    /// Takes bytes, cut anywhere; gives what is new.
+    fn feed<'py>(&self, py: Python<'py>, chunk: &[u8]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let mut deltas = Vec::new();
+        self.stream().feed(chunk, &mut deltas).map_err(|failure| failed(&failure))?;
+        deltas.into_iter().map(|delta| bridge::delta_object(py, delta)).collect()
+    }
+
+    /// Whether the wire's last event has been seen.
+    #[getter]
+    fn done(&self) -> bool {
+        self.stream().is_done()
+    }
+
+    /// The bytes have ended: the answer in the canonical form, and what became new at the very end.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Vec<Bound<'py, PyAny>>)> {
+        let mut deltas = Vec::new();
+        let response = self.stream().finish(&mut deltas).map_err(|failure| failed(&failure))?;
+        let deltas: PyResult<_> = deltas.into_iter().map(|delta| bridge::delta_object(py, delta)).collect();
+        Ok((text(&response), deltas?))
+    }
+
+    /// What has come so far and is whole enough to stand in a history.
+    fn partial(&self) -> Option<String> {
+        self.stream().partial().map(|response| text(&response))
+    }
 }
 
 /// Text of at most `most` characters: head, tail, and a line that says what was left out.

@@ -5,6 +5,7 @@
 mod breaker;
 mod calls;
 mod faults;
+mod hostile;
 mod limits;
 mod pages;
 mod proxies;

@@ -108,6 +108,9 @@ async fn the_wire_server_takes_what_clients_send() {
     assert!(talk("NONSENSE\r\n\r\n".into()).await.starts_with("HTTP/1.1 400"));
     let huge = "POST /v1/responses HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\n";
     assert!(talk(huge.into()).await.starts_with("HTTP/1.1 413"));
+    // What still comes after a refusal must not take the answer away.
+    let more = huge.to_owned() + &"x".repeat(20_000);
+    assert!(talk(more).await.starts_with("HTTP/1.1 413"));
     // Two requests at once on one connection.
     let two = plain("POST /v1/responses", &body).replace("connection: close\r\n", "") + &plain("GET /v1/models", "");
     assert_eq!(talk(two).await.matches("HTTP/1.1 200 OK").count(), 2);

@@ -1,8 +1,13 @@
 """Loopwright: `Agent` as its users have it, with policy, budget and journal left at their defaults."""
 
+import itertools
+import json
+
 import _path  # noqa: F401
 import harness
 from loopwright import Agent, Budget, tool
+from loopwright.events import RunFinished
+from loopwright.models import Call, Response
 
 
 @tool(read_only=True)
@@ -11,18 +16,25 @@ async def lookup(key: str) -> str:
     return harness.answer(key)
 
 
-def scripted_model(turns: int):
-    try:
-        from loopwright.testing import ScriptedModel
-    except ImportError as error:
-        raise harness.Unavailable(f"no scripted model: {error}") from error
-    return ScriptedModel.calling("lookup", list(harness.scripted(turns)), final=harness.FINAL)
+class Scripted:
+    """A model in memory. It knows where the conversation is because runs come one after another here."""
+
+    def __init__(self, turns: int) -> None:
+        self.script = itertools.cycle(harness.scripted(turns))
+
+    async def respond(self, _request: object) -> Response:
+        arguments = next(self.script)
+        if arguments is None:
+            return Response(harness.FINAL)
+        return Response(calls=[Call("lookup", json.loads(arguments))])
 
 
 async def build(options):
     budget = Budget(tool_rounds=1_000, iterations=1_000, wall_time=600)
     if options.offline:
-        agent = Agent(scripted_model(options.turns), tools=[lookup], budget=budget)
+        if options.runs > 1:
+            raise harness.Unavailable("the in-memory model serves one run at a time")
+        agent = Agent(Scripted(options.turns), tools=[lookup], budget=budget)
     else:
         agent = Agent("openai-chat:fake", base_url=options.base_url, api_key="k", tools=[lookup], budget=budget)
 
@@ -34,7 +46,8 @@ async def build(options):
         events, final = 0, ""
         async for event in agent.stream(harness.PROMPT):
             events += 1
-            final = getattr(getattr(event, "result", None), "final", None) or final
+            if isinstance(event, RunFinished):
+                final = event.result.final or ""
         return harness.Outcome(final, events)
 
     return stream if options.stream else run

@@ -6,6 +6,7 @@ request asks for a stream. Faults strike where a provider's would.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ from loopwright.models import Call, Response
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
+
+    from typing_extensions import Self
 
 __all__ = ["Reply", "WireServer", "call", "calls", "fault", "recorded", "response", "text"]
 
@@ -176,7 +179,7 @@ class WireServer:
         }
         self._server: _core.WireServer | None = None
 
-    def start(self) -> WireServer:
+    def start(self) -> Self:
         """Starts it, if it does not run."""
         if self._server is None:
             self._server = _core.WireServer(json.dumps(self._script))
@@ -187,7 +190,7 @@ class WireServer:
         if self._server is not None:
             self._server.stop()
 
-    def __enter__(self) -> WireServer:
+    def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(
@@ -212,10 +215,8 @@ class WireServer:
         """What it received: `method`, `path`, `headers` and `body` (parsed where it is JSON). Keys are left out."""
         found: list[dict[str, Any]] = json.loads(self._running.requests())
         for request in found:
-            try:
+            with contextlib.suppress(ValueError):
                 request["body"] = json.loads(request["body"])
-            except ValueError:
-                pass
         return found
 
     def push(self, reply: Reply | str) -> None:

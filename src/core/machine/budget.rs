@@ -209,7 +209,7 @@ mod tests {
         spent.add(Usage { input: 60, output: 10, ..Usage::default() }, None);
         let left = budget.remaining(&spent, 100.0);
         assert_eq!((left.tool_rounds, left.iterations, left.tokens), (5, 6, Some(30)));
-        assert_eq!(left.wall_time, 200.0);
+        assert!((left.wall_time - 200.0).abs() < 1e-9);
         assert_eq!(spent.next_request_exceeds(&budget, 0.0, 10), None);
         assert_eq!(spent.next_request_exceeds(&budget, 0.0, 40), Some(Limit::Tokens));
         assert_eq!(spent.next_request_exceeds(&budget, 300.0, 0), Some(Limit::WallTime));

@@ -39,7 +39,7 @@ impl RetryPolicy {
         if let Some(asked) = failure.retry_after.filter(|seconds| seconds.is_finite() && *seconds >= 0.0) {
             return (asked <= self.longest_retry_after).then_some(asked);
         }
-        let longest = (self.base * 2_f64.powi(attempt.saturating_sub(1).min(30) as i32)).min(self.cap);
+        let longest = (self.base * f64::from(1_u32 << attempt.saturating_sub(1).min(30))).min(self.cap);
         Some(longest * uniform(seed.wrapping_add(u64::from(attempt))))
     }
 }
@@ -63,7 +63,7 @@ mod tests {
         let policy = RetryPolicy { attempts: 20, ..RetryPolicy::default() };
         let failure = Failure::new(FailureKind::Server, "");
         for attempt in 1..12 {
-            let longest = (0.5 * 2_f64.powi(attempt as i32 - 1)).min(8.0);
+            let longest = (0.5 * f64::from(1_u32 << (attempt - 1))).min(8.0);
             for seed in 0..200 {
                 let delay = policy.delay(&failure, attempt, false, seed).unwrap();
                 assert!((0.0..=longest).contains(&delay));

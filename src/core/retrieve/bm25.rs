@@ -206,6 +206,7 @@ mod tests {
         all
     }
 
+    #[allow(clippy::disallowed_methods)] // the test reads its data
     fn cranfield() -> Option<(Vec<String>, Vec<String>, Judged)> {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/cranfield");
         let read = |name: &str| std::fs::read(folder.join(name)).map(|b| String::from_utf8_lossy(&b).into_owned());

@@ -1,8 +1,11 @@
 //! Repetition and momentum over the tool calls of a run.
 //!
 //! Repetition counts a call only together with its result: the same test run after each edit is work, the same call
-//! with the same result is not. Momentum is `(s + 2) / (n + 2)` over the last ten results (Laplace's rule with two
+//! with the same result is not. Calls of one round that end alike count once: the model had no chance to do better
+//! before it saw the first. Momentum is `(s + 2) / (n + 2)` over the last ten results (Laplace's rule with two
 //! successes given on credit), judged from three results on: one failed first call never stops a run.
+
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -52,25 +55,33 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Takes the calls of a round and their results.
+    pub fn record_round<'a>(&mut self, pairs: impl Iterator<Item = (&'a ToolUse, &'a ToolResult)>) {
+        let mut seen = HashSet::new();
+        for (call, result) in pairs {
+            let (step, error) = hashes(call, result);
+            if seen.insert(error.unwrap_or(step)) {
+                self.count(step, error);
+            }
+        }
+    }
+
     /// Takes a call and its result.
     pub fn record(&mut self, call: &ToolUse, result: &ToolResult) {
-        let action = xxh3_64(call.arguments_text().as_bytes()) ^ xxh3_64(call.name.as_bytes()).rotate_left(1);
-        let text = result.prose();
-        let step = action.rotate_left(17) ^ xxh3_64(text.as_bytes());
-        self.same_steps = if step == self.last_step { self.same_steps + 1 } else { 1 };
+        let (step, error) = hashes(call, result);
+        self.count(step, error);
+    }
+
+    fn count(&mut self, step: u64, error: Option<u64>) {
+        self.same_steps = if step == self.last_step { self.same_steps.saturating_add(1) } else { 1 };
         self.last_step = step;
-        if result.is_error {
-            let class = match &result.failure {
-                Some(failure) => format!("{}\0{}\0{}", call.name, failure.kind, failure.message),
-                None => format!("{}\0{text}", call.name),
-            };
-            let error = xxh3_64(class.as_bytes());
-            self.same_errors = if error == self.last_error { self.same_errors + 1 } else { 1 };
+        if let Some(error) = error {
+            self.same_errors = if error == self.last_error { self.same_errors.saturating_add(1) } else { 1 };
             self.last_error = error;
         } else {
             self.same_errors = 0;
         }
-        self.outcomes.push(!result.is_error);
+        self.outcomes.push(error.is_none());
         if self.outcomes.len() > WINDOW {
             self.outcomes.remove(0);
         }
@@ -94,6 +105,21 @@ impl Progress {
             Verdict::Fine
         }
     }
+}
+
+/// What tells a step from others, and an error from others if it is one.
+fn hashes(call: &ToolUse, result: &ToolResult) -> (u64, Option<u64>) {
+    let action = xxh3_64(call.arguments_text().as_bytes()) ^ xxh3_64(call.name.as_bytes()).rotate_left(1);
+    let text = result.prose();
+    let step = action.rotate_left(17) ^ xxh3_64(text.as_bytes());
+    let error = result.is_error.then(|| {
+        let class = match &result.failure {
+            Some(failure) => format!("{}\0{}\0{}", call.name, failure.kind, failure.message),
+            None => format!("{}\0{text}", call.name),
+        };
+        xxh3_64(class.as_bytes())
+    });
+    (step, error)
 }
 
 #[cfg(test)]
@@ -137,5 +163,17 @@ mod tests {
             progress.record(&call(&format!("{{\"n\":{n}}}")), &failed("disk full"));
         }
         assert_eq!(progress.verdict(&ProgressPolicy::default()), Verdict::SameError);
+    }
+
+    #[test]
+    fn one_round_of_equal_failures_counts_once() {
+        let mut progress = Progress::default();
+        let calls: Vec<ToolUse> = (0..10).map(|n| call(&format!("{{\"n\":{n}}}"))).collect();
+        let result = failed("no route");
+        for round in 1..=3 {
+            progress.record_round(calls.iter().map(|call| (call, &result)));
+            let expected = if round < 3 { Verdict::Fine } else { Verdict::SameError };
+            assert_eq!(progress.verdict(&ProgressPolicy::default()), expected);
+        }
     }
 }

@@ -144,15 +144,16 @@ pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
     {
         return FailureKind::ContextTooLong;
     }
+    // One line for each range of the protocol reads better than one for each kind.
+    #[allow(clippy::match_same_arms)]
     match status {
         401 => FailureKind::Auth,
         402 => FailureKind::Quota,
         403 => FailureKind::Permission,
         404 => FailureKind::NotFound,
-        408 | 409 => FailureKind::Server,
         429 => FailureKind::RateLimited,
         503 | 529 => FailureKind::Overloaded,
-        500..=599 => FailureKind::Server,
+        408 | 409 | 500..=599 => FailureKind::Server,
         // An error event inside a stream has no status of its own; its code says what it is.
         200 if says(&["overloaded"]) => FailureKind::Overloaded,
         200 if says(&["rate_limit"]) => FailureKind::RateLimited,

@@ -314,6 +314,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods)] // the test has a clock, what it tests has none
     fn hostile_sources_take_no_time() {
         let started = std::time::Instant::now();
         for piece in ["`", "[", "[a](", "<a ", "| a ", "**", "a. ", "x\n", "failed request\n", "> - ", "# "] {

@@ -77,6 +77,8 @@ pub struct WireServer {
 
 #[derive(Debug)]
 struct Running {
+    /// The process that has the thread: a forked child has not.
+    process: u32,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
@@ -134,7 +136,7 @@ impl WireServer {
             });
             // Dropping the runtime drops all connections with it.
         })?;
-        Ok(Self { address, shared, running: Mutex::new(Some(Running { stop, thread })) })
+        Ok(Self { address, shared, running: Mutex::new(Some(Running { process: std::process::id(), stop, thread })) })
     }
 
     /// `http://127.0.0.1:PORT`.
@@ -171,7 +173,10 @@ impl WireServer {
     /// Stops: closes the port and all connections, and waits until its thread has ended. Again does nothing.
     pub fn stop(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Running { stop, thread }) = running {
+        if let Some(Running { process, stop, thread }) = running {
+            if process != std::process::id() {
+                return;
+            }
             let _ = stop.send(());
             let _ = thread.join();
         }
@@ -222,7 +227,9 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
             Ok(raw) => raw,
             Err(Unreadable::Gone) => return,
             Err(Unreadable::Wrong(status, words)) => {
-                send(&mut connection, render::error(Wire::OpenaiChat, status, words, 0, &[])).await;
+                if send(&mut connection, render::error(Wire::OpenaiChat, status, words, 0, &[])).await {
+                    connection.finish().await;
+                }
                 return;
             }
         };

@@ -2,7 +2,10 @@
 
 use std::{io, time::Duration};
 
-use tokio::{io::AsyncReadExt, net::TcpStream};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 /// No head is longer.
 const MAX_HEAD: usize = 64 << 10;
@@ -72,6 +75,18 @@ impl Connection {
         }
     }
 
+    /// Ends the connection so that the client can read the answer: closing at once, while it still sends, would
+    /// reset the connection and take the answer along.
+    pub(super) async fn finish(&mut self) {
+        let drain = async {
+            if self.stream.shutdown().await.is_ok() {
+                let mut rest = vec![0; 16 << 10];
+                while self.stream.read(&mut rest).await.is_ok_and(|read| read > 0) {}
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_millis(500), drain).await;
+    }
+
     /// The next request.
     pub(super) async fn request(&mut self) -> Result<Raw, Unreadable> {
         let (mut raw, head) = loop {
@@ -85,7 +100,7 @@ impl Connection {
         };
         self.buffer.drain(..head);
         if raw.header("expect").is_some_and(|expect| expect.eq_ignore_ascii_case("100-continue")) {
-            tokio::io::AsyncWriteExt::write_all(&mut self.stream, b"HTTP/1.1 100 Continue\r\n\r\n").await?;
+            self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
         }
         let chunked =
             raw.header("transfer-encoding").is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));

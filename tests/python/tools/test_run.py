@@ -301,15 +301,16 @@ def test_exception_whose_text_raises() -> None:
     assert shown(run(fails)) == {"kind": "exception", "message": "Awful"}
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="task groups came with 3.11")
-def test_tools_in_a_task_group_fail_alone() -> None:
-    @tool
-    async def fails(n: int) -> int:
-        return 1 // n
+if sys.version_info >= (3, 11):
 
-    async def main() -> list[bool]:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(fails.run({"n": n})) for n in (0, 1)]
-        return [task.result().is_error for task in tasks]
+    def test_tools_in_a_task_group_fail_alone() -> None:
+        @tool
+        async def fails(n: int) -> int:
+            return 1 // n
 
-    assert asyncio.run(main()) == [True, False]
+        async def main() -> list[bool]:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(fails.run({"n": n})) for n in (0, 1)]
+            return [task.result().is_error for task in tasks]
+
+        assert asyncio.run(main()) == [True, False]

@@ -137,7 +137,7 @@ def test_defaults_and_required() -> None:
         e: Colour = Colour.RED,
         f: list[int] = [1],  # noqa: B006
         g: int = Field(5, ge=1, description="the g"),
-        h: list[int] = Field(default_factory=list),
+        h: list[int] = Field(default_factory=list),  # noqa: B008
         i: object = object(),
         *,
         j: int,

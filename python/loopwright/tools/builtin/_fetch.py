@@ -28,13 +28,16 @@ async def fetch(
     status = int(_field(page, "status", default=200))
     address = str(_field(page, "url", default=url))
     kind = str(_field(page, "content_type", default="")).lower()
-    body = _field(page, "text", "body", "content", default="")
-    text = body.decode("utf-8", "replace") if isinstance(body, (bytes, bytearray)) else str(body)
+    body = _field(page, "body", "text", default="")
     if status >= 400:  # noqa: PLR2004 - HTTP
         message = f"{address} answered {status}"
         raise ToolError(message, code="http_status", hint="check the address, or try another page")
     if kind and not any(each in kind for each in ("text/", "json", "xml", "javascript", "yaml")):
         message = f"{address} is {kind.split(';')[0]}, not text"
+        raise ToolError(message, code="not_text", hint="look for a page with the same content")
+    text = body if isinstance(body, str) else _decoded(bytes(body), kind)
+    if not kind and "\0" in text[:8192]:
+        message = f"{address} is not text"
         raise ToolError(message, code="not_text", hint="look for a page with the same content")
     title = ""
     if "html" in kind or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))):
@@ -47,7 +50,12 @@ async def fetch(
     part = text[begin : begin + _MOST]
     heading = f"{title}\n{address}\n\n" if title else f"{address}\n\n"
     left = len(text) - begin - len(part)
-    ending = f"\n[{left:,} more characters: go on with offset={begin + len(part)}]" if left > 0 else ""
+    cut = (
+        "\n[the page was longer than may be fetched: its end is missing]"
+        if _field(page, "truncated", default=False)
+        else ""
+    )
+    ending = f"\n[{left:,} more characters: go on with offset={begin + len(part)}]" if left > 0 else cut
     return f"{heading}{part or '(no text)'}{ending}"
 
 
@@ -65,8 +73,35 @@ async def _fetch_page(url: str) -> Any:
     except LoopwrightError:
         raise
     except Exception as error:
-        message = f"{url} could not be fetched: {error}"
-        raise ToolError(message, code="fetch_failed", hint="check the address, or try another page") from error
+        # The client says itself what is wrong, where it knows.
+        code, hint = getattr(error, "code", None), getattr(error, "hint", None)
+        message = f"{url} could not be fetched: {getattr(error, 'message', None) or error}"
+        raise ToolError(
+            message,
+            code=code if isinstance(code, str) else "fetch_failed",
+            hint=hint if isinstance(hint, str) else "check the address, or try another page",
+        ) from error
+
+
+def _decoded(body: bytes, kind: str) -> str:
+    """The text in the encoding that the server or the page itself names. What can't be read shows as such."""
+    import re
+
+    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return body.decode("utf-16", "replace")
+    named = re.search(r"charset=[\"']?([a-z0-9_-]{2,20})", kind) or re.search(
+        r"charset=[\"']?([a-z0-9_-]{2,20})", body[:2048].decode("latin-1").lower()
+    )
+    name = named[1] if named else "utf-8"
+    # Browsers read these so; and not every codec of Python is harmless on hostile bytes.
+    if name in ("iso-8859-1", "latin1", "ascii", "us-ascii"):
+        name = "windows-1252"
+    if not re.match(r"utf-?(8|16)|iso-8859-|windows-125|shift_jis|euc-|gb|big5|koi8-", name):
+        name = "utf-8"
+    try:
+        return body.decode(name, "replace").removeprefix("\ufeff")
+    except LookupError:
+        return body.decode("utf-8", "replace")
 
 
 def _field(page: Any, *names: str, default: Any) -> Any:

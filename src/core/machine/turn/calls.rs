@@ -152,6 +152,11 @@ pub(super) fn legal_history(messages: Vec<Message>, ids: &mut CallIds) -> Histor
     history
 }
 
+/// A result is text and media; calls and results inside it would make a history that nobody accepts.
+pub(super) fn flatten_result(result: &mut ToolResult) {
+    result.content.retain(|block| !matches!(block, Block::ToolUse(_) | Block::ToolResult(_)));
+}
+
 /// Takes the results out of a message that is no reply, and calls, which only a reply may hold.
 fn take_results(message: &mut Message, mut take: impl FnMut(ToolResult)) {
     if !message.content.iter().any(|block| matches!(block, Block::ToolResult(_) | Block::ToolUse(_))) {
@@ -159,7 +164,10 @@ fn take_results(message: &mut Message, mut take: impl FnMut(ToolResult)) {
     }
     for block in std::mem::take(&mut message.content) {
         match block {
-            Block::ToolResult(result) => take(result),
+            Block::ToolResult(mut result) => {
+                flatten_result(&mut result);
+                take(result);
+            }
             Block::ToolUse(_) => {}
             other => message.content.push(other),
         }
@@ -238,7 +246,8 @@ mod tests {
         assert_eq!(legal(vec![user(vec![result("a", "1")]), Message::user("go")]), [Message::user("go")]);
         let closed = legal(vec![Message::user("go"), reply(vec![call("a")])]);
         assert_eq!(closed[2].tool_results().count(), 1);
-        let closed = legal(vec![reply(vec![call("a")]), reply(vec![call("a"), result("a", "0")]), user(vec![result("a", "1")])]);
+        let closed =
+            legal(vec![reply(vec![call("a")]), reply(vec![call("a"), result("a", "0")]), user(vec![result("a", "1")])]);
         let ids: Vec<Vec<&str>> =
             closed.iter().map(|message| message.tool_results().map(|result| result.id.as_str()).collect()).collect();
         assert_eq!(ids, [vec![], vec!["a"], vec![], vec!["a_2"]]);

@@ -1,7 +1,7 @@
 //! Assess: what to do with a reply, as one pure function.
 //!
-//! The order is fixed: interrupt, tool calls, budget, risk, repetition, momentum, clarification, completion. A reply
-//! that holds tool calls is never complete, whatever its words say.
+//! The order is fixed: interrupt, tool calls, budget, repetition, momentum, risk, clarification, completion: nobody is
+//! asked about a call that will not run. A reply that holds tool calls is never complete, whatever its words say.
 
 use serde::{Deserialize, Serialize};
 

@@ -9,6 +9,7 @@
 mod calls;
 mod config;
 mod decision;
+mod limits;
 mod round;
 mod table;
 mod text;
@@ -17,9 +18,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
-use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::{limit_output, render_result};
@@ -87,7 +88,6 @@ pub struct TurnMachine {
     outcome: Outcome,
     reply: Option<String>,
     nudged: bool,
-    told_to_answer: bool,
     tools_off: bool,
     without_tools: bool,
     interrupted: bool,
@@ -113,7 +113,6 @@ impl TurnMachine {
             outcome: Outcome::new(Stop::Error),
             reply: None,
             nudged: false,
-            told_to_answer: false,
             tools_off: false,
             without_tools: false,
             interrupted: false,
@@ -197,16 +196,6 @@ impl TurnMachine {
         self.generate(asking, out);
     }
 
-    /// The limit that forbids another request.
-    fn next_request_exceeds(&self) -> Option<Limit> {
-        self.spent.next_request_exceeds(&self.config.budget, self.elapsed(), self.prompt_estimate())
-    }
-
-    /// The limit that forbids another attempt at a request that counts already.
-    fn next_attempt_exceeds(&self) -> Option<Limit> {
-        self.spent.next_attempt_exceeds(&self.config.budget, self.elapsed(), self.prompt_estimate())
-    }
-
     fn generate(&mut self, asking: Asking, out: &mut Vec<Command>) {
         let mut request = self.template.get_or_insert_with(|| self.config.request()).clone();
         request.messages = self.history.clone();
@@ -231,19 +220,6 @@ impl TurnMachine {
             request: Box::new(request),
         });
         self.phase = Phase::Asking(asking);
-    }
-
-    /// Tokens of the next prompt, at four bytes each; asked for only where a budget of tokens needs it.
-    fn prompt_estimate(&self) -> u64 {
-        if self.config.budget.tokens.is_none() {
-            return 0;
-        }
-        let tool = |tool: &ToolConfig| {
-            tool.name.len() + tool.description.as_ref().map_or(0, String::len) + tool.schema.text().len()
-        };
-        let tools: usize = if self.without_tools { 0 } else { self.config.tools.iter().map(tool).sum() };
-        let system = self.config.system.as_ref().map_or(0, String::len);
-        ((self.history.bytes() + system + tools) / 4) as u64
     }
 
     fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
@@ -328,14 +304,6 @@ impl TurnMachine {
                 self.finish(stop, out);
             }
         }
-    }
-
-    /// The limit that forbids going on after this reply.
-    fn limit_ahead(&self, no_calls: bool) -> Option<Limit> {
-        let rounds =
-            (!no_calls && self.spent.tool_rounds >= self.config.budget.tool_rounds).then_some(Limit::ToolRounds);
-        // The tools of the last iteration would run for nothing: no request could carry their results.
-        rounds.or_else(|| self.next_request_exceeds())
     }
 
     /// An empty answer is never a success: it is asked for once more, then it is an error of the model.
@@ -505,18 +473,6 @@ impl TurnMachine {
         }
     }
 
-    fn stop_at(&mut self, limit: Limit, out: &mut Vec<Command>) {
-        let used = match limit {
-            Limit::Iterations => format!("{} model requests", self.config.budget.iterations),
-            Limit::ToolRounds => format!("{} tool rounds", self.config.budget.tool_rounds),
-            Limit::WallTime => format!("{} seconds", self.config.budget.wall_time),
-            Limit::Tokens => format!("{} tokens", self.config.budget.tokens.unwrap_or_default()),
-            Limit::Cost => format!("a cost of {}", self.config.budget.cost.unwrap_or_default()),
-        };
-        self.warn(out, limit.stop().name(), format!("the budget of {used} is used up; the result is partial"));
-        self.finish(limit.stop(), out);
-    }
-
     /// Every open call gets a result that says why it did not run.
     fn close_calls(&mut self, calls: &[ToolUse], why: &str) {
         if calls.is_empty() {
@@ -581,9 +537,10 @@ impl TurnMachine {
     fn take_results(&mut self, round: Round) -> Vec<Block> {
         let iteration = self.spent.iterations;
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
+        let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
+        self.progress.record_round(pairs);
         for pending in round.calls {
             let result = pending.result.unwrap_or_else(|| not_run(&pending.call, "the run ended before this call"));
-            self.progress.record(&pending.call, &result);
             let since = pending.since.unwrap_or(self.now);
             self.outcome.tool_calls.push(CallRecord {
                 id: pending.call.id.clone(),
@@ -597,22 +554,6 @@ impl TurnMachine {
             blocks.push(Block::ToolResult(result));
         }
         blocks
-    }
-
-    /// What the model is told about the rounds that are left.
-    fn word_about_budget(&mut self) -> Option<&'static str> {
-        let rounds_left = self.config.budget.tool_rounds.saturating_sub(self.spent.tool_rounds);
-        let requests_left = self.config.budget.iterations.saturating_sub(self.spent.iterations);
-        let tool_rounds_left = rounds_left.min(requests_left.saturating_sub(1));
-        if tool_rounds_left == 0 {
-            self.tools_off = true;
-            Some("[No tool rounds are left. Answer now, with what you have.]")
-        } else if tool_rounds_left == 1 && !self.told_to_answer {
-            self.told_to_answer = true;
-            Some("[One tool round is left. Answer now unless one more call is indispensable.]")
-        } else {
-            None
-        }
     }
 
     fn drop_answer(&mut self) {

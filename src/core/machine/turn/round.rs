@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TurnMachine, emit, text};
+use super::{TurnMachine, calls::flatten_result, emit, text};
 use crate::core::{
     breaker::Verdict,
     machine::{ApprovalDecision, Call, Command, Id, Notice, Risk, Time, arguments_hash, command::shorten},
@@ -283,7 +283,9 @@ impl Round {
 
     /// Takes the result of a call that runs; gives its place.
     pub(super) fn executed(&mut self, id: Id, mut result: ToolResult, now: Time) -> Option<usize> {
-        let place = self.by_id.binary_search_by(|at| self.calls.get(*at).map(|pending| &pending.call.id).cmp(&Some(&result.id)));
+        let place = self
+            .by_id
+            .binary_search_by(|at| self.calls.get(*at).map(|pending| &pending.call.id).cmp(&Some(&result.id)));
         let place = place.ok()?;
         let at = *self.by_id.get(place)?;
         let pending = self.calls.get_mut(at)?;
@@ -291,6 +293,7 @@ impl Round {
             return None;
         }
         result.name.clone_from(&pending.call.name);
+        flatten_result(&mut result);
         text::limit_result(&mut result, self.limits.get(at).copied().flatten());
         pending.duration = pending.since.map_or(0.0, |since| now.since(since));
         self.close(at, result);

@@ -3,7 +3,7 @@
 use crate::core::message::{Block, ToolResult};
 
 /// Characters of a result's text where its tool sets no limit of its own.
-pub const DEFAULT_OUTPUT: usize = 20_000;
+const DEFAULT_OUTPUT: usize = 20_000;
 
 /// `text` if it has at most `most` characters; else its head and tail, and a line that says what was left out.
 pub fn limit_output(text: &str, most: usize) -> String {

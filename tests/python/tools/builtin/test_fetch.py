@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from loopwright.tools.builtin._html import to_text
 
-PAGE = """<!doctype html><html><head><title>The  page</title><style>p{}</style><script>var x = "<p>no</p>";</script></head>
+PAGE = """<!doctype html><html><head><title>The  page</title><style>p{}</style>
+<script>var x = "<p>no</p>";</script></head>
 <body><nav><a href="/home">Home</a></nav><h1>Head &amp; line</h1><p>One <b>two</b>
 three.</p><ul><li>first<li>second</ul><pre>  keep
    this</pre><table><tr><th>a</th><td>b</td></tr></table><img alt="a cat" src="x"><a href="javascript:x()">odd</a>
@@ -24,7 +25,7 @@ def core(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def serve(core: Any, **page: Any) -> None:
     async def fetch_page(url: str) -> dict[str, Any]:
-        return {"status": 200, "url": url, "content_type": "text/html; charset=utf-8", "text": PAGE, **page}
+        return {"status": 200, "url": url, "content_type": "text/html; charset=utf-8", "body": PAGE.encode(), **page}
 
     core.fetch_page = fetch_page
 
@@ -82,10 +83,12 @@ def test_fetching(box: Any, core: Any) -> None:
 
 
 def test_plain_text_and_paging(box: Any, core: Any) -> None:
-    serve(core, content_type="text/plain", text="x" * 70_000 + "END")
+    serve(core, content_type="text/plain", body=b"x" * 70_000 + b"END", truncated=True)
     first = box.ok("fetch", url="https://example.org/")
     assert "go on with offset=30000" in first
-    assert box.ok("fetch", url="https://example.org/", offset=60_000).endswith("END")
+    assert box.ok("fetch", url="https://example.org/", offset=60_000).endswith(
+        "END\n[the page was longer than may be fetched: its end is missing]"
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,6 +132,47 @@ def test_addresses_that_are_refused_before_anything_is_sent(box: Any, core: Any,
 
     core.fetch_page = fetch_page
     assert box.fails("fetch", url=url)["kind"] == "invalid_url"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("text/html; charset=ISO-8859-1", "größe".encode("latin-1")),
+        ('text/html; charset="utf-8"', "größe".encode()),
+        ("text/html", "größe".encode()),
+        ("text/html", '<meta charset="iso-8859-1"><p>größe'.encode("latin-1")),
+        ("text/html", "größe".encode("utf-16")),
+        ("text/html; charset=nonsense", "größe".encode()),
+        ("text/html; charset=punycode", "größe".encode()),
+        ("text/html; charset=gbfoo", "größe".encode()),
+        (None, "<!doctype html><p>größe".encode()),
+        ("text/plain; charset=windows-1252", "größe \u20ac".encode("cp1252")),
+    ],
+)
+def test_encodings(box: Any, core: Any, kind: str | None, body: bytes) -> None:
+    serve(core, content_type=kind, body=body)
+    assert "größe" in box.ok("fetch", url="https://example.org/")
+
+
+def test_the_clients_own_words_are_kept(box: Any, core: Any) -> None:
+    class Refused(Exception):
+        code, message, hint = "private_address", "it is private", "ask for another"
+
+    async def fetch_page(url: str) -> None:
+        raise Refused
+
+    core.fetch_page = fetch_page
+    failure = box.fails("fetch", url="https://example.org/")
+    assert (failure["kind"], failure["hint"]) == ("private_address", "ask for another")
+    assert "it is private" in failure["message"]
+
+
+def test_page_as_an_object(box: Any, core: Any) -> None:
+    async def fetch_page(url: str) -> Any:
+        return types.SimpleNamespace(url=url, status=200, content_type=None, body=b"PNG\0\0", truncated=False)
+
+    core.fetch_page = fetch_page
+    assert box.fails("fetch", url="https://example.org/")["kind"] == "not_text"
 
 
 def test_without_the_compiled_part(box: Any, monkeypatch: pytest.MonkeyPatch) -> None:

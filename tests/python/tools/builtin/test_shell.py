@@ -20,9 +20,8 @@ def alive(pid: int) -> bool:
 
 def gone(file: Path) -> bool:
     for _ in range(100):
-        if file.exists() and (text := file.read_text().strip()):
-            if not alive(int(text)):
-                return True
+        if file.exists() and (text := file.read_text().strip()) and not alive(int(text)):
+            return True
         time.sleep(0.02)
     return False
 

@@ -1,0 +1,582 @@
+"""The compiled part of Loopwright. Import from `loopwright`, not from here.
+
+Values that cross as text are JSON in the canonical form: one shape of messages, requests and answers for all providers.
+Where an argument is `_Json`, the text or the Python object it stands for will do.
+"""
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, ClassVar, Final, Literal, TypeAlias, final
+
+from .errors import LoopwrightError
+
+__all__ = [
+    "ArgumentsDelta",
+    "Call",
+    "Command",
+    "Endpoint",
+    "Event",
+    "History",
+    "Hub",
+    "MachineConfig",
+    "ModelCall",
+    "ProviderDelta",
+    "ReasoningDelta",
+    "Request",
+    "Run",
+    "StreamDecoder",
+    "TextDelta",
+    "ToolUseDelta",
+    "TurnMachine",
+    "WireServer",
+    "__version__",
+    "canonical_block",
+    "canonical_message",
+    "canonical_request",
+    "canonical_response",
+    "check_json",
+    "decode_failure",
+    "decode_request",
+    "decode_response",
+    "decode_stream",
+    "encode_message",
+    "encode_request",
+    "encode_response",
+    "encode_stream",
+    "fetch_page",
+    "json_elements",
+    "json_members",
+    "limit_output",
+    "render_result",
+    "replay",
+    "shutdown",
+]
+
+_Json: TypeAlias = str | dict[str, Any] | Sequence[Any]
+_CommandKind: TypeAlias = Literal[
+    "generate",
+    "execute",
+    "approve",
+    "search",
+    "spawn",
+    "interrupt",
+    "timer",
+    "abort",
+    "emit",
+    "persist",
+    "refuse",
+    "finish",
+]
+_Risk: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
+_Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
+
+__version__: Final[str]
+
+@final
+class Hub:
+    """Where the results of calls arrive, from whichever thread they come.
+
+    With `wakes`, the hub has a file descriptor that becomes readable when something has arrived; without, `wait`
+    waits.
+    """
+
+    def __new__(cls, *, wakes: bool = True) -> Hub: ...
+    def fileno(self) -> int:
+        """The file descriptor to watch; -1 without one."""
+
+    def drain(self) -> list[tuple[int, Event | _Delta]]:
+        """All that has arrived: pairs of a call's key and an `Event` or a delta, in order."""
+
+    def wait(self, seconds: float) -> None:
+        """Waits for something to arrive, at most so many seconds, with the interpreter free for others."""
+
+    def poke(self) -> None:
+        """Wakes whoever waits, without anything having arrived."""
+
+    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool) -> ModelCall:
+        """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before."""
+
+    def search(self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ...) -> ModelCall:
+        """Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`.
+
+        Among several folders references begin with the name of theirs.
+        """
+
+    def close(self) -> None:
+        """Nothing arrives any more."""
+
+@final
+class ModelCall:
+    """A call under way."""
+
+    def abort(self) -> Event:
+        """Stops the call and closes its connection. Gives what it had shown, as the event of a cancelled call."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the call has ended, one way or the other."""
+
+@final
+class Endpoint:
+    """Where a model lives: `provider:model`, with keys and addresses from the environment where none are given.
+
+    The limits are in seconds. An endpoint never shows its key.
+    """
+
+    def __new__(
+        cls,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        headers: Sequence[tuple[str, str]] = ...,
+        connect: float | None = None,
+        first_byte: float | None = None,
+        idle: float | None = None,
+        total: float | None = None,
+    ) -> Endpoint: ...
+    @property
+    def model(self) -> str:
+        """The model's own name."""
+
+    @property
+    def provider(self) -> str:
+        """The provider's name."""
+
+    @property
+    def wire(self) -> Literal["anthropic", "openai_chat", "openai_responses", "offline"]:
+        """The protocol it speaks."""
+
+@final
+class TextDelta:
+    """New prose of an answer that is not verified yet."""
+
+    __match_args__: Final = ("text", "block")
+    type: ClassVar[Literal["TextDelta"]]
+    @property
+    def text(self) -> str:
+        """What is new."""
+
+    @property
+    def block(self) -> int:
+        """The place of its block in the answer, from 0."""
+
+@final
+class ReasoningDelta:
+    """New reasoning."""
+
+    __match_args__: Final = ("text", "block")
+    type: ClassVar[Literal["ReasoningDelta"]]
+    @property
+    def text(self) -> str:
+        """What is new."""
+
+    @property
+    def block(self) -> int:
+        """The place of its block in the answer, from 0."""
+
+@final
+class ToolUseDelta:
+    """The model begins to write a tool call."""
+
+    __match_args__: Final = ("id", "name", "block")
+    type: ClassVar[Literal["ToolUseDelta"]]
+    @property
+    def id(self) -> str:
+        """The call's id."""
+
+    @property
+    def name(self) -> str:
+        """The tool."""
+
+    @property
+    def block(self) -> int:
+        """The place of its block in the answer, from 0."""
+
+@final
+class ArgumentsDelta:
+    """New text of a tool call's arguments."""
+
+    __match_args__: Final = ("text", "block")
+    type: ClassVar[Literal["ArgumentsDelta"]]
+    @property
+    def text(self) -> str:
+        """What is new."""
+
+    @property
+    def block(self) -> int:
+        """The place of its block in the answer, from 0."""
+
+@final
+class ProviderDelta:
+    """The provider runs a tool of its own, or shows what it gave."""
+
+    __match_args__: Final = ("kind", "name", "block")
+    type: ClassVar[Literal["ProviderDelta"]]
+    @property
+    def kind(self) -> str:
+        """The block's type, as the provider names it."""
+
+    @property
+    def name(self) -> str:
+        """The provider's tool."""
+
+    @property
+    def block(self) -> int:
+        """The place of its block in the answer, from 0."""
+
+@final
+class History:
+    """Messages in order, kept in Rust; equal if they say the same."""
+
+    def __new__(cls, messages: History | _Json) -> History: ...
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def json(self, at: int) -> str:
+        """One message as JSON text; an `IndexError` beyond the end."""
+
+    def to_json(self) -> str:
+        """All messages as JSON text."""
+
+    def extended(self, messages: History | _Json) -> History:
+        """These messages and, after them, the others; these are shared, not copied."""
+
+@final
+class Event:
+    """Something that happened: what a machine is fed. Answers repeat the number of the command they answer."""
+
+    @staticmethod
+    def start(messages: History | _Json) -> Event:
+        """The run begins; the last message is the prompt."""
+
+    @staticmethod
+    def generated(id: int, response: _Json) -> Event:
+        """A model answered command `id`; `response` in the canonical form."""
+
+    @staticmethod
+    def failed(id: int, kind: str, message: str, *, retry_after: float | None = None, visible: bool = False) -> Event:
+        """A model call failed; `kind` is one such as `rate_limited`, `overloaded`, `timeout`, `cut` or `auth`.
+
+        `visible` says that a part of the answer was shown to somebody.
+        """
+
+    @staticmethod
+    def executed(id: int, call_id: str, content: _Json, *, is_error: bool = False) -> Event:
+        """A tool gave its result: text, or blocks in the canonical form."""
+
+    @staticmethod
+    def tool_failed(id: int, call_id: str, kind: str, message: str, hint: str | None = None) -> Event:
+        """A tool failed; the model reads why and what to do."""
+
+    @staticmethod
+    def decided(id: int, hash: str, decision: str, reason: str | None = None) -> Event:
+        """Somebody decided: `allow`, `deny` or `abort`. Without the question's `hash` an allow is a deny."""
+
+    @staticmethod
+    def fired(id: int) -> Event:
+        """A timer fired."""
+
+    @staticmethod
+    def interrupt(how: str = "cancel", partial: Event | None = None) -> Event:
+        """Somebody wants the run to end: `cancel` (at once) or `after_round`; `partial` is what an abort gave."""
+
+    @staticmethod
+    def from_json(text: str) -> Event:
+        """An event from the form in which journals hold it."""
+
+    def to_json(self) -> str:
+        """The form in which journals hold it."""
+
+@final
+class Command:
+    """Something a machine wants done. `kind` says what; the other attributes are there where the kind has them."""
+
+    @property
+    def kind(self) -> _CommandKind:
+        """What is wanted."""
+
+    @property
+    def id(self) -> int | None:
+        """The command's number; for `abort` that of the command to stop."""
+
+    @property
+    def request(self) -> Request | None:
+        """The request of a `generate`."""
+
+    @property
+    def attempt(self) -> int | None:
+        """Which attempt at the same request a `generate` is."""
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls of an `execute`, the call of an `approve`."""
+
+    @property
+    def parallel(self) -> bool:
+        """Whether the calls of an `execute` may run at once."""
+
+    @property
+    def at(self) -> float | None:
+        """When a `timer` fires or an `approve` lapses, in seconds since the run's start."""
+
+    @property
+    def hash(self) -> str | None:
+        """The hash that the decision on an `approve` must repeat."""
+
+    @property
+    def risk(self) -> _Risk | None:
+        """How much harm the call of an `approve` may do."""
+
+    @property
+    def why(self) -> str | None:
+        """Why an `approve` asks, or a `refuse` refuses."""
+
+    @property
+    def notice(self) -> dict[str, Any] | None:
+        """What an `emit` tells, with its `type`."""
+
+    @property
+    def outcome(self) -> dict[str, Any] | None:
+        """How the run ended, of a `finish`."""
+
+    @property
+    def question(self) -> str | None:
+        """The question of a `search`."""
+
+    def to_json(self) -> str:
+        """The form in which journals hold it: requests as counts and hashes."""
+
+@final
+class Call:
+    """A call of a tool."""
+
+    @property
+    def id(self) -> str:
+        """The provider's id of the call."""
+
+    @property
+    def name(self) -> str:
+        """The tool."""
+
+    @property
+    def arguments(self) -> Any:
+        """The arguments as a dict."""
+
+    @property
+    def arguments_json(self) -> str:
+        """The arguments as the model wrote them."""
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds it may take."""
+
+    @property
+    def round(self) -> int:
+        """The round it belongs to, from 1."""
+
+@final
+class Request:
+    """What is asked of a model."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+
+    @property
+    def messages(self) -> History:
+        """The history."""
+
+    @property
+    def last_text(self) -> str:
+        """The text of the last message."""
+
+    @property
+    def turns(self) -> int:
+        """How many answers of the model the history holds."""
+
+    def to_json(self) -> str:
+        """The whole request in the canonical form."""
+
+    def to_wire(self, wire: str) -> str:
+        """The body as a wire wants it: `anthropic`, `openai_chat` or `openai_responses`."""
+
+@final
+class MachineConfig:
+    """What a machine is made of, checked."""
+
+    @staticmethod
+    def turn(config: _Json) -> MachineConfig:
+        """A turn's configuration; unknown keys and illegal values are errors that name them."""
+
+    @staticmethod
+    def grounded(config: _Json) -> MachineConfig:
+        """A grounded answer's configuration, checked like a turn's."""
+
+    def to_json(self) -> str:
+        """The form in which journals hold it."""
+
+@final
+class TurnMachine:
+    """The turn machine, bare: events in, commands out, no I/O and no clock."""
+
+    def __new__(cls, config: MachineConfig | _Json, *, run: str = "run") -> TurnMachine: ...
+    def step(self, event: Event, at: float = 0.0) -> list[Command]:
+        """Takes an event that was seen at `at` (seconds since the run's start); gives the commands."""
+
+    @property
+    def messages(self) -> History:
+        """The history so far."""
+
+    @property
+    def waiting(self) -> list[str]:
+        """What the machine waits for, in words."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has finished."""
+
+    def take_journal(self) -> str:
+        """The journal's lines since the last call."""
+
+    def save(self) -> str:
+        """The machine's whole state as JSON text, for `load`."""
+
+    @staticmethod
+    def load(state: str) -> TurnMachine:
+        """A machine that goes on where `save` left it; its journal begins anew."""
+
+@final
+class Run:
+    """A machine, its clock and its journal.
+
+    `journal` is the path of a new file that lines are appended to as they come; `keep` keeps them in memory.
+    """
+
+    def __new__(cls, id: str, config: MachineConfig, *, journal: str | None = None, keep: bool = False) -> Run: ...
+    def now(self) -> float:
+        """Seconds since the run's start."""
+
+    def step(self, event: Event, notices: bool = True) -> list[Command]:
+        """Takes an event; gives the commands, without those that only tell (`emit`) unless `notices` is set."""
+
+    def persist(self) -> None:
+        """All events so far are on disk when this returns, whatever happens to the machine."""
+
+    @property
+    def messages(self) -> History:
+        """The history so far."""
+
+    @property
+    def journal(self) -> str | None:
+        """The journal so far, where it is kept in memory."""
+
+@final
+class StreamDecoder:
+    """A streamed answer of a wire, decoded as its bytes come."""
+
+    def __new__(cls, wire: str) -> StreamDecoder: ...
+    def feed(self, chunk: bytes) -> list[_Delta]:
+        """Takes bytes, cut anywhere; gives what is new."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the wire's last event has been seen."""
+
+    def finish(self) -> tuple[str, list[_Delta]]:
+        """The bytes have ended: the answer in the canonical form, and what became new at the very end."""
+
+    def partial(self) -> str | None:
+        """What has come so far and is whole enough to stand in a history."""
+
+@final
+class WireServer:
+    """A server that speaks the protocols of the providers on a real socket. See `loopwright.testing`."""
+
+    def __new__(cls, script: _Json) -> WireServer: ...
+    @property
+    def url(self) -> str:
+        """`http://127.0.0.1:PORT`."""
+
+    def requests(self) -> str:
+        """What was received: JSON text of a list of `method`, `path`, `headers` and `body`; keys are left out."""
+
+    def push(self, reply: _Json) -> None:
+        """Adds a reply."""
+
+    @property
+    def pending(self) -> int:
+        """Replies that have not been given yet."""
+
+    @property
+    def connections(self) -> tuple[int, int]:
+        """Connections: open now, and opened in all."""
+
+    def stop(self) -> None:
+        """Stops it; connections are closed."""
+
+def fetch_page(
+    url: str, *, timeout: float = 20.0, max_bytes: int = 2097152, allow_private: bool = False
+) -> tuple[str, int, str | None, bytes, bool]:
+    """A page: where it was at last, status, content type, body, and whether there was more.
+
+    Blocks, with the interpreter free for others.
+    """
+
+def replay(journal: str) -> tuple[dict[str, Any], History, list[list[str]]]:
+    """Feeds a journal to a new machine: what came of it, the messages at the end, the commands of each event."""
+
+def shutdown() -> None:
+    """Ends the I/O threads; called at exit."""
+
+def encode_request(wire: str, request: str) -> str:
+    """The body that a wire wants for a request."""
+
+def decode_request(wire: str, body: str) -> str:
+    """A request body of a wire in the canonical form."""
+
+def encode_response(wire: str, response: str) -> str:
+    """The answer as a wire would write it."""
+
+def decode_response(wire: str, body: str) -> str:
+    """An answer of a wire in the canonical form."""
+
+def encode_message(wire: str, message: str) -> str:
+    """One message as the element (or elements, separated by commas) of a wire's history."""
+
+def decode_stream(wire: str, chunks: Sequence[bytes]) -> tuple[str, str]:
+    """A streamed answer from its bytes, in whatever pieces: the answer and the deltas, in the canonical form."""
+
+def encode_stream(wire: str, response: str, piece: int) -> list[tuple[str, str]]:
+    """The answer as the events (name, data) that a wire would stream, text cut into pieces of about `piece` bytes."""
+
+def decode_failure(status: int, body: str, retry_after: float | None = None) -> tuple[LoopwrightError, str]:
+    """What an HTTP answer that is no success means: the exception, and the failure as JSON text."""
+
+def canonical_request(request: str) -> str:
+    """A request, checked and in the canonical form."""
+
+def canonical_response(response: str) -> str:
+    """A response, checked and in the canonical form."""
+
+def canonical_message(text: str) -> str:
+    """A message, checked and in the canonical form."""
+
+def canonical_block(text: str) -> str:
+    """A block, checked and in the canonical form."""
+
+def json_members(text: str) -> list[tuple[str, str]]:
+    """The members of a JSON object, in order, each value as it was written."""
+
+def json_elements(text: str) -> list[str]:
+    """The elements of a JSON array, each as it was written."""
+
+def check_json(text: str, what: str) -> None:
+    """Whether the text is one JSON value; if not, an error that says where it goes wrong."""
+
+def limit_output(text: str, most: int) -> str:
+    """Text of at most `most` characters: head, tail, and a line that says what was left out."""
+
+def render_result(result: str) -> str:
+    """A tool result as fenced text, for models without native tool calls."""

@@ -1,0 +1,295 @@
+//! The driver for Rust: the same machines as everywhere, on tokio, with tools as async functions.
+//!
+//! Model calls, tools, searches and timers are tasks of their own; what they give comes back through one channel, and
+//! the machine is stepped by whoever awaits [`Driver::run`]. Dropping that future ends all of it.
+
+use std::{collections::BTreeMap, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
+
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, JoinSet},
+    time::Instant,
+};
+
+use super::{
+    ask::ask,
+    endpoint::Endpoint,
+    gather,
+    http::{CallFailure, Client, Timeouts},
+};
+use crate::core::{
+    error::{Error, Result},
+    journal::Run,
+    machine::{
+        ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Risk, Time,
+    },
+    message::{Message, ToolFailure, ToolResult, ToolUse},
+    request::{Delta, History},
+    retrieve,
+};
+
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type ToolFn = Arc<dyn Fn(ToolUse) -> Boxed<ToolResult> + Send + Sync>;
+type ApproveFn = Arc<dyn Fn(ToolUse, Risk) -> Boxed<ApprovalDecision> + Send + Sync>;
+
+/// What happens while a run goes on.
+#[derive(Clone, Debug)]
+pub enum Told {
+    /// New pieces of an answer.
+    Deltas(Vec<Delta>),
+    /// What the machine tells.
+    Notice(Notice),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The history, fit to go on with.
+    pub messages: History,
+    /// The journal, in JSON lines.
+    pub journal: Vec<u8>,
+}
+
+/// Ends a run from outside.
+#[derive(Clone, Debug)]
+pub struct Stopper(mpsc::UnboundedSender<EventKind>);
+
+impl Stopper {
+    /// Ends the run; false if it has already ended.
+    pub fn stop(&self, how: Interrupt) -> bool {
+        self.0.send(EventKind::Interrupt { how, partial: None }).is_ok()
+    }
+}
+
+/// What runs need: a model, tools, somebody to ask.
+#[derive(Clone)]
+pub struct Driver {
+    client: Client,
+    endpoint: Arc<Endpoint>,
+    timeouts: Timeouts,
+    tools: BTreeMap<String, ToolFn>,
+    approve: Option<ApproveFn>,
+    folder: Option<PathBuf>,
+}
+
+impl Driver {
+    /// A driver for the model at `endpoint`.
+    pub fn new(client: Client, endpoint: Endpoint) -> Self {
+        Self {
+            client,
+            endpoint: Arc::new(endpoint),
+            timeouts: Timeouts::default(),
+            tools: BTreeMap::new(),
+            approve: None,
+            folder: None,
+        }
+    }
+
+    /// Sets the time limits of one model call.
+    #[must_use]
+    pub const fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Sets the folder that searches look through.
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Adds a tool. The machine's configuration says what the model is told of it.
+    #[must_use]
+    pub fn tool<F, R>(mut self, name: &str, run: F) -> Self
+    where
+        F: Fn(ToolUse) -> R + Send + Sync + 'static,
+        R: Future<Output = ToolResult> + Send + 'static,
+    {
+        self.tools.insert(name.to_owned(), Arc::new(move |call| Box::pin(run(call))));
+        self
+    }
+
+    /// Sets who is asked before a call at or above `confirm` runs; without anybody the answer is no.
+    #[must_use]
+    pub fn approve<F, R>(mut self, ask: F) -> Self
+    where
+        F: Fn(ToolUse, Risk) -> R + Send + Sync + 'static,
+        R: Future<Output = ApprovalDecision> + Send + 'static,
+    {
+        self.approve = Some(Arc::new(move |call, risk| Box::pin(ask(call, risk))));
+        self
+    }
+
+    /// Runs a machine to its end. `begun` gets what stops the run; `told` gets what happens, and streams of answers.
+    pub async fn run(
+        &self,
+        config: MachineConfig,
+        messages: Vec<Message>,
+        begun: impl FnOnce(Stopper),
+        mut told: impl FnMut(Told) + Send,
+    ) -> Result<Ended> {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        begun(Stopper(sender.clone()));
+        let (shown, mut pieces) = mpsc::unbounded_channel();
+        let mut work = Work {
+            driver: self,
+            sender,
+            shown,
+            tasks: JoinSet::new(),
+            handles: BTreeMap::new(),
+            started: Instant::now(),
+        };
+        let mut run = Run::new("native", config, true);
+        let mut journal = Vec::new();
+        let mut next = Some(EventKind::Start { messages });
+        loop {
+            let kind = match next.take() {
+                Some(kind) => kind,
+                None => tokio::select! {
+                    biased;
+                    Some(deltas) = pieces.recv() => {
+                        told(Told::Deltas(deltas));
+                        continue;
+                    }
+                    Some(kind) = receiver.recv() => kind,
+                    Some(_) = work.tasks.join_next() => continue,
+                },
+            };
+            let at = Time::from_seconds(work.started.elapsed().as_secs_f64());
+            let commands = run.step(Event { at, kind });
+            journal.extend(run.take_log());
+            for command in commands {
+                match command {
+                    Command::Finish { outcome } => {
+                        work.tasks.abort_all();
+                        return Ok(Ended { outcome: *outcome, messages: run.tree().history(), journal });
+                    }
+                    Command::Emit { notice } => told(Told::Notice(notice)),
+                    Command::Refuse { error } => return Err(error),
+                    other => work.carry_out(other),
+                }
+            }
+        }
+    }
+}
+
+/// What is under way for a run. Dropping it ends all tasks.
+struct Work<'a> {
+    driver: &'a Driver,
+    sender: mpsc::UnboundedSender<EventKind>,
+    shown: mpsc::UnboundedSender<Vec<Delta>>,
+    tasks: JoinSet<()>,
+    handles: BTreeMap<Id, Vec<AbortHandle>>,
+    started: Instant,
+}
+
+impl Work<'_> {
+    fn start(&mut self, id: Id, work: impl Future<Output = EventKind> + Send + 'static) {
+        let sender = self.sender.clone();
+        let handle = self.tasks.spawn(async move {
+            // A run that has ended hears nothing any more.
+            let _ = sender.send(work.await);
+        });
+        self.handles.entry(id).or_default().push(handle);
+    }
+
+    fn carry_out(&mut self, command: Command) {
+        match command {
+            Command::Generate { id, request, .. } => {
+                let driver = self.driver;
+                let (client, endpoint, timeouts) = (driver.client.clone(), driver.endpoint.clone(), driver.timeouts);
+                let shown = self.shown.clone();
+                self.start(id, async move {
+                    let on_delta = |deltas| {
+                        let _ = shown.send(deltas);
+                    };
+                    match ask(&client, &endpoint, &timeouts, &request, on_delta).await {
+                        Ok(response) => EventKind::Generated { id, response: Box::new(response) },
+                        Err(CallFailure { failure, visible, partial }) => {
+                            EventKind::Failed { id, failure, visible, partial: partial.map(Box::new) }
+                        }
+                    }
+                });
+            }
+            Command::Execute { id, calls, .. } => {
+                for Call { tool_use, timeout, .. } in calls {
+                    let tool = self.driver.tools.get(&tool_use.name).cloned();
+                    self.start(id, async move { EventKind::Executed { id, result: call(tool, tool_use, timeout).await } });
+                }
+            }
+            Command::Approve { id, call, hash, risk, .. } => {
+                let approve = self.driver.approve.clone();
+                self.start(id, async move {
+                    let decision = match approve {
+                        Some(approve) => approve(call, risk).await,
+                        None => ApprovalDecision::Deny { reason: "nobody is there to ask".to_owned() },
+                    };
+                    EventKind::Decided { id, hash, decision }
+                });
+            }
+            Command::Search { id, question, thread, limits } => {
+                let folder = self.driver.folder.clone();
+                self.start(id, async move {
+                    let search = move || match folder {
+                        Some(folder) => gather::gather_folder(&folder, &question, &thread, &limits),
+                        None => Ok(retrieve::gather::gather(&question, std::iter::empty(), &thread, &limits)),
+                    };
+                    let found = tokio::task::spawn_blocking(search).await;
+                    let broken = |error| Error::internal("search", format!("the search broke down: {error}"));
+                    EventKind::Found { id, found: found.unwrap_or_else(|error| Err(broken(error))) }
+                });
+            }
+            Command::Timer { id, at } => {
+                let due = self.started + Duration::from_secs_f64(at.seconds().min(1e9));
+                self.start(id, async move {
+                    tokio::time::sleep_until(due).await;
+                    EventKind::Fired { id }
+                });
+            }
+            Command::Abort { id } => {
+                for handle in self.handles.remove(&id).unwrap_or_default() {
+                    handle.abort();
+                }
+            }
+            Command::Persist
+            | Command::Spawn { .. }
+            | Command::Interrupt { .. }
+            | Command::Emit { .. }
+            | Command::Refuse { .. }
+            | Command::Finish { .. } => {}
+        }
+    }
+}
+
+async fn call(tool: Option<ToolFn>, tool_use: ToolUse, timeout: Option<f64>) -> ToolResult {
+    let (id, name) = (tool_use.id.clone(), tool_use.name.clone());
+    let failed = |kind: &str, message: String| {
+        ToolResult::failed(&id, &name, ToolFailure { kind: kind.to_owned(), message, hint: None })
+    };
+    let Some(tool) = tool else {
+        return failed("unavailable", format!("the driver has no tool {name:?}"));
+    };
+    // In a task of its own, so that a tool that panics gives a failed result and not a lost one.
+    let mut task = tokio::spawn(tool(tool_use));
+    let limit = Duration::from_secs_f64(timeout.filter(|seconds| seconds.is_finite()).unwrap_or(1e9).clamp(0.0, 1e9));
+    let _guard = AbortOnDrop(task.abort_handle());
+    match tokio::time::timeout(limit, &mut task).await {
+        Ok(Ok(mut result)) => {
+            result.id.clone_from(&id);
+            result
+        }
+        Ok(Err(error)) => failed("exception", format!("the tool broke down: {error}")),
+        Err(_) => failed("timeout", format!("{name:?} gave no result within {} s", limit.as_secs_f64())),
+    }
+}
+
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,124 @@
+//! The tokio driver over real sockets: the same machine, the same answers.
+#![cfg(feature = "drive")]
+
+use std::{sync::{Arc, Mutex}, time::{Duration, Instant}};
+
+use loopwright::{
+    core::{
+        journal,
+        machine::{ApprovalDecision, Interrupt, MachineConfig, Notice, Risk, Stop, turn::{ToolConfig, TurnConfig}},
+        message::{Message, ToolResult},
+        json::Raw,
+        request::Delta,
+    },
+    drive::{
+        endpoint::{Endpoint, EndpointOptions},
+        http::{Client, ClientOptions},
+        native::{Driver, Told},
+        wire_server::{Answer, Call, Fault, Reply, Script, WireServer},
+    },
+};
+
+fn endpoint(model: &str, server: &WireServer) -> Endpoint {
+    let options = EndpointOptions { base_url: Some(server.url()), api_key: Some("key".into()), headers: Vec::new() };
+    Endpoint::resolve(model, &options, |_| None).unwrap().0
+}
+
+fn tool(name: &str, risk: Risk) -> ToolConfig {
+    let tool = serde_json::json!({"name": name, "schema": {"type": "object"}, "risk": risk.name()});
+    serde_json::from_value(tool).unwrap()
+}
+
+fn config(tools: Vec<ToolConfig>) -> TurnConfig {
+    let mut config = TurnConfig { model: "m".into(), tools, stream: true, ..TurnConfig::default() };
+    config.retry.base = 0.01;
+    config
+}
+
+fn calls(names: &[&str]) -> Reply {
+    let call = |name: &&str| Call { name: (*name).to_owned(), input: Raw::empty_object(), id: None };
+    Reply { answer: Answer::ToolUses { text: String::new(), calls: names.iter().map(call).collect() }, ..Reply::default() }
+}
+
+#[tokio::test]
+async fn tool_rounds_on_every_wire() {
+    for model in ["anthropic:m", "openai-chat:m", "openai-responses:m"] {
+        let faulty = Reply::text("words that break off").fault(Fault::CutAfter { events: 4 });
+        let server = WireServer::start(Script::of([calls(&["add", "rm"]), faulty, Reply::text("It is 3.")])).unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = asked.clone();
+        let driver = Driver::new(Client::new(ClientOptions::default()), endpoint(model, &server))
+            .tool("add", |call| async move { ToolResult::text(call.id, "", "3") })
+            .tool("rm", |call| async move { ToolResult::text(call.id, "", "gone") })
+            .approve(move |call, risk| {
+                seen.lock().unwrap().push((call.name, risk));
+                async { ApprovalDecision::Deny { reason: "no".into() } }
+            });
+        let config = config(vec![tool("add", Risk::Safe), tool("rm", Risk::Confirm)]);
+        let mut text = String::new();
+        let mut resets = 0;
+        let ended = driver
+            .run(MachineConfig::Turn(config), vec![Message::user("1+2?")], |_| {}, |told| match told {
+                Told::Deltas(deltas) => {
+                    for delta in deltas {
+                        if let Delta::Text { text: new, .. } = delta {
+                            text.push_str(&new);
+                        }
+                    }
+                }
+                Told::Notice(Notice::Reset { .. }) => {
+                    resets += 1;
+                    text.clear();
+                }
+                Told::Notice(_) => {}
+            })
+            .await
+            .unwrap();
+        assert_eq!(ended.outcome.r#final.as_deref(), Some("It is 3."), "{model}");
+        assert_eq!(text, "It is 3.");
+        assert!(resets <= 1);
+        assert_eq!(*asked.lock().unwrap(), [("rm".to_owned(), Risk::Confirm)]);
+        let failures: Vec<_> = ended.outcome.tool_calls.iter().map(|call| call.failure.as_deref()).collect();
+        assert_eq!(failures, [None, Some("denied")]);
+        let replay = journal::replay(std::str::from_utf8(&ended.journal).unwrap()).unwrap();
+        assert_eq!(replay.divergence, None);
+    }
+}
+
+#[tokio::test]
+async fn a_stop_from_outside_ends_the_run_at_once() {
+    let server = WireServer::start(Script::always(Reply::default().fault(Fault::Hang))).unwrap();
+    let driver = Driver::new(Client::new(ClientOptions::default()), endpoint("openai-chat:m", &server));
+    let began = Instant::now();
+    let stop = |stopper: loopwright::drive::native::Stopper| {
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            assert!(stopper.stop(Interrupt::Cancel));
+        });
+    };
+    let config = MachineConfig::Turn(config(Vec::new()));
+    let ended = driver.run(config, vec![Message::user("hi")], stop, |_| {}).await.unwrap();
+    assert_eq!(ended.outcome.stop, Stop::Cancelled);
+    assert!(began.elapsed() < Duration::from_secs(5));
+    for _ in 0..200 {
+        if server.connections().open == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the connection is still open");
+}
+
+#[tokio::test]
+async fn tools_that_panic_or_hang_give_failed_results() {
+    let server = WireServer::start(Script::of([calls(&["boom", "slow"]), Reply::text("Sorry.")])).unwrap();
+    let driver = Driver::new(Client::new(ClientOptions::default()), endpoint("openai-chat:m", &server))
+        .tool("boom", |_| async { panic!("boom") })
+        .tool("slow", |_| async { std::future::pending::<ToolResult>().await });
+    let slow = ToolConfig { timeout: Some(0.05), ..tool("slow", Risk::Safe) };
+    let config = MachineConfig::Turn(config(vec![tool("boom", Risk::Safe), slow]));
+    let ended = driver.run(config, vec![Message::user("go")], |_| {}, |_| {}).await.unwrap();
+    let failures: Vec<_> = ended.outcome.tool_calls.iter().map(|call| call.failure.as_deref()).collect();
+    assert_eq!(failures, [Some("exception"), Some("timeout")]);
+    assert_eq!(ended.outcome.stop, Stop::Natural);
+}

@@ -1,0 +1,35 @@
+"""The three wires, the three ways to run, and servers that are gone after the test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from loopwright.testing import WireServer
+from ways import WIRES
+
+
+@pytest.fixture(params=list(WIRES))
+def wire(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=["run", "stream", "run_sync"])
+def way(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., WireServer]]:
+    """Starts wire servers that are gone after the test."""
+    servers: list[WireServer] = []
+
+    def start(*replies: Any, **options: Any) -> WireServer:
+        server = WireServer(replies, **options).start()
+        servers.append(server)
+        return server
+
+    yield start
+    for server in servers:
+        server.stop()

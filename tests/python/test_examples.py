@@ -1,0 +1,34 @@
+"""The examples run without a key and without a network, and say what they promise."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+SAYS = {
+    "quickstart.py": ["Glazes are mixed on Wednesday evening", "offline-extractive (not an LLM)"],
+    "streaming.py": ["broke off", "[what stood here is void]", "Take a coat.\n[natural;"],
+    "tools.py": ["I have ordered 100 nuts.", "'number': 500}) denied", "screws'}) unknown_part", "[max_iterations;"],
+}
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
+def test_the_example_runs(name):
+    environment = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLES / name)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for words in SAYS.get(name, []):
+        assert words in done.stdout, done.stdout

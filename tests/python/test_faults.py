@@ -1,0 +1,193 @@
+"""What providers do wrong, over three wires and in three ways to run, with the default settings."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from loopwright import Agent, Call, LoopwrightError, ProviderError, Result, tool
+from loopwright.events import Reset, Retry, TextDelta
+from loopwright.testing import Reply, call, calls, fault, text
+from ways import agent_at, run
+
+ANSWER = "The answer is forty-two, as everybody knows by now."
+CALLS: list[str] = []
+
+
+@tool(read_only=True)
+def look(query: str) -> str:
+    """Look."""
+    CALLS.append(query)
+    return query.upper()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_called() -> None:
+    CALLS.clear()
+
+
+def watched(agent: Agent[Any], way: str) -> tuple[Result[Any], list[Any]]:
+    """A run whose requests are streamed, in each of the three ways."""
+    events: list[Any] = []
+    if way == "stream":
+        return run(agent, "go", way)
+    result, _ = run(agent, "go", way, on_event=events.append)
+    return result, events
+
+
+# The faults of the matrix: what strikes the first request, and whether it is streamed.
+STATUSES = {429: "rate_limited", 500: "server", 529: "overloaded"}
+MATRIX: dict[str, tuple[bool, list[Reply]]] = {
+    **{f"h{status}": (False, [fault.status(status)]) for status in STATUSES},
+    "badjson": (False, [calls(Call("look", '{"query": "fo'))]),
+    "stream badjson": (True, [calls(Call("look", '{"query": "fo'))]),
+    "stream earlyerr": (True, [fault.error_event(after=0)]),
+    "stream miderr": (True, [text(ANSWER).but(fault.error_event(after=6))]),
+    "stream midcut": (True, [text(ANSWER).but(fault.cut(after=6))]),
+}
+
+
+@pytest.mark.parametrize("name", list(MATRIX))
+def test_all_faults_of_the_matrix_are_survived_by_default(serve: Any, wire: str, way: str, name: str) -> None:
+    streamed, struck = MATRIX[name]
+    server = serve(*struck, call("look", query="forty-two"), text(ANSWER))
+    agent = agent_at(server, wire, tools=[look])
+    result, events = watched(agent, way) if streamed else run(agent, "go", way)
+    assert result.final == ANSWER
+    assert result.stop_reason == "natural"
+    assert CALLS == ["forty-two"], "a tool ran twice, or on broken arguments"
+    assert server.pending == 0
+    if "badjson" in name:
+        assert [each.failure is None for each in result.tool_calls] == [False, True]
+    else:
+        assert result.iterations[0]["attempts"] == 2
+        assert result.transcript == ANSWER
+    if name in {"stream miderr", "stream midcut"}:
+        at = [type(event) for event in events].index(Reset)
+        assert any(isinstance(event, TextDelta) for event in events[:at])
+
+
+@pytest.mark.parametrize("name", list(MATRIX))
+def test_faults_in_the_middle_of_a_run_repeat_no_tool(serve: Any, wire: str, name: str) -> None:
+    streamed, struck = MATRIX[name]
+    server = serve(call("look", query="a"), *struck, text(ANSWER))
+    agent = agent_at(server, wire, tools=[look], retry={"base": 0.01})
+    result, _ = watched(agent, "run_sync") if streamed else run(agent, "go", "run_sync")
+    assert result.final == ANSWER
+    assert CALLS == ["a"]
+
+
+MORE = {
+    "closes": fault.closes(),
+    "empty": fault.empty(),
+    "not json": fault.not_json(),
+    "malformed": fault.malformed(),
+    "ends": text(ANSWER).but(fault.ends(after=3)),
+    "503": fault.status(503),
+    "408": fault.status(408),
+}
+
+
+@pytest.mark.parametrize("name", list(MORE))
+def test_more_faults_are_survived(serve: Any, wire: str, way: str, name: str) -> None:
+    server = serve(MORE[name], text(ANSWER))
+    result, _ = watched(agent_at(server, wire, retry={"base": 0.01}), way)
+    assert result.final == ANSWER
+    assert result.iterations[0]["attempts"] == 2
+
+
+def test_a_stream_that_falls_silent_is_given_up(serve: Any, wire: str) -> None:
+    server = serve(text(ANSWER).but(fault.stalls(after=6)), text(ANSWER))
+    agent = agent_at(server, wire, timeouts={"idle": 0.2}, retry={"base": 0.01})
+    began = time.monotonic()
+    result, events = watched(agent, "stream")
+    assert result.final == ANSWER
+    assert 0.2 <= time.monotonic() - began < 3
+    assert Reset in [type(event) for event in events]
+
+
+def test_bytes_may_come_in_any_pieces(serve: Any, wire: str) -> None:
+    words = "Größe, 北京, 🎉 and more of it."
+    for size in (1, 3, 7):
+        server = serve(Reply({"text": words}, chunk=size))
+        result, events = watched(agent_at(server, wire), "stream")
+        assert result.final == words
+        assert "".join(event.text for event in events if isinstance(event, TextDelta)) == words
+
+
+def test_retry_after_is_honoured(serve: Any, wire: str) -> None:
+    server = serve(fault.status(429, retry_after=0.4), text(ANSWER))
+    began = time.monotonic()
+    _, events = watched(agent_at(server, wire), "stream")
+    assert 0.4 <= time.monotonic() - began < 2
+    assert [event.delay for event in events if isinstance(event, Retry)] == [0.4]
+
+
+def test_a_wait_of_minutes_is_not_waited_for(serve: Any, way: str) -> None:
+    server = serve(fault.status(429, retry_after=300), text(ANSWER))
+    with pytest.raises(ProviderError) as caught:
+        run(agent_at(server), "go", way)
+    assert caught.value.code == "rate_limited"
+    assert caught.value.result is not None
+    assert caught.value.result.stop_reason == "error"
+
+
+def test_what_can_not_be_repaired_is_not_repeated(serve: Any, wire: str, way: str) -> None:
+    for status, code in [(400, "bad_request"), (401, "auth"), (403, "permission"), (404, "not_found"), (402, "quota")]:
+        server = serve(fault.status(status, message="no, because"), text(ANSWER))
+        with pytest.raises(LoopwrightError) as caught:
+            run(agent_at(server, wire), "go", way)
+        assert caught.value.code == code
+        assert len(server.requests) == 1
+        assert str(status) in caught.value.message
+        assert "no, because" in caught.value.message
+
+
+def test_what_was_reached_comes_with_the_error(serve: Any, wire: str, way: str) -> None:
+    server = serve(calls(Call("look", {"query": "a"}), text="I look it up."), fault.status(403))
+    with pytest.raises(ProviderError) as caught:
+        run(agent_at(server, wire, tools=[look]), "go", way)
+    result = caught.value.result
+    assert result is not None
+    assert result.error is caught.value
+    assert result.stop_reason == "error"
+    assert result.final is None
+    assert result.best_draft == "I look it up."
+    assert [each.name for each in result.tool_calls] == ["look"]
+    assert result.usage.total > 0
+    assert [message["role"] for message in result.messages] == ["user", "assistant", "user"]
+
+
+def test_after_all_attempts_the_error_says_what_happened(serve: Any, wire: str) -> None:
+    server = serve(text(ANSWER).but(fault.cut(after=6)), repeat_last=True)
+    events: list[Any] = []
+    with pytest.raises(ProviderError) as caught:
+        agent_at(server, wire, retry={"base": 0.01, "attempts": 2}).run_sync("go", on_event=events.append)
+    assert caught.value.code == "cut"
+    result = caught.value.result
+    assert result is not None
+    assert result.best_draft
+    assert ANSWER.startswith(result.best_draft)
+    assert len(server.requests) == 2
+
+
+def test_a19_a_host_that_fails_again_and_again_is_left_alone(serve: Any) -> None:
+    server = serve(fault.status(500), repeat_last=True)
+    agent = agent_at(server, retry={"base": 0.001, "attempts": 3})
+    with pytest.raises(ProviderError) as caught:
+        agent.run_sync("go")
+    assert caught.value.code == "server"
+    with pytest.raises(ProviderError) as caught:
+        agent_at(server, retry={"attempts": 1}).run_sync("go")
+    assert caught.value.code == "breaker_open"
+    assert len(server.requests) == 3, "nothing was sent"
+
+
+def test_a21_without_tools_if_they_are_what_the_provider_refuses(serve: Any, wire: str) -> None:
+    server = serve(fault.status(400, message="tools are not supported by this model"), text(ANSWER))
+    result, _ = run(agent_at(server, wire, tools=[look]), "go", "run_sync")
+    assert result.final == ANSWER
+    assert result.warnings
+    assert "tools" in server.requests[0]["body"]
+    assert not server.requests[1]["body"].get("tools")

@@ -1,0 +1,83 @@
+"""Every Python example in the README and the docs runs as it stands, without a key and without a network."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "LOOPWRIGHT_MODEL")
+
+
+def examples() -> list[object]:
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for block in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            line = text[: block.start()].count("\n") + 2
+            name = page.relative_to(ROOT)
+            found.append(pytest.param(name, line, block.group(1), id=f"{name}:{line}"))
+    return found
+
+
+def test_the_readme_has_three_examples():
+    assert sum(example.values[0] == Path("README.md") for example in examples()) == 3
+
+
+@pytest.mark.parametrize(("page", "line", "code"), examples())
+def test_examples_run(page, line, code, tmp_path):
+    # Nothing leaves this machine: there is no such proxy.
+    environment = {name: value for name, value in os.environ.items() if name not in KEYS}
+    environment |= {"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+    setting = ""
+    if page != Path("README.md"):
+        # What the docs take for granted: a key, and the names of the package.
+        environment |= dict.fromkeys(KEYS[:3], "no-key-at-all")
+        setting = "from loopwright import *\n"
+    script = tmp_path / "example.py"
+    script.write_text(setting + "\n" * (line - 1 - setting.count("\n")) + code, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, f"{page}:{line}\n{done.stdout}{done.stderr}"
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+            assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_demo_finds_its_answer_in_the_docs(tmp_path):
+    question = re.search(r'loopwright ask "([^"]+)" --in docs', (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert question is not None
+    done = subprocess.run(
+        [sys.executable, "-m", "loopwright", "ask", question[1], "--in", str(ROOT / "docs"), "--json"],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name not in KEYS},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    found = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert found["verified"] is True
+    assert "3 failures in a row" in found["final"]
+    assert "30 seconds" in found["final"]
+    cited = {source["reference"] for source in found["sources"]}
+    assert "transport.md" in cited

@@ -1,0 +1,67 @@
+"""The stub of the compiled module says what is in it, and the public API has the types that people expect."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: str, cwd: Path = ROOT) -> tuple[int, str]:
+    environment = {**os.environ, "MYPY_CACHE_DIR": str(ROOT / ".mypy_cache" / "tests")}
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.timeout(300)
+def test_the_stub_describes_the_compiled_module():
+    code, said = run("mypy.stubtest", "loopwright._core", "--allowlist", "tests/stubtest-allowlist.txt")
+    assert code == 0, said
+
+
+@pytest.mark.timeout(300)
+def test_the_public_api_has_the_types_that_people_expect(tmp_path):
+    code, said = run("mypy", "--strict", "--config-file", os.devnull, str(ROOT / "tests" / "typing"), cwd=tmp_path)
+    assert code == 0, said
+
+
+@pytest.mark.timeout(300)
+def test_a_wrong_use_of_the_public_api_is_found(tmp_path):
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(
+        "from loopwright import Agent, tool\n"
+        "@tool\n"
+        "def double(number: int) -> int:\n"
+        "    return 2 * number\n"
+        'double("two")\n'
+        'Agent("offline:extractive", output_type=int).run_sync("?").output.upper()\n'
+    )
+    code, said = run("mypy", "--strict", "--config-file", os.devnull, str(wrong), cwd=tmp_path)
+    assert code == 1, said
+    assert 'wrong.py:5: error: Argument 1 to "__call__" of "Tool" has incompatible type "str"' in said
+    assert 'wrong.py:6: error: "int" has no attribute "upper"' in said
+
+
+def test_everything_compiled_is_documented():
+    from loopwright import _core
+
+    stub = (ROOT / "python" / "loopwright" / "_core.pyi").read_text(encoding="utf-8")
+    assert all(name in stub for name in _core.__all__)
+    for name in _core.__all__:
+        thing = getattr(_core, name)
+        if isinstance(thing, type):
+            assert thing.__doc__, name
+            for member, value in vars(thing).items():
+                if not member.startswith("_") and member != "type":
+                    assert getattr(value, "__doc__", None) or member in NO_DOC, f"{name}.{member}"
+
+
+NO_DOC = {"text", "block", "id", "name", "kind", "to_json"}
+"""Fields of deltas, whose documentation stands in the stub."""

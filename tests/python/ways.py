@@ -1,0 +1,62 @@
+"""Helpers of the end-to-end tests: agents at a wire server, three ways to run them, a look at what is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from loopwright import Agent, Result
+from loopwright.testing import WireServer
+
+WIRES = {"anthropic": "anthropic:test", "chat": "openai-chat:test", "responses": "openai-responses:test"}
+KEY = "sk-test-5f0c2e7a9b31"
+
+
+def agent_at(server: WireServer, wire: str = "anthropic", **options: Any) -> Agent[Any]:
+    """An agent whose model is the server."""
+    return Agent(WIRES[wire], base_url=server.url, api_key=KEY, **options)
+
+
+def run(agent: Agent[Any], prompt: Any, way: str, **options: Any) -> tuple[Result[Any], list[Any]]:
+    """Runs the agent in one of three ways; gives the result and the events, of which only `stream` has any."""
+    if way == "run_sync":
+        return agent.run_sync(prompt, **options), []
+    if way == "run":
+        return asyncio.run(agent.run(prompt, **options)), []
+
+    async def main() -> tuple[Result[Any], list[Any]]:
+        stream = agent.stream(prompt, **options)
+        events = [event async for event in stream]
+        return stream.result, events
+
+    return asyncio.run(main())
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 3.0) -> bool:
+    """Whether something comes true in time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.005)
+    return condition()
+
+
+def open_files() -> set[str]:
+    """What this process has open: sockets and pipes by their number, so that a reused descriptor is seen."""
+    found = set()
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            found.add(f"{name} {os.readlink(f'/proc/self/fd/{name}')}")
+        except OSError:
+            pass
+    return found
+
+
+def threads() -> set[str]:
+    """Python's threads by name."""
+    return {thread.name for thread in threading.enumerate()}

@@ -1,0 +1,114 @@
+"""Checked by `mypy --strict`, never run: what people write against the public API has the types they expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loopwright import Agent, Budget, Context, Messages, Replay, Result, Signal, replay, tool
+from loopwright.events import (
+    ApprovalAsked,
+    ApprovalDecided,
+    ArgumentsDelta,
+    Draft,
+    Event,
+    PhaseFinished,
+    PhaseStarted,
+    ProviderDelta,
+    ReasoningDelta,
+    Reset,
+    Retry,
+    RoundFinished,
+    RoundStarted,
+    RunFinished,
+    SearchCompleted,
+    TextDelta,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+    ToolUseDelta,
+    Warning,
+)
+from typing_extensions import assert_never, assert_type
+
+if TYPE_CHECKING:
+    from loopwright import Approval
+
+
+@dataclass
+class City:
+    name: str
+    people: int
+
+
+@tool(read_only=True)
+def population(city: str) -> int:
+    """How many people live in a city."""
+    return len(city)
+
+
+@tool
+async def remember(fact: str, context: Context[list[str]]) -> None:
+    """Keep a fact."""
+    context.deps.append(fact)
+
+
+def approve(question: Approval) -> bool:
+    return question.risk == "confirm"
+
+
+def tools_stay_functions() -> None:
+    assert_type(population("Oslo"), int)
+    assert_type(population.name, str)
+
+
+async def answers_have_a_type() -> None:
+    agent = Agent("offline:extractive", tools=[population, remember], output_type=City, approve=approve)
+    result = await agent.run("Which?", deps=[], budget=Budget(iterations=3), signal=Signal())
+    assert_type(result, Result[City])
+    assert_type(result.output, City)
+    assert_type(result.output.people, int)
+    assert_type(result.final, str | None)
+    assert_type(result.messages, Messages)
+    again = agent.run_sync("And now?", messages=result.messages)
+    assert_type(again.output, City)
+    assert_type(replay("run.jsonl"), Replay)
+
+
+def what_happened(event: Event) -> str:
+    """The match is exhaustive: a new kind of event fails the check until it is named here."""
+    match event:
+        case TextDelta(text=text) | ReasoningDelta(text=text) | ArgumentsDelta(text=text):
+            return assert_type(text, str)
+        case ToolUseDelta(name=name) | ProviderDelta(name=name):
+            return assert_type(name, str)
+        case RoundStarted(round=number) | Reset(round=number) | RoundFinished(round=number):
+            return str(assert_type(number, int))
+        case Retry(reason=reason, delay=delay):
+            return f"{reason}, {assert_type(delay, float)} s"
+        case ToolStarted(name=name) | ToolProgress(name=name) | ToolFinished(name=name):
+            return assert_type(name, str)
+        case SearchCompleted(query=query):
+            return assert_type(query, str)
+        case ApprovalAsked(name=name, risk=risk):
+            return name + assert_type(risk, str)
+        case ApprovalDecided(allowed=allowed):
+            return str(assert_type(allowed, bool))
+        case Warning(message=message):
+            return assert_type(message, str)
+        case PhaseStarted(phase=phase) | PhaseFinished(phase=phase):
+            return assert_type(phase, str)
+        case Draft(text=text):
+            return assert_type(text, str)
+        case RunFinished(result=result):
+            return result.stop_reason
+        case _:
+            assert_never(event)
+
+
+async def streams_have_a_type() -> None:
+    agent = Agent("offline:extractive", output_type=City)
+    stream = agent.stream("Which?")
+    async for event in stream:
+        assert_type(event, Event)
+    assert_type(stream.result.output, City)
