@@ -41,12 +41,12 @@ def result_json(result: Result[Any], **more: Any) -> str:
         "iterations": result.iterations,
         "warnings": result.warnings,
         "transcript": result.transcript,
-        "messages": list(result.messages),
+        "messages": result.messages.to_dicts(),
         "journal": result.journal,
         "error": _error(result.error),
         **more,
     }
-    return json.dumps(found, default=str)
+    return json.dumps(found)
 
 
 def failure_json(error: LoopwrightError, code: int) -> str:
