@@ -266,8 +266,10 @@ def test_documents(tmp_path: Path) -> None:
         (lambda: Message.assistant(ToolUse("c", "f", '1},{"x":2')).to_json(), "invalid arguments"),
         (lambda: Message.assistant(ToolUse("c", "f", {})).to_json(), "JSON text"),  # type: ignore[arg-type]
         (lambda: Message.assistant(ProviderBlock("anthropic", "")).to_json(), "invalid block"),
+        (lambda: wire.Request("m", [], extra={"a": 1}), "Extra.of"),  # type: ignore[arg-type]
         (lambda: Message.assistant(ProviderBlock("nowhere", "{}")).to_json(), "nowhere"),
         (lambda: Message("user", ("x",), extra=Extra("anthropic", "[]")).to_json(), "object"),
+        (lambda: Message("user", ("x",), extra={"a": 1}).to_json(), "Extra.of"),  # type: ignore[arg-type]
         (lambda: Message.user(Image("a.png")).to_json(), "not str"),  # type: ignore[arg-type]
         (lambda: Message.user(ToolResult("a", content=(ToolResult("b"),))).to_json(), "another one"),
         (lambda: Messages("text"), "list of messages"),  # type: ignore[arg-type]
