@@ -95,6 +95,10 @@ class Text:
     text: str
     extra: Extra | None = None
 
+    def to_block(self) -> dict[str, Any]:
+        """The canonical form, parsed: what a tool's result is made of."""
+        return _block_dict(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Base64:
@@ -163,6 +167,10 @@ class _Media:
     def url(self) -> str | None:
         """The address, where there is one."""
         return self.source.url if isinstance(self.source, Url) else None
+
+    def to_block(self) -> dict[str, Any]:
+        """The canonical form, parsed: what a tool's result is made of."""
+        return _block_dict(cast("Block", self))
 
     @classmethod
     def from_url(cls, url: str, *, name: str | None = None) -> Self:
@@ -440,6 +448,11 @@ class Message:
 def block_to_json(block: Block) -> str:
     """The canonical form of a block."""
     return checked(_core.canonical_block, _block_json(block))
+
+
+def _block_dict(block: Block) -> dict[str, Any]:
+    found: dict[str, Any] = parsed(block_to_json(block), "a block")
+    return found
 
 
 def block_from_json(text: str | bytes) -> Block:
