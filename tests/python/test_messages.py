@@ -156,6 +156,8 @@ def test_the_parts_of_a_message() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         message.role = "user"  # type: ignore[misc]
     assert not hasattr(message, "__dict__")
+    assert dict(message) == message.to_dict()  # type: ignore[call-overload]
+    assert message["content"][1]["text"] == "It is "
     assert hash(message) == hash(Message.from_json(message.to_json()))
 
 
@@ -304,6 +306,7 @@ def test_documents(tmp_path: Path) -> None:
         (lambda: Message("user", ("x",), extra=Extra("anthropic", "[]")).to_json(), "object"),
         (lambda: Message("user", ("x",), extra={"a": 1}).to_json(), "Extra.of"),  # type: ignore[arg-type]
         (lambda: Message.user(Image("a.png")).to_json(), "not str"),  # type: ignore[arg-type]
+        (lambda: Message.user(ToolResult("a", content=(ToolResult("b"),))), "another one"),
         (lambda: Messages("text"), "list of messages"),  # type: ignore[arg-type]
         (lambda: Messages([5]), "not int"),  # type: ignore[list-item]
         (lambda: Messages.from_json("{}"), "invalid messages"),
