@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .grounded import Grounded
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
-    from .replay import Replay, replay
+    from ._replay import Replay, replay
     from .result import Messages, Result, Source, ToolCall, Usage
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
@@ -61,7 +61,7 @@ _HOMES = {
     "ModelError": "errors",
     "ModelFailure": "models",
     "ProviderError": "errors",
-    "Replay": "replay",
+    "Replay": "_replay",
     "Response": "models",
     "Result": "result",
     "RunStream": "agent",
@@ -76,7 +76,7 @@ _HOMES = {
     "UsageError": "errors",
     "__version__": "_core",
     "builtin_tools": "tools",
-    "replay": "replay",
+    "replay": "_replay",
     "tool": "tools",
 }
 

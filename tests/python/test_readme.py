@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -52,3 +53,31 @@ def test_examples_run(page, line, code, tmp_path):
         check=False,
     )
     assert done.returncode == 0, f"{page}:{line}\n{done.stdout}{done.stderr}"
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+            assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_demo_finds_its_answer_in_the_docs(tmp_path):
+    question = re.search(r'loopwright ask "([^"]+)" --in docs', (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert question is not None
+    done = subprocess.run(
+        [sys.executable, "-m", "loopwright", "ask", question[1], "--in", str(ROOT / "docs"), "--json"],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name not in KEYS},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    found = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert found["verified"] is True
+    assert "3 failures in a row" in found["final"]
+    assert "30 seconds" in found["final"]
+    cited = {source["reference"] for source in found["sources"]}
+    assert "transport.md" in cited
