@@ -15,13 +15,13 @@ import base64
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from . import _core
 from .errors import ModelError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from typing_extensions import Self
 
@@ -122,7 +122,7 @@ class FileId:
     id: str
 
 
-Source = Union[Base64, PlainText, Url, FileId]
+Source: TypeAlias = Base64 | PlainText | Url | FileId
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class _Media:
         return cls(Url(url), name)
 
     @classmethod
-    def from_file_id(cls, id: str, *, name: str | None = None) -> Self:  # noqa: A002 - the field's name
+    def from_file_id(cls, id: str, *, name: str | None = None) -> Self:
         """A file uploaded to the provider before."""
         return cls(FileId(id), name)
 
@@ -296,7 +296,7 @@ class ToolResult:
         return _prose(self.content)
 
     @classmethod
-    def failed(cls, id: str, name: str, failure: ToolFailure) -> ToolResult:  # noqa: A002 - the field's name
+    def failed(cls, id: str, name: str, failure: ToolFailure) -> ToolResult:
         """A failure; the model reads it as `{"error": {"kind", "message", "hint"}}`."""
         shown = f'{{"error":{_failure_json(failure)}}}'
         return cls(id, name, (Text(shown),), is_error=True, failure=failure)
@@ -324,8 +324,8 @@ class ProviderBlock:
         return kind if isinstance(kind, str) else ""
 
 
-Block = Union[Text, Image, Document, Thinking, ToolUse, ToolResult, ProviderBlock]
-Content = Union[str, Text, Image, Document, Thinking, ToolUse, ToolResult, ProviderBlock, "Mapping[str, Any]"]
+Block: TypeAlias = Text | Image | Document | Thinking | ToolUse | ToolResult | ProviderBlock
+Content: TypeAlias = "str | Block | Mapping[str, Any]"
 """What may stand where blocks are wanted: a block, text, or a block in the canonical form. Pictures as tools return
 them (`loopwright.Image`) are welcome too."""
 
@@ -419,7 +419,8 @@ class Message:
 
     def to_wire(self, wire: str) -> str:
         """The message as an element of the history of `wire`; where it becomes several, they stand in a row, separated
-        by commas."""
+        by commas.
+        """
         return _core.encode_message(wire, self.to_json())
 
 
@@ -464,7 +465,7 @@ def prompt_of(prompt: object) -> Message:
         return Message.from_dict(prompt)
     content = tuple(prompt) if isinstance(prompt, (list, tuple)) else (prompt,)
     try:
-        return Message("user", content)  # type: ignore[arg-type]
+        return Message("user", content)
     except UsageError as error:
         if error.code == "invalid_block":
             error.code = "invalid_prompt"
@@ -529,7 +530,7 @@ def _media(members: dict[str, str]) -> tuple[Source, str | None, Extra | None]:
 
 
 # By the JSON text of their `type`.
-_READERS: dict[str, Any] = {
+_READERS: dict[str, Callable[[dict[str, str]], Block]] = {
     '"text"': lambda members: Text(json.loads(members["text"]), _extra(members)),
     '"image"': lambda members: Image(*_media(members)),
     '"document"': lambda members: Document(*_media(members)),
@@ -623,7 +624,7 @@ def _raw(text: str, what: str) -> str:
     return text
 
 
-def checked(function: Any, *arguments: Any) -> Any:
+def checked(function: Callable[..., _T], *arguments: Any) -> _T:
     """Calls a function of the core with text that may not be UTF-8."""
     try:
         return function(*arguments)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Union, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from . import _core
 from .errors import LoopwrightError, UsageError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
     from .tools import Tool
 
-    Delta = Union[TextDelta, ReasoningDelta, ToolUseDelta, ArgumentsDelta, ProviderDelta]
+    Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
 
 __all__ = [
     "WIRES",
@@ -47,7 +47,7 @@ WIRES = ("anthropic", "openai_chat", "openai_responses", "offline")
 """The wires: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, and the built-in extractive model's.
 A dash is as good as an underscore."""
 
-Body = Union[str, bytes, Mapping[str, Any]]
+Body: TypeAlias = str | bytes | Mapping[str, Any]
 """A body as it came, or parsed."""
 
 _STOPS = frozenset(
@@ -101,7 +101,7 @@ class _Canonical:
         return Extra(json.loads(members["wire"]), members["fields"])
 
     def __eq__(self, other: object) -> bool:
-        return self._json == other._json if type(other) is type(self) else NotImplemented  # type: ignore[attr-defined]
+        return self._json == other._json if type(other) is type(self) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._json)
@@ -213,28 +213,28 @@ class Request(_Canonical):
     @property
     def tool_choice(self) -> str | None:
         """`"auto"`, `"none"`, `"any"`, or the name of a tool."""
-        choice = self._get("tool_choice")
-        return choice["tool"] if isinstance(choice, dict) else choice
+        choice: Any = self._get("tool_choice")
+        return cast("str", choice["tool"]) if isinstance(choice, dict) else cast("str | None", choice)
 
     @property
     def parallel_tool_calls(self) -> bool | None:
         """Whether several tools may be used in one answer."""
-        return cast("Union[bool, None]", self._get("parallel_tool_calls"))
+        return cast("bool | None", self._get("parallel_tool_calls"))
 
     @property
     def max_tokens(self) -> int | None:
         """Tokens of the answer."""
-        return cast("Union[int, None]", self._get("max_tokens"))
+        return cast("int | None", self._get("max_tokens"))
 
     @property
     def temperature(self) -> float | None:
         """Sampling temperature."""
-        return cast("Union[float, None]", self._get("temperature"))
+        return cast("float | None", self._get("temperature"))
 
     @property
     def top_p(self) -> float | None:
         """Nucleus sampling."""
-        return cast("Union[float, None]", self._get("top_p"))
+        return cast("float | None", self._get("top_p"))
 
     @property
     def stop(self) -> list[str]:
@@ -244,12 +244,12 @@ class Request(_Canonical):
     @property
     def effort(self) -> str | None:
         """`"low"`, `"medium"` or `"high"`."""
-        return cast("Union[str, None]", self._get("effort"))
+        return cast("str | None", self._get("effort"))
 
     @property
     def output(self) -> dict[str, Any] | None:
         """The schema of the answer."""
-        return cast("Union[dict[str, Any], None]", self._get("output"))
+        return cast("dict[str, Any] | None", self._get("output"))
 
     @property
     def cache(self) -> bool:
@@ -259,7 +259,7 @@ class Request(_Canonical):
     @property
     def stream(self) -> bool | None:
         """Whether the answer shall be streamed."""
-        return cast("Union[bool, None]", self._get("stream"))
+        return cast("bool | None", self._get("stream"))
 
     def __repr__(self) -> str:
         return f"<Request to {self.model} of {len(self.messages)} messages>"
@@ -276,7 +276,7 @@ class Response(_Canonical):
         *,
         stop: str = "end_turn",
         usage: Usage | None = None,
-        id: str = "",  # noqa: A002 - the field's name
+        id: str = "",
         model: str = "",
     ) -> None:
         said = Message.assistant(message) if isinstance(message, str) else message_of(message)
@@ -321,7 +321,8 @@ class Response(_Canonical):
     @property
     def stop(self) -> str:
         """Why it stopped: `end_turn`, `tool_use`, `max_tokens`, `stop_sequence`, `pause_turn`, `refusal`,
-        `content_filter`, `context_window`, or the provider's own word."""
+        `content_filter`, `context_window`, or the provider's own word.
+        """
         stop = self._get("stop")
         return cast("str", stop["other"] if isinstance(stop, dict) else stop)
 
@@ -364,7 +365,8 @@ def encode_message(wire: str, message: Message) -> str:
 
 def encode_stream(wire: str, response: Response, *, piece: int = 16) -> list[tuple[str, str]]:
     """The answer as the server-sent events (name, data) that `wire` would stream; a name is empty where the wire has
-    none. Text comes in pieces of about `piece` bytes."""
+    none. Text comes in pieces of about `piece` bytes.
+    """
     return _core.encode_stream(wire, _json_of(response, Response), piece)
 
 
@@ -422,7 +424,7 @@ def decode_error(status: int, body: Body, retry_after: float | None = None) -> L
     said = json.loads(failure)
     for name in ("status", "retry_after", "request_id"):
         setattr(error, name, said.get(name))
-    return cast("LoopwrightError", error)
+    return error
 
 
 def _tool(tool: Any) -> Any:
@@ -446,6 +448,6 @@ def _text(body: Body) -> str:
     if isinstance(body, Mapping):
         return dumped(dict(body), "the body")
     if isinstance(body, (str, bytes, bytearray, memoryview)):
-        return decoded(body)  # type: ignore[arg-type]
+        return decoded(body)
     message = f"a body is text, bytes or a dict, not {type(body).__name__}"
     raise UsageError(message, "invalid_body")
