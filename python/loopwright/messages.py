@@ -412,6 +412,13 @@ class Message:
         found: dict[str, Any] = parsed(self.to_json(), "a message")
         return found
 
+    def keys(self) -> list[str]:
+        """With `message[key]`: a message reads like its canonical form, so that `dict(message)` is that form."""
+        return list(self.to_dict())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.to_dict()[key]
+
     @classmethod
     def from_dict(cls, message: Mapping[str, Any]) -> Message:
         """A message from the canonical form, parsed."""

@@ -22,6 +22,7 @@ use pyo3::prelude::*;
 /// The compiled part of Loopwright. Import from `loopwright`, not from here.
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    convert::prepare(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<bridge::Hub>()?;
     module.add_class::<bridge::ModelCall>()?;

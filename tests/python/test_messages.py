@@ -269,7 +269,6 @@ def test_documents(tmp_path: Path) -> None:
         (lambda: Message.assistant(ProviderBlock("nowhere", "{}")).to_json(), "nowhere"),
         (lambda: Message("user", ("x",), extra=Extra("anthropic", "[]")).to_json(), "object"),
         (lambda: Message.user(Image("a.png")).to_json(), "not str"),  # type: ignore[arg-type]
-        (lambda: Message.user(ToolResult("a", content=(ToolResult("b"),))).to_json(), "another one"),
         (lambda: Messages("text"), "list of messages"),  # type: ignore[arg-type]
         (lambda: Messages([5]), "not int"),  # type: ignore[list-item]
         (lambda: Messages.from_json("{}"), "invalid messages"),

@@ -39,6 +39,9 @@ def ask(arguments: argparse.Namespace) -> int:
     for folder in arguments.folders:
         _check(folder)
     named = arguments.model or os.environ.get("LOOPWRIGHT_MODEL", "").strip()
+    if not named and arguments.base_url:
+        message = "--base-url needs a model to ask there"
+        raise UsageError(message, "no_model", "add --model PROVIDER:NAME, or set LOOPWRIGHT_MODEL")
     if not named:
         _suggest(screen, os.environ)
     limits: dict[str, Any] = {}
@@ -46,7 +49,7 @@ def ask(arguments: argparse.Namespace) -> int:
         limits["verify_attempts"] = arguments.attempts
     if arguments.max_time is not None:
         limits["wall_time"] = arguments.max_time
-    grounded: Grounded[Any] = Grounded(
+    grounded = Grounded(
         named or _OFFLINE,
         sources=arguments.folders,
         profile=arguments.profile,
@@ -86,9 +89,8 @@ def _show(result: Result[Any], screen: Screen) -> None:
         screen.answer(clean(result.final))
         show_sources(result, screen)
         return
-    message = getattr(result, "message", None)
-    if message:
-        screen.say(clean(message))
+    if result.message:
+        screen.say(clean(result.message))
     if result.best_draft:
         # Never on stdout: whoever reads that takes it for an answer.
         screen.note("The best draft, which is not verified:")

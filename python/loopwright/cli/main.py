@@ -118,7 +118,10 @@ def _ask_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _model_arguments(parser, "offline:extractive, which is not an LLM and needs neither key nor network")
     parser.add_argument(
-        "--profile", choices=("plain", "slack"), default="plain", help="how the answer is written (default: plain)"
+        "--profile",
+        choices=("plain", "markdown", "slack"),
+        default="plain",
+        help="how the answer is written (default: plain)",
     )
     parser.add_argument("--attempts", type=_count, metavar="N", help="drafts at most (default: 3)")
     parser.add_argument("--trace", action="store_true", help="show each phase and what came of it")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from typing import Any
 
 from .text import fit, one_line
@@ -21,6 +23,8 @@ _SENTENCES = {
 }
 _DEFAULTS = {"path": "the folder"}
 _LONGEST_VALUE = 60
+_LOOKED_AT = 1_000
+_MESSAGE = re.compile(r'"message":\s*"((?:[^"\\]|\\.)+)')
 
 
 def doing(name: str, arguments: Any) -> str:
@@ -31,7 +35,7 @@ def doing(name: str, arguments: Any) -> str:
     if not template or any(not isinstance(value, str) or not value.strip() for value in values.values()):
         shown = arguments_of(arguments)
         return f"Using {one_line(name)}" + (f" with {shown}" if shown else "")
-    text = template.format(**{field: one_line(str(value)) for field, value in values.items()})
+    text = template.format(**{field: one_line(str(value)[:_LOOKED_AT]) for field, value in values.items()})
     if name == "read_file" and isinstance(given.get("start_line"), int) and given["start_line"] > 1:
         text += f" from line {given['start_line']}"
     if name == "search_files" and isinstance(given.get("path"), str) and given["path"] not in ("", "."):
@@ -49,9 +53,14 @@ def arguments_of(arguments: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text[:_LOOKED_AT]
 
 
-def excerpt(text: str, columns: int) -> str:
-    """The beginning of what a tool gave, as one line."""
+def excerpt(text: str, columns: int, *, is_error: bool = False) -> str:
+    """The beginning of what a tool gave, as one line; of an error its message."""
+    if is_error and (found := _MESSAGE.search(text)) is not None:
+        # What is cut off in the middle is no JSON; the message is there all the same.
+        with contextlib.suppress(ValueError):
+            text = json.loads(f'"{found[1]}"', strict=False)
     return fit(one_line(text), columns)

@@ -25,6 +25,7 @@ def result_json(result: Result[Any], **more: Any) -> str:
         "stop_reason": result.stop_reason,
         "exit_code": exit_code(result.stop_reason),
         "verified": result.verified,
+        "message": result.message,
         "best_draft": result.best_draft,
         "model": result.model,
         "run_id": result.run_id,
@@ -79,7 +80,7 @@ def show_ending(result: Result[Any], screen: Screen, *, told: bool = False) -> N
     if result.usage.total:
         took.append(plural(result.usage.total, "token"))
     if result.cost:
-        took.append(f"{result.cost:.4f} in money")
+        took.append(f"cost {result.cost:.4f}")
     took.append(seconds(result.duration))
     screen.note(" · ".join(took), style=Style.DIM)
     if result.journal is not None and "\n" not in result.journal:

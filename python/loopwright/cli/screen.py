@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from .text import fit, width
+from .text import fit, width, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,6 +43,9 @@ class Screen:
         err: For progress, questions and errors.
         quiet: No progress.
         bare: Nothing on stdout but what `answer` gives it; no progress either unless stderr is a terminal.
+
+    `asks` says whether a question on stderr would be seen by a person; `out_is_live` and `err_is_live` whether there is
+    a terminal that knows cursor movements.
     """
 
     def __init__(
@@ -58,8 +61,9 @@ class Screen:
         self._err = sys.stderr if err is None else err
         env = os.environ if env is None else env
         capable = env.get("TERM", "") != "dumb" and (sys.platform != "win32" or "WT_SESSION" in env)
+        self.asks = _is_terminal(self._err)
         self.out_is_live = _is_terminal(self._out) and capable and not bare
-        self.err_is_live = _is_terminal(self._err) and capable
+        self.err_is_live = self.asks and capable
         self._colour = not env.get("NO_COLOR")
         self._tells = not quiet and (not bare or self.err_is_live)
         self._streams = self.out_is_live and not quiet
@@ -98,8 +102,13 @@ class Screen:
         if self._tells:
             self.say(text, style=style)
 
-    def say(self, text: str, *, style: str | None = None) -> None:
-        """A line on stderr that is said even to the quiet: warnings, errors, questions."""
+    def say(self, text: str, *, style: str | None = None, whole: bool = False) -> None:
+        """A line on stderr that is said even to the quiet: warnings, errors, questions.
+
+        On a terminal it is broken between words unless it shall stay `whole`.
+        """
+        if self.err_is_live and not whole:
+            text = wrap(text, self.columns)
         with self._lock:
             self._make_room()
             self._tell(self._styled(text, style, live=self.err_is_live) + "\n")
@@ -244,7 +253,7 @@ class Screen:
         except (OSError, ValueError):
             # Nobody listens any more; the work goes on.
             self._tells = False
-            self.err_is_live = False
+            self.asks = self.err_is_live = False
 
     def _write(self, stream: TextIO, text: str) -> None:
         try:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Watcher"]
 
+_LOOKED_AT = 1_000
+
 
 class Watcher:
     """Shows the events of a run; `on_event` of the run is this object.
@@ -33,6 +35,7 @@ class Watcher:
         self._drafts = drafts
         self._round = 0
         self._running: dict[str, str] = {}
+        self._told: list[str] = []
         self._cleaner = Cleaner()
         self._said: list[str] = []
         self._warned: set[str] = set()
@@ -53,11 +56,11 @@ class Watcher:
             case events.ToolStarted(id=call_id, name=name, input=arguments):
                 self._tool_started(call_id, name, arguments)
             case events.ToolProgress(text=text):
-                self._status(one_line(text))
+                self._status(one_line(text[:_LOOKED_AT]))
             case events.ToolFinished():
                 self._tool_finished(event)
             case events.SearchCompleted(query=query):
-                self._note(f"Searched for “{one_line(query)}”")
+                self._searched(query)
             case events.Retry(delay=delay, reason=reason):
                 self._note(f"No luck with the provider ({one_line(reason)}); trying again in {seconds(delay)}")
             case events.Reset():
@@ -92,13 +95,17 @@ class Watcher:
         text = self._cleaner.feed(text)
         if self._drafts:
             self._screen.draft(text)
-        elif self._screen.stream(text):
+            return
+        if text.strip() and self._round > 1 and not self._said:
+            self._screen.gap()
+        if self._screen.stream(text):
             self._said.append(text)
 
     def _round_started(self, number: int) -> None:
         self._round = number
         self._cleaner = Cleaner()
         self._said.clear()
+        self._told.clear()
         self._screen.drop_draft()
         self._status("Thinking" if number == 1 else "Thinking about what came back")
 
@@ -113,6 +120,7 @@ class Watcher:
     def _tool_started(self, call_id: str, name: str, arguments: Any) -> None:
         sentence = doing(name, arguments)
         self._running[call_id] = sentence
+        self._told.append(sentence)
         self._screen.drop_draft()
         if self._screen.plain():
             self._screen.note(sentence)
@@ -128,11 +136,16 @@ class Watcher:
         else:
             how = f" ({name}{' failed' if event.is_error else ''}, {seconds(event.duration)})"
             self._screen.note(excerpt(sentence, columns - len(how) - 1) + how)
-        shown = excerpt(event.excerpt, columns - 5)
+        shown = excerpt(event.excerpt, columns - 5, is_error=event.is_error)
         if shown:
             self._screen.note(f"    {shown}", style=Style.RED if event.is_error else Style.DIM)
         left = list(self._running.values())
         self._status(left[-1] if left else "Thinking")
+
+    def _searched(self, query: str) -> None:
+        # A tool of ours that searches was told already.
+        if not any(query in sentence for sentence in self._told):
+            self._note(f"Searched for “{one_line(query)}”")
 
     def _phase_started(self, phase: str, attempt: int) -> None:
         again = f", attempt {attempt}" if attempt > 1 else ""

@@ -32,7 +32,7 @@ _RISKS = {
     "confirm": "may change things for good",
     "dangerous": "may do harm that can't be undone",
 }
-_KEYS = "y: run it once   n or Enter: don't   e: explain   Ctrl-C or Ctrl-D: stop the whole run"
+_KEYS = "y: run it once · n or Enter: don't · e: explain · Ctrl-C or Ctrl-D: stop the run"
 _LINES = 30
 _CHARACTERS = 2_000
 _LONGEST_LINE = 4_096
@@ -61,7 +61,7 @@ class TerminalApproval:
 
     def _can_ask(self) -> bool:
         try:
-            return self._source.isatty() and sys.stderr.isatty()
+            return self._screen.asks and self._source.isatty()
         except (AttributeError, ValueError):
             return False
 
@@ -91,7 +91,7 @@ class TerminalApproval:
         say("")
         say(f"The model wants to use {one_line(question.tool)} (risk: {risk}, {_RISKS.get(risk, 'unknown')}):")
         for line in _told(question.arguments, lines, characters):
-            say(f"  │ {line}", style=Style.YELLOW)
+            say(f"  │ {line}", style=Style.YELLOW, whole=True)
         if question.why:
             say(f"  Why you are asked: {one_line(question.why)}")
         if question.expires_in > 0:
@@ -103,7 +103,7 @@ class TerminalApproval:
             self._screen.say(f"What {one_line(question.tool)} does: {one_line(tool.description)}")
         self._screen.say("All of its arguments:")
         for line in _told(question.arguments, sys.maxsize, sys.maxsize):
-            self._screen.say(f"  │ {line}", style=Style.YELLOW)
+            self._screen.say(f"  │ {line}", style=Style.YELLOW, whole=True)
 
     def _read(self, until: float) -> str | None:
         """A line of the person, or `None` when the time is up. `EOFError` at the end."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
-__all__ = ["Cleaner", "clean", "fit", "one_line", "plural", "seconds", "visible", "width"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Cleaner", "clean", "fit", "one_line", "plural", "seconds", "visible", "width", "wrap"]
 
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-Z\\`-~])"
@@ -86,6 +90,30 @@ def fit(text: str, columns: int) -> str:
         if taken > columns - 1:
             return text[:at].rstrip() + "…"
     return text[: columns * 4] + "…"
+
+
+def wrap(text: str, columns: int, margin: int | None = None) -> str:
+    """Each line of `text` in lines of at most so many columns, broken between words.
+
+    What goes on is indented by `margin`, or as its line is.
+    """
+    return "\n".join(part for line in text.split("\n") for part in _wrapped(line, columns, margin))
+
+
+def _wrapped(line: str, columns: int, indent: int | None) -> Iterator[str]:
+    if width(line) <= columns:
+        yield line
+        return
+    margin = " " * min(len(line) - len(line.lstrip()) if indent is None else indent, columns // 2)
+    current, taken, bare = "", 0, True
+    for piece in re.findall(r" +|[^ ]+", line):
+        size = width(piece)
+        if taken + size > columns and not bare and not piece.isspace():
+            yield current.rstrip()
+            current, taken = margin, len(margin)
+        current, taken = current + piece, taken + size
+        bare = bare and piece.isspace()
+    yield current.rstrip()
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

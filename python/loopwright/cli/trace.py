@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .screen import Style
-from .text import clean, one_line, plural, seconds
+from .text import clean, one_line, plural, seconds, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .screen import Screen
 
 __all__ = ["PhaseTrace", "show_trace", "summary", "trace_of"]
+
+_TEXT_AT = 21
+"""The column at which a row's text begins."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +39,22 @@ def trace_of(phases: Sequence[PhaseTrace]) -> list[dict[str, Any]]:
 
 def show_trace(result: Result[Any], phases: Sequence[PhaseTrace], screen: Screen) -> None:
     """The trace, on stdout."""
+
+    def row(name: str, duration: str, text: str) -> None:
+        line = f"  {name:<9} {duration:>7}  {text}"
+        screen.answer(wrap(line, screen.columns, margin=_TEXT_AT) if screen.out_is_live else line)
+
     screen.answer("")
     screen.answer("Trace", style=Style.BOLD)
     for phase in phases:
         name = one_line(phase.phase) + (f" {phase.attempt}" if phase.attempt > 1 else "")
-        screen.answer(f"  {name:<9} {seconds(phase.duration):>7}  {summary(phase, clean(result.model))}")
+        row(name, seconds(phase.duration), summary(phase, clean(result.model)))
         for issue in _issues(phase.output):
-            screen.answer(f"  {'':<9} {'':>7}  {issue}")
+            row("", "", issue)
     attempts = f" after {plural(result.attempts, 'attempt')}" if result.attempts else ""
-    screen.answer(f"  {'ended':<9} {seconds(result.duration):>7}  {result.stop_reason}{attempts}")
+    row("ended", seconds(result.duration), f"{result.stop_reason}{attempts}")
     if result.journal is not None and "\n" not in result.journal:
-        screen.answer(f"  {'journal':<9} {'':>7}  {one_line(result.journal)}")
+        row("journal", "", one_line(result.journal))
 
 
 def summary(phase: PhaseTrace, model: str = "") -> str:

@@ -28,7 +28,9 @@ def environment(**more: str) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not re.search(r"_API_KEY$|^LOOPWRIGHT_|_BASE_URL$|^OLLAMA_HOST$|^NO_COLOR$|^(LC_|LANG)|_proxy$", name, re.I)
+        if not re.search(
+            r"_API_KEY$|^LOOPWRIGHT_|_BASE_URL$|^OLLAMA_HOST$|^NO_COLOR$|^(LC_|LANG)|_proxy$", name, re.IGNORECASE
+        )
     }
     return {**kept, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "ANTHROPIC_API_KEY": "", **more}
 

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-
 from loopwright.testing import WireServer, call, text
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def test_what_is_not_understood_is_asked_again(
     shown = terminal(*run(server))
     shown.until("Run it? [y/N/e/?] ")
     shown.type(keys)
-    shown.until("Ctrl-D: stop the whole run")
+    shown.until("Enter: don't")
     shown.until("Run it? [y/N/e/?] ")
     shown.type("\n")
     assert shown.end() == 0
@@ -106,3 +105,47 @@ def test_what_was_typed_before_the_question_is_no_answer(terminal: Callable, tmp
         shown.until("Not run: the person said no")
         assert shown.end() == 0
     assert not (tmp_path / "made").exists()
+
+
+def test_d15_silence_is_a_no() -> None:
+    """With a short time, on a terminal of its own."""
+    import os
+    from dataclasses import replace
+
+    from loopwright import Approval
+    from loopwright.cli.screen import Screen
+    from loopwright.cli.terminal_approval import TerminalApproval
+
+    master, slave = os.openpty()
+    question = Approval("shell", {"command": "true"}, "confirm", "it is a shell", "call_1", 0.2)
+    with (
+        os.fdopen(slave, "r", encoding="utf-8") as source,
+        os.fdopen(os.dup(slave), "w", encoding="utf-8") as err,
+        open(os.devnull, "w", encoding="utf-8") as out,
+    ):
+        approve = TerminalApproval(Screen(out, err, env={}), {}, source)
+        assert approve(question) == "nobody answered within 200 ms"
+        # Half an answer is none.
+        os.write(master, b"y")
+        assert approve(question) == "nobody answered within 200 ms"
+        assert approve(replace(question, expires_in=0.0)) == "nobody answered within 0 ms"
+    os.close(master)
+
+
+def test_d15_nobody_is_asked_where_the_question_would_not_be_seen(tmp_path: Path) -> None:
+    import os
+
+    from loopwright import Approval
+    from loopwright.cli.screen import Screen
+    from loopwright.cli.terminal_approval import TerminalApproval
+
+    master, slave = os.openpty()
+    question = Approval("shell", {"command": "true"}, "confirm", "it is a shell", "call_1", 30.0)
+    with (
+        os.fdopen(slave, "r", encoding="utf-8") as source,
+        (tmp_path / "err").open("w", encoding="utf-8") as err,
+    ):
+        approve = TerminalApproval(Screen(err, err, env={}), {}, source)
+        assert approve(question) == "there is no terminal to ask a person on"
+    os.close(master)
+    assert "shell with command=true" in (tmp_path / "err").read_text()

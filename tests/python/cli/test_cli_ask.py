@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-
 from loopwright.testing import WireServer, text
 
 if TYPE_CHECKING:
@@ -80,7 +79,13 @@ def test_an_empty_folder_holds_no_answer(loopwright: Callable, tmp_path: Path) -
 
 
 def test_a_folder_that_is_not_there_is_wrong_usage(loopwright: Callable, notes: Path) -> None:
-    for folders in (["--in", "no such folder"], ["--in", str(notes), "--in", "no such folder"], []):
+    here = ["--in", str(notes)]
+    for folders in (
+        ["--in", "no such folder"],
+        [*here, "--in", "no such folder"],
+        [],
+        [*here, "--base-url", "http://x"],
+    ):
         ended = loopwright("ask", "When does the harbour open?", *folders)
         assert ended.code == 2
         assert ended.out == ""

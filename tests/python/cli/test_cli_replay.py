@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-
 from loopwright.testing import WireServer, call, text
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def test_the_same_commands_come_again(loopwright: Callable, journal: Path) -> No
 def test_commands_are_those_of_the_journal_bit_for_bit(loopwright: Callable, journal: Path) -> None:
     ended = loopwright("replay", str(journal), "--commands")
     lines = ended.out.splitlines()
-    written = [line for line in journal.read_text().splitlines()[1:]]
+    written = list(journal.read_text().splitlines()[1:])
     assert len(lines) == sum(len(json.loads(line)["commands"]) for line in written)
     at = 0
     for line in written:

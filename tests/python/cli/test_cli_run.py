@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from command_line import COMMAND, environment
-
 from loopwright.models import Call, Response
 from loopwright.testing import WireServer, call, calls, fault, response, text
 

@@ -9,8 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-
-from loopwright.cli.text import Cleaner, clean, fit, seconds, visible, width
+from loopwright.cli.text import Cleaner, clean, fit, seconds, visible, width, wrap
 from loopwright.testing import WireServer, call, fault, text
 
 if TYPE_CHECKING:
@@ -28,10 +27,7 @@ def run(server: WireServer, *more: str) -> list[str]:
 def seen(raw: str) -> list[str]:
     """The lines that stay on the screen."""
     raw = COLOUR.sub("", raw).replace("\r\n", "\n")
-    lines = []
-    for line in raw.split("\n"):
-        lines.append(line.split("\r\x1b[2K")[-1].rstrip())
-    return lines
+    return [line.split("\r\x1b[2K")[-1].rstrip() for line in raw.split("\n")]
 
 
 @needs_terminal
@@ -158,3 +154,12 @@ def test_fit_is_never_wider_than_asked() -> None:
 def test_durations_read_well() -> None:
     found = [seconds(each) for each in (0, 0.0123, 0.9, 1.25, 9.94, 59.7, 60, 61, 125.2, 3600)]
     assert found == ["0 ms", "12 ms", "900 ms", "1.2 s", "9.9 s", "60 s", "60 s", "1 min 1 s", "2 min 5 s", "60 min"]
+
+
+def test_wrap_breaks_between_words_and_keeps_the_margin() -> None:
+    assert wrap("  one two three four", 12) == "  one two\n  three four"
+    assert wrap("  name  1 ms  one two three", 20, margin=10) == "  name  1 ms  one\n" + " " * 10 + "two three"
+    assert wrap("short", 80) == "short"
+    assert wrap("one\n\ntwo three", 5) == "one\n\ntwo\nthree"
+    assert wrap("a-word-that-is-longer-than-all", 10) == "a-word-that-is-longer-than-all"
+    assert wrap("世界 世界 世界", 9) == "世界 世界\n世界"

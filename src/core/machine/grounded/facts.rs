@@ -80,6 +80,26 @@ pub(super) fn numbers(text: &str) -> Vec<String> {
     all
 }
 
+/// The numbers of a sentence that say something: "Step 2", "(2)" and "2)" only count what is said.
+pub(super) fn claimed_numbers(sentence: &str) -> Vec<String> {
+    const COUNTERS: [&str; 8] = ["step", "option", "part", "phase", "example", "case", "method", "way"];
+    let mut all = Vec::new();
+    let (mut counts, mut open) = (false, false);
+    for word in sentence.split_whitespace() {
+        let bare = word.trim_start_matches(['(', '*', '_']).trim_end_matches(['.', ',', ':', ';', '*', '_']);
+        let digits = bare.strip_suffix(')').unwrap_or(bare);
+        let is_count = (1..=2).contains(&digits.len())
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && (counts || (bare.ends_with(')') && !open));
+        open = word.rfind('(').map_or(open, |_| true) && !word.contains(')');
+        if !is_count {
+            all.extend(numbers(word));
+        }
+        counts = COUNTERS.iter().any(|counter| bare.eq_ignore_ascii_case(counter));
+    }
+    all
+}
+
 fn normal(number: &str) -> String {
     let mut parts = number.split('.');
     let (whole, fraction, more) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
@@ -130,6 +150,12 @@ mod tests {
         );
         assert_eq!(numbers(&"9".repeat(100_000)), Vec::<String>::new());
         assert!(Facts::of_text("Three attempts").numbers.contains("3"));
+    }
+
+    #[test]
+    fn x16_counting_claims_nothing() {
+        assert_eq!(claimed_numbers("**Step 2:** wait (3 s), (1) once, 2) twice [9], option 3."), ["3", "9"]);
+        assert_eq!(claimed_numbers("It steps 2 times (up to 30), or 4."), ["2", "30", "4"]);
     }
 
     #[test]

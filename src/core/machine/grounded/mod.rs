@@ -5,8 +5,10 @@
 //! budget. Only an answer that passed is `final`.
 
 mod citation;
+mod claims;
 mod config;
 mod facts;
+mod format;
 mod table;
 mod verify;
 

@@ -14,20 +14,17 @@ use serde::Serialize;
 use super::{
     citation::{self, Brackets, Place},
     config::{Lengths, Profile},
-    facts::{self, Facts},
+    facts::Facts,
 };
 use crate::core::{
     machine::command::shorten,
-    retrieve::{
-        chunks::Format,
-        sentences::{Kind, Sentence, sentences},
-        sources::Source,
-        words,
-    },
+    retrieve::{chunks::Format, sentences::sentences, sources::Source, words},
 };
 
 /// Issues of one kind beyond this many are only counted.
 const MOST_OF_A_KIND: usize = 8;
+/// Sources are named to the caller up to this many.
+const MOST_CITED: usize = 64;
 /// Brackets beyond this many are not looked up in the texts of the sources.
 const MOST_LOOKUPS: usize = 64;
 
@@ -120,23 +117,24 @@ pub fn verify(answer: &str, evidence: &Evidence<'_>, profile: Profile, lengths: 
 }
 
 /// A citation whose places are known.
-struct Resolved {
-    at: usize,
-    sources: BTreeSet<usize>,
+pub(super) struct Resolved {
+    pub(super) at: usize,
+    pub(super) sources: BTreeSet<usize>,
 }
 
-struct Reader<'a> {
-    answer: &'a str,
+pub(super) struct Reader<'a> {
+    pub(super) answer: &'a str,
     /// The answer with spaces in the place of citations and lists of sources.
-    masked: String,
-    evidence: &'a Evidence<'a>,
-    brackets: Brackets,
-    resolved: Vec<Resolved>,
-    facts: HashMap<usize, Facts>,
+    pub(super) masked: String,
+    pub(super) evidence: &'a Evidence<'a>,
+    pub(super) brackets: Brackets,
+    pub(super) resolved: Vec<Resolved>,
+    /// What each source holds, by its place among all.
+    pub(super) facts: Vec<Facts>,
     issues: Vec<Issue>,
     counts: HashMap<&'static str, usize>,
-    cited: Vec<Source>,
-    unknown: bool,
+    pub(super) cited: Vec<Source>,
+    pub(super) unknown: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -147,7 +145,7 @@ impl<'a> Reader<'a> {
             evidence,
             brackets: Brackets::default(),
             resolved: Vec::new(),
-            facts: HashMap::new(),
+            facts: evidence.sources.iter().chain(evidence.tools).map(Facts::of_source).collect(),
             issues: Vec::new(),
             counts: HashMap::new(),
             cited: Vec::new(),
@@ -164,7 +162,7 @@ impl<'a> Reader<'a> {
         self.evidence.sources.get(at).or_else(|| self.evidence.tools.get(at.checked_sub(numbered)?))
     }
 
-    fn issue(&mut self, severity: Severity, code: &'static str, message: &str) {
+    pub(super) fn issue(&mut self, severity: Severity, code: &'static str, message: &str) {
         let count = self.counts.entry(code).or_default();
         *count += 1;
         if *count <= MOST_OF_A_KIND {
@@ -174,11 +172,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn error(&mut self, code: &'static str, message: &str) {
+    pub(super) fn error(&mut self, code: &'static str, message: &str) {
         self.issue(Severity::Error, code, message);
     }
 
-    fn warning(&mut self, code: &'static str, message: &str) {
+    pub(super) fn warning(&mut self, code: &'static str, message: &str) {
         self.issue(Severity::Warning, code, message);
     }
 
@@ -225,7 +223,7 @@ impl<'a> Reader<'a> {
                 }
             }
             for source in cited {
-                if !self.cited.contains(&source) {
+                if self.cited.len() < MOST_CITED && !self.cited.contains(&source) {
                     self.cited.push(source);
                 }
             }
@@ -239,15 +237,18 @@ impl<'a> Reader<'a> {
     /// One copy for all masks: an answer may hold very many citations.
     fn mask_all(&mut self, masks: Vec<Range<usize>>) {
         let mut masked = String::with_capacity(self.masked.len());
-        let mut at = 0;
+        let (mut at, mut line_is_blank) = (0, true);
         for range in masks {
-            let (Some(before), true) = (self.masked.get(at..range.start), range.start >= at) else { continue };
+            let (Some(before), true) = (self.masked.get(at..range.start), range.start < range.end) else { continue };
             masked.push_str(before);
-            let line = masked.rfind('\n').map_or(0, |at| at + 1);
+            line_is_blank = match before.rfind('\n') {
+                Some(end) => before.get(end..).unwrap_or_default().trim().is_empty(),
+                None => line_is_blank && before.trim().is_empty(),
+            };
             // An indent would make code of the line.
-            let first = masked.get(line..).is_some_and(|line| line.trim().is_empty()) && !range.is_empty();
-            masked.push_str(if first { "," } else { "" });
-            masked.extend(std::iter::repeat_n(' ', range.len() - usize::from(first)));
+            masked.push(if line_is_blank { ',' } else { ' ' });
+            masked.extend(std::iter::repeat_n(' ', range.len() - 1));
+            line_is_blank = false;
             at = range.end;
         }
         masked.push_str(self.masked.get(at..).unwrap_or_default());
@@ -268,21 +269,25 @@ impl<'a> Reader<'a> {
         cited: &mut Vec<Source>,
     ) -> bool {
         let of_name = |name: &str| by_name.get(name).into_iter().flatten().copied();
-        let mut take = |at: usize, source: Source| {
+        // Beyond what is named to the caller no text is copied.
+        let full = self.cited.len() >= MOST_CITED;
+        let mut take = |at: usize, source: &dyn Fn() -> Source| {
             sources.insert(at);
-            cited.push(source);
+            if !full {
+                cited.push(source());
+            }
         };
         match place {
             Place::Number(number) => {
                 let Some(source) = self.evidence.sources.get(number - 1) else { return false };
-                take(number - 1, source.clone());
+                take(number - 1, &|| source.clone());
                 true
             }
             Place::Whole(name) => {
                 let mut found = false;
                 for at in of_name(name) {
                     if let Some(source) = self.source(at) {
-                        take(at, source.clone());
+                        take(at, &|| source.clone());
                         found = true;
                     }
                 }
@@ -297,10 +302,8 @@ impl<'a> Reader<'a> {
                     return false;
                 }
                 for at in of_name(reference) {
-                    if let Some(source) = self.source(at)
-                        && let Some(lines) = slice(source, *from, *to)
-                    {
-                        take(at, lines);
+                    if let Some(source) = self.source(at).filter(|one| one.line <= *to && one.end_line >= *from) {
+                        take(at, &|| slice(source, *from, *to));
                     }
                 }
                 true
@@ -341,146 +344,6 @@ impl<'a> Reader<'a> {
         self.mask_all(masks);
     }
 
-    /// Checks every sentence; true if all of them say that something was not found.
-    fn claims(&mut self, units: &[Sentence]) -> bool {
-        let of_unit = self.citations_of(units);
-        let question = Facts::of_text(self.evidence.question);
-        let union = self.union();
-        let mut abstains = true;
-        for (unit, own) in units.iter().zip(of_unit) {
-            let text = self.masked.get(unit.bytes.clone()).unwrap_or_default().to_owned();
-            if is_abstention(&text) {
-                // What was not found has no source, but numbers have no business there.
-                let strange = facts::numbers(&text)
-                    .into_iter()
-                    .find(|number| !question.numbers.contains(number) && !union.numbers.contains(number));
-                // "in 12 sources" counts what was searched.
-                if let Some(number) = strange.filter(|number| *number != self.evidence.sources.len().to_string()) {
-                    self.unsupported(&text, &format!("no source holds the number {number}"));
-                }
-                continue;
-            }
-            if !text.chars().any(char::is_alphanumeric) {
-                continue;
-            }
-            abstains = false;
-            if matches!(unit.kind, Kind::Prose | Kind::Row) {
-                self.claim(&text, unit.kind, own.as_ref(), &question, &union);
-            }
-        }
-        if abstains {
-            return !self.unknown;
-        }
-        if self.cited.is_empty() && !self.unknown {
-            if !self.evidence.sources.is_empty() {
-                let message = "no source is cited; name the source of each statement as [path:line] or [n]";
-                let severity = if self.evidence.unseen { Severity::Warning } else { Severity::Error };
-                self.issue(severity, "UNCITED", message);
-            } else if self.evidence.tools.is_empty() && !self.evidence.unseen {
-                self.warning("NO_SOURCES", "nothing was found that the answer could rest on");
-            }
-        }
-        false
-    }
-
-    /// For each unit the sources it cites; `None` if it cites none. A unit without citations of its own leans on the
-    /// next ones of its paragraph.
-    fn citations_of(&self, units: &[Sentence]) -> Vec<Option<BTreeSet<usize>>> {
-        let mut own: Vec<Option<BTreeSet<usize>>> = vec![None; units.len()];
-        for one in &self.resolved {
-            let behind = units.partition_point(|unit| unit.bytes.start <= one.at);
-            let line = self.masked.get(..one.at).and_then(|text| text.rfind('\n')).map_or(0, |at| at + 1);
-            let first_on_line = !self.masked.get(line..one.at).unwrap_or_default().chars().any(char::is_alphanumeric);
-            let next = units.get(behind).filter(|unit| {
-                first_on_line && !self.masked.get(one.at..unit.bytes.start).unwrap_or_default().contains('\n')
-            });
-            let at = if next.is_some() { behind } else { behind.saturating_sub(1) };
-            if let Some(slot) = own.get_mut(at) {
-                slot.get_or_insert_with(BTreeSet::new).extend(&one.sources);
-            }
-        }
-        let mut last: Option<(usize, BTreeSet<usize>)> = None;
-        for (slot, unit) in own.iter_mut().zip(units).rev() {
-            match slot {
-                Some(sources) => last = Some((unit.block, sources.clone())),
-                None => {
-                    *slot = last.as_ref().filter(|(block, _)| *block == unit.block).map(|(_, sources)| sources.clone());
-                }
-            }
-        }
-        own
-    }
-
-    fn facts(&mut self, at: usize) -> Facts {
-        if let Some(facts) = self.facts.get(&at) {
-            return facts.clone();
-        }
-        let facts = self.source(at).map(Facts::of_source).unwrap_or_default();
-        self.facts.insert(at, facts.clone());
-        facts
-    }
-
-    fn union(&self) -> Facts {
-        let mut union = Facts::default();
-        for source in self.all() {
-            let facts = Facts::of_source(source);
-            union.numbers.extend(facts.numbers);
-            union.terms.extend(facts.terms);
-        }
-        union
-    }
-
-    fn claim(&mut self, text: &str, kind: Kind, own: Option<&BTreeSet<usize>>, question: &Facts, union: &Facts) {
-        let numbers = facts::numbers(text);
-        let names = if kind == Kind::Prose { facts::names(text) } else { Vec::new() };
-        let mut new_names = names.iter().filter(|(_, term)| !question.terms.contains(term)).peekable();
-        if numbers.is_empty() && (names.is_empty() || (own.is_none() && new_names.peek().is_none())) {
-            return;
-        }
-        let terms = words::terms(text);
-        let shares = |facts: &Facts| terms.is_empty() || terms.iter().any(|term| facts.terms.contains(term));
-        if let Some(own) = own {
-            // Nothing was resolved: that the citation is unknown has been said.
-            if own.is_empty() {
-                return;
-            }
-            let mut cited = Facts::default();
-            for at in own {
-                let facts = self.facts(*at);
-                cited.numbers.extend(facts.numbers);
-                cited.terms.extend(facts.terms);
-            }
-            let missing: Vec<&String> = numbers.iter().filter(|number| !cited.numbers.contains(*number)).collect();
-            // "No, not 500 but 300": a number of the question may stand beside one of the source.
-            let denied =
-                missing.len() < numbers.len() && missing.iter().all(|number| question.numbers.contains(*number));
-            if let Some(number) = missing.first().filter(|_| !denied) {
-                self.unsupported(text, &format!("what it cites does not hold the number {number}"));
-            } else if !shares(&cited) {
-                self.unsupported(text, "it shares no word with what it cites");
-            }
-        } else {
-            let known = |number: &&String| union.numbers.contains(*number) || question.numbers.contains(*number);
-            if let Some(number) = numbers.iter().find(|number| !known(number)) {
-                self.unsupported(text, &format!("it cites nothing, and no source holds the number {number}"));
-            } else if !shares(union) {
-                self.unsupported(text, "it cites nothing, and no source speaks of it");
-            } else {
-                self.warning("UNCITED_CLAIM", &format!("{:?} names no source", shorten(text.trim(), 120)));
-            }
-        }
-        if let Some((name, _)) = new_names.find(|(_, term)| !union.terms.contains(term)) {
-            let message = format!("the name {name:?} in {:?} stands in no source", shorten(text.trim(), 120));
-            self.warning("NAME_NOT_IN_SOURCES", &message);
-        }
-    }
-
-    fn unsupported(&mut self, text: &str, why: &str) {
-        let severity = if self.evidence.unseen { Severity::Warning } else { Severity::Error };
-        let sentence = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        self.issue(severity, "UNSUPPORTED", &format!("{:?}: {why}", shorten(&sentence, 160)));
-    }
-
     fn whole_answer(&mut self, lengths: &Lengths) {
         let length = self.answer.trim().chars().count();
         let least = lengths.least(self.evidence.question);
@@ -494,61 +357,112 @@ impl<'a> Reader<'a> {
             self.warning("ADDRESSES_QUESTION", "the answer shares no keyword with the question");
         }
     }
-
-    fn slack(&mut self) {
-        let code = citation::code(self.answer);
-        let in_code = |at: usize| {
-            let before = code.partition_point(|range| range.start <= at);
-            before.checked_sub(1).and_then(|last| code.get(last)).is_some_and(|range| range.contains(&at))
-        };
-        let mut found: Vec<(&'static str, &str)> = Vec::new();
-        let links = self.brackets.links.iter().find(|link| !in_code(link.start));
-        if let Some(link) = links.and_then(|link| self.answer.get(link.clone())) {
-            found.push(("MARKDOWN_LINK", link));
-        }
-        let (mut start, mut bold, mut quote) = (0, false, false);
-        for line in self.answer.split_inclusive('\n') {
-            if !quote && line.trim_start().starts_with('>') && !in_code(start) {
-                quote = true;
-                found.push(("BLOCKQUOTE", line));
-            }
-            let marks: Vec<usize> =
-                line.match_indices("**").map(|(at, _)| at).filter(|at| !in_code(start + at)).collect();
-            let is_bold = |pair: &[usize]| match pair {
-                [open, close] => line.get(open + 2..*close).is_some_and(|inside| !inside.trim().is_empty()),
-                _ => false,
-            };
-            if !bold && marks.windows(2).any(is_bold) {
-                bold = true;
-                found.push(("MARKDOWN_BOLD", line));
-            }
-            start += line.len();
-        }
-        for (code, text) in found {
-            let advice = match code {
-                "MARKDOWN_LINK" => "write links as <address|text>",
-                "BLOCKQUOTE" => "write no lines that begin with >",
-                _ => "write bold with single asterisks",
-            };
-            self.error(code, &format!("{advice}; found {:?}", shorten(text.trim(), 80)));
-        }
-    }
 }
 
-/// The lines `from` to `to` of a source, as a source of their own; `None` if it holds none of them.
-fn slice(source: &Source, from: usize, to: usize) -> Option<Source> {
+/// The lines `from` to `to` of a source that holds some of them, as a source of their own.
+fn slice(source: &Source, from: usize, to: usize) -> Source {
     let (first, last) = (from.max(source.line), to.min(source.end_line));
-    if first > last {
-        return None;
-    }
-    let lines: Vec<&str> = source.text.split('\n').skip(first - source.line).take(last - first + 1).collect();
-    Some(Source { line: first, end_line: last, text: lines.join("\n"), ..source.clone() })
+    let skipped = first.saturating_sub(source.line);
+    let lines: Vec<&str> = source.text.split('\n').skip(skipped).take(last.saturating_sub(first) + 1).collect();
+    Source { line: first, end_line: last, text: lines.join("\n"), ..source.clone() }
 }
 
-/// Whether a sentence says that something was not found.
-fn is_abstention(sentence: &str) -> bool {
-    const FORMS: [&str; 3] = ["not found in the sources", "i found nothing", "not in these lines"];
-    let bare = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let start: String = bare.chars().take(40).collect::<String>().to_lowercase();
-    FORMS.iter().any(|form| start.starts_with(form))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(reference: &str, line: usize, text: &str) -> Source {
+        let end_line = line + text.matches('\n').count();
+        Source { reference: reference.into(), line, end_line, text: text.into(), ..Source::default() }
+    }
+
+    fn check(answer: &str, sources: &[Source], profile: Profile) -> Verification {
+        let evidence = Evidence { question: "How many pages does the cache hold?", sources, tools: &[], unseen: false };
+        verify(answer, &evidence, profile, &Lengths::default())
+    }
+
+    fn codes(verification: &Verification) -> Vec<&'static str> {
+        verification.issues.iter().map(|issue| issue.code).collect()
+    }
+
+    #[test]
+    fn x16_a_citation_at_the_head_of_a_line_belongs_to_what_follows() {
+        let sources = [source("a.md", 1, "The cache holds ten pages."), source("b.md", 4, "Pages have 4096 bytes.")];
+        let fine = "The cache holds 10 pages. [1]\n\n[b.md:4] Its pages have 4,096 bytes.";
+        assert!(check(fine, &sources, Profile::Plain).passed());
+        let crossed = "The cache holds 10 pages. [2]\n\n[a.md:1] Its pages have 4,096 bytes.";
+        assert_eq!(check(crossed, &sources, Profile::Plain).errors(), 2);
+        let code = "    [a.md:1] The cache holds 11 pages.";
+        let found = check(code, &sources, Profile::Plain);
+        assert_eq!(codes(&found)[0], "UNSUPPORTED", "{found:?}");
+    }
+
+    #[test]
+    fn x16_words_around_an_abstention_claim_nothing() {
+        let sources = [source("a.md", 1, "The cache holds ten pages.")];
+        let told = "Not found in the sources: the price. It is not spoken of there.";
+        let verification = check(told, &sources, Profile::Plain);
+        assert!(verification.passed() && verification.abstains);
+        assert_eq!(codes(&verification), ["UNCITED"]);
+        let told = "Not found in the sources: the price. It is 9 dollars.";
+        assert!(!check(told, &sources, Profile::Plain).passed());
+    }
+
+    #[test]
+    fn e18_feedback_is_one_line_with_errors_first() {
+        let verification = check("**a**\n> b \u{2028} 77\n", &[source("a.md", 1, "x")], Profile::Slack);
+        let feedback = verification.feedback();
+        assert!(feedback.starts_with("Please fix: ") && feedback.lines().count() == 1, "{feedback}");
+        assert!(verification.issues.is_sorted_by_key(|issue| issue.severity));
+        let many = "It is 5. ".repeat(1_000);
+        let verification = check(&many, &[], Profile::Plain);
+        assert!(verification.issues.len() < 20 && verification.feedback().contains("(and 992 more)"));
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods)] // the test has a clock, what it tests has none
+    fn hostile_answers_take_no_time() {
+        let text = "The cache holds 10 pages, [x] and 3.\n".repeat(600);
+        let sources: Vec<Source> = (0..12).map(|at| source(&format!("d/{at}.md"), 1, &text)).collect();
+        let started = std::time::Instant::now();
+        for piece in [
+            "[1] ",
+            "[1]\n",
+            "[d/1.md:3] 5 ",
+            "[d/1.md:3-400] It is 5. ",
+            "[1-40] ",
+            "[x.md] ",
+            "It is 5 in Husum. ",
+            "> ",
+            "**",
+            "| 5 [1] ",
+            "Sources:\n- 1\n",
+            "d/1.md:",
+            "Not found in the sources: 7. ",
+            "5. ",
+            "(5) ",
+        ] {
+            for profile in [Profile::Plain, Profile::Slack] {
+                check(&piece.repeat(100_000 / piece.len()), &sources, profile);
+            }
+        }
+        let lines: Vec<String> = (1..8_000).map(|at| format!("[d/1.md:{}-601]", at % 600 + 1)).collect();
+        check(&lines.join(" "), &sources, Profile::Plain);
+        assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_answer_can_be_verified(
+            answer in "([a-zA-Z]{1,4} ?|[0-9.,]{1,3} ?|\\[1\\]|\\[a\\.md:[0-9]\\]|[\\[\\]`*>|#é\u{2028}-]|\n|Not found in the sources: ){0,40}",
+            text in "([a-z]{1,4} |[0-9]|\n){0,20}",
+        ) {
+            let sources = [source("a.md", 1, &text)];
+            let verification = check(&answer, &sources, Profile::Slack);
+            proptest::prop_assert_eq!(verification.passed(), verification.issues.iter().all(|one| one.severity == Severity::Warning));
+            proptest::prop_assert!(verification.cited.iter().all(|one| one.end_line <= sources[0].end_line));
+            proptest::prop_assert_eq!(&verification, &check(&answer, &sources, Profile::Slack));
+            proptest::prop_assert!(!verification.feedback().contains('\n'));
+        }
+    }
 }

@@ -1,0 +1,182 @@
+//! Sentence by sentence: what a sentence claims must stand in what it cites.
+//!
+//! Numbers and proper names make a claim. Their sentence must share a word with the sources it cites, and its numbers
+//! must stand there; a claim that cites nothing must at least be found in some source.
+
+use std::collections::BTreeSet;
+
+use super::{
+    citation,
+    facts::{self, Facts},
+    verify::{Reader, Severity},
+};
+use crate::core::{
+    machine::command::shorten,
+    retrieve::{
+        sentences::{Kind, Sentence},
+        words,
+    },
+};
+
+/// What the sentences of an answer came to.
+#[derive(Default)]
+struct Tally {
+    abstentions: usize,
+    others: usize,
+    claims: usize,
+}
+
+impl Reader<'_> {
+    /// Checks every sentence; true if the answer is that the sources do not hold it.
+    pub(super) fn claims(&mut self, units: &[Sentence]) -> bool {
+        let of_unit = self.citations_of(units);
+        let question = Facts::of_text(self.evidence.question);
+        let fences = citation::fenced(&self.masked);
+        let mut tally = Tally::default();
+        for (unit, own) in units.iter().zip(of_unit) {
+            let text = self.masked.get(unit.bytes.clone()).unwrap_or_default().to_owned();
+            if is_abstention(&text) {
+                tally.abstentions += 1;
+                self.abstention(&text, &question);
+            } else if text.chars().any(char::is_alphanumeric) {
+                tally.others += 1;
+                // An indent alone makes no code of a claim.
+                let kind = match unit.kind {
+                    Kind::Code if !citation::holds(&fences, unit.bytes.start) => Kind::Prose,
+                    kind => kind,
+                };
+                if matches!(kind, Kind::Prose | Kind::Row) && self.claim(&text, kind, own.as_ref(), &question) {
+                    tally.claims += 1;
+                }
+            }
+        }
+        if tally.others == 0 {
+            return !self.unknown;
+        }
+        if !self.cited.is_empty() || self.unknown {
+            return false;
+        }
+        // Words around an abstention claim nothing.
+        let abstains = tally.abstentions > 0 && tally.claims == 0;
+        if !self.evidence.sources.is_empty() {
+            let severity = if abstains || self.evidence.unseen { Severity::Warning } else { Severity::Error };
+            let message = "no source is cited; name the source of each statement as [path:line] or [n]";
+            self.issue(severity, "UNCITED", message);
+        } else if !abstains && self.evidence.tools.is_empty() && !self.evidence.unseen {
+            self.warning("NO_SOURCES", "nothing was found that the answer could rest on");
+        }
+        abstains
+    }
+
+    /// For each unit the sources it cites; `None` if it cites none. A unit without citations of its own leans on the
+    /// next ones of its paragraph.
+    fn citations_of(&self, units: &[Sentence]) -> Vec<Option<BTreeSet<usize>>> {
+        // Each line's start, and its first letter or digit.
+        let mut lines: Vec<(usize, usize)> = Vec::new();
+        let mut start = 0;
+        for line in self.masked.split_inclusive('\n') {
+            let first = line.find(char::is_alphanumeric).unwrap_or(line.len());
+            lines.push((start, start + first));
+            start += line.len();
+        }
+        let mut own: Vec<Option<BTreeSet<usize>>> = vec![None; units.len()];
+        for one in &self.resolved {
+            let line = lines.partition_point(|(start, _)| *start <= one.at);
+            let leads = line.checked_sub(1).and_then(|at| lines.get(at)).is_some_and(|(_, first)| *first > one.at);
+            let line_end = lines.get(line).map_or(self.masked.len(), |(start, _)| *start);
+            // Citations stand behind their sentence, but at the head of a line before it.
+            let behind = units.partition_point(|unit| unit.bytes.start <= one.at);
+            let is_next = leads && units.get(behind).is_some_and(|unit| unit.bytes.start < line_end);
+            let at = if is_next { behind } else { behind.saturating_sub(1) };
+            if let Some(slot) = own.get_mut(at) {
+                slot.get_or_insert_with(BTreeSet::new).extend(&one.sources);
+            }
+        }
+        let mut last: Option<(usize, BTreeSet<usize>)> = None;
+        for (slot, unit) in own.iter_mut().zip(units).rev() {
+            match slot {
+                Some(sources) => last = Some((unit.block, sources.clone())),
+                None => {
+                    *slot = last.as_ref().filter(|(block, _)| *block == unit.block).map(|(_, sources)| sources.clone());
+                }
+            }
+        }
+        own
+    }
+
+    /// Whether one of the sources holds what `holds` looks for: of `own`, without it of all.
+    fn any_source(&self, own: Option<&BTreeSet<usize>>, holds: impl Fn(&Facts) -> bool) -> bool {
+        match own {
+            Some(own) => own.iter().filter_map(|at| self.facts.get(*at)).any(holds),
+            None => self.facts.iter().any(holds),
+        }
+    }
+
+    /// What was not found has no source, but numbers have no business there.
+    fn abstention(&mut self, text: &str, question: &Facts) {
+        // "in 12 sources" counts what was searched.
+        let searched = self.evidence.sources.len().to_string();
+        let strange = facts::numbers(text).into_iter().find(|number| {
+            *number != searched
+                && !question.numbers.contains(number)
+                && !self.any_source(None, |facts| facts.numbers.contains(number))
+        });
+        if let Some(number) = strange {
+            self.unsupported(text, &format!("no source holds the number {number}"));
+        }
+    }
+
+    /// Checks a sentence; whether it claims anything.
+    fn claim(&mut self, text: &str, kind: Kind, own: Option<&BTreeSet<usize>>, question: &Facts) -> bool {
+        let numbers = facts::claimed_numbers(text);
+        let names = if kind == Kind::Prose { facts::names(text) } else { Vec::new() };
+        let mut new_names = names.iter().filter(|(_, term)| !question.terms.contains(term)).peekable();
+        if numbers.is_empty() && (names.is_empty() || (own.is_none() && new_names.peek().is_none())) {
+            return false;
+        }
+        // Nothing was resolved: that the citation is unknown has been said.
+        if own.is_some_and(BTreeSet::is_empty) {
+            return true;
+        }
+        let missing: Vec<&String> =
+            numbers.iter().filter(|number| !self.any_source(own, |facts| facts.numbers.contains(*number))).collect();
+        // "No, not 500 but 300": a number of the question may stand beside one of the source.
+        let asked = missing.iter().all(|number| question.numbers.contains(*number));
+        let excused = asked && (own.is_none() || missing.len() < numbers.len());
+        let terms = words::terms(text);
+        let shares =
+            terms.is_empty() || self.any_source(own, |facts| terms.iter().any(|term| facts.terms.contains(term)));
+        match (missing.first().filter(|_| !excused), own) {
+            (Some(number), Some(_)) => {
+                self.unsupported(text, &format!("what it cites does not hold the number {number}"));
+            }
+            (Some(number), None) => {
+                self.unsupported(text, &format!("it cites nothing, and no source holds the number {number}"));
+            }
+            (None, Some(_)) if !shares => self.unsupported(text, "it shares no word with what it cites"),
+            (None, None) if !shares => self.unsupported(text, "it cites nothing, and no source speaks of it"),
+            (None, None) => self.warning("UNCITED_CLAIM", &format!("{:?} names no source", shorten(text.trim(), 120))),
+            (None, Some(_)) => {}
+        }
+        let unheard = new_names.find(|(_, term)| !self.any_source(None, |facts| facts.terms.contains(term)));
+        if let Some((name, _)) = unheard {
+            let message = format!("the name {name:?} in {:?} stands in no source", shorten(text.trim(), 120));
+            self.warning("NAME_NOT_IN_SOURCES", &message);
+        }
+        true
+    }
+
+    fn unsupported(&mut self, text: &str, why: &str) {
+        let severity = if self.evidence.unseen { Severity::Warning } else { Severity::Error };
+        let sentence = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.issue(severity, "UNSUPPORTED", &format!("{:?}: {why}", shorten(&sentence, 160)));
+    }
+}
+
+/// Whether a sentence says that something was not found.
+fn is_abstention(sentence: &str) -> bool {
+    const FORMS: [&str; 3] = ["not found in the sources", "i found nothing", "not in these lines"];
+    let bare = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let start: String = bare.chars().take(40).collect::<String>().to_lowercase();
+    FORMS.iter().any(|form| start.starts_with(form))
+}
