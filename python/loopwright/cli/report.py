@@ -41,7 +41,7 @@ def result_json(result: Result[Any], **more: Any) -> str:
         "iterations": result.iterations,
         "warnings": result.warnings,
         "transcript": result.transcript,
-        "messages": list(result.messages),
+        "messages": result.messages.to_dicts(),
         "journal": result.journal,
         "error": _error(result.error),
         **more,
