@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ._approval import Approval
     from ._core import Command, MachineConfig, TurnMachine, __version__
     from ._core import Event as MachineEvent
+    from ._replay import Replay, replay
     from .agent import Agent, RunStream
     from .budget import Budget
     from .errors import (
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from .grounded import Grounded
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
-    from ._replay import Replay, replay
     from .result import Messages, Result, Source, ToolCall, Usage
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
