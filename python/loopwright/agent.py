@@ -470,7 +470,7 @@ class RunStream(Generic[Output]):
                     async for event in events:
                         yield event
                 finally:
-                    await events.aclose()  # type: ignore[attr-defined]
+                    await events.aclose()
             except LoopwrightError as error:
                 agent._explain(error, driver, run, plan, name, path, earlier)
                 raise

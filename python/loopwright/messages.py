@@ -563,7 +563,7 @@ def _media(members: dict[str, str]) -> tuple[Source, str | None, Extra | None]:
 
 
 # By the JSON text of their `type`.
-_READERS: dict[str, Any] = {
+_READERS: dict[str, Callable[[dict[str, str]], Block]] = {
     '"text"': lambda members: Text(json.loads(members["text"]), _extra(members)),
     '"image"': lambda members: Image(*_media(members)),
     '"document"': lambda members: Document(*_media(members)),

@@ -167,7 +167,7 @@ def test_nobody_at_the_address(way: str) -> None:
         run(agent, "go", way)
     assert caught.value.code == "connect"
     assert caught.value.result is not None
-    assert caught.value.result.messages[0].role == "user"
+    assert caught.value.result.messages.to_dicts()[0]["role"] == "user"
     nowhere = Agent("ollama:x", base_url="http://no-such-host.invalid", retry={"attempts": 1})
     with pytest.raises(ProviderError) as caught:
         run(nowhere, "go", way)
