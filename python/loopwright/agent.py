@@ -301,7 +301,7 @@ class Agent(Generic[Output]):
             message = f"messages are a list of messages, not {type(messages).__name__}"
             raise UsageError(message, "invalid_messages", "give result.messages of an earlier run")
         before = messages if isinstance(messages, Messages) else Messages(messages if messages is not None else ())
-        return before._history.extended(f"[{said.to_json()}]")  # noqa: SLF001 - one house
+        return before._history.extended(f"[{said.to_json()}]")
 
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = self._plans.get((stream, budget))
@@ -507,7 +507,7 @@ def _once_more(
     def spent(of: Callable[[Result[Any]], Any]) -> Any:
         return of(result) - (0 if earlier is None else of(earlier))
 
-    messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")  # noqa: SLF001 - one house
+    messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
     left = replace(
         budget,
         iterations=max(0, budget.iterations - spent(lambda result: result.rounds)),
