@@ -71,9 +71,9 @@ pub(super) fn encode_message(wire: &str, message: &str) -> PyResult<String> {
 pub(super) fn decode_stream(wire: &str, chunks: Vec<Vec<u8>>) -> PyResult<(String, String)> {
     let mut stream = Stream::new(named(wire)?);
     let mut deltas = Vec::new();
-    let mut feed = || {
-        for chunk in &chunks {
-            stream.feed(chunk, &mut deltas)?;
+    let feed = || {
+        for chunk in chunks {
+            stream.feed(&chunk, &mut deltas)?;
         }
         stream.finish(&mut deltas)
     };
