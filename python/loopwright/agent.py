@@ -74,7 +74,7 @@ class Agent(Generic[Output]):
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
         journal: A folder for the journals of runs.
         durable: Whether the journal is on disk before a tool with side effects starts.
-        seed: The source of all jitter.
+        seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
     """
 
