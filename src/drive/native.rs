@@ -146,9 +146,10 @@ impl Driver {
         let mut journal = Vec::new();
         let mut next = Some(EventKind::Start { messages });
         loop {
-            let kind = match next.take() {
-                Some(kind) => kind,
-                None => tokio::select! {
+            let kind = if let Some(kind) = next.take() {
+                kind
+            } else {
+                tokio::select! {
                     biased;
                     Some(deltas) = pieces.recv() => {
                         told(Told::Deltas(deltas));
@@ -156,7 +157,7 @@ impl Driver {
                     }
                     Some(kind) = receiver.recv() => kind,
                     Some(_) = work.tasks.join_next() => continue,
-                },
+                }
             };
             let at = Time::from_seconds(work.started.elapsed().as_secs_f64());
             let commands = run.step(Event { at, kind });
