@@ -15,9 +15,12 @@ Importing this is cheap: each name is loaded when it is first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+# What type checkers take for true. `typing` itself is slow to import.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._approval import Approval
     from ._core import Command, MachineConfig, TurnMachine, __version__
     from ._core import Event as MachineEvent

@@ -25,7 +25,7 @@ from .tools._context import CancelFlag, Context
 from .tools._run import Outcome, run_here
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Generator
 
     from ._plan import Plan
 
@@ -196,7 +196,7 @@ class AsyncDriver(Driver):
         self.ending: set[asyncio.Task[Any]] = set()
         self.bridge, self.key = Bridge.enter(self.arrived)
 
-    async def events(self, start: _core.Event, signal: Any = None) -> AsyncIterator[Any]:
+    async def events(self, start: _core.Event, signal: Any = None) -> AsyncGenerator[Any, None]:
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
@@ -291,7 +291,7 @@ class AsyncDriver(Driver):
             if inspect.isawaitable(answer):
                 self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
                 return
-            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore
+            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
         except ModelFailure as error:
             event = self.failed_model(command.id, error)  # type: ignore[arg-type]
         self.inbox.append(event)
@@ -420,7 +420,7 @@ class SyncDriver(Driver):
         self.limits: list[tuple[float, Callable[[], None]]] = []
         self.side: _SideLoop | None = None
 
-    def events(self, start: _core.Event, signal: Any = None) -> Iterator[Any]:
+    def events(self, start: _core.Event, signal: Any = None) -> Generator[Any, None, None]:
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
@@ -508,7 +508,7 @@ class SyncDriver(Driver):
             if inspect.isawaitable(answer):
                 self.start(command.id, self.ask_model(command.id, answer, request))  # type: ignore[arg-type]
                 return
-            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore
+            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
         except ModelFailure as error:
             event = self.failed_model(command.id, error)  # type: ignore[arg-type]
         self.inbox.append(event)

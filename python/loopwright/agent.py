@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -17,6 +16,7 @@ from .messages import Message, prompt_of
 from .result import Messages, Result, added, error_of, from_outcome
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
     from ._approval import Approval
@@ -122,7 +122,7 @@ class Agent(Generic[Output]):
             limits = dict(timeouts or {})
             unknown = set(limits) - {"connect", "first_byte", "idle", "total"}
             if unknown:
-                message = f"there is no time limit named {sorted(unknown)[0]!r}"
+                message = f"there is no time limit named {min(unknown)!r}"
                 raise UsageError(message, "invalid_timeout", "use connect, first_byte, idle or total")
             pairs = list((headers or {}).items())
             self._endpoint = _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
@@ -290,7 +290,8 @@ class Agent(Generic[Output]):
     ) -> RunStream[Output]:
         conversation = self._conversation(prompt, messages)
         limits = self.budget if budget is None else budget
-        return RunStream(self, conversation, deps, limits, self.journal if journal is None else journal, signal, watch)
+        place = self.journal if journal is None else journal
+        return RunStream(self, conversation, deps, limits, place, signal, watch=watch)
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
         said = prompt_of(prompt)
@@ -406,6 +407,7 @@ class RunStream(Generic[Output]):
         budget: Budget,
         journal: Any,
         signal: Signal | None,
+        *,
         watch: bool,
     ) -> None:
         from .signal import Signal
@@ -470,7 +472,7 @@ class RunStream(Generic[Output]):
                     async for event in events:
                         yield event
                 finally:
-                    await events.aclose()  # type: ignore[attr-defined]
+                    await events.aclose()
             except LoopwrightError as error:
                 agent._explain(error, driver, run, plan, name, path, earlier)
                 raise

@@ -15,7 +15,7 @@ import base64
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from . import _core
 from .errors import ModelError, UsageError
@@ -23,7 +23,12 @@ from .errors import ModelError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from typing_extensions import Self
+    from typing_extensions import ParamSpec, Self
+
+    from .tools import Image as ToolImage
+    from .tools import Text as ToolText
+
+    _P = ParamSpec("_P")
 
 __all__ = [
     "Base64",
@@ -68,6 +73,9 @@ class Extra:
     fields_json: str
     """The fields, as JSON text of an object."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wire", self.wire.replace("-", "_"))
+
     @property
     def fields(self) -> dict[str, Any]:
         """The fields, parsed."""
@@ -77,7 +85,7 @@ class Extra:
     @classmethod
     def of(cls, wire: str, fields: Mapping[str, Any]) -> Extra:
         """Fields to send to `wire`: `Extra.of("anthropic", {"cache_control": {"type": "ephemeral"}})`."""
-        return cls(wire.replace("-", "_"), dumped(dict(fields), "the fields of a wire"))
+        return cls(wire, dumped(dict(fields), "the fields of a wire"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,10 @@ class Text:
 
     text: str
     extra: Extra | None = None
+
+    def to_block(self) -> dict[str, Any]:
+        """The canonical form, parsed: what a tool's result is made of."""
+        return _block_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +167,10 @@ class _Media:
     def url(self) -> str | None:
         """The address, where there is one."""
         return self.source.url if isinstance(self.source, Url) else None
+
+    def to_block(self) -> dict[str, Any]:
+        """The canonical form, parsed: what a tool's result is made of."""
+        return _block_dict(cast("Block", self))
 
     @classmethod
     def from_url(cls, url: str, *, name: str | None = None) -> Self:
@@ -254,7 +270,7 @@ class ToolUse:
         return parsed(self.input_json, f"the arguments of {self.name!r}")
 
     @classmethod
-    def of(cls, id: str, name: str, input: Any) -> ToolUse:  # noqa: A002 - the fields' names
+    def of(cls, id: str, name: str, input: Any) -> ToolUse:  # noqa: A002 - the field's name
         """A tool use with arguments from Python."""
         return cls(id, name, dumped(input, f"the arguments of {name!r}"))
 
@@ -288,7 +304,11 @@ class ToolResult:
     extra: Extra | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "content", _blocks(self.content))
+        content = _blocks(self.content)
+        if any(isinstance(block, ToolResult) for block in content):
+            message = "a tool result can't hold another one"
+            raise UsageError(message, "invalid_block", "put them beside each other in one message")
+        object.__setattr__(self, "content", content)
 
     @property
     def text(self) -> str:
@@ -311,6 +331,9 @@ class ProviderBlock:
     raw: str
     """The block as its wire wrote it: JSON text."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wire", self.wire.replace("-", "_"))
+
     @property
     def value(self) -> Any:
         """The block, parsed."""
@@ -325,7 +348,7 @@ class ProviderBlock:
 
 
 Block: TypeAlias = Text | Image | Document | Thinking | ToolUse | ToolResult | ProviderBlock
-Content: TypeAlias = "str | Block | Mapping[str, Any]"
+Content: TypeAlias = "str | Block | ToolImage | ToolText | Mapping[str, Any]"
 """What may stand where blocks are wanted: a block, text, or a block in the canonical form. Pictures as tools return
 them (`loopwright.Image`) are welcome too."""
 
@@ -399,7 +422,7 @@ class Message:
         parts = [f'{{"role":"{self.role}","content":[', ",".join(map(_block_json, self.content)), "]"]
         if self.form != "auto":
             parts.append(f',"form":"{self.form}"')
-        parts.append(_extra_json(self.extra))
+        parts.append(extra_json(self.extra))
         return checked(_core.canonical_message, "".join((*parts, "}")))
 
     @classmethod
@@ -425,15 +448,18 @@ class Message:
         return cls.from_json(dumped(dict(message), "a message"))
 
     def to_wire(self, wire: str) -> str:
-        """The message as an element of the history of `wire`; where it becomes several, they stand in a row, separated
-        by commas.
-        """
+        """The message as an element of the history of `wire`, or several, separated by commas."""
         return _core.encode_message(wire, self.to_json())
 
 
 def block_to_json(block: Block) -> str:
     """The canonical form of a block."""
     return checked(_core.canonical_block, _block_json(block))
+
+
+def _block_dict(block: Block) -> dict[str, Any]:
+    found: dict[str, Any] = parsed(block_to_json(block), "a block")
+    return found
 
 
 def block_from_json(text: str | bytes) -> Block:
@@ -578,7 +604,7 @@ def _block_json(block: Block) -> str:
         body = _tool_result_json(block)
     else:
         return f'{{"type":"provider","wire":{_string(block.wire)},"raw":{_raw(block.raw, "block")}}}'
-    return f'{{"type":"{kind}"{body}{_extra_json(block.extra)}}}'
+    return f'{{"type":"{kind}"{body}{extra_json(block.extra)}}}'
 
 
 def _tool_result_json(block: ToolResult) -> str:
@@ -596,7 +622,7 @@ def _failure_json(failure: ToolFailure) -> str:
     return f"{{{said}{_optional('hint', failure.hint)}}}"
 
 
-def _source_json(source: Source) -> str:
+def _source_json(source: object) -> str:
     if isinstance(source, (Base64, PlainText)):
         kind = "base64" if isinstance(source, Base64) else "text"
         return f'{{"{kind}":{{"media_type":{_string(source.media_type)},"data":{_string(source.data)}}}}}'
@@ -608,9 +634,12 @@ def _source_json(source: Source) -> str:
     raise UsageError(message, "invalid_value")
 
 
-def _extra_json(extra: Extra | None) -> str:
+def extra_json(extra: object) -> str:
     if extra is None:
         return ""
+    if not isinstance(extra, Extra):
+        message = f"`extra` is an Extra, not {type(extra).__name__}"
+        raise UsageError(message, "invalid_value", "make one with Extra.of(wire, fields)")
     return f',"extra":{{"wire":{_string(extra.wire)},"fields":{_raw(extra.fields_json, "fields")}}}'
 
 
@@ -622,7 +651,7 @@ def _string(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _raw(text: str, what: str) -> str:
+def _raw(text: object, what: str) -> str:
     # Checked alone: text that is no JSON by itself must not become part of something else.
     if not isinstance(text, str):
         message = f"{what} must be JSON text, not {type(text).__name__}"
@@ -631,10 +660,10 @@ def _raw(text: str, what: str) -> str:
     return text
 
 
-def checked(function: Callable[..., _T], *arguments: Any) -> _T:
+def checked(function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
     """Calls a function of the core with text that may not be UTF-8."""
     try:
-        return function(*arguments)
+        return function(*arguments, **named)
     except UnicodeEncodeError:
         message = "the text holds half of a character (a lone surrogate), which no UTF-8 can carry"
         raise UsageError(message, "invalid_text", "decode its bytes with errors='replace'") from None
@@ -675,7 +704,7 @@ def _blocks(content: object) -> tuple[Block, ...]:
 
 def _as_block(block: object) -> Block:
     if type(block) in _KINDS:
-        return block  # type: ignore[return-value]
+        return cast("Block", block)
     if isinstance(block, str):
         return Text(block)
     if isinstance(block, dict):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from . import _core
 from .errors import LoopwrightError, UsageError
-from .messages import Extra, Message, checked, decoded, dumped, message_of, messages_json, parsed
+from .messages import Extra, Message, checked, decoded, dumped, extra_json, message_of, messages_json, parsed
 from .result import Messages, Usage
 
 if TYPE_CHECKING:
@@ -71,6 +71,9 @@ class _Canonical:
 
     _json: str
     _found: dict[str, str] | None
+
+    def _fill(self, text: str) -> None:
+        self._json, self._found = text, None
 
     def to_json(self) -> str:
         """The canonical form; `from_json` reads it."""
@@ -172,17 +175,14 @@ class Request(_Canonical):
         if system is not None:
             said = Message.system(system) if isinstance(system, str) else message_of(system)
             parts.append(f',"system":{said.to_json()}')
-        if extra is not None:
-            checked(_core.check_json, extra.fields_json, "fields")
-            parts.append(f',"extra":{{"wire":{json.dumps(extra.wire.replace("-", "_"))},"fields":{extra.fields_json}}}')
-        self._json = checked(_core.canonical_request, "".join((*parts, "}")))
-        self._found = None
+        parts.append(extra_json(extra))
+        self._fill(checked(_core.canonical_request, "".join((*parts, "}"))))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Request:
         """A request from the canonical form."""
         request = cls.__new__(cls)
-        request._json, request._found = checked(_core.canonical_request, decoded(text)), None
+        request._fill(checked(_core.canonical_request, decoded(text)))
         return request
 
     def to_wire(self, wire: str) -> str:
@@ -213,8 +213,8 @@ class Request(_Canonical):
     @property
     def tool_choice(self) -> str | None:
         """`"auto"`, `"none"`, `"any"`, or the name of a tool."""
-        choice: Any = self._get("tool_choice")
-        return cast("str", choice["tool"]) if isinstance(choice, dict) else cast("str | None", choice)
+        choice = self._get("tool_choice")
+        return cast("str | None", choice["tool"] if isinstance(choice, dict) else choice)
 
     @property
     def parallel_tool_calls(self) -> bool | None:
@@ -287,16 +287,14 @@ class Response(_Canonical):
             "stop": stop if stop in _STOPS else {"other": stop},
             "usage": {name: getattr(used, name) for name in _USAGE},
         }
-        self._json = checked(
-            _core.canonical_response, f'{dumped(rest, "the response")[:-1]},"message":{said.to_json()}}}'
-        )
-        self._found = None
+        text = f'{dumped(rest, "the response")[:-1]},"message":{said.to_json()}}}'
+        self._fill(checked(_core.canonical_response, text))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Response:
         """A response from the canonical form."""
         response = cls.__new__(cls)
-        response._json, response._found = checked(_core.canonical_response, decoded(text)), None
+        response._fill(checked(_core.canonical_response, decoded(text)))
         return response
 
     def to_wire(self, wire: str) -> str:
@@ -444,10 +442,10 @@ def _json_of(it: Any, kind: type[Request | Response]) -> str:
     raise UsageError(message, "invalid_value", f"wire.{kind.__name__}.from_json reads the canonical form")
 
 
-def _text(body: Body) -> str:
+def _text(body: object) -> str:
     if isinstance(body, Mapping):
         return dumped(dict(body), "the body")
     if isinstance(body, (str, bytes, bytearray, memoryview)):
-        return decoded(body)
+        return decoded(body if isinstance(body, str) else bytes(body))
     message = f"a body is text, bytes or a dict, not {type(body).__name__}"
     raise UsageError(message, "invalid_body")

@@ -219,7 +219,7 @@ def test_the_journal_of_a_cancelled_run_is_whole(tmp_path: Any) -> None:
     assert found.identical
     assert found.outcome is not None
     assert found.outcome["stop"] == "cancelled"
-    kinds = [block["type"] for message in found.messages for block in message["content"]]
+    kinds = [block["type"] for message in found.messages.to_dicts() for block in message["content"]]
     assert kinds.count("tool_use") == kinds.count("tool_result") == 1
 
 
@@ -266,7 +266,7 @@ def test_an_interrupt_waits_for_the_running_tools(way: str) -> None:
     result, _ = run(Agent(model, tools=[work]), "go", way, signal=stop)
     assert result.stop_reason == "user_interrupt"
     assert len(model.requests) == 1
-    assert result.messages[2]["content"][0]["content"][0]["text"] == "whole"
+    assert result.messages.to_dicts()[2]["content"][0]["content"][0]["text"] == "whole"
 
 
 def test_a_task_of_ours_cancelled_from_outside_is_no_deadlock() -> None:
