@@ -1,6 +1,6 @@
 //! The tokio driver over real sockets: the same machine, the same answers.
 #![cfg(feature = "drive")]
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use std::{sync::{Arc, Mutex}, time::{Duration, Instant}};
 
