@@ -109,6 +109,11 @@ class Driver:
         self.calls.clear()
         return partial
 
+    def fired(self, command_id: int) -> _core.Event:
+        """The event of a timer, with what a model call that is under way has shown."""
+        under_way = [call for call in self.calls.values() if not call.done]
+        return _core.Event.fired(command_id, under_way[-1].peek() if under_way else None)
+
     def keep_call(self, command: _core.Command, call: _core.ModelCall) -> None:
         """A call is under way; those that have ended are forgotten."""
         for command_id in [command_id for command_id, known in self.calls.items() if known.done]:
@@ -375,7 +380,7 @@ class AsyncDriver(Driver):
     def timer(self, command_id: int, at: float) -> None:
         def fired() -> None:
             self.timers.pop(command_id, None)
-            self.arrived(_core.Event.fired(command_id))
+            self.arrived(self.fired(command_id))
 
         self.timers[command_id] = self.loop.call_later(max(0.0, at - self.run.now()), fired)
 
@@ -462,7 +467,7 @@ class SyncDriver(Driver):
         self.limits = [limit for limit in self.limits if limit[0] > now]
         for command_id in [command_id for command_id, at in self.timers.items() if at <= now]:
             del self.timers[command_id]
-            self.inbox.append(_core.Event.fired(command_id))
+            self.inbox.append(self.fired(command_id))
         if self.inbox:
             return
         next_at = min([now + self.patience, *self.timers.values(), *(at for at, _ in self.limits)])
