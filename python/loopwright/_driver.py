@@ -22,12 +22,13 @@ from .errors import InternalError
 from .events import ToolProgress, from_notice
 from .models import ModelFailure, answer_json
 from .tools._context import CancelFlag, Context
-from .tools._run import Outcome, run_here
+from .tools._run import Outcome, run_here, run_later
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from ._plan import Plan
+    from .tools import Tool
 
 atexit.register(_core.shutdown)
 
@@ -200,7 +201,12 @@ class AsyncDriver(Driver):
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
-            self.arrived(start)
+            if signal is not None and signal.how is not None:
+                # Given before the run began: no answer, however fast, comes first.
+                self.inbox.append(start)
+                self.arrived(self.interrupted(signal.how))
+            else:
+                self.arrived(start)
             while True:
                 while self.told:
                     yield self.told.popleft()
@@ -424,7 +430,8 @@ class SyncDriver(Driver):
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
-            self.step(start)
+            # After the start, before any answer to it, comes a signal that was given before the run began.
+            self.inbox.append(start)
             while True:
                 while self.wanted:
                     self.wanted.popleft()()
@@ -561,7 +568,11 @@ class SyncDriver(Driver):
 
         def work() -> None:
             try:
-                settle(run_here(tool, call.arguments, context))
+                given = run_here(tool, call.arguments, context)
+                if isinstance(given, Outcome):
+                    settle(given)
+                else:
+                    self.soon(lambda: self.go_on_beside(command_id, tool, given, flag, settle))
             except BaseException as error:  # noqa: BLE001 - a fault of ours, told as one
                 self.broken(error)
 
@@ -576,6 +587,26 @@ class SyncDriver(Driver):
                     settle(Outcome([], failure=failure))
 
             self.limits.append((self.run.now() + tool.timeout, late))
+
+    def go_on_beside(
+        self, command_id: int, tool: Tool[..., Any], given: Any, flag: CancelFlag, settle: Callable[[Outcome], None]
+    ) -> None:
+        """A plain function has handed out an awaitable: a decorator in between often does."""
+
+        async def wait() -> None:
+            try:
+                outcome = await run_later(tool, given)
+            except asyncio.CancelledError:
+                if command_id not in self.tasks:
+                    raise
+                outcome = Outcome([], failure=_CANCELLED)
+            settle(outcome)
+
+        if flag.is_set:
+            # Nobody waits for it any more; a coroutine would complain that it was never awaited.
+            getattr(given, "close", bool)()
+        else:
+            self.start(command_id, wait())
 
     def broken(self, error: BaseException) -> None:
         self.fatal = error
