@@ -65,7 +65,7 @@ $(VENV)/.made: pyproject.toml
 
 $(VENV)/.built: $(VENV)/.made $(SOURCES)
 	@echo "== building the extension module (two to four minutes the first time)"
-	$(BIN)/python -m maturin develop --release --quiet
+	PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m maturin develop --release --quiet
 	@touch $@
 
 clean:

@@ -25,7 +25,7 @@ from .tools._context import CancelFlag, Context
 from .tools._run import Outcome, run_here, run_later
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Generator
 
     from ._plan import Plan
     from .tools import Tool
@@ -65,9 +65,7 @@ class Driver:
         if self.watch:
             call_id, name = call.id, call.name
             emit = lambda text: self.tell(ToolProgress(call_id, name, text))  # noqa: E731
-        return Context(
-            self.deps, run_id=self.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag
-        )
+        return Context(self.deps, run_id=self.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag)
 
     def tell(self, event: Any) -> None:
         """Something for whoever watches."""
@@ -109,6 +107,11 @@ class Driver:
                 partial = call.abort()
         self.calls.clear()
         return partial
+
+    def fired(self, command_id: int) -> _core.Event:
+        """The event of a timer, with what a model call that is under way has shown."""
+        under_way = [call for call in self.calls.values() if not call.done]
+        return _core.Event.fired(command_id, under_way[-1].peek() if under_way else None)
 
     def keep_call(self, command: _core.Command, call: _core.ModelCall) -> None:
         """A call is under way; those that have ended are forgotten."""
@@ -197,7 +200,7 @@ class AsyncDriver(Driver):
         self.ending: set[asyncio.Task[Any]] = set()
         self.bridge, self.key = Bridge.enter(self.arrived)
 
-    async def events(self, start: _core.Event, signal: Any = None) -> AsyncIterator[Any]:
+    async def events(self, start: _core.Event, signal: Any = None) -> AsyncGenerator[Any, None]:
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
@@ -295,9 +298,11 @@ class AsyncDriver(Driver):
         try:
             answer = plan.model.respond(request)  # type: ignore[union-attr, arg-type]
             if inspect.isawaitable(answer):
-                self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
+                task = self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
+                # Cancelled before its first step, it would leave a coroutine that nobody awaits.
+                task.add_done_callback(lambda _: _drop(answer))
                 return
-            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore
+            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
         except ModelFailure as error:
             event = self.failed_model(command.id, error)  # type: ignore[arg-type]
         self.inbox.append(event)
@@ -308,12 +313,15 @@ class AsyncDriver(Driver):
         except ModelFailure as error:
             return self.failed_model(command_id, error)
 
-    def start(self, command_id: int, what: str, flag: CancelFlag | None, function: Any, *arguments: Any) -> None:
+    def start(
+        self, command_id: int, what: str, flag: CancelFlag | None, function: Any, *arguments: Any
+    ) -> asyncio.Task[None]:
         """Starts a task; what `function` gives is the event that answers the command."""
         work = self.work(command_id, function, arguments)
         create = self.variables.run
         task = create(self.loop.create_task, work, name=f"loopwright {self.run_id} {what}")
         self.tasks.setdefault(command_id, {})[task] = flag
+        return task
 
     async def work(self, command_id: int, function: Any, arguments: Any) -> None:
         task = asyncio.current_task()
@@ -376,7 +384,7 @@ class AsyncDriver(Driver):
     def timer(self, command_id: int, at: float) -> None:
         def fired() -> None:
             self.timers.pop(command_id, None)
-            self.arrived(_core.Event.fired(command_id))
+            self.arrived(self.fired(command_id))
 
         self.timers[command_id] = self.loop.call_later(max(0.0, at - self.run.now()), fired)
 
@@ -397,7 +405,9 @@ class AsyncDriver(Driver):
                 said: asyncio.Future[Any] = self.loop.create_future()
 
                 def settle(value: Any) -> None:
-                    if not said.done():
+                    if said.done():
+                        _drop(value)
+                    else:
                         said.set_result(value)
 
                 in_thread("approval", lambda: _tried(ask, question), lambda value: self.soon(lambda: settle(value)))
@@ -425,8 +435,9 @@ class SyncDriver(Driver):
         self.patience = _PATIENCE if threading.current_thread() is threading.main_thread() else _LONG_PATIENCE
         self.limits: list[tuple[float, Callable[[], None]]] = []
         self.side: _SideLoop | None = None
+        self.closed = False
 
-    def events(self, start: _core.Event, signal: Any = None) -> Iterator[Any]:
+    def events(self, start: _core.Event, signal: Any = None) -> Generator[Any, None, None]:
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
@@ -461,7 +472,7 @@ class SyncDriver(Driver):
         self.limits = [limit for limit in self.limits if limit[0] > now]
         for command_id in [command_id for command_id, at in self.timers.items() if at <= now]:
             del self.timers[command_id]
-            self.inbox.append(_core.Event.fired(command_id))
+            self.inbox.append(self.fired(command_id))
         if self.inbox:
             return
         next_at = min([now + self.patience, *self.timers.values(), *(at for at, _ in self.limits)])
@@ -492,6 +503,7 @@ class SyncDriver(Driver):
 
     def close(self) -> None:
         """Nothing of the run is left behind but threads of plain tools that do not end."""
+        self.closed = True
         self.cancelled_model()
         for command_id in [*self.flags, *self.tasks]:
             self.abort(command_id)
@@ -515,7 +527,7 @@ class SyncDriver(Driver):
             if inspect.isawaitable(answer):
                 self.start(command.id, self.ask_model(command.id, answer, request))  # type: ignore[arg-type]
                 return
-            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore
+            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
         except ModelFailure as error:
             event = self.failed_model(command.id, error)  # type: ignore[arg-type]
         self.inbox.append(event)
@@ -645,11 +657,17 @@ class SyncDriver(Driver):
             else:
                 self.inbox.append(self.decided(command, answer))
 
+        def told(answer: Any) -> None:
+            if self.closed:
+                _drop(answer)
+            else:
+                self.soon(lambda: heard(answer))
+
         if _is_async(ask):
             heard(_tried(ask, question))
         else:
             # One that blocks (`input()`) does not hold up the deadline.
-            in_thread("approval", lambda: _tried(ask, question), lambda answer: self.soon(lambda: heard(answer)))
+            in_thread("approval", lambda: _tried(ask, question), told)
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
@@ -673,6 +691,12 @@ def _tried(function: Callable[[Any], Any], argument: Any) -> Any:
         return function(argument)
     except BaseException as error:  # noqa: BLE001 - handed to who waits
         return error
+
+
+def _drop(value: object) -> None:
+    """Closes a coroutine that nobody will await."""
+    if inspect.iscoroutine(value):
+        value.close()
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

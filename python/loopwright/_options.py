@@ -6,7 +6,7 @@ The machine checks the numbers' ranges; what is checked here is what would other
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
@@ -93,10 +93,9 @@ def texts(option: str, value: object) -> list[str]:
     """A list of texts; a text alone is a list of one."""
     if isinstance(value, str):
         return [value]
-    try:
-        found = list(value)  # type: ignore[call-overload]
-    except TypeError:
-        found = [None]
+    if not isinstance(value, Iterable):
+        raise _wrong(option, value, "a list of texts")
+    found = list(value)
     if not all(isinstance(each, str) for each in found):
         raise _wrong(option, value, "a list of texts")
     return found
@@ -104,10 +103,9 @@ def texts(option: str, value: object) -> list[str]:
 
 def dicts(option: str, value: object) -> list[dict[str, Any]]:
     """A list of dicts."""
-    found = list(value) if isinstance(value, (list, tuple)) else [None]
-    if not all(isinstance(each, Mapping) for each in found):
+    if not isinstance(value, (list, tuple)) or not all(isinstance(each, Mapping) for each in value):
         raise _wrong(option, value, "a list of dicts")
-    return [dict(each) for each in found]
+    return [dict(each) for each in value]
 
 
 def _wrong(option: str, value: object, wanted: str) -> UsageError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -17,6 +16,7 @@ from .messages import Message, prompt_of
 from .result import Messages, Result, added, error_of, from_outcome
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
     from ._approval import Approval
@@ -74,7 +74,7 @@ class Agent(Generic[Output]):
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
         journal: A folder for the journals of runs.
         durable: Whether the journal is on disk before a tool with side effects starts.
-        seed: The source of all jitter.
+        seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
     """
 
@@ -307,7 +307,8 @@ class Agent(Generic[Output]):
     ) -> RunStream[Output]:
         conversation = self._conversation(prompt, messages)
         limits = self.budget if budget is None else _checked_budget(budget)
-        return RunStream(self, conversation, deps, limits, self.journal if journal is None else journal, signal, watch)
+        place = self.journal if journal is None else journal
+        return RunStream(self, conversation, deps, limits, place, signal, watch=watch)
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
         said = prompt_of(prompt)
@@ -423,6 +424,7 @@ class RunStream(Generic[Output]):
         budget: Budget,
         journal: Any,
         signal: Signal | None,
+        *,
         watch: bool,
     ) -> None:
         from .signal import Signal
@@ -487,7 +489,7 @@ class RunStream(Generic[Output]):
                     async for event in events:
                         yield event
                 finally:
-                    await events.aclose()  # type: ignore[attr-defined]
+                    await events.aclose()
             except LoopwrightError as error:
                 agent._explain(error, driver, run, plan, name, path, earlier)
                 raise
@@ -555,5 +557,3 @@ def _tool_choice(choice: str | None) -> Any:
     if choice is None or choice in ("auto", "none", "any"):
         return choice
     return {"tool": choice}
-
-

@@ -71,7 +71,7 @@ class Response:
         }
 
     def to_json(self, turn: int = 0) -> str:
-        """The canonical form as text; halves of characters (lone surrogates), which no UTF-8 can carry, are replaced."""
+        """The canonical form as text. Halves of characters, which no UTF-8 can carry, are replaced."""
         text = json.dumps(self.to_dict(turn))
         if "\\ud" in text:
             from .tools._result import clean_text

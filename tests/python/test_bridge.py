@@ -246,7 +246,9 @@ def test_a_thousand_runs_at_once(serve: Any) -> None:
 
     results = asyncio.run(main())
     assert [result.final for result in results] == ["done"] * 1000
-    assert [result.messages[0]["content"][0]["text"] for result in results] == [f"go {n}" for n in range(1000)]
+    assert [result.messages.to_dicts()[0]["content"][0]["text"] for result in results] == [
+        f"go {n}" for n in range(1000)
+    ]
     assert {len(result.messages) for result in results} == {6}
 
 

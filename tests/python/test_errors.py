@@ -167,7 +167,7 @@ def test_nobody_at_the_address(way: str) -> None:
         run(agent, "go", way)
     assert caught.value.code == "connect"
     assert caught.value.result is not None
-    assert caught.value.result.messages[0]["role"] == "user"
+    assert caught.value.result.messages.to_dicts()[0]["role"] == "user"
     nowhere = Agent("ollama:x", base_url="http://no-such-host.invalid", retry={"attempts": 1})
     with pytest.raises(ProviderError) as caught:
         run(nowhere, "go", way)
@@ -296,7 +296,7 @@ def test_a_full_disk_is_told(way: str) -> None:
 
 def test_errors_survive_pickling() -> None:
     error = caught_of(lambda: Agent("nobody:model"))
-    again = pickle.loads(pickle.dumps(error))
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     assert (type(again), again.code, again.message, again.hint) == (type(error), error.code, error.message, error.hint)
 
 

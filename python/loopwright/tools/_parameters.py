@@ -95,7 +95,8 @@ class Parameters:
                 pass
         problems = problems_of(error, arguments, known=self.names)
         hint = f"parameters: {', '.join(self.names)}" if self.names else "the tool takes no arguments"
-        raise InvalidArguments(summary(f"the arguments of {tool!r} do not fit", problems), hint=hint, problems=problems) from error
+        message = summary(f"the arguments of {tool!r} do not fit", problems)
+        raise InvalidArguments(message, hint=hint, problems=problems) from error
 
 
 class _Given:
