@@ -414,6 +414,10 @@ class AsyncDriver(Driver):
                 answer = await said
             if inspect.isawaitable(answer):
                 answer = await answer
+        except asyncio.CancelledError as error:
+            if asyncio.current_task() in self.ending:
+                raise
+            answer = error
         except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
             answer = error
         return self.decided(command, answer)
@@ -647,6 +651,10 @@ class SyncDriver(Driver):
         async def wait(answer: Any) -> None:
             try:
                 said = await answer
+            except asyncio.CancelledError as error:
+                if command.id not in self.tasks:
+                    raise
+                said = error
             except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
                 said = error
             self.arrived(self.decided(command, said))
