@@ -22,12 +22,13 @@ from .errors import InternalError
 from .events import ToolProgress, from_notice
 from .models import ModelFailure, answer_json
 from .tools._context import CancelFlag, Context
-from .tools._run import Outcome, run_here
+from .tools._run import Outcome, run_here, run_later
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
 
     from ._plan import Plan
+    from .tools import Tool
 
 atexit.register(_core.shutdown)
 
@@ -64,9 +65,7 @@ class Driver:
         if self.watch:
             call_id, name = call.id, call.name
             emit = lambda text: self.tell(ToolProgress(call_id, name, text))  # noqa: E731
-        return Context(
-            self.deps, run_id=self.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag
-        )
+        return Context(self.deps, run_id=self.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag)
 
     def tell(self, event: Any) -> None:
         """Something for whoever watches."""
@@ -205,7 +204,12 @@ class AsyncDriver(Driver):
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
-            self.arrived(start)
+            if signal is not None and signal.how is not None:
+                # Given before the run began: no answer, however fast, comes first.
+                self.inbox.append(start)
+                self.arrived(self.interrupted(signal.how))
+            else:
+                self.arrived(start)
             while True:
                 while self.told:
                     yield self.told.popleft()
@@ -410,6 +414,10 @@ class AsyncDriver(Driver):
                 answer = await said
             if inspect.isawaitable(answer):
                 answer = await answer
+        except asyncio.CancelledError as error:
+            if asyncio.current_task() in self.ending:
+                raise
+            answer = error
         except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
             answer = error
         return self.decided(command, answer)
@@ -437,7 +445,8 @@ class SyncDriver(Driver):
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
-            self.step(start)
+            # After the start, before any answer to it, comes a signal that was given before the run began.
+            self.inbox.append(start)
             while True:
                 while self.wanted:
                     self.wanted.popleft()()
@@ -575,7 +584,11 @@ class SyncDriver(Driver):
 
         def work() -> None:
             try:
-                settle(run_here(tool, call.arguments, context))
+                given = run_here(tool, call.arguments, context)
+                if isinstance(given, Outcome):
+                    settle(given)
+                else:
+                    self.soon(lambda: self.go_on_beside(command_id, tool, given, flag, settle))
             except BaseException as error:  # noqa: BLE001 - a fault of ours, told as one
                 self.broken(error)
 
@@ -590,6 +603,26 @@ class SyncDriver(Driver):
                     settle(Outcome([], failure=failure))
 
             self.limits.append((self.run.now() + tool.timeout, late))
+
+    def go_on_beside(
+        self, command_id: int, tool: Tool[..., Any], given: Any, flag: CancelFlag, settle: Callable[[Outcome], None]
+    ) -> None:
+        """A plain function has handed out an awaitable: a decorator in between often does."""
+
+        async def wait() -> None:
+            try:
+                outcome = await run_later(tool, given)
+            except asyncio.CancelledError:
+                if command_id not in self.tasks:
+                    raise
+                outcome = Outcome([], failure=_CANCELLED)
+            settle(outcome)
+
+        if flag.is_set:
+            # Nobody waits for it any more; a coroutine would complain that it was never awaited.
+            getattr(given, "close", bool)()
+        else:
+            self.start(command_id, wait())
 
     def broken(self, error: BaseException) -> None:
         self.fatal = error
@@ -618,6 +651,10 @@ class SyncDriver(Driver):
         async def wait(answer: Any) -> None:
             try:
                 said = await answer
+            except asyncio.CancelledError as error:
+                if command.id not in self.tasks:
+                    raise
+                said = error
             except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
                 said = error
             self.arrived(self.decided(command, said))
