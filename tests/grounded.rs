@@ -560,7 +560,7 @@ fn cancel_keeps_what_was_said_and_ends_in_one_step() {
     let Some(Command::Finish { outcome }) = end.last() else { panic!("{end:?}") };
     assert_eq!((outcome.stop, outcome.best_draft.as_deref()), (Stop::Cancelled, Some("A failed request is")));
     assert_eq!((outcome.spent.usage.total(), outcome.dropped), (110, 2));
-    assert!(hand.step(EventKind::Fired { id: 1 }).is_empty());
+    assert!(hand.step(EventKind::Fired { id: 1, partial: None }).is_empty());
     assert_eq!(hand.0.tree().history().len(), 2);
 }
 
@@ -617,7 +617,7 @@ fn any_event(dice: &mut Dice) -> EventKind {
             let how = [Interrupt::Cancel, Interrupt::AfterRound][dice.roll(2) as usize];
             EventKind::Interrupt { how, partial: None }
         }
-        _ => EventKind::Fired { id },
+        _ => EventKind::Fired { id, partial: None },
     }
 }
 

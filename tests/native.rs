@@ -1,5 +1,6 @@
 //! The tokio driver over real sockets: the same machine, the same answers.
 #![cfg(feature = "drive")]
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use std::{sync::{Arc, Mutex}, time::{Duration, Instant}};
 
@@ -121,4 +122,58 @@ async fn tools_that_panic_or_hang_give_failed_results() {
     let failures: Vec<_> = ended.outcome.tool_calls.iter().map(|call| call.failure.as_deref()).collect();
     assert_eq!(failures, [Some("exception"), Some("timeout")]);
     assert_eq!(ended.outcome.stop, Stop::Natural);
+}
+
+#[tokio::test]
+async fn d45_what_has_streamed_is_kept_when_time_or_patience_ends() {
+    let slow = Reply { chunk_delay_ms: 20, piece: 5, ..Reply::text("word ".repeat(100)) };
+    for by_time in [true, false] {
+        let server = WireServer::start(Script::always(slow.clone())).unwrap();
+        let driver = Driver::new(Client::new(ClientOptions::default()), endpoint("anthropic:m", &server));
+        let mut config = config(Vec::new());
+        if by_time {
+            config.budget.wall_time = 0.4;
+        }
+        let stop = |stopper: loopwright::drive::native::Stopper| {
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(400)).await;
+                stopper.stop(Interrupt::Cancel);
+            });
+        };
+        let mut text = String::new();
+        let told = |told: Told| {
+            let Told::Deltas(deltas) = told else { return };
+            for delta in deltas {
+                if let Delta::Text { text: new, .. } = delta {
+                    text.push_str(&new);
+                }
+            }
+        };
+        let config = MachineConfig::Turn(config);
+        let messages = vec![Message::user("hi")];
+        let ended = if by_time {
+            driver.run(config, messages, |_| {}, told).await.unwrap()
+        } else {
+            driver.run(config, messages, stop, told).await.unwrap()
+        };
+        assert_eq!(ended.outcome.stop, if by_time { Stop::WallTime } else { Stop::Cancelled });
+        let draft = ended.outcome.best_draft.unwrap();
+        assert!(draft.starts_with("word ") && text.starts_with(&draft), "{draft:?} of {text:?}");
+        assert_eq!(ended.messages.last().unwrap().prose(), draft);
+        let replay = journal::replay(std::str::from_utf8(&ended.journal).unwrap()).unwrap();
+        assert_eq!(replay.divergence, None);
+    }
+}
+
+#[tokio::test]
+async fn whoever_breaks_down_when_asked_has_not_agreed() {
+    let server = WireServer::start(Script::of([calls(&["rm"]), Reply::text("Sorry.")])).unwrap();
+    let driver = Driver::new(Client::new(ClientOptions::default()), endpoint("openai-chat:m", &server))
+        .tool("rm", |call| async move { ToolResult::text(call.id, "", "gone") })
+        .approve(|_, _| -> std::future::Ready<ApprovalDecision> { panic!("no terminal") });
+    let config = MachineConfig::Turn(config(vec![tool("rm", Risk::Confirm)]));
+    let began = Instant::now();
+    let ended = driver.run(config, vec![Message::user("go")], |_| {}, |_| {}).await.unwrap();
+    assert_eq!(ended.outcome.tool_calls[0].failure.as_deref(), Some("denied"));
+    assert!(began.elapsed() < Duration::from_secs(10));
 }

@@ -540,7 +540,7 @@ fn late_duplicate_and_unknown_answers_are_counted_and_dropped() {
         executed_event(id, "unknown"),
         executed_event(id + 1, "a"),
         EventKind::Decided { id, hash: String::new(), decision: ApprovalDecision::Allow },
-        EventKind::Fired { id: 999 },
+        EventKind::Fired { id: 999, partial: None },
         EventKind::Found { id, found: Ok(Gathered::default()) },
     ];
     for (n, kind) in stale.into_iter().enumerate() {
@@ -571,7 +571,7 @@ fn events_that_make_no_sense_are_refused() {
     assert_eq!(refused(tree.step(at(0, child))), "internal_event");
     tree.step(at(0, start_with("go")));
     assert_eq!(refused(tree.step(at(0, start_with("go")))), "already_started");
-    assert_eq!(tree.step(at(0, EventKind::Fired { id: 7 << 32 })), []);
+    assert_eq!(tree.step(at(0, EventKind::Fired { id: 7 << 32, partial: None })), []);
     assert_eq!(tree.dropped(), 1);
 }
 
@@ -932,7 +932,7 @@ fn x01_wall_time_in_backoff() {
     let id = id_of(&turn.step(at(0, start_with("go"))));
     let failed = EventKind::Failed { id, failure: limited(20.0), visible: false, partial: None };
     let timer = turn.step(at(1, failed)).iter().rev().find_map(Command::id).unwrap();
-    assert_eq!(outcome_of(&turn.step(at(31, EventKind::Fired { id: timer }))).stop, Stop::WallTime);
+    assert_eq!(outcome_of(&turn.step(at(31, EventKind::Fired { id: timer, partial: None }))).stop, Stop::WallTime);
 }
 
 #[test]
@@ -1021,6 +1021,28 @@ fn d45_cancel_in_every_state_is_one_step_and_the_history_goes_on() {
         90
     );
     assert!(stops.iter().filter(|stop| **stop == Stop::Cancelled).count() > 60, "{stops:?}");
+}
+
+#[test]
+fn d45_x01_a_deadline_keeps_what_had_streamed() {
+    let mut turn = TurnMachine::new(config(), 0);
+    let asked = turn.step(at(0, start_with("go")));
+    let deadline = asked.iter().find(|command| matches!(command, Command::Timer { .. })).and_then(Command::id).unwrap();
+    let partial = Some(Box::new(say("It is pro")));
+    let commands = turn.step(at(300, EventKind::Fired { id: deadline, partial }));
+    assert!(commands.contains(&Command::Abort { id: id_of(&asked) }));
+    let outcome = outcome_of(&commands);
+    assert_eq!((outcome.stop, outcome.best_draft.as_deref()), (Stop::WallTime, Some("It is pro")));
+    assert_eq!((outcome.transcript.as_str(), outcome.spent.usage), ("It is pro", USAGE));
+    assert_eq!(turn.history().last().unwrap().prose(), "It is pro");
+    // While tools run there is no answer to keep.
+    let mut turn = TurnMachine::new(config(), 0);
+    let id = id_of(&turn.step(at(0, start_with("go"))));
+    turn.step(at(1, generated(id, calls(&[("a", "look", "{}")]))));
+    let partial = Some(Box::new(say("a copy")));
+    let commands = turn.step(at(300, EventKind::Fired { id: deadline, partial }));
+    assert_eq!(outcome_of(&commands).best_draft, None);
+    assert_eq!(turn.history().last().unwrap().tool_results().count(), 1);
 }
 
 #[test]

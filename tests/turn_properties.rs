@@ -77,7 +77,7 @@ impl Ledger {
                     self.allowed.insert(call);
                 }
             }
-            EventKind::Fired { id } => {
+            EventKind::Fired { id, .. } => {
                 self.timers.remove(id);
             }
             EventKind::Interrupt { how: Interrupt::Cancel, partial: Some(partial) } if !self.generates.is_empty() => {
@@ -439,7 +439,7 @@ fn event_of(act: Act, ledger: &Ledger, stray: &mut Option<Id>, last: Option<&Eve
         Act::Fire(which) => {
             // The last one that was set stands first.
             let id = stray.or_else(|| ledger.timers.keys().rev().nth(which).copied()).unwrap_or(6);
-            EventKind::Fired { id }
+            EventKind::Fired { id, partial: None }
         }
         Act::Interrupt(how, partial) => EventKind::Interrupt { how, partial: partial.map(Box::new) },
         Act::Again => last?.clone(),
@@ -706,7 +706,7 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
             events.push((EventKind::Decided { id: *id, hash, decision }, faults, interrupts));
         }
     }
-    events.extend(ledger.timers.keys().map(|id| (EventKind::Fired { id: *id }, faults, interrupts)));
+    events.extend(ledger.timers.keys().map(|id| (EventKind::Fired { id: *id, partial: None }, faults, interrupts)));
     if interrupts > 0 {
         for how in [Interrupt::Cancel, Interrupt::AfterRound] {
             for partial in [None, Some(Box::new(say("part")))] {

@@ -112,6 +112,9 @@ class ModelCall:
     def abort(self) -> Event:
         """Stops the call and closes its connection. Gives what it had shown, as the event of a cancelled call."""
 
+    def peek(self) -> Event:
+        """What it has shown so far, as the event of a call that is cancelled now; the call goes on."""
+
     @property
     def done(self) -> bool:
         """Whether the call has ended, one way or the other."""
@@ -275,8 +278,8 @@ class Event:
         """Somebody decided: `allow`, `deny` or `abort`. Without the question's `hash` an allow is a deny."""
 
     @staticmethod
-    def fired(id: int) -> Event:
-        """A timer fired."""
+    def fired(id: int, partial: Event | None = None) -> Event:
+        """A timer fired. `partial` is what `ModelCall.peek` gave of a call under way: a run that ends here keeps it."""
 
     @staticmethod
     def interrupt(how: str = "cancel", partial: Event | None = None) -> Event:

@@ -109,6 +109,11 @@ class Driver:
         self.calls.clear()
         return partial
 
+    def fired(self, command_id: int) -> _core.Event:
+        """The event of a timer, with what a model call that is under way has shown."""
+        under_way = [call for call in self.calls.values() if not call.done]
+        return _core.Event.fired(command_id, under_way[-1].peek() if under_way else None)
+
     def keep_call(self, command: _core.Command, call: _core.ModelCall) -> None:
         """A call is under way; those that have ended are forgotten."""
         for command_id in [command_id for command_id, known in self.calls.items() if known.done]:
@@ -289,7 +294,9 @@ class AsyncDriver(Driver):
         try:
             answer = plan.model.respond(request)  # type: ignore[union-attr, arg-type]
             if inspect.isawaitable(answer):
-                self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
+                task = self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
+                # Cancelled before its first step, it would leave a coroutine that nobody awaits.
+                task.add_done_callback(lambda _: _drop(answer))
                 return
             event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
         except ModelFailure as error:
@@ -302,12 +309,15 @@ class AsyncDriver(Driver):
         except ModelFailure as error:
             return self.failed_model(command_id, error)
 
-    def start(self, command_id: int, what: str, flag: CancelFlag | None, function: Any, *arguments: Any) -> None:
+    def start(
+        self, command_id: int, what: str, flag: CancelFlag | None, function: Any, *arguments: Any
+    ) -> asyncio.Task[None]:
         """Starts a task; what `function` gives is the event that answers the command."""
         work = self.work(command_id, function, arguments)
         create = self.variables.run
         task = create(self.loop.create_task, work, name=f"loopwright {self.run_id} {what}")
         self.tasks.setdefault(command_id, {})[task] = flag
+        return task
 
     async def work(self, command_id: int, function: Any, arguments: Any) -> None:
         task = asyncio.current_task()
@@ -370,7 +380,7 @@ class AsyncDriver(Driver):
     def timer(self, command_id: int, at: float) -> None:
         def fired() -> None:
             self.timers.pop(command_id, None)
-            self.arrived(_core.Event.fired(command_id))
+            self.arrived(self.fired(command_id))
 
         self.timers[command_id] = self.loop.call_later(max(0.0, at - self.run.now()), fired)
 
@@ -391,7 +401,9 @@ class AsyncDriver(Driver):
                 said: asyncio.Future[Any] = self.loop.create_future()
 
                 def settle(value: Any) -> None:
-                    if not said.done():
+                    if said.done():
+                        _drop(value)
+                    else:
                         said.set_result(value)
 
                 in_thread("approval", lambda: _tried(ask, question), lambda value: self.soon(lambda: settle(value)))
@@ -419,6 +431,7 @@ class SyncDriver(Driver):
         self.patience = _PATIENCE if threading.current_thread() is threading.main_thread() else _LONG_PATIENCE
         self.limits: list[tuple[float, Callable[[], None]]] = []
         self.side: _SideLoop | None = None
+        self.closed = False
 
     def events(self, start: _core.Event, signal: Any = None) -> Generator[Any, None, None]:
         """Runs to the end; gives what is told on the way."""
@@ -454,7 +467,7 @@ class SyncDriver(Driver):
         self.limits = [limit for limit in self.limits if limit[0] > now]
         for command_id in [command_id for command_id, at in self.timers.items() if at <= now]:
             del self.timers[command_id]
-            self.inbox.append(_core.Event.fired(command_id))
+            self.inbox.append(self.fired(command_id))
         if self.inbox:
             return
         next_at = min([now + self.patience, *self.timers.values(), *(at for at, _ in self.limits)])
@@ -485,6 +498,7 @@ class SyncDriver(Driver):
 
     def close(self) -> None:
         """Nothing of the run is left behind but threads of plain tools that do not end."""
+        self.closed = True
         self.cancelled_model()
         for command_id in [*self.flags, *self.tasks]:
             self.abort(command_id)
@@ -614,11 +628,17 @@ class SyncDriver(Driver):
             else:
                 self.inbox.append(self.decided(command, answer))
 
+        def told(answer: Any) -> None:
+            if self.closed:
+                _drop(answer)
+            else:
+                self.soon(lambda: heard(answer))
+
         if _is_async(ask):
             heard(_tried(ask, question))
         else:
             # One that blocks (`input()`) does not hold up the deadline.
-            in_thread("approval", lambda: _tried(ask, question), lambda answer: self.soon(lambda: heard(answer)))
+            in_thread("approval", lambda: _tried(ask, question), told)
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
@@ -642,6 +662,12 @@ def _tried(function: Callable[[Any], Any], argument: Any) -> Any:
         return function(argument)
     except BaseException as error:  # noqa: BLE001 - handed to who waits
         return error
+
+
+def _drop(value: object) -> None:
+    """Closes a coroutine that nobody will await."""
+    if inspect.iscoroutine(value):
+        value.close()
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -17,6 +16,7 @@ from .messages import Message, prompt_of
 from .result import Messages, Result, added, error_of, from_outcome
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
     from ._approval import Approval
@@ -74,7 +74,7 @@ class Agent(Generic[Output]):
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
         journal: A folder for the journals of runs.
         durable: Whether the journal is on disk before a tool with side effects starts.
-        seed: The source of all jitter.
+        seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
     """
 
@@ -122,7 +122,7 @@ class Agent(Generic[Output]):
             limits = dict(timeouts or {})
             unknown = set(limits) - {"connect", "first_byte", "idle", "total"}
             if unknown:
-                message = f"there is no time limit named {sorted(unknown)[0]!r}"
+                message = f"there is no time limit named {min(unknown)!r}"
                 raise UsageError(message, "invalid_timeout", "use connect, first_byte, idle or total")
             pairs = list((headers or {}).items())
             self._endpoint = _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
@@ -290,7 +290,8 @@ class Agent(Generic[Output]):
     ) -> RunStream[Output]:
         conversation = self._conversation(prompt, messages)
         limits = self.budget if budget is None else budget
-        return RunStream(self, conversation, deps, limits, self.journal if journal is None else journal, signal, watch)
+        place = self.journal if journal is None else journal
+        return RunStream(self, conversation, deps, limits, place, signal, watch=watch)
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
         said = prompt_of(prompt)
@@ -301,7 +302,7 @@ class Agent(Generic[Output]):
             message = f"messages are a list of messages, not {type(messages).__name__}"
             raise UsageError(message, "invalid_messages", "give result.messages of an earlier run")
         before = messages if isinstance(messages, Messages) else Messages(messages if messages is not None else ())
-        return before._history.extended(f"[{said.to_json()}]")  # noqa: SLF001 - one house
+        return before._history.extended(f"[{said.to_json()}]")
 
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = self._plans.get((stream, budget))
@@ -406,6 +407,7 @@ class RunStream(Generic[Output]):
         budget: Budget,
         journal: Any,
         signal: Signal | None,
+        *,
         watch: bool,
     ) -> None:
         from .signal import Signal
@@ -507,7 +509,7 @@ def _once_more(
     def spent(of: Callable[[Result[Any]], Any]) -> Any:
         return of(result) - (0 if earlier is None else of(earlier))
 
-    messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")  # noqa: SLF001 - one house
+    messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
     left = replace(
         budget,
         iterations=max(0, budget.iterations - spent(lambda result: result.rounds)),

@@ -519,7 +519,7 @@ def _message(members: dict[str, str]) -> Message:
 
 def _block(text: str) -> Block:
     members = dict(_core.json_members(text))
-    return cast("Block", _READERS[members["type"]](members))
+    return _READERS[members["type"]](members)
 
 
 def _tool_result(members: dict[str, str]) -> ToolResult:

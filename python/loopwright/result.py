@@ -29,7 +29,7 @@ class Messages(Sequence[Message]):
 
     def __init__(self, messages: History | Iterable[Message | Mapping[str, Any]] = ()) -> None:
         if isinstance(messages, Messages):
-            messages = messages._history  # noqa: SLF001 - one of its own kind
+            messages = messages._history
         self._history: History = messages if isinstance(messages, History) else History(messages_json(messages))
 
     @classmethod

@@ -182,7 +182,7 @@ class Request(_Canonical):
     def from_json(cls, text: str | bytes) -> Request:
         """A request from the canonical form."""
         request = cls.__new__(cls)
-        request._fill(checked(_core.canonical_request, decoded(text)))  # noqa: SLF001 - made here
+        request._fill(checked(_core.canonical_request, decoded(text)))
         return request
 
     def to_wire(self, wire: str) -> str:
@@ -294,7 +294,7 @@ class Response(_Canonical):
     def from_json(cls, text: str | bytes) -> Response:
         """A response from the canonical form."""
         response = cls.__new__(cls)
-        response._fill(checked(_core.canonical_response, decoded(text)))  # noqa: SLF001 - made here
+        response._fill(checked(_core.canonical_response, decoded(text)))
         return response
 
     def to_wire(self, wire: str) -> str:

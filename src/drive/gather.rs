@@ -3,7 +3,13 @@
 //! `.gitignore` is honoured, hidden files and symbolic links are left out, and the order is that of names, so the same
 //! folder always gives the same sources. What can't be read is reported, never fatal.
 
-use std::{collections::HashSet, fs::File, io::Read, path::Path};
+use std::{
+    collections::HashSet,
+    fs::File,
+    io::Read,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use ignore::{DirEntry, Walk, WalkBuilder};
 
@@ -24,6 +30,11 @@ const NO_TEXT: [&str; 44] = [
     "tar", "jar", "whl", "so", "dll", "dylib", "a", "o", "rlib", "exe", "bin", "class", "pyc", "woff", "woff2", "ttf",
     "otf", "eot", "mp3", "mp4", "mov", "avi", "wav", "ogg", "db", "sqlite", "parquet", "npy",
 ];
+
+/// Files of rules about what to leave out.
+const RULES: [&str; 2] = [".gitignore", ".ignore"];
+/// Rules longer than this are none.
+const MAX_RULES_BYTES: u64 = 1 << 20;
 
 /// Folders of other people's code, left out even where no `.gitignore` says so.
 const NO_FOLDERS: [&str; 2] = ["node_modules", "__pycache__"];
@@ -56,11 +67,12 @@ pub fn gather_folders<P: AsRef<Path>>(
     let mut tally = Tally { limits, files: 0, bytes: 0, problems: Problems::default() };
     let mut waiting = folders.iter();
     let mut walk: Option<(Folder<'_>, Walk)> = None;
+    let strange = Strange::default();
     let documents = std::iter::from_fn(|| {
         loop {
             let Some((folder, entries)) = &mut walk else {
                 let (root, prefix) = waiting.next()?;
-                walk = Some((Folder { root, prefix }, entries_of(root, limits)));
+                walk = Some((Folder { root, prefix }, entries_of(root, limits, &strange)));
                 continue;
             };
             match entries.next() {
@@ -75,18 +87,52 @@ pub fn gather_folders<P: AsRef<Path>>(
         }
     });
     let mut gathered = gather(question, documents, thread, limits);
+    strange.take().into_iter().for_each(|problem| tally.problems.add(problem));
     gathered.problems = tally.problems.finish();
     Ok(gathered)
 }
 
-fn entries_of(root: &Path, limits: &GatherLimits) -> Walk {
+/// Rules that can't be read, met by a walk.
+#[derive(Clone, Default)]
+struct Strange(Arc<Mutex<Vec<String>>>);
+
+impl Strange {
+    /// Whether the rules in `folder` can be read: a pipe or a device in their place would hold up the walk for ever.
+    fn lets_in(&self, folder: &Path) -> bool {
+        let strange = RULES.iter().map(|name| folder.join(name)).find(|path| {
+            path.metadata().is_ok_and(|rules| !(rules.is_dir() || rules.is_file() && rules.len() <= MAX_RULES_BYTES))
+        });
+        let Some(path) = strange else { return true };
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.len() <= MAX_PROBLEMS {
+            found.push(format!("{}: not rules that can be read", path.display()));
+        }
+        false
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn entries_of(root: &Path, limits: &GatherLimits, strange: &Strange) -> Walk {
+    // The walk reads the rules of the folders around it, too. Without them it goes on; folders below are left out.
+    let rules = root.ancestors().all(|folder| strange.lets_in(folder));
+    let below = strange.clone();
     WalkBuilder::new(root)
+        .parents(rules)
+        .ignore(rules)
+        .git_ignore(rules)
+        .git_exclude(false)
         .max_depth(Some(limits.max_depth))
         .follow_links(false)
         .require_git(false)
         .git_global(false)
         .sort_by_file_name(std::cmp::Ord::cmp)
-        .filter_entry(|entry| !NO_FOLDERS.iter().any(|name| entry.file_name() == *name))
+        .filter_entry(move |entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            !NO_FOLDERS.iter().any(|name| entry.file_name() == *name) && (!is_folder || below.lets_in(entry.path()))
+        })
         .build()
 }
 
@@ -178,6 +224,10 @@ impl Folder<'_> {
             return Taken::Stop;
         }
         let most = tally.limits.max_file_bytes;
+        if entry.metadata().is_ok_and(|file| file.len() > most) {
+            tally.problems.add(format!("{name}: larger than {most} bytes"));
+            return Taken::Skip;
+        }
         let mut bytes = Vec::new();
         // A file may grow while it is read: what counts is what was read.
         let outcome = File::open(path).and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut bytes));
@@ -306,6 +356,35 @@ mod tests {
         assert_eq!((gathered.files_seen, gathered.problems.len()), (2, 1), "the limits are those of all");
         let missing = gather_folders(&[&roots[0], &first.0.join("none")], "cache", &[], &two).unwrap_err();
         assert_eq!(missing.code, "folder_not_found");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn pipes_and_devices_hold_nobody_up() {
+        let folder = Scratch::new("pipes", &[("a.md", TEXT), ("sub/b.md", TEXT), ("c\nd.md", TEXT)]);
+        let pipe = |path: &str| {
+            assert!(std::process::Command::new("mkfifo").arg(folder.0.join(path)).status().unwrap().success());
+        };
+        pipe("pipe.md");
+        std::os::unix::fs::symlink("/dev/zero", folder.0.join("sub/.gitignore")).unwrap();
+        let gathered = folder.ask(&GatherLimits::default());
+        assert_eq!(names(&gathered), ["a.md", "c\nd.md"]);
+        assert!(gathered.problems[0].ends_with("sub/.gitignore: not rules that can be read"), "{gathered:?}");
+        pipe(".gitignore");
+        let gathered = folder.ask(&GatherLimits::default());
+        assert_eq!((names(&gathered).len(), gathered.problems.len()), (2, 2));
+        let single = gather_folder(&folder.0.join("pipe.md"), "cache", &[], &GatherLimits::default()).unwrap();
+        assert_eq!(single.sources, []);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn odd_names_and_loops_are_fine() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = Scratch::new("odd", &[("a/b/c.md", TEXT)]);
+        std::os::unix::fs::symlink(&folder.0, folder.0.join("a/b/loop")).unwrap();
+        fs::write(folder.0.join(std::ffi::OsStr::from_bytes(b"\xff.md")), TEXT).unwrap();
+        assert_eq!(names(&folder.ask(&GatherLimits::default())), ["a/b/c.md", "\u{fffd}.md"]);
     }
 
     #[cfg(unix)]

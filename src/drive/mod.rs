@@ -31,6 +31,8 @@ mod tls;
 #[cfg(feature = "drive")]
 mod trouble;
 #[cfg(feature = "drive")]
+pub mod under_way;
+#[cfg(feature = "drive")]
 pub mod wire_server;
 
 /// What the queue is made of; a model checker puts its own in its place.

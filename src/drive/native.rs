@@ -16,9 +16,10 @@ use super::{
     endpoint::Endpoint,
     gather,
     http::{CallFailure, Client, Timeouts},
+    under_way::{Shown, broken_call, broken_search, caught, caught_now},
 };
 use crate::core::{
-    error::{Error, Result},
+    error::Result,
     journal::Run,
     machine::{
         ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Risk, Time,
@@ -140,15 +141,17 @@ impl Driver {
             shown,
             tasks: JoinSet::new(),
             handles: BTreeMap::new(),
+            answer: None,
             started: Instant::now(),
         };
         let mut run = Run::new("native", config, true);
         let mut journal = Vec::new();
         let mut next = Some(EventKind::Start { messages });
         loop {
-            let kind = match next.take() {
-                Some(kind) => kind,
-                None => tokio::select! {
+            let kind = if let Some(kind) = next.take() {
+                kind
+            } else {
+                tokio::select! {
                     biased;
                     Some(deltas) = pieces.recv() => {
                         told(Told::Deltas(deltas));
@@ -156,8 +159,16 @@ impl Driver {
                     }
                     Some(kind) = receiver.recv() => kind,
                     Some(_) = work.tasks.join_next() => continue,
-                },
+                }
             };
+            let kind = work.with_partial(kind);
+            if matches!(kind, EventKind::Generated { .. } | EventKind::Failed { .. }) {
+                work.answer = None;
+            }
+            // What is kept has been told.
+            while let Ok(deltas) = pieces.try_recv() {
+                told(Told::Deltas(deltas));
+            }
             let at = Time::from_seconds(work.started.elapsed().as_secs_f64());
             let commands = run.step(Event { at, kind });
             journal.extend(run.take_log());
@@ -183,10 +194,24 @@ struct Work<'a> {
     shown: mpsc::UnboundedSender<Vec<Delta>>,
     tasks: JoinSet<()>,
     handles: BTreeMap<Id, Vec<AbortHandle>>,
+    /// What has been shown of the answer that is under way.
+    answer: Option<Shown>,
     started: Instant,
 }
 
 impl Work<'_> {
+    /// A run that ends while an answer streams keeps what had come of it.
+    fn with_partial(&self, kind: EventKind) -> EventKind {
+        let shown = || self.answer.as_ref().and_then(Shown::partial);
+        match kind {
+            EventKind::Fired { id, partial: None } => EventKind::Fired { id, partial: shown() },
+            EventKind::Interrupt { how: Interrupt::Cancel, partial: None } => {
+                EventKind::Interrupt { how: Interrupt::Cancel, partial: shown() }
+            }
+            other => other,
+        }
+    }
+
     fn start(&mut self, id: Id, work: impl Future<Output = EventKind> + Send + 'static) {
         let sender = self.sender.clone();
         let handle = self.tasks.spawn(async move {
@@ -202,11 +227,14 @@ impl Work<'_> {
                 let driver = self.driver;
                 let (client, endpoint, timeouts) = (driver.client.clone(), driver.endpoint.clone(), driver.timeouts);
                 let shown = self.shown.clone();
+                let answer = self.answer.insert(Shown::default()).clone();
                 self.start(id, async move {
-                    let on_delta = |deltas| {
+                    let on_delta = |deltas: Vec<Delta>| {
+                        answer.add(&deltas);
                         let _ = shown.send(deltas);
                     };
-                    match ask(&client, &endpoint, &timeouts, &request, on_delta).await {
+                    let answer = caught(ask(&client, &endpoint, &timeouts, &request, on_delta)).await;
+                    match answer.unwrap_or_else(|words| Err(broken_call(&words))) {
                         Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                         Err(CallFailure { failure, visible, partial }) => {
                             EventKind::Failed { id, failure, visible, partial: partial.map(Box::new) }
@@ -224,7 +252,10 @@ impl Work<'_> {
                 let approve = self.driver.approve.clone();
                 self.start(id, async move {
                     let decision = match approve {
-                        Some(approve) => approve(call, risk).await,
+                        // Whoever breaks down has not agreed.
+                        Some(approve) => caught(async move { approve(call, risk).await }).await.unwrap_or_else(|words| {
+                            ApprovalDecision::Deny { reason: format!("the question broke down: {words}") }
+                        }),
                         None => ApprovalDecision::Deny { reason: "nobody is there to ask".to_owned() },
                     };
                     EventKind::Decided { id, hash, decision }
@@ -237,16 +268,16 @@ impl Work<'_> {
                         Some(folder) => gather::gather_folder(&folder, &question, &thread, &limits),
                         None => Ok(retrieve::gather::gather(&question, std::iter::empty(), &thread, &limits)),
                     };
-                    let found = tokio::task::spawn_blocking(search).await;
-                    let broken = |error| Error::internal("search", format!("the search broke down: {error}"));
-                    EventKind::Found { id, found: found.unwrap_or_else(|error| Err(broken(error))) }
+                    let found = tokio::task::spawn_blocking(|| caught_now(search)).await;
+                    let found = found.unwrap_or_else(|error| Err(error.to_string()));
+                    EventKind::Found { id, found: found.unwrap_or_else(|words| Err(broken_search(&words))) }
                 });
             }
             Command::Timer { id, at } => {
                 let due = self.started + Duration::from_secs_f64(at.seconds().min(1e9));
                 self.start(id, async move {
                     tokio::time::sleep_until(due).await;
-                    EventKind::Fired { id }
+                    EventKind::Fired { id, partial: None }
                 });
             }
             Command::Abort { id } => {

@@ -178,7 +178,7 @@ impl World {
                         owners.entry(id).or_default().push(key);
                     }
                     Command::Timer { id, at } => {
-                        let key = plan(&mut agenda, at.max(now), EventKind::Fired { id });
+                        let key = plan(&mut agenda, at.max(now), EventKind::Fired { id, partial: None });
                         owners.entry(id).or_default().push(key);
                     }
                     Command::Abort { id } => {

@@ -6,7 +6,7 @@
 
 use std::{
     io::{Read, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -18,7 +18,7 @@ use crate::{
     core::{
         error::{Failure, FailureKind},
         machine::{Command, EventKind},
-        message::{Block, Message, Role, StopReason, Usage, Wire},
+        message::Wire,
         request::{Delta, Request, Response},
         wire,
     },
@@ -27,6 +27,7 @@ use crate::{
         gather,
         http::{CallFailure, Client, Timeouts},
         queue::{Queue, Wake},
+        under_way::{Shown, broken_call, broken_search, caught, caught_now},
     },
 };
 
@@ -116,23 +117,19 @@ impl Hub {
         };
         let id = *id;
         let handle = runtime::handle()?;
-        let shown = show.then(|| Arc::new(Mutex::new(String::new())));
+        let shown = show.then(Shown::default);
         let (inbox, command, endpoint) = (self.inbox.clone(), command.0.clone(), endpoint.clone());
         let seen = shown.clone();
         let task = handle.spawn(async move {
             let Command::Generate { request, .. } = &*command else { return };
             let deltas = |deltas: Vec<Delta>| {
                 let Some(seen) = &seen else { return };
-                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                for delta in &deltas {
-                    if let Delta::Text { text, .. } = delta {
-                        seen.push_str(text);
-                    }
-                }
-                drop(seen);
+                seen.add(&deltas);
                 inbox.push((key, Item::Deltas(deltas)));
             };
-            let kind = match answer(&endpoint, request, deltas).await {
+            // Whoever waits for this call is told of its end, whatever that is.
+            let answer = caught(answer(&endpoint, request, deltas)).await;
+            let kind = match answer.unwrap_or_else(|words| Err(broken_call(&words))) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {
                     // Nobody saw what nobody was shown.
@@ -160,7 +157,8 @@ impl Hub {
         let (inbox, command) = (self.inbox.clone(), command.0.clone());
         let task = runtime::handle()?.spawn_blocking(move || {
             let Command::Search { question, thread, limits, .. } = &*command else { return };
-            let found = gather::gather_folders(&folders, question, thread, limits);
+            let found = caught_now(|| gather::gather_folders(&folders, question, thread, limits));
+            let found = found.unwrap_or_else(|words| Err(broken_search(&words)));
             inbox.push((key, Item::Event(EventKind::Found { id, found })));
         });
         Ok(ModelCall { id, task: task.abort_handle(), shown: None })
@@ -193,7 +191,7 @@ async fn answer(
 pub(super) struct ModelCall {
     id: u64,
     task: AbortHandle,
-    shown: Option<Arc<Mutex<String>>>,
+    shown: Option<Shown>,
 }
 
 #[pymethods]
@@ -201,17 +199,12 @@ impl ModelCall {
     /// Stops the call and closes its connection. Gives what it had shown, as the event of a cancelled call.
     fn abort(&self) -> machine::Event {
         self.task.abort();
-        let text = self.shown.as_ref().map(|shown| shown.lock().unwrap_or_else(PoisonError::into_inner).clone());
-        let partial = text.filter(|text| !text.is_empty()).map(|text| {
-            Box::new(Response {
-                id: String::new(),
-                model: String::new(),
-                message: Message::new(Role::Assistant, vec![Block::text(text)]),
-                stop: StopReason::Other("cancelled".to_owned()),
-                usage: Usage::default(),
-                extra: None,
-            })
-        });
+        self.peek()
+    }
+
+    /// What it has shown so far, as the event of a call that is cancelled now; the call goes on.
+    fn peek(&self) -> machine::Event {
+        let partial = self.shown.as_ref().and_then(Shown::partial);
         let failure = Failure::new(FailureKind::Cancelled, "the call was cancelled");
         machine::Event(EventKind::Failed { id: self.id, failure, visible: partial.is_some(), partial })
     }

@@ -16,6 +16,14 @@ use crate::core::{
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct Event(pub(super) EventKind);
 
+/// What had come of the call of which `event` tells.
+fn partial_of(event: Option<&Event>) -> Option<Box<request::Response>> {
+    match event.map(|event| &event.0) {
+        Some(EventKind::Failed { partial, .. }) => partial.clone(),
+        _ => None,
+    }
+}
+
 fn json_of<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
@@ -80,10 +88,11 @@ impl Event {
         Ok(Self(EventKind::Decided { id, hash, decision }))
     }
 
-    /// A timer fired.
+    /// A timer fired. `partial` is what `ModelCall.peek` gave of a call under way: a run that ends here keeps it.
     #[staticmethod]
-    fn fired(id: u64) -> Self {
-        Self(EventKind::Fired { id })
+    #[pyo3(signature = (id, partial=None))]
+    fn fired(id: u64, partial: Option<&Self>) -> Self {
+        Self(EventKind::Fired { id, partial: partial_of(partial) })
     }
 
     /// Somebody wants the run to end: `cancel` (at once) or `after_round`.
@@ -98,11 +107,7 @@ impl Event {
                 return Err(errors::usage("invalid_value", message));
             }
         };
-        let partial = match partial.map(|event| &event.0) {
-            Some(EventKind::Failed { partial, .. }) => partial.clone(),
-            _ => None,
-        };
-        Ok(Self(EventKind::Interrupt { how, partial }))
+        Ok(Self(EventKind::Interrupt { how, partial: partial_of(partial) }))
     }
 
     /// An event from the form in which journals hold it.

@@ -296,7 +296,7 @@ def test_a_full_disk_is_told(way: str) -> None:
 
 def test_errors_survive_pickling() -> None:
     error = caught_of(lambda: Agent("nobody:model"))
-    again = pickle.loads(pickle.dumps(error))
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     assert (type(again), again.code, again.message, again.hint) == (type(error), error.code, error.message, error.hint)
 
 

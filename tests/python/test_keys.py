@@ -12,7 +12,7 @@ from loopwright import Agent, LoopwrightError, tool
 from loopwright.testing import ScriptedModel, call, fault, recorded
 from ways import WIRES, run
 
-SECRET = "sk-very-secret-0123456789abcdef"  # noqa: S105 - opens nothing
+SECRET = "sk-very-secret-0123456789abcdef"
 HEADER = "header-secret-9876543210"
 
 

@@ -13,7 +13,7 @@ from loopwright.testing import Reply, WireServer, call, calls, fault, text
 anthropic = pytest.importorskip("anthropic")
 openai = pytest.importorskip("openai")
 
-WORDS = "The quick brown fox jumps over the lazy dog – naïve, 北京, 🎉."
+WORDS = "The quick brown fox jumps over the lazy dog – naïve, 北京, 🎉."  # noqa: RUF001
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TWO = calls(Call("population", {"city": "Oslo"}, "c1"), Call("population", {"city": "Bergen", "n": [1, 2.5]}, "c2"), text="Wait.")
 

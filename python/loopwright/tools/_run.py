@@ -181,8 +181,7 @@ def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any]) -> 
         return _raised(tool, error)
     if hasattr(value, "__await__"):
         value.close()
-        error = TypeError("it returned a coroutine; declare it with async def")
-        return _raised(tool, error)
+        return _raised(tool, TypeError("it returned a coroutine; declare it with async def"))
     return _returned(tool, value)
 
 

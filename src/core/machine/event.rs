@@ -121,6 +121,9 @@ pub enum EventKind {
     Fired {
         /// The command.
         id: Id,
+        /// What had come of an answer that was under way: where the timer ends the run, it is kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partial: Option<Box<Response>>,
     },
     /// Somebody wants the run to end.
     Interrupt {

@@ -66,7 +66,7 @@ class Terminal:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            preexec_fn=own_terminal,  # noqa: PLW1509 - there is no other way to get a terminal of one's own
+            preexec_fn=own_terminal,
         )
         os.close(slave)
 

@@ -368,7 +368,7 @@ impl GroundedMachine {
         }
     }
 
-    fn fired(&mut self, timer: Id, out: &mut Vec<Command>) {
+    fn fired(&mut self, timer: Id, partial: Option<Box<Response>>, out: &mut Vec<Command>) {
         if timer != self.deadline {
             return self.drop_answer();
         }
@@ -382,7 +382,7 @@ impl GroundedMachine {
                 *ending = Some(Stop::WallTime);
                 let id = *id;
                 self.warn(out, Stop::WallTime.name(), "the time of the run was up".to_owned());
-                out.push(Command::Interrupt { id, how: Interrupt::Cancel, partial: None });
+                out.push(Command::Interrupt { id, how: Interrupt::Cancel, partial });
             }
             _ => {}
         }
@@ -411,7 +411,7 @@ impl Machine for GroundedMachine {
             {
                 self.child(*since, *ending, *outcome, messages, &mut out);
             }
-            (EventKind::Fired { id }, _) => self.fired(id, &mut out),
+            (EventKind::Fired { id, partial }, _) => self.fired(id, partial, &mut out),
             _ => self.drop_answer(),
         }
         out

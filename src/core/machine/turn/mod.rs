@@ -447,22 +447,23 @@ impl TurnMachine {
                 }
             }
             Interrupt::Cancel => {
-                // What was under way is an answer only while one is asked for; else it is in the history already.
-                let partial = partial.filter(|_| matches!(self.phase, Phase::Asking(_)));
-                if let Some(partial) = &partial {
-                    self.spent.add(partial.usage, self.config.price.as_ref());
-                }
-                self.abort(out, "the run was cancelled");
-                self.keep_partial(partial);
+                self.abort(partial, out, "the run was cancelled");
                 self.finish(Stop::Cancelled, out);
             }
         }
     }
 
-    /// Stops what is under way; open calls get results, so that the history stays legal.
-    fn abort(&mut self, out: &mut Vec<Command>, why: &str) {
+    /// Stops what is under way; open calls get results, so that the history stays legal. `partial` is what had come
+    /// of an answer: it is one only while one is asked for, else it is in the history already.
+    fn abort(&mut self, partial: Option<Response>, out: &mut Vec<Command>, why: &str) {
         match std::mem::replace(&mut self.phase, Phase::Done) {
-            Phase::Asking(asking) => out.push(Command::Abort { id: asking.id }),
+            Phase::Asking(asking) => {
+                out.push(Command::Abort { id: asking.id });
+                if let Some(partial) = &partial {
+                    self.spent.add(partial.usage, self.config.price.as_ref());
+                }
+                self.keep_partial(partial);
+            }
             Phase::Waiting { timer, .. } => out.push(Command::Abort { id: timer }),
             Phase::Tools(mut round) => {
                 round.abort(why, self.now, out);
@@ -622,7 +623,7 @@ impl Machine for TurnMachine {
                 };
                 if taken { self.advance(&mut out) } else { self.drop_answer() }
             }
-            EventKind::Fired { id } => self.fired(id, &mut out),
+            EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
             EventKind::Found { .. } | EventKind::Child { .. } => self.drop_answer(),
         }
         out
@@ -673,10 +674,10 @@ impl TurnMachine {
         self.advance(out);
     }
 
-    fn fired(&mut self, id: Id, out: &mut Vec<Command>) {
+    fn fired(&mut self, id: Id, partial: Option<Response>, out: &mut Vec<Command>) {
         if id == self.deadline {
             self.deadline = 0;
-            self.abort(out, "the time of the run was up");
+            self.abort(partial, out, "the time of the run was up");
             return self.stop_at(Limit::WallTime, out);
         }
         match &mut self.phase {
