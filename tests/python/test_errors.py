@@ -21,7 +21,7 @@ from loopwright import (
     UsageError,
     tool,
 )
-from loopwright.testing import ScriptedModel, call, recorded
+from loopwright.testing import ScriptedModel, WireServer, call, fault, recorded, text
 from loopwright.tools import InvalidOutput
 from ways import agent_at, run
 
@@ -315,3 +315,10 @@ def test_a_run_that_fails_still_ends_its_stream_with_a_result(serve: Any) -> Non
         assert stream.result.error is caught.value
 
     asyncio.run(main())
+
+
+def test_a_scripted_model_has_no_wire_that_could_fail() -> None:
+    for reply in (fault.status(529), text("hi").but(fault.cut(after=1)), recorded(200, "application/json", "{}")):
+        error = caught_of(lambda reply=reply: ScriptedModel([reply]))
+        assert isinstance(error, UsageError)
+        assert "WireServer" in (error.hint or "")
