@@ -1,6 +1,8 @@
 //! A provider's cache holds the beginning of a prompt: from one request of a run to the next, instructions, tools and
 //! the messages so far stay the same to the byte, whatever happens in between.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
 mod turn_support;
 
 use loopwright::{

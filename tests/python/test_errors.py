@@ -21,7 +21,7 @@ from loopwright import (
     UsageError,
     tool,
 )
-from loopwright.testing import ScriptedModel, WireServer, call, fault, recorded, text
+from loopwright.testing import ScriptedModel, call, fault, recorded, text
 from loopwright.tools import InvalidOutput
 from ways import agent_at, run
 
@@ -151,8 +151,8 @@ def test_prompts_and_messages_that_make_no_sense() -> None:
     histories: list[Any] = ["text", {"role": "user"}, [{"role": "nobody", "content": []}], [3], [{"role": "user", "content": object()}]]
     for messages in histories:
         assert isinstance(caught_of(lambda messages=messages: agent.run_sync("hi", messages=messages)), UsageError), messages
-    for text in ("\ud800", float("nan")):
-        assert isinstance(caught_of(lambda text=text: agent.run_sync({"type": "text", "text": text})), UsageError)
+    for words in ("\ud800", float("nan")):
+        assert isinstance(caught_of(lambda words=words: agent.run_sync({"type": "text", "text": words})), UsageError)
 
 
 def free_port() -> int:
