@@ -60,7 +60,7 @@ def test_cancelling_in_the_middle_of_a_stream(serve: Any, wire: str) -> None:
 
         async def consume() -> None:
             async for event in agent_at(server, wire).stream("go"):
-                seen.append(event)  # noqa: PERF401 - looked at while it grows
+                seen.append(event)
 
         task = asyncio.create_task(consume())
         assert await asyncio.to_thread(eventually, lambda: any(isinstance(each, TextDelta) for each in seen))
