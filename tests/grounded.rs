@@ -1,5 +1,8 @@
 //! The grounded answer in the simulated world: gather → act → verify, as a driver sees it.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+#![allow(clippy::float_cmp, reason = "the simulated clock is exact")]
+
 use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
 
 use loopwright::{
@@ -9,7 +12,7 @@ use loopwright::{
         json::Raw,
         machine::{
             Budget, Command, Event, EventKind, Interrupt, Machine, MachineConfig, Notice, Outcome, Stop, Time,
-            grounded::{GroundedConfig, GroundedMachine, Profile, transitions},
+            grounded::{GroundedConfig, GroundedMachine, Profile, diagram, transitions},
             turn::{ToolConfig, TurnConfig},
         },
         message::{Block, Message, Role, StopReason, ToolResult, ToolUse, Usage},
@@ -112,7 +115,7 @@ fn e01_every_question_is_gathered_for_acted_on_and_verified() {
     assert_eq!(outcome.r#final.as_deref(), Some(GOOD));
     assert_eq!(outcome.transcript, GOOD);
     assert_eq!(outcome.spent.usage.total(), 110);
-    assert!((outcome.duration - 1.0).abs() < 1e-9);
+    assert_eq!(outcome.duration, 1.0);
 }
 
 #[test]
@@ -714,7 +717,7 @@ fn whatever_happens_the_run_ends_and_everything_counts() {
                 0 | 1 => says(GOOD),
                 2..=4 => says("It is retried 5 times. [docs/net.md:3]"),
                 5 => says("Not found in the sources: that."),
-                6..=8 => calls(&["c", "d"][..1 + model_dice.roll(2) as usize]),
+                6..=8 => calls(&["c", "d"][..=model_dice.roll(2) as usize]),
                 9 => Step::Fail(0.5, Failure::new(FailureKind::Overloaded, "busy"), false, None),
                 10 if model_dice.roll(4) == 0 => Step::Hang,
                 10 => says(""),
@@ -770,4 +773,12 @@ fn whatever_happens_the_run_ends_and_everything_counts() {
     ] {
         assert!(stops.contains(stop), "{stop} never came: {stops:?}");
     }
+}
+
+#[test]
+fn the_diagram_in_the_docs_is_that_of_the_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/grounded-machine.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let drawn = text.split("```mermaid\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap_or_default();
+    assert_eq!(drawn, diagram(), "put this into {path}:\n{}", diagram());
 }

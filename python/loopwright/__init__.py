@@ -15,12 +15,16 @@ Importing this is cheap: each name is loaded when it is first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+# What type checkers take for true. `typing` itself is slow to import.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._approval import Approval
     from ._core import Command, MachineConfig, TurnMachine, __version__
     from ._core import Event as MachineEvent
+    from ._replay import Replay, replay
     from .agent import Agent, RunStream
     from .budget import Budget
     from .errors import (
@@ -34,7 +38,6 @@ if TYPE_CHECKING:
     from .grounded import Grounded
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
-    from ._replay import Replay, replay
     from .result import Messages, Result, Source, ToolCall, Usage
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool

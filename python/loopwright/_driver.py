@@ -22,12 +22,13 @@ from .errors import InternalError
 from .events import ToolProgress, from_notice
 from .models import ModelFailure, answer_json
 from .tools._context import CancelFlag, Context
-from .tools._run import Outcome, run_here
+from .tools._run import Outcome, run_here, run_later
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Generator
 
     from ._plan import Plan
+    from .tools import Tool
 
 atexit.register(_core.shutdown)
 
@@ -64,9 +65,7 @@ class Driver:
         if self.watch:
             call_id, name = call.id, call.name
             emit = lambda text: self.tell(ToolProgress(call_id, name, text))  # noqa: E731
-        return Context(
-            self.deps, run_id=self.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag
-        )
+        return Context(self.deps, run_id=self.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag)
 
     def tell(self, event: Any) -> None:
         """Something for whoever watches."""
@@ -201,11 +200,16 @@ class AsyncDriver(Driver):
         self.ending: set[asyncio.Task[Any]] = set()
         self.bridge, self.key = Bridge.enter(self.arrived)
 
-    async def events(self, start: _core.Event, signal: Any = None) -> AsyncIterator[Any]:
+    async def events(self, start: _core.Event, signal: Any = None) -> AsyncGenerator[Any, None]:
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
-            self.arrived(start)
+            if signal is not None and signal.how is not None:
+                # Given before the run began: no answer, however fast, comes first.
+                self.inbox.append(start)
+                self.arrived(self.interrupted(signal.how))
+            else:
+                self.arrived(start)
             while True:
                 while self.told:
                     yield self.told.popleft()
@@ -294,9 +298,11 @@ class AsyncDriver(Driver):
         try:
             answer = plan.model.respond(request)  # type: ignore[union-attr, arg-type]
             if inspect.isawaitable(answer):
-                self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
+                task = self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
+                # Cancelled before its first step, it would leave a coroutine that nobody awaits.
+                task.add_done_callback(lambda _: _drop(answer))
                 return
-            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore
+            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
         except ModelFailure as error:
             event = self.failed_model(command.id, error)  # type: ignore[arg-type]
         self.inbox.append(event)
@@ -307,12 +313,15 @@ class AsyncDriver(Driver):
         except ModelFailure as error:
             return self.failed_model(command_id, error)
 
-    def start(self, command_id: int, what: str, flag: CancelFlag | None, function: Any, *arguments: Any) -> None:
+    def start(
+        self, command_id: int, what: str, flag: CancelFlag | None, function: Any, *arguments: Any
+    ) -> asyncio.Task[None]:
         """Starts a task; what `function` gives is the event that answers the command."""
         work = self.work(command_id, function, arguments)
         create = self.variables.run
         task = create(self.loop.create_task, work, name=f"loopwright {self.run_id} {what}")
         self.tasks.setdefault(command_id, {})[task] = flag
+        return task
 
     async def work(self, command_id: int, function: Any, arguments: Any) -> None:
         task = asyncio.current_task()
@@ -396,13 +405,19 @@ class AsyncDriver(Driver):
                 said: asyncio.Future[Any] = self.loop.create_future()
 
                 def settle(value: Any) -> None:
-                    if not said.done():
+                    if said.done():
+                        _drop(value)
+                    else:
                         said.set_result(value)
 
                 in_thread("approval", lambda: _tried(ask, question), lambda value: self.soon(lambda: settle(value)))
                 answer = await said
             if inspect.isawaitable(answer):
                 answer = await answer
+        except asyncio.CancelledError as error:
+            if asyncio.current_task() in self.ending:
+                raise
+            answer = error
         except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
             answer = error
         return self.decided(command, answer)
@@ -424,12 +439,14 @@ class SyncDriver(Driver):
         self.patience = _PATIENCE if threading.current_thread() is threading.main_thread() else _LONG_PATIENCE
         self.limits: list[tuple[float, Callable[[], None]]] = []
         self.side: _SideLoop | None = None
+        self.closed = False
 
-    def events(self, start: _core.Event, signal: Any = None) -> Iterator[Any]:
+    def events(self, start: _core.Event, signal: Any = None) -> Generator[Any, None, None]:
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
-            self.step(start)
+            # After the start, before any answer to it, comes a signal that was given before the run began.
+            self.inbox.append(start)
             while True:
                 while self.wanted:
                     self.wanted.popleft()()
@@ -490,6 +507,7 @@ class SyncDriver(Driver):
 
     def close(self) -> None:
         """Nothing of the run is left behind but threads of plain tools that do not end."""
+        self.closed = True
         self.cancelled_model()
         for command_id in [*self.flags, *self.tasks]:
             self.abort(command_id)
@@ -513,7 +531,7 @@ class SyncDriver(Driver):
             if inspect.isawaitable(answer):
                 self.start(command.id, self.ask_model(command.id, answer, request))  # type: ignore[arg-type]
                 return
-            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore
+            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
         except ModelFailure as error:
             event = self.failed_model(command.id, error)  # type: ignore[arg-type]
         self.inbox.append(event)
@@ -566,7 +584,11 @@ class SyncDriver(Driver):
 
         def work() -> None:
             try:
-                settle(run_here(tool, call.arguments, context))
+                given = run_here(tool, call.arguments, context)
+                if isinstance(given, Outcome):
+                    settle(given)
+                else:
+                    self.soon(lambda: self.go_on_beside(command_id, tool, given, flag, settle))
             except BaseException as error:  # noqa: BLE001 - a fault of ours, told as one
                 self.broken(error)
 
@@ -581,6 +603,26 @@ class SyncDriver(Driver):
                     settle(Outcome([], failure=failure))
 
             self.limits.append((self.run.now() + tool.timeout, late))
+
+    def go_on_beside(
+        self, command_id: int, tool: Tool[..., Any], given: Any, flag: CancelFlag, settle: Callable[[Outcome], None]
+    ) -> None:
+        """A plain function has handed out an awaitable: a decorator in between often does."""
+
+        async def wait() -> None:
+            try:
+                outcome = await run_later(tool, given)
+            except asyncio.CancelledError:
+                if command_id not in self.tasks:
+                    raise
+                outcome = Outcome([], failure=_CANCELLED)
+            settle(outcome)
+
+        if flag.is_set:
+            # Nobody waits for it any more; a coroutine would complain that it was never awaited.
+            getattr(given, "close", bool)()
+        else:
+            self.start(command_id, wait())
 
     def broken(self, error: BaseException) -> None:
         self.fatal = error
@@ -609,6 +651,10 @@ class SyncDriver(Driver):
         async def wait(answer: Any) -> None:
             try:
                 said = await answer
+            except asyncio.CancelledError as error:
+                if command.id not in self.tasks:
+                    raise
+                said = error
             except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
                 said = error
             self.arrived(self.decided(command, said))
@@ -619,11 +665,17 @@ class SyncDriver(Driver):
             else:
                 self.inbox.append(self.decided(command, answer))
 
+        def told(answer: Any) -> None:
+            if self.closed:
+                _drop(answer)
+            else:
+                self.soon(lambda: heard(answer))
+
         if _is_async(ask):
             heard(_tried(ask, question))
         else:
             # One that blocks (`input()`) does not hold up the deadline.
-            in_thread("approval", lambda: _tried(ask, question), lambda answer: self.soon(lambda: heard(answer)))
+            in_thread("approval", lambda: _tried(ask, question), told)
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
@@ -647,6 +699,12 @@ def _tried(function: Callable[[Any], Any], argument: Any) -> Any:
         return function(argument)
     except BaseException as error:  # noqa: BLE001 - handed to who waits
         return error
+
+
+def _drop(value: object) -> None:
+    """Closes a coroutine that nobody will await."""
+    if inspect.iscoroutine(value):
+        value.close()
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

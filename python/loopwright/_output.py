@@ -83,7 +83,7 @@ class OutputType(Generic[T]):
         except ValidationError as error:
             problems = problems_of(error, opened, whole="answer")
             hint = "answer again with JSON that fits the schema, and nothing else"
-            message = summary(f"the answer as {self.name}", problems)
+            message = summary(f"the answer does not fit {self.name}", problems)
             raise InvalidOutput(message, hint=hint, problems=problems) from error
 
     def _no_json(self, text: str) -> InvalidOutput:
@@ -92,7 +92,7 @@ class OutputType(Generic[T]):
         if broken:
             problem["what"] = f"must be JSON, but {broken}"
         hint = "answer again with JSON that fits the schema, and nothing else"
-        return InvalidOutput(summary(f"the answer as {self.name}", [problem]), hint=hint, problems=[problem])
+        return InvalidOutput(summary(f"the answer does not fit {self.name}", [problem]), hint=hint, problems=[problem])
 
     def _prepare(self) -> TypeAdapter[T]:
         if self._adapter is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -17,6 +16,7 @@ from .messages import Message, prompt_of
 from .result import Messages, Result, added, error_of, from_outcome
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
     from ._approval import Approval
@@ -74,7 +74,7 @@ class Agent(Generic[Output]):
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
         journal: A folder for the journals of runs.
         durable: Whether the journal is on disk before a tool with side effects starts.
-        seed: The source of all jitter.
+        seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
     """
 
@@ -111,26 +111,42 @@ class Agent(Generic[Output]):
         seed: int = 0,
         name: str | None = None,
     ) -> None:
+        from . import _options
         from .tools import ToolSet
 
+        _options.check(
+            system=system,
+            base_url=base_url,
+            api_key=api_key,
+            approve=approve,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            top_p=top_p,
+            effort=effort,
+            tool_choice=tool_choice,
+            timeouts=timeouts,
+            retry=retry,
+            progress=progress,
+            approval_timeout=approval_timeout,
+            price=price,
+            seed=seed,
+            name=name,
+        )
         self.name = name
-        self.budget = budget if budget is not None else Budget()
+        self.budget = _checked_budget(budget) if budget is not None else Budget()
         self.journal = journal
         self._own_model: Model | None = None
         self._endpoint: _core.Endpoint | None = None
         if isinstance(model, str):
+            pairs = _options.names(headers if headers is not None else {})
             limits = dict(timeouts or {})
-            unknown = set(limits) - {"connect", "first_byte", "idle", "total"}
-            if unknown:
-                message = f"there is no time limit named {sorted(unknown)[0]!r}"
-                raise UsageError(message, "invalid_timeout", "use connect, first_byte, idle or total")
-            pairs = list((headers or {}).items())
             self._endpoint = _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
-        elif callable(getattr(model, "respond", None)):
+        elif callable(getattr(model, "respond", None)) and not isinstance(model, type):
             self._own_model = model
         else:
             message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
-            raise UsageError(message, "unknown_model")
+            hint = "give an instance of the class" if isinstance(model, type) else "write provider:model"
+            raise UsageError(message, "unknown_model", hint)
         self.tools = ToolSet(tools)
         self._output: OutputType[Output] | None = None
         if output_type is not None:
@@ -141,10 +157,11 @@ class Agent(Generic[Output]):
         self._durable = durable
         wire = self._endpoint.wire if self._endpoint is not None else "openai_chat"
         given: list[dict[str, Any]] = [
-            {"provider": {"wire": wire, "raw": dict(provider_tool)}} for provider_tool in provider_tools
+            {"provider": {"wire": wire, "raw": tool}} for tool in _options.dicts("provider_tools", provider_tools)
         ]
         if web_search:
-            given.append({"web_search": {} if web_search is True else dict(web_search)})
+            settings = [{}] if web_search is True else _options.dicts("web_search", [web_search])
+            given.append({"web_search": settings[0]})
         self._config: dict[str, Any] = {
             "model": self._endpoint.model if self._endpoint is not None else str(getattr(model, "name", "own")),
             "system": system,
@@ -153,7 +170,7 @@ class Agent(Generic[Output]):
             "max_tokens": max_tokens,
             "temperature": temperature,
             "top_p": top_p,
-            "stop": list(stop),
+            "stop": _options.texts("stop", stop),
             "effort": effort,
             "cache": cache,
             "retry": dict(retry or {}),
@@ -227,7 +244,7 @@ class Agent(Generic[Output]):
             message = "run_sync calls on_event without an event loop"
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")
         conversation = self._conversation(prompt, messages)
-        limits = self.budget if budget is None else budget
+        limits = self.budget if budget is None else _checked_budget(budget)
         watch = on_event is not None
         earlier: Result[Any] | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
@@ -239,7 +256,7 @@ class Agent(Generic[Output]):
                 with closing(driver.events(_core.Event.start(conversation), signal)) as events:
                     for event in events:
                         if on_event is not None:
-                            on_event(event)
+                            _heard(on_event(event))
             except LoopwrightError as error:
                 self._explain(error, driver, run, plan, name, path, earlier)
                 raise
@@ -249,7 +266,7 @@ class Agent(Generic[Output]):
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
         if on_event is not None:
-            on_event(RunFinished(result))
+            _heard(on_event(RunFinished(result)))
         return cast("Result[Output]", _checked(result))
 
     def stream(
@@ -289,8 +306,9 @@ class Agent(Generic[Output]):
         watch: bool,
     ) -> RunStream[Output]:
         conversation = self._conversation(prompt, messages)
-        limits = self.budget if budget is None else budget
-        return RunStream(self, conversation, deps, limits, self.journal if journal is None else journal, signal, watch)
+        limits = self.budget if budget is None else _checked_budget(budget)
+        place = self.journal if journal is None else journal
+        return RunStream(self, conversation, deps, limits, place, signal, watch=watch)
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
         said = prompt_of(prompt)
@@ -406,6 +424,7 @@ class RunStream(Generic[Output]):
         budget: Budget,
         journal: Any,
         signal: Signal | None,
+        *,
         watch: bool,
     ) -> None:
         from .signal import Signal
@@ -470,7 +489,7 @@ class RunStream(Generic[Output]):
                     async for event in events:
                         yield event
                 finally:
-                    await events.aclose()  # type: ignore[attr-defined]
+                    await events.aclose()
             except LoopwrightError as error:
                 agent._explain(error, driver, run, plan, name, path, earlier)
                 raise
@@ -519,9 +538,22 @@ def _once_more(
     return messages, left
 
 
+def _checked_budget(budget: object) -> Budget:
+    if isinstance(budget, Budget):
+        return budget
+    message = f"a budget is a Budget, not {type(budget).__name__}"
+    raise UsageError(message, "invalid_budget", "give Budget(iterations=..., wall_time=..., ...)")
+
+
+def _heard(answer: object) -> None:
+    """What a plain `on_event` gave is nothing; a coroutine would never run, and nobody would know."""
+    if inspect.isawaitable(answer):
+        getattr(answer, "close", bool)()
+        message = "run_sync calls on_event without an event loop, and it gave something to await"
+        raise UsageError(message, "invalid_callback", "give a plain function, or await run")
+
+
 def _tool_choice(choice: str | None) -> Any:
     if choice is None or choice in ("auto", "none", "any"):
         return choice
     return {"tool": choice}
-
-

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from .budget import Budget
     from .events import Event
+    from .messages import Message
     from .models import Model
     from .result import Result
     from .signal import Signal
@@ -33,7 +34,7 @@ class Grounded:
         docs = Grounded("anthropic:claude-sonnet-4-5", sources=["docs"])
         result = await docs.run("How often is a failed request retried?")
         if result.verified:
-            print(result.final, *result.sources, sep="\\n")
+            print(result.final, *result.sources)
         else:
             print(result.message)
 
@@ -79,7 +80,7 @@ class Grounded:
     @property
     def sources(self) -> tuple[str, ...]:
         """The folders and files that are searched."""
-        return self._agent._folders
+        return self._agent.folders
 
     @property
     def tools(self) -> ToolSet:
@@ -97,7 +98,7 @@ class Grounded:
     async def run(
         self,
         question: str,
-        history: Messages | Sequence[Mapping[str, Any] | str] | None = None,
+        history: Messages | Sequence[Message | Mapping[str, Any] | str] | None = None,
         *,
         context: Mapping[str, str] | None = None,
         deps: Any = None,
@@ -137,7 +138,7 @@ class Grounded:
     def run_sync(
         self,
         question: str,
-        history: Messages | Sequence[Mapping[str, Any] | str] | None = None,
+        history: Messages | Sequence[Message | Mapping[str, Any] | str] | None = None,
         *,
         context: Mapping[str, str] | None = None,
         deps: Any = None,
@@ -160,7 +161,7 @@ class Grounded:
     def stream(
         self,
         question: str,
-        history: Messages | Sequence[Mapping[str, Any] | str] | None = None,
+        history: Messages | Sequence[Message | Mapping[str, Any] | str] | None = None,
         *,
         context: Mapping[str, str] | None = None,
         deps: Any = None,
@@ -177,8 +178,7 @@ class Grounded:
         if not context:
             return self._agent
         agent = copy.copy(self._agent)
-        agent._plans = {}
-        agent._rules = {**agent._rules, "labels": {str(key): str(value) for key, value in context.items()}}
+        agent.label({str(key): str(value) for key, value in context.items()})
         return agent
 
 
@@ -190,11 +190,21 @@ class _GroundedAgent(Agent[str]):
         self._rules = rules
         super().__init__(model, **options)
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Where sources are looked for."""
+        return self._folders
+
+    def label(self, labels: dict[str, str]) -> None:
+        """Whose runs they are."""
+        self._plans = {}
+        self._rules = {**self._rules, "labels": labels}
+
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
         return _core.MachineConfig.grounded(json.dumps({"turn": turn, **self._rules}))
 
 
-def _messages(history: Messages | Sequence[Mapping[str, Any] | str] | None) -> Any:
+def _messages(history: Messages | Sequence[Message | Mapping[str, Any] | str] | None) -> Any:
     if history is None or isinstance(history, Messages):
         return history
     if isinstance(history, str):

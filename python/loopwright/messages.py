@@ -15,15 +15,20 @@ import base64
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from . import _core
 from .errors import ModelError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from typing_extensions import Self
+    from typing_extensions import ParamSpec, Self
+
+    from .tools import Image as ToolImage
+    from .tools import Text as ToolText
+
+    _P = ParamSpec("_P")
 
 __all__ = [
     "Base64",
@@ -68,6 +73,9 @@ class Extra:
     fields_json: str
     """The fields, as JSON text of an object."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wire", self.wire.replace("-", "_"))
+
     @property
     def fields(self) -> dict[str, Any]:
         """The fields, parsed."""
@@ -77,7 +85,7 @@ class Extra:
     @classmethod
     def of(cls, wire: str, fields: Mapping[str, Any]) -> Extra:
         """Fields to send to `wire`: `Extra.of("anthropic", {"cache_control": {"type": "ephemeral"}})`."""
-        return cls(wire.replace("-", "_"), dumped(dict(fields), "the fields of a wire"))
+        return cls(wire, dumped(dict(fields), "the fields of a wire"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,10 @@ class Text:
 
     text: str
     extra: Extra | None = None
+
+    def to_block(self) -> dict[str, Any]:
+        """The canonical form, parsed: what a tool's result is made of."""
+        return _block_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +134,7 @@ class FileId:
     id: str
 
 
-Source = Union[Base64, PlainText, Url, FileId]
+Source: TypeAlias = Base64 | PlainText | Url | FileId
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +168,17 @@ class _Media:
         """The address, where there is one."""
         return self.source.url if isinstance(self.source, Url) else None
 
+    def to_block(self) -> dict[str, Any]:
+        """The canonical form, parsed: what a tool's result is made of."""
+        return _block_dict(cast("Block", self))
+
     @classmethod
     def from_url(cls, url: str, *, name: str | None = None) -> Self:
         """What the provider fetches from `url`."""
         return cls(Url(url), name)
 
     @classmethod
-    def from_file_id(cls, id: str, *, name: str | None = None) -> Self:  # noqa: A002 - the field's name
+    def from_file_id(cls, id: str, *, name: str | None = None) -> Self:
         """A file uploaded to the provider before."""
         return cls(FileId(id), name)
 
@@ -254,7 +270,7 @@ class ToolUse:
         return parsed(self.input_json, f"the arguments of {self.name!r}")
 
     @classmethod
-    def of(cls, id: str, name: str, input: Any) -> ToolUse:  # noqa: A002 - the fields' names
+    def of(cls, id: str, name: str, input: Any) -> ToolUse:  # noqa: A002 - the field's name
         """A tool use with arguments from Python."""
         return cls(id, name, dumped(input, f"the arguments of {name!r}"))
 
@@ -288,7 +304,11 @@ class ToolResult:
     extra: Extra | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "content", _blocks(self.content))
+        content = _blocks(self.content)
+        if any(isinstance(block, ToolResult) for block in content):
+            message = "a tool result can't hold another one"
+            raise UsageError(message, "invalid_block", "put them beside each other in one message")
+        object.__setattr__(self, "content", content)
 
     @property
     def text(self) -> str:
@@ -296,7 +316,7 @@ class ToolResult:
         return _prose(self.content)
 
     @classmethod
-    def failed(cls, id: str, name: str, failure: ToolFailure) -> ToolResult:  # noqa: A002 - the field's name
+    def failed(cls, id: str, name: str, failure: ToolFailure) -> ToolResult:
         """A failure; the model reads it as `{"error": {"kind", "message", "hint"}}`."""
         shown = f'{{"error":{_failure_json(failure)}}}'
         return cls(id, name, (Text(shown),), is_error=True, failure=failure)
@@ -311,6 +331,9 @@ class ProviderBlock:
     raw: str
     """The block as its wire wrote it: JSON text."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wire", self.wire.replace("-", "_"))
+
     @property
     def value(self) -> Any:
         """The block, parsed."""
@@ -324,8 +347,8 @@ class ProviderBlock:
         return kind if isinstance(kind, str) else ""
 
 
-Block = Union[Text, Image, Document, Thinking, ToolUse, ToolResult, ProviderBlock]
-Content = Union[str, Text, Image, Document, Thinking, ToolUse, ToolResult, ProviderBlock, "Mapping[str, Any]"]
+Block: TypeAlias = Text | Image | Document | Thinking | ToolUse | ToolResult | ProviderBlock
+Content: TypeAlias = "str | Block | ToolImage | ToolText | Mapping[str, Any]"
 """What may stand where blocks are wanted: a block, text, or a block in the canonical form. Pictures as tools return
 them (`loopwright.Image`) are welcome too."""
 
@@ -399,7 +422,7 @@ class Message:
         parts = [f'{{"role":"{self.role}","content":[', ",".join(map(_block_json, self.content)), "]"]
         if self.form != "auto":
             parts.append(f',"form":"{self.form}"')
-        parts.append(_extra_json(self.extra))
+        parts.append(extra_json(self.extra))
         return checked(_core.canonical_message, "".join((*parts, "}")))
 
     @classmethod
@@ -425,14 +448,18 @@ class Message:
         return cls.from_json(dumped(dict(message), "a message"))
 
     def to_wire(self, wire: str) -> str:
-        """The message as an element of the history of `wire`; where it becomes several, they stand in a row, separated
-        by commas."""
+        """The message as an element of the history of `wire`, or several, separated by commas."""
         return _core.encode_message(wire, self.to_json())
 
 
 def block_to_json(block: Block) -> str:
     """The canonical form of a block."""
     return checked(_core.canonical_block, _block_json(block))
+
+
+def _block_dict(block: Block) -> dict[str, Any]:
+    found: dict[str, Any] = parsed(block_to_json(block), "a block")
+    return found
 
 
 def block_from_json(text: str | bytes) -> Block:
@@ -471,7 +498,7 @@ def prompt_of(prompt: object) -> Message:
         return Message.from_dict(prompt)
     content = tuple(prompt) if isinstance(prompt, (list, tuple)) else (prompt,)
     try:
-        return Message("user", content)  # type: ignore[arg-type]
+        return Message("user", content)
     except UsageError as error:
         if error.code == "invalid_block":
             error.code = "invalid_prompt"
@@ -536,7 +563,7 @@ def _media(members: dict[str, str]) -> tuple[Source, str | None, Extra | None]:
 
 
 # By the JSON text of their `type`.
-_READERS: dict[str, Any] = {
+_READERS: dict[str, Callable[[dict[str, str]], Block]] = {
     '"text"': lambda members: Text(json.loads(members["text"]), _extra(members)),
     '"image"': lambda members: Image(*_media(members)),
     '"document"': lambda members: Document(*_media(members)),
@@ -577,7 +604,7 @@ def _block_json(block: Block) -> str:
         body = _tool_result_json(block)
     else:
         return f'{{"type":"provider","wire":{_string(block.wire)},"raw":{_raw(block.raw, "block")}}}'
-    return f'{{"type":"{kind}"{body}{_extra_json(block.extra)}}}'
+    return f'{{"type":"{kind}"{body}{extra_json(block.extra)}}}'
 
 
 def _tool_result_json(block: ToolResult) -> str:
@@ -595,7 +622,7 @@ def _failure_json(failure: ToolFailure) -> str:
     return f"{{{said}{_optional('hint', failure.hint)}}}"
 
 
-def _source_json(source: Source) -> str:
+def _source_json(source: object) -> str:
     if isinstance(source, (Base64, PlainText)):
         kind = "base64" if isinstance(source, Base64) else "text"
         return f'{{"{kind}":{{"media_type":{_string(source.media_type)},"data":{_string(source.data)}}}}}'
@@ -607,9 +634,12 @@ def _source_json(source: Source) -> str:
     raise UsageError(message, "invalid_value")
 
 
-def _extra_json(extra: Extra | None) -> str:
+def extra_json(extra: object) -> str:
     if extra is None:
         return ""
+    if not isinstance(extra, Extra):
+        message = f"`extra` is an Extra, not {type(extra).__name__}"
+        raise UsageError(message, "invalid_value", "make one with Extra.of(wire, fields)")
     return f',"extra":{{"wire":{_string(extra.wire)},"fields":{_raw(extra.fields_json, "fields")}}}'
 
 
@@ -621,7 +651,7 @@ def _string(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _raw(text: str, what: str) -> str:
+def _raw(text: object, what: str) -> str:
     # Checked alone: text that is no JSON by itself must not become part of something else.
     if not isinstance(text, str):
         message = f"{what} must be JSON text, not {type(text).__name__}"
@@ -630,10 +660,10 @@ def _raw(text: str, what: str) -> str:
     return text
 
 
-def checked(function: Any, *arguments: Any) -> Any:
+def checked(function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
     """Calls a function of the core with text that may not be UTF-8."""
     try:
-        return function(*arguments)
+        return function(*arguments, **named)
     except UnicodeEncodeError:
         message = "the text holds half of a character (a lone surrogate), which no UTF-8 can carry"
         raise UsageError(message, "invalid_text", "decode its bytes with errors='replace'") from None
@@ -674,7 +704,7 @@ def _blocks(content: object) -> tuple[Block, ...]:
 
 def _as_block(block: object) -> Block:
     if type(block) in _KINDS:
-        return block  # type: ignore[return-value]
+        return cast("Block", block)
     if isinstance(block, str):
         return Text(block)
     if isinstance(block, dict):

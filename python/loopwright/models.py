@@ -71,8 +71,13 @@ class Response:
         }
 
     def to_json(self, turn: int = 0) -> str:
-        """The canonical form as text."""
-        return json.dumps(self.to_dict(turn))
+        """The canonical form as text. Halves of characters, which no UTF-8 can carry, are replaced."""
+        text = json.dumps(self.to_dict(turn))
+        if "\\ud" in text:
+            from .tools._result import clean_text
+
+            text = clean_text(json.dumps(self.to_dict(turn), ensure_ascii=False))
+        return text
 
 
 _STOPS = frozenset(
@@ -111,7 +116,11 @@ class ModelFailure(ProviderError):
 
 @runtime_checkable
 class Model(Protocol):
-    """A model of one's own."""
+    """A model of one's own.
+
+    A plain `respond` is called where the run is stepped, in the event loop if there is one: let it be quick, and make
+    it async where it waits for something.
+    """
 
     def respond(self, request: Request) -> Response | str | Awaitable[Response | str]:
         """The answer to a request."""

@@ -44,6 +44,11 @@ class Signal:
         """Whether somebody wants an end."""
         return self._how is not None
 
+    @property
+    def how(self) -> str | None:
+        """`"cancel"` or `"after_round"`, once somebody wants an end."""
+        return self._how
+
     def _send(self, how: str) -> None:
         with self._lock:
             if self._how != "cancel":

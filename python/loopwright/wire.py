@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Union, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from . import _core
 from .errors import LoopwrightError, UsageError
-from .messages import Extra, Message, checked, decoded, dumped, message_of, messages_json, parsed
+from .messages import Extra, Message, checked, decoded, dumped, extra_json, message_of, messages_json, parsed
 from .result import Messages, Usage
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
     from .tools import Tool
 
-    Delta = Union[TextDelta, ReasoningDelta, ToolUseDelta, ArgumentsDelta, ProviderDelta]
+    Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
 
 __all__ = [
     "WIRES",
@@ -47,7 +47,7 @@ WIRES = ("anthropic", "openai_chat", "openai_responses", "offline")
 """The wires: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, and the built-in extractive model's.
 A dash is as good as an underscore."""
 
-Body = Union[str, bytes, Mapping[str, Any]]
+Body: TypeAlias = str | bytes | Mapping[str, Any]
 """A body as it came, or parsed."""
 
 _STOPS = frozenset(
@@ -71,6 +71,9 @@ class _Canonical:
 
     _json: str
     _found: dict[str, str] | None
+
+    def _fill(self, text: str) -> None:
+        self._json, self._found = text, None
 
     def to_json(self) -> str:
         """The canonical form; `from_json` reads it."""
@@ -101,7 +104,7 @@ class _Canonical:
         return Extra(json.loads(members["wire"]), members["fields"])
 
     def __eq__(self, other: object) -> bool:
-        return self._json == other._json if type(other) is type(self) else NotImplemented  # type: ignore[attr-defined]
+        return self._json == other._json if type(other) is type(self) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._json)
@@ -172,17 +175,14 @@ class Request(_Canonical):
         if system is not None:
             said = Message.system(system) if isinstance(system, str) else message_of(system)
             parts.append(f',"system":{said.to_json()}')
-        if extra is not None:
-            checked(_core.check_json, extra.fields_json, "fields")
-            parts.append(f',"extra":{{"wire":{json.dumps(extra.wire.replace("-", "_"))},"fields":{extra.fields_json}}}')
-        self._json = checked(_core.canonical_request, "".join((*parts, "}")))
-        self._found = None
+        parts.append(extra_json(extra))
+        self._fill(checked(_core.canonical_request, "".join((*parts, "}"))))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Request:
         """A request from the canonical form."""
         request = cls.__new__(cls)
-        request._json, request._found = checked(_core.canonical_request, decoded(text)), None
+        request._fill(checked(_core.canonical_request, decoded(text)))
         return request
 
     def to_wire(self, wire: str) -> str:
@@ -214,27 +214,27 @@ class Request(_Canonical):
     def tool_choice(self) -> str | None:
         """`"auto"`, `"none"`, `"any"`, or the name of a tool."""
         choice = self._get("tool_choice")
-        return choice["tool"] if isinstance(choice, dict) else choice
+        return cast("str | None", choice["tool"] if isinstance(choice, dict) else choice)
 
     @property
     def parallel_tool_calls(self) -> bool | None:
         """Whether several tools may be used in one answer."""
-        return cast("Union[bool, None]", self._get("parallel_tool_calls"))
+        return cast("bool | None", self._get("parallel_tool_calls"))
 
     @property
     def max_tokens(self) -> int | None:
         """Tokens of the answer."""
-        return cast("Union[int, None]", self._get("max_tokens"))
+        return cast("int | None", self._get("max_tokens"))
 
     @property
     def temperature(self) -> float | None:
         """Sampling temperature."""
-        return cast("Union[float, None]", self._get("temperature"))
+        return cast("float | None", self._get("temperature"))
 
     @property
     def top_p(self) -> float | None:
         """Nucleus sampling."""
-        return cast("Union[float, None]", self._get("top_p"))
+        return cast("float | None", self._get("top_p"))
 
     @property
     def stop(self) -> list[str]:
@@ -244,12 +244,12 @@ class Request(_Canonical):
     @property
     def effort(self) -> str | None:
         """`"low"`, `"medium"` or `"high"`."""
-        return cast("Union[str, None]", self._get("effort"))
+        return cast("str | None", self._get("effort"))
 
     @property
     def output(self) -> dict[str, Any] | None:
         """The schema of the answer."""
-        return cast("Union[dict[str, Any], None]", self._get("output"))
+        return cast("dict[str, Any] | None", self._get("output"))
 
     @property
     def cache(self) -> bool:
@@ -259,7 +259,7 @@ class Request(_Canonical):
     @property
     def stream(self) -> bool | None:
         """Whether the answer shall be streamed."""
-        return cast("Union[bool, None]", self._get("stream"))
+        return cast("bool | None", self._get("stream"))
 
     def __repr__(self) -> str:
         return f"<Request to {self.model} of {len(self.messages)} messages>"
@@ -276,7 +276,7 @@ class Response(_Canonical):
         *,
         stop: str = "end_turn",
         usage: Usage | None = None,
-        id: str = "",  # noqa: A002 - the field's name
+        id: str = "",
         model: str = "",
     ) -> None:
         said = Message.assistant(message) if isinstance(message, str) else message_of(message)
@@ -287,16 +287,14 @@ class Response(_Canonical):
             "stop": stop if stop in _STOPS else {"other": stop},
             "usage": {name: getattr(used, name) for name in _USAGE},
         }
-        self._json = checked(
-            _core.canonical_response, f'{dumped(rest, "the response")[:-1]},"message":{said.to_json()}}}'
-        )
-        self._found = None
+        text = f'{dumped(rest, "the response")[:-1]},"message":{said.to_json()}}}'
+        self._fill(checked(_core.canonical_response, text))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Response:
         """A response from the canonical form."""
         response = cls.__new__(cls)
-        response._json, response._found = checked(_core.canonical_response, decoded(text)), None
+        response._fill(checked(_core.canonical_response, decoded(text)))
         return response
 
     def to_wire(self, wire: str) -> str:
@@ -321,7 +319,8 @@ class Response(_Canonical):
     @property
     def stop(self) -> str:
         """Why it stopped: `end_turn`, `tool_use`, `max_tokens`, `stop_sequence`, `pause_turn`, `refusal`,
-        `content_filter`, `context_window`, or the provider's own word."""
+        `content_filter`, `context_window`, or the provider's own word.
+        """
         stop = self._get("stop")
         return cast("str", stop["other"] if isinstance(stop, dict) else stop)
 
@@ -364,7 +363,8 @@ def encode_message(wire: str, message: Message) -> str:
 
 def encode_stream(wire: str, response: Response, *, piece: int = 16) -> list[tuple[str, str]]:
     """The answer as the server-sent events (name, data) that `wire` would stream; a name is empty where the wire has
-    none. Text comes in pieces of about `piece` bytes."""
+    none. Text comes in pieces of about `piece` bytes.
+    """
     return _core.encode_stream(wire, _json_of(response, Response), piece)
 
 
@@ -422,7 +422,7 @@ def decode_error(status: int, body: Body, retry_after: float | None = None) -> L
     said = json.loads(failure)
     for name in ("status", "retry_after", "request_id"):
         setattr(error, name, said.get(name))
-    return cast("LoopwrightError", error)
+    return error
 
 
 def _tool(tool: Any) -> Any:
@@ -442,10 +442,10 @@ def _json_of(it: Any, kind: type[Request | Response]) -> str:
     raise UsageError(message, "invalid_value", f"wire.{kind.__name__}.from_json reads the canonical form")
 
 
-def _text(body: Body) -> str:
+def _text(body: object) -> str:
     if isinstance(body, Mapping):
         return dumped(dict(body), "the body")
     if isinstance(body, (str, bytes, bytearray, memoryview)):
-        return decoded(body)  # type: ignore[arg-type]
+        return decoded(body if isinstance(body, str) else bytes(body))
     message = f"a body is text, bytes or a dict, not {type(body).__name__}"
     raise UsageError(message, "invalid_body")

@@ -148,9 +148,10 @@ impl Driver {
         let mut journal = Vec::new();
         let mut next = Some(EventKind::Start { messages });
         loop {
-            let kind = match next.take() {
-                Some(kind) => kind,
-                None => tokio::select! {
+            let kind = if let Some(kind) = next.take() {
+                kind
+            } else {
+                tokio::select! {
                     biased;
                     Some(deltas) = pieces.recv() => {
                         told(Told::Deltas(deltas));
@@ -158,7 +159,7 @@ impl Driver {
                     }
                     Some(kind) = receiver.recv() => kind,
                     Some(_) = work.tasks.join_next() => continue,
-                },
+                }
             };
             let kind = work.with_partial(kind);
             if matches!(kind, EventKind::Generated { .. } | EventKind::Failed { .. }) {
@@ -244,7 +245,10 @@ impl Work<'_> {
             Command::Execute { id, calls, .. } => {
                 for Call { tool_use, timeout, .. } in calls {
                     let tool = self.driver.tools.get(&tool_use.name).cloned();
-                    self.start(id, async move { EventKind::Executed { id, result: call(tool, tool_use, timeout).await } });
+                    self.start(
+                        id,
+                        async move { EventKind::Executed { id, result: call(tool, tool_use, timeout).await } },
+                    );
                 }
             }
             Command::Approve { id, call, hash, risk, .. } => {
@@ -252,9 +256,11 @@ impl Work<'_> {
                 self.start(id, async move {
                     let decision = match approve {
                         // Whoever breaks down has not agreed.
-                        Some(approve) => caught(async move { approve(call, risk).await }).await.unwrap_or_else(|words| {
-                            ApprovalDecision::Deny { reason: format!("the question broke down: {words}") }
-                        }),
+                        Some(approve) => {
+                            caught(async move { approve(call, risk).await }).await.unwrap_or_else(|words| {
+                                ApprovalDecision::Deny { reason: format!("the question broke down: {words}") }
+                            })
+                        }
                         None => ApprovalDecision::Deny { reason: "nobody is there to ask".to_owned() },
                     };
                     EventKind::Decided { id, hash, decision }

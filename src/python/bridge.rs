@@ -6,7 +6,8 @@
 
 use std::{
     io::{Read, Write},
-    sync::Arc,
+    os::unix::net::UnixStream,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -31,14 +32,25 @@ use crate::{
     },
 };
 
-/// Wakes an event loop by a byte in a socket.
-struct Socket(Option<std::os::unix::net::UnixStream>);
+/// One end of a socket pair, until it is closed: a hub may be kept long after its last run, by a traceback for one.
+struct Socket(Mutex<Option<UnixStream>>);
 
+impl Socket {
+    fn lock(&self) -> MutexGuard<'_, Option<UnixStream>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        drop(self.lock().take());
+    }
+}
+
+/// Wakes an event loop by a byte in a socket.
 impl Wake for Socket {
     fn wake(&self) {
-        if let Some(socket) = &self.0 {
+        if let Some(socket) = &mut *self.lock() {
             // A full socket means that a wake-up is already waiting there.
-            let _ = (&*socket).write(&[1]);
+            let _ = socket.write(&[1]);
         }
     }
 }
@@ -54,7 +66,7 @@ type Inbox = Arc<Queue<(u64, Item), Socket>>;
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct Hub {
     inbox: Inbox,
-    reader: Option<std::os::unix::net::UnixStream>,
+    reader: Socket,
 }
 
 #[pymethods]
@@ -63,23 +75,25 @@ impl Hub {
     #[new]
     #[pyo3(signature = (*, wakes=true))]
     fn new(wakes: bool) -> PyResult<Self> {
-        if !wakes {
-            return Ok(Self { inbox: Arc::new(Queue::new(Socket(None))), reader: None });
-        }
-        let (reader, writer) = std::os::unix::net::UnixStream::pair()?;
-        reader.set_nonblocking(true)?;
-        writer.set_nonblocking(true)?;
-        Ok(Self { inbox: Arc::new(Queue::new(Socket(Some(writer)))), reader: Some(reader) })
+        let (reader, writer) = if wakes {
+            let (reader, writer) = UnixStream::pair()?;
+            reader.set_nonblocking(true)?;
+            writer.set_nonblocking(true)?;
+            (Some(reader), Some(writer))
+        } else {
+            (None, None)
+        };
+        Ok(Self { inbox: Arc::new(Queue::new(Socket(Mutex::new(writer)))), reader: Socket(Mutex::new(reader)) })
     }
 
     /// The file descriptor to watch; -1 without one.
     fn fileno(&self) -> i32 {
-        self.reader.as_ref().map_or(-1, std::os::fd::AsRawFd::as_raw_fd)
+        self.reader.lock().as_ref().map_or(-1, std::os::fd::AsRawFd::as_raw_fd)
     }
 
     /// All that has arrived: pairs of a call's key and an `Event` or a delta, in order.
     fn drain<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Bound<'py, PyAny>)>> {
-        if let Some(mut reader) = self.reader.as_ref() {
+        if let Some(reader) = &mut *self.reader.lock() {
             // Cleared before the batch is taken: what comes after that finds an empty queue and wakes again.
             let mut bytes = [0; 64];
             while matches!(reader.read(&mut bytes), Ok(read) if read == bytes.len()) {}
@@ -164,9 +178,11 @@ impl Hub {
         Ok(ModelCall { id, task: task.abort_handle(), shown: None })
     }
 
-    /// Nothing arrives any more.
+    /// Nothing arrives any more, and the file descriptors are gone.
     fn close(&self) {
         self.inbox.close();
+        self.inbox.waker().close();
+        self.reader.close();
     }
 }
 

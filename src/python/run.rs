@@ -12,7 +12,7 @@ use pyo3::{exceptions::PyOSError, prelude::*};
 use super::{convert, errors, history, machine};
 use crate::core::{
     journal,
-    machine::{Command, Event, Time},
+    machine::{Command, Event, MachineConfig, Time},
 };
 
 struct State {
@@ -43,7 +43,7 @@ impl Run {
             None => None,
         };
         let log = keep || file.is_some();
-        let run = journal::Run::new(id, config.0.clone(), log);
+        let run = journal::Run::new(id, seeded(id, &config.0), log);
         let state = Mutex::new(State { run, file, kept: keep.then(Vec::new) });
         Ok(Self { state, started: Instant::now() })
     }
@@ -85,6 +85,22 @@ impl Run {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.kept.as_ref().map(|kept| String::from_utf8_lossy(kept).into_owned())
     }
+}
+
+/// The configuration of a run. Without a seed of the caller's it gets one from the run's name: runs that begin
+/// together shall not try again together.
+fn seeded(id: &str, config: &MachineConfig) -> MachineConfig {
+    let mut config = config.clone();
+    let turn = match &mut config {
+        MachineConfig::Turn(turn) => turn,
+        MachineConfig::Grounded(grounded) => &mut grounded.turn,
+    };
+    if turn.seed == 0 {
+        // FNV-1a, <http://www.isthe.com/chongo/tech/comp/fnv/>.
+        let hash = id.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        turn.seed = u64::from(hash);
+    }
+    config
 }
 
 impl State {

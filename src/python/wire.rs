@@ -67,12 +67,13 @@ pub(super) fn encode_message(wire: &str, message: &str) -> PyResult<String> {
 
 /// A streamed answer from its bytes, in whatever pieces: the answer and the deltas, in the canonical form.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // as PyO3 hands lists over
 pub(super) fn decode_stream(wire: &str, chunks: Vec<Vec<u8>>) -> PyResult<(String, String)> {
     let mut stream = Stream::new(named(wire)?);
     let mut deltas = Vec::new();
-    let mut feed = || {
-        for chunk in &chunks {
-            stream.feed(chunk, &mut deltas)?;
+    let feed = || {
+        for chunk in chunks {
+            stream.feed(&chunk, &mut deltas)?;
         }
         stream.finish(&mut deltas)
     };

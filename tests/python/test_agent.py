@@ -68,11 +68,11 @@ def test_a07_tools_run_and_their_results_reach_the_model(serve: Any, wire: str, 
     assert result.duration > 0
     assert result.usage.input == 20
     assert result.usage.total == result.usage.input + result.usage.output
-    roles = [message["role"] for message in result.messages]
+    roles = [message["role"] for message in result.messages.to_dicts()]
     assert roles == ["user", "assistant", "user", "assistant"]
-    results = result.messages[2]["content"]
+    results = result.messages.to_dicts()[2]["content"]
     assert [block["content"][0]["text"] for block in results] == ["717710", "cba"]
-    asked = [block["id"] for block in result.messages[1]["content"] if block["type"] == "tool_use"]
+    asked = [block["id"] for block in result.messages.to_dicts()[1]["content"] if block["type"] == "tool_use"]
     assert [block["id"] for block in results] == asked
 
     first, second = (request["body"] for request in server.requests)
@@ -92,7 +92,12 @@ def test_a07_tools_run_and_their_results_reach_the_model(serve: Any, wire: str, 
 def test_a02_settings_reach_the_wire(serve: Any, wire: str) -> None:
     server = serve("ok")
     agent = agent_at(
-        server, wire, max_tokens=16_000, temperature=0.25, stop=["END"] if wire != "responses" else (), tools=[population]
+        server,
+        wire,
+        max_tokens=16_000,
+        temperature=0.25,
+        stop=["END"] if wire != "responses" else (),
+        tools=[population],
     )
     agent.run_sync("hi")
     body = server.requests[0]["body"]
@@ -169,8 +174,18 @@ def test_a09_a_single_request_without_a_follow_up(way: str) -> None:
     assert len(model.requests) == 1
     # A06: the limit is told, and the history is legal: the call has its result.
     assert result.warnings
-    uses = [block["id"] for message in result.messages for block in message["content"] if block["type"] == "tool_use"]
-    given = [block["id"] for message in result.messages for block in message["content"] if block["type"] == "tool_result"]
+    uses = [
+        block["id"]
+        for message in result.messages.to_dicts()
+        for block in message["content"]
+        if block["type"] == "tool_use"
+    ]
+    given = [
+        block["id"]
+        for message in result.messages.to_dicts()
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    ]
     assert uses == given == ["call_0_0"]
     single = Agent(ScriptedModel(["yes"]), budget=Budget(iterations=1)).run_sync("assess")
     assert (single.final, single.stop_reason) == ("yes", "natural")
@@ -270,7 +285,7 @@ def test_c27_calls_that_only_read_run_at_once_and_come_back_in_order(way: str) -
     script = [calls(*[Call("look", {"n": n}) for n in range(4)]), text("done")]
     result, _ = run(Agent(ScriptedModel(script), tools=[look]), "go", way)
     assert most == 4
-    given = [block["content"][0]["text"] for block in result.messages[2]["content"]]
+    given = [block["content"][0]["text"] for block in result.messages.to_dicts()[2]["content"]]
     assert given == ["0", "1", "4", "9"]
 
 
@@ -303,7 +318,7 @@ def test_a_tools_exception_is_a_structured_result(way: str) -> None:
     result, _ = run(Agent(ScriptedModel(script), tools=[broken, population]), "go", way)
     assert result.stop_reason == "natural"
     assert [each.failure for each in result.tool_calls] == ["exception", "unknown_city", "unknown_tool"]
-    blocks = result.messages[2]["content"]
+    blocks = result.messages.to_dicts()[2]["content"]
     assert all(block["is_error"] for block in blocks)
     assert "ValueError: can't do 1" in str(blocks[0])
     assert "use the English name" in str(blocks[1])
@@ -383,7 +398,7 @@ def test_an_agent_may_be_a_tool_of_another(way: str) -> None:
 
     script = [call("ask", question="?"), call("ask_sync", question="?"), "done"]
     result, _ = run(Agent(ScriptedModel(script), tools=[ask, ask_sync]), "go", way)
-    given = [message["content"][0]["content"][0]["text"] for message in result.messages[2::2]]
+    given = [message["content"][0]["content"][0]["text"] for message in result.messages.to_dicts()[2::2]]
     assert given == ["42", "42"]
 
 

@@ -163,3 +163,18 @@ def test_the_budget_of_questions_is_kept(way: str) -> None:
     run(agent, "remove a", way)
     assert asked == []
     assert log == []
+
+
+def test_an_approver_that_lets_a_cancellation_escape_is_a_no(way: str) -> None:
+    async def approve(_question: Approval) -> bool:
+        raise asyncio.CancelledError
+
+    @tool(risk="confirm")
+    def dangerous() -> str:
+        """Never reached."""
+        raise AssertionError
+
+    agent = Agent(ScriptedModel([call("dangerous"), "done"]), tools=[dangerous], approve=approve)
+    result = run(agent, "go", way)[0]
+    assert [each.failure for each in result.tool_calls] == ["denied"]
+    assert result.final == "done"

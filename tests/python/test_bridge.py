@@ -16,7 +16,7 @@ import warnings
 from typing import Any
 
 import pytest
-from loopwright import Agent, tool
+from loopwright import Agent, ProviderError, tool
 from loopwright.events import TextDelta
 from loopwright.testing import ScriptedModel, call, fault, text
 from ways import agent_at, eventually, open_files, threads
@@ -73,7 +73,7 @@ EXITS = {
 
 HEAD = """
 import asyncio, os, sys, threading, time
-from loopwright import Agent, tool
+from loopwright import Agent, ProviderError, tool
 @tool(read_only=True)
 def double(n: int) -> int:
     "Double."
@@ -246,7 +246,9 @@ def test_a_thousand_runs_at_once(serve: Any) -> None:
 
     results = asyncio.run(main())
     assert [result.final for result in results] == ["done"] * 1000
-    assert [result.messages[0]["content"][0]["text"] for result in results] == [f"go {n}" for n in range(1000)]
+    assert [result.messages.to_dicts()[0]["content"][0]["text"] for result in results] == [
+        f"go {n}" for n in range(1000)
+    ]
     assert {len(result.messages) for result in results} == {6}
 
 
@@ -311,6 +313,34 @@ def test_nothing_is_left_behind(serve: Any) -> None:
     assert eventually(lambda: threads() <= others)
     # The client keeps a few connections to the server for the next request; both ends are ours here.
     assert eventually(lambda: len(open_files()) <= before + 4), (before, open_files())
+
+
+def test_runs_that_fail_or_are_cancelled_leave_no_descriptors_for_the_collector() -> None:
+    @tool
+    async def waits() -> str:
+        """Wait."""
+        await asyncio.sleep(30)
+        return "never"
+
+    failing = Agent("anthropic:any", base_url="http://127.0.0.1:1", api_key="k", retry={"attempts": 1})
+    waiting = Agent(ScriptedModel([call("waits")], by_turn=True), tools=[waits])
+
+    async def main() -> None:
+        for _ in range(20):
+            with pytest.raises(ProviderError):
+                await failing.run("go")
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(waiting.run("go"), 0.005)
+
+    asyncio.run(main())
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(open_files())
+        asyncio.run(main())
+        assert len(open_files()) <= before + 4
+    finally:
+        gc.enable()
 
 
 def test_runs_are_freed(serve: Any) -> None:

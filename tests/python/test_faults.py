@@ -124,6 +124,17 @@ def test_retry_after_is_honoured(serve: Any, wire: str) -> None:
     assert [event.delay for event in events if isinstance(event, Retry)] == [0.4]
 
 
+def test_runs_that_fail_together_do_not_come_back_together(serve: Any) -> None:
+    def delays(**options: Any) -> set[float]:
+        server = serve(fault.status(500), text(ANSWER), fault.status(500), text(ANSWER))
+        agent = agent_at(server, **options)
+        found = [run(agent, "go", "stream")[1] for _ in range(2)]
+        return {event.delay for events in found for event in events if isinstance(event, Retry)}
+
+    assert len(delays()) == 2
+    assert len(delays(seed=7)) == 1
+
+
 def test_a_wait_of_minutes_is_not_waited_for(serve: Any, way: str) -> None:
     server = serve(fault.status(429, retry_after=300), text(ANSWER))
     with pytest.raises(ProviderError) as caught:
@@ -156,7 +167,7 @@ def test_what_was_reached_comes_with_the_error(serve: Any, wire: str, way: str) 
     assert result.best_draft == "I look it up."
     assert [each.name for each in result.tool_calls] == ["look"]
     assert result.usage.total > 0
-    assert [message["role"] for message in result.messages] == ["user", "assistant", "user"]
+    assert [message["role"] for message in result.messages.to_dicts()] == ["user", "assistant", "user"]
 
 
 def test_after_all_attempts_the_error_says_what_happened(serve: Any, wire: str) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from loopwright import Budget, Call, Grounded, Response, Signal, UsageError, replay, tool
 from loopwright.events import Draft, PhaseFinished, PhaseStarted, RunFinished, TextDelta
 
@@ -252,6 +251,7 @@ def test_cancel_keeps_what_was_used(docs: Path) -> None:
             if self.asked == 1:
                 return Response(calls=[Call("look")], input_tokens=7)
             await asyncio.sleep(30)
+            return Response("late")
 
     grounded = Grounded(Slow(), sources=[docs], tools=[look])
     result = asyncio.run(grounded.run(QUESTION, signal=signal))

@@ -156,6 +156,8 @@ def test_the_parts_of_a_message() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         message.role = "user"  # type: ignore[misc]
     assert not hasattr(message, "__dict__")
+    assert dict(message) == message.to_dict()  # type: ignore[call-overload]
+    assert message["content"][1]["text"] == "It is "
     assert hash(message) == hash(Message.from_json(message.to_json()))
 
 
@@ -184,6 +186,39 @@ def test_failures_look_like_those_of_a_run() -> None:
     assert "no" in found.failure.message
     again = ToolResult.failed(found.id, found.name, found.failure)
     assert block_to_json(again) == block_to_json(found)
+
+
+def test_tools_may_return_blocks_of_messages() -> None:
+    picture, notes = Image.from_bytes(PNG), Document.from_text("notes", name="n.txt")
+
+    @tool
+    def one() -> Image:
+        """One."""
+        return picture
+
+    @tool
+    def several() -> Any:
+        """Several."""
+        return ["look:", picture, notes, Text("x" * 50_000)]
+
+    @tool
+    def half() -> Text:
+        """Half of a character."""
+        return Text("\ud800")
+
+    from loopwright.testing import call
+
+    model = ScriptedModel([call("one"), call("several"), call("half"), "seen"])
+    result = Agent(model, tools=[one, several, half]).run_sync("go")
+    failed = result.messages[6].tool_results[0].failure
+    assert failed is not None
+    assert failed.kind == "not_serialisable"
+    assert result.messages[2].tool_results[0].content == (picture,)
+    *first, last = result.messages[4].tool_results[0].content
+    assert first == [Text("look:"), picture, notes]
+    assert isinstance(last, Text)
+    assert "left out" in last.text
+    assert len(last.text) < 30_000
 
 
 def test_numbers_are_kept_as_they_were_written() -> None:
@@ -266,9 +301,12 @@ def test_documents(tmp_path: Path) -> None:
         (lambda: Message.assistant(ToolUse("c", "f", '1},{"x":2')).to_json(), "invalid arguments"),
         (lambda: Message.assistant(ToolUse("c", "f", {})).to_json(), "JSON text"),  # type: ignore[arg-type]
         (lambda: Message.assistant(ProviderBlock("anthropic", "")).to_json(), "invalid block"),
+        (lambda: wire.Request("m", [], extra={"a": 1}), "Extra.of"),  # type: ignore[arg-type]
         (lambda: Message.assistant(ProviderBlock("nowhere", "{}")).to_json(), "nowhere"),
         (lambda: Message("user", ("x",), extra=Extra("anthropic", "[]")).to_json(), "object"),
+        (lambda: Message("user", ("x",), extra={"a": 1}).to_json(), "Extra.of"),  # type: ignore[arg-type]
         (lambda: Message.user(Image("a.png")).to_json(), "not str"),  # type: ignore[arg-type]
+        (lambda: Message.user(ToolResult("a", content=(ToolResult("b"),))), "another one"),
         (lambda: Messages("text"), "list of messages"),  # type: ignore[arg-type]
         (lambda: Messages([5]), "not int"),  # type: ignore[list-item]
         (lambda: Messages.from_json("{}"), "invalid messages"),
@@ -390,3 +428,28 @@ def test_a_continued_run_sends_the_blocks_of_the_provider_byte_for_byte(keep: st
     said = json.loads(second)["messages"]
     assert said[1]["content"] == [json.loads(raw) for raw in blocks]
     assert [each["role"] for each in said] == ["user", "assistant", "user"]
+
+
+members = st.dictionaries(texts.filter(lambda key: key not in ("type", "role", "id")), raws, max_size=3)
+
+
+@given(members)
+def test_unknown_blocks_survive_byte_for_byte_on_each_wire(odd: dict[str, str]) -> None:
+    block = as_object({"type": '"hologram_of_2031"', **odd})
+    said = '{"type":"text","text":"x"}'
+    bodies = {
+        "anthropic": f'{{"model":"m","max_tokens":9,"messages":[{{"role":"user","content":[{block}]}},'
+        f'{{"role":"assistant","content":[{said},{block}]}},{{"role":"user","content":"go on"}}]}}',
+        "openai_chat": f'{{"model":"m","messages":[{{"role":"user","content":[{said},{block}]}}]}}',
+        "openai_responses": f'{{"model":"m","input":[{{"role":"user","content":"x"}},{block}]}}',
+    }
+    for name, text in bodies.items():
+        request = wire.decode_request(name, text)
+        found = [each for message in request.messages for each in message.content if isinstance(each, ProviderBlock)]
+        assert [each.raw for each in found] == [block] * text.count("hologram_of_2031"), name
+        assert all(each.kind == "hologram_of_2031" for each in found)
+        # Through Python's own objects, and out again.
+        again = wire.Request("m", list(request.messages), max_tokens=9)
+        assert again.to_wire(name).count(block) == len(found), name
+        for other in set(bodies) - {name}:
+            assert "hologram" not in again.to_wire(other)

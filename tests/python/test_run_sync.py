@@ -14,8 +14,8 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, ModelFailure, ProviderError, Response, Signal, tool
-from loopwright.testing import ScriptedModel, WireServer, call, fault, text
+from loopwright import Agent, Call, ModelFailure, ProviderError, Response, Signal, tool
+from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, text
 from ways import agent_at, eventually, run, threads
 
 
@@ -71,7 +71,11 @@ def test_needs_no_event_loop() -> None:
         print("fine")
     """
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (done.stdout, done.stderr) == ("fine\n", "")
 
@@ -242,3 +246,68 @@ def test_the_request_a_model_of_ones_own_sees() -> None:
 
     Agent(ScriptedModel([call("double", n=1), look]), tools=[double]).run_sync("first")
     assert seen == [("scripted", 1, "2", 3)]
+
+
+def test_a_plain_function_may_hand_out_an_awaitable(way: str) -> None:
+    class Later:
+        def __await__(self) -> Any:
+            yield from asyncio.sleep(0).__await__()
+            return "later"
+
+    async def work(n: int) -> str:
+        await asyncio.sleep(0)
+        if n < 0:
+            raise ValueError("below zero")
+        return f"got {n}"
+
+    @tool
+    def wrapped(n: int) -> Any:
+        """As a decorator in between does."""
+        return work(n)
+
+    @tool
+    def odd() -> Any:
+        """Not even a coroutine."""
+        return Later()
+
+    asked = calls(Call("wrapped", {"n": 1}), Call("wrapped", {"n": -1}), Call("odd", {}))
+    result = run(Agent(ScriptedModel([asked, "done"]), tools=[wrapped, odd]), "go", way)[0]
+    assert [call.failure for call in result.tool_calls] == [None, "exception", None]
+    got = [block.text for block in result.messages[2].content]
+    assert got[0] == "got 1"
+    assert "ValueError: below zero" in got[1]
+    assert got[2] == "later"
+
+
+def test_the_time_of_a_tool_counts_what_it_hands_out_too(way: str) -> None:
+    ended = threading.Event()
+
+    async def work() -> str:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.set()
+        return "never"
+
+    @tool(timeout=0.1)
+    def wrapped() -> Any:
+        """Wait."""
+        return work()
+
+    result = run(Agent(ScriptedModel([call("wrapped"), "done"]), tools=[wrapped]), "go", way)[0]
+    assert [call.failure for call in result.tool_calls] == ["timeout"]
+    assert ended.wait(5)
+
+
+@pytest.mark.parametrize("how", ["cancel", "interrupt"])
+def test_a_signal_that_was_given_before_the_run_began(way: str, how: str) -> None:
+    signal = Signal()
+    getattr(signal, how)()
+    result = run(Agent(ScriptedModel([call("look"), "late"]), tools=[tool(look)]), "go", way, signal=signal)[0]
+    assert result.stop_reason == {"cancel": "cancelled", "interrupt": "user_interrupt"}[how]
+    assert result.final is None
+
+
+def look() -> str:
+    """Look."""
+    return "x"

@@ -214,7 +214,7 @@ def test_cancel_and_interrupt_of_a_stream(serve: Any) -> None:
 
     result = asyncio.run(between())
     assert result.stop_reason == "user_interrupt"
-    assert result.messages[2]["content"][0]["content"][0]["text"] == "A"
+    assert result.messages.to_dicts()[2]["content"][0]["content"][0]["text"] == "A"
 
 
 def test_an_error_in_the_callback_is_the_callers(serve: Any) -> None:

@@ -418,6 +418,7 @@ def test_views_of_a_request_and_a_response() -> None:
     assert '"x":1.50' in request.to_wire("anthropic")
     assert "service_tier" not in wire.Request("m", [Message.user("x")], extra=request.extra).to_wire("openai_chat")
     assert request == wire.Request.from_json(request.to_json().encode())
+    assert Extra("openai-chat", "{}") == Extra.of("openai_chat", {})
     assert request != wire.Request("m", [Message.user("y")])
 
     response = wire.Response("hi", stop="strange", usage=Usage(1, 2), id="r", model="m")
@@ -480,7 +481,7 @@ def test_unknown_wires_are_named() -> None:
         lambda: Message.user("x").to_wire("anthropics"),
     ]
     for attempt in tries:
-        with pytest.raises(UsageError, match='"anthropics".*openai_chat') as caught:
+        with pytest.raises(UsageError, match=r'"anthropics".*openai_chat') as caught:
             attempt()
         assert caught.value.code == "unknown_wire"
 
@@ -501,7 +502,7 @@ def test_wrong_arguments_are_usage_errors() -> None:
         wire.encode_request("anthropic", {"model": "m"})  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"wire\.Response"):
         wire.encode_response("anthropic", "text")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="effort|hard"):
+    with pytest.raises(UsageError, match=r"effort|hard"):
         wire.Request("m", [Message.user("x")], effort="hard")
     with pytest.raises(UsageError, match="list of messages"):
         wire.Request("m", "hello")  # type: ignore[arg-type]
@@ -509,5 +510,5 @@ def test_wrong_arguments_are_usage_errors() -> None:
         wire.Request("m", [Message.user("x")], tools=[1])  # type: ignore[list-item]
     with pytest.raises(UsageError):
         wire.decode_request("anthropic", 5)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="NaN|Out of range|float"):
+    with pytest.raises(UsageError, match="JSON"):
         wire.Request("m", [Message.user("x")], temperature=float("nan"))

@@ -1,7 +1,10 @@
-"""Loopwright: `Agent` as its users have it, with policy, budget and journal left at their defaults."""
+"""Loopwright: `Agent` as its users have it, policy and budget on, and a journal on disk for every run."""
 
+import atexit
 import itertools
 import json
+import shutil
+import tempfile
 
 import _path  # noqa: F401
 import harness
@@ -36,7 +39,16 @@ async def build(options):
             raise harness.Unavailable("the in-memory model serves one run at a time")
         agent = Agent(Scripted(options.turns), tools=[lookup], budget=budget)
     else:
-        agent = Agent("openai-chat:fake", base_url=options.base_url, api_key="k", tools=[lookup], budget=budget)
+        journals = tempfile.mkdtemp(prefix="journals-")
+        atexit.register(shutil.rmtree, journals, ignore_errors=True)
+        agent = Agent(
+            "openai-chat:fake",
+            base_url=options.base_url,
+            api_key="k",
+            tools=[lookup],
+            budget=budget,
+            journal=journals,
+        )
 
     async def run() -> harness.Outcome:
         result = await agent.run(harness.PROMPT)

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loopwright.errors import LoopwrightError, UsageError
+from loopwright.errors import UsageError
 
+from .conduct import conduct
 from .exit_codes import exit_code
-from .interrupts import interruptible
 from .journals import journal_folder
 from .report import error_line, result_json, show_ending
 from .screen import Screen, Style
@@ -38,37 +38,17 @@ def ask(arguments: argparse.Namespace) -> int:
     screen = Screen(quiet=arguments.quiet, bare=arguments.json)
     for folder in arguments.folders:
         _check(folder)
-    named = arguments.model or os.environ.get("LOOPWRIGHT_MODEL", "").strip()
-    if not named and arguments.base_url:
-        message = "--base-url needs a model to ask there"
-        raise UsageError(message, "no_model", "add --model PROVIDER:NAME, or set LOOPWRIGHT_MODEL")
-    if not named:
-        _suggest(screen, os.environ)
-    limits: dict[str, Any] = {}
-    if arguments.attempts is not None:
-        limits["verify_attempts"] = arguments.attempts
-    if arguments.max_time is not None:
-        limits["wall_time"] = arguments.max_time
+    limits = {"verify_attempts": arguments.attempts, "wall_time": arguments.max_time}
     grounded = Grounded(
-        named or _OFFLINE,
+        _model(arguments, screen),
         sources=arguments.folders,
         profile=arguments.profile,
-        budget=Budget(**limits),
+        budget=Budget(**{name: limit for name, limit in limits.items() if limit is not None}),
         base_url=arguments.base_url,
         journal=journal_folder(arguments.journal, screen, wanted=not arguments.no_journal),
     )
     watcher = Watcher(screen, drafts=True)
-    failure: LoopwrightError | None = None
-    with interruptible(screen) as stop:
-        try:
-            result = grounded.run_sync(arguments.question, on_event=watcher, signal=stop)
-        except LoopwrightError as error:
-            if error.result is None:
-                raise
-            result, failure = error.result, error
-        finally:
-            screen.drop_draft()
-            screen.close()
+    result, failure = conduct(screen, lambda stop: grounded.run_sync(arguments.question, on_event=watcher, signal=stop))
     code = exit_code(result.stop_reason)
     if arguments.json:
         screen.answer(result_json(result, trace=trace_of(watcher.trace)))
@@ -81,6 +61,18 @@ def ask(arguments: argparse.Namespace) -> int:
         code = code or exit_code("error")
     show_ending(result, screen, told=arguments.trace and not arguments.json)
     return code
+
+
+def _model(arguments: argparse.Namespace, screen: Screen) -> str:
+    """The model that was named, here or in the environment; otherwise the one that needs nothing."""
+    named: str = arguments.model or os.environ.get("LOOPWRIGHT_MODEL", "").strip()
+    if named:
+        return named
+    if arguments.base_url:
+        message = "--base-url needs a model to ask there"
+        raise UsageError(message, "no_model", "add --model PROVIDER:NAME, or set LOOPWRIGHT_MODEL")
+    _suggest(screen, os.environ)
+    return _OFFLINE
 
 
 def _show(result: Result[Any], screen: Screen) -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+_MOST = 10_000
+_DAY = 86_400.0
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line; gives the exit code."""
@@ -174,8 +177,8 @@ def _count(given: str) -> int:
         count = int(given)
     except ValueError:
         count = 0
-    if not 1 <= count <= 10_000:
-        message = f"{given!r} is no number from 1 to 10000"
+    if not 1 <= count <= _MOST:
+        message = f"{given!r} is no number from 1 to {_MOST}"
         raise argparse.ArgumentTypeError(message)
     return count
 
@@ -187,7 +190,7 @@ def _seconds(given: str) -> float:
         found = float(number) * unit
     except ValueError:
         found = 0.0
-    if not 0 < found <= 86_400:
+    if not 0 < found <= _DAY:
         message = f"{given!r} is no time; say 90, 90s or 5m"
         raise argparse.ArgumentTypeError(message)
     return found

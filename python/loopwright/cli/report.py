@@ -46,7 +46,7 @@ def result_json(result: Result[Any], **more: Any) -> str:
         "error": _error(result.error),
         **more,
     }
-    return json.dumps(found, default=str)
+    return json.dumps(found)
 
 
 def failure_json(error: LoopwrightError, code: int) -> str:

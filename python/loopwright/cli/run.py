@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loopwright.errors import LoopwrightError, UsageError
+from loopwright.errors import UsageError
 
+from .conduct import conduct
 from .exit_codes import exit_code
-from .interrupts import interruptible
 from .journals import journal_folder
 from .report import error_line, result_json, show_ending
 from .screen import Screen, Style
@@ -56,16 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         journal=journal_folder(arguments.journal, screen, wanted=not arguments.no_journal),
     )
     watcher = Watcher(screen)
-    failure: LoopwrightError | None = None
-    with interruptible(screen) as stop:
-        try:
-            result = agent.run_sync(arguments.task, on_event=watcher, signal=stop)
-        except LoopwrightError as error:
-            if error.result is None:
-                raise
-            result, failure = error.result, error
-        finally:
-            screen.close()
+    result, failure = conduct(screen, lambda stop: agent.run_sync(arguments.task, on_event=watcher, signal=stop))
     code = exit_code(result.stop_reason)
     if arguments.json:
         screen.answer(result_json(result))

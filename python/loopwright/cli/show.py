@@ -16,6 +16,8 @@ from .text import Cleaner, clean, one_line, plural, seconds
 from .trace import PhaseTrace, summary
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .screen import Screen
 
 __all__ = ["Watcher"]
@@ -41,44 +43,30 @@ class Watcher:
         self._warned: set[str] = set()
         self._tokens = 0
         self.trace: list[PhaseTrace] = []
+        # What is not here is not shown.
+        self._handlers: dict[type[Any], Callable[[Any], None]] = {
+            events.TextDelta: self._say,
+            events.ReasoningDelta: lambda _: self._status("Thinking"),
+            events.RoundStarted: self._round_started,
+            events.RoundFinished: self._round_finished,
+            events.Retry: self._retry,
+            events.Reset: self._reset,
+            events.ToolStarted: self._tool_started,
+            events.ToolProgress: lambda event: self._status(one_line(event.text[:_LOOKED_AT])),
+            events.ToolFinished: self._tool_finished,
+            events.SearchCompleted: self._searched,
+            events.ApprovalDecided: self._decided,
+            events.Warning: lambda event: self.warn(f"{event.code}: {event.message}"),
+            events.PhaseStarted: self._phase_started,
+            events.PhaseFinished: self._phase_finished,
+            events.RunFinished: self._finished,
+        }
 
     def __call__(self, event: events.Event) -> None:
         """Shows one event."""
-        match event:
-            case events.TextDelta(text=text):
-                self._say(text)
-            case events.RoundStarted(round=number):
-                self._round_started(number)
-            case events.RoundFinished(usage=usage):
-                self._tokens += usage.get("input", 0) + usage.get("output", 0)
-            case events.ReasoningDelta():
-                self._status("Thinking")
-            case events.ToolStarted(id=call_id, name=name, input=arguments):
-                self._tool_started(call_id, name, arguments)
-            case events.ToolProgress(text=text):
-                self._status(one_line(text[:_LOOKED_AT]))
-            case events.ToolFinished():
-                self._tool_finished(event)
-            case events.SearchCompleted(query=query):
-                self._searched(query)
-            case events.Retry(delay=delay, reason=reason):
-                self._note(f"No luck with the provider ({one_line(reason)}); trying again in {seconds(delay)}")
-            case events.Reset():
-                self._reset()
-            case events.ApprovalDecided(allowed=False, reason=reason):
-                self._note(f"Not run: {one_line(reason)}")
-            case events.Warning(message=message):
-                self.warn(message)
-            case events.PhaseStarted(phase=phase, attempt=attempt):
-                self._phase_started(phase, attempt)
-            case events.PhaseFinished():
-                self._phase_finished(event)
-            case events.RunFinished(result=result):
-                for warning in result.warnings:
-                    self.warn(warning)
-                self._screen.status(None)
-            case _:
-                pass
+        handle = self._handlers.get(type(event))
+        if handle is not None:
+            handle(event)
 
     def has_shown(self, answer: str) -> bool:
         """Whether the last words on stdout are this answer."""
@@ -91,8 +79,8 @@ class Watcher:
             self._warned.add(message)
             self._screen.say(f"warning: {message}", style=Style.YELLOW)
 
-    def _say(self, text: str) -> None:
-        text = self._cleaner.feed(text)
+    def _say(self, event: events.TextDelta) -> None:
+        text = self._cleaner.feed(event.text)
         if self._drafts:
             self._screen.draft(text)
             return
@@ -101,15 +89,30 @@ class Watcher:
         if self._screen.stream(text):
             self._said.append(text)
 
-    def _round_started(self, number: int) -> None:
-        self._round = number
+    def _round_started(self, event: events.RoundStarted) -> None:
+        self._round = event.round
         self._cleaner = Cleaner()
         self._said.clear()
         self._told.clear()
         self._screen.drop_draft()
-        self._status("Thinking" if number == 1 else "Thinking about what came back")
+        self._status("Thinking" if event.round == 1 else "Thinking about what came back")
 
-    def _reset(self) -> None:
+    def _round_finished(self, event: events.RoundFinished) -> None:
+        self._tokens += event.usage.get("input", 0) + event.usage.get("output", 0)
+
+    def _retry(self, event: events.Retry) -> None:
+        self._note(f"No luck with the provider ({one_line(event.reason)}); trying again in {seconds(event.delay)}")
+
+    def _decided(self, event: events.ApprovalDecided) -> None:
+        if not event.allowed:
+            self._note(f"Not run: {one_line(event.reason)}")
+
+    def _finished(self, event: events.RunFinished) -> None:
+        for warning in event.result.warnings:
+            self.warn(warning)
+        self._screen.status(None)
+
+    def _reset(self, _: events.Reset) -> None:
         self._cleaner = Cleaner()
         if self._drafts:
             self._screen.drop_draft()
@@ -117,9 +120,9 @@ class Watcher:
             self._note("(the answer broke off; here it is again from its beginning)")
         self._said.clear()
 
-    def _tool_started(self, call_id: str, name: str, arguments: Any) -> None:
-        sentence = doing(name, arguments)
-        self._running[call_id] = sentence
+    def _tool_started(self, event: events.ToolStarted) -> None:
+        sentence = doing(event.name, event.input)
+        self._running[event.id] = sentence
         self._told.append(sentence)
         self._screen.drop_draft()
         if self._screen.plain():
@@ -142,19 +145,20 @@ class Watcher:
         left = list(self._running.values())
         self._status(left[-1] if left else "Thinking")
 
-    def _searched(self, query: str) -> None:
+    def _searched(self, event: events.SearchCompleted) -> None:
         # A tool of ours that searches was told already.
-        if not any(query in sentence for sentence in self._told):
-            self._note(f"Searched for “{one_line(query)}”")
+        if not any(event.query in sentence for sentence in self._told):
+            self._note(f"Searched for “{one_line(event.query)}”")
 
-    def _phase_started(self, phase: str, attempt: int) -> None:
+    def _phase_started(self, event: events.PhaseStarted) -> None:
+        attempt = event.attempt
         again = f", attempt {attempt}" if attempt > 1 else ""
         sentence = {
             "gather": "Looking through the files",
             "act": "Writing an answer" if attempt <= 1 else "Writing another answer",
             "verify": "Checking the answer against its sources",
-        }.get(phase, one_line(phase).capitalize())
-        if phase != "act":
+        }.get(event.phase, one_line(event.phase).capitalize())
+        if event.phase != "act":
             sentence += again
         if self._screen.plain():
             self._screen.note(f"{sentence}…")

@@ -23,6 +23,8 @@ _CONTROL = re.compile(
 )
 _LINE_BREAK = re.compile("\r\n?|[\x85\u2028\u2029\x0b\x0c]")
 _HELD = 512
+_TENTHS_UNTIL = 9.95
+_MINUTE = 60
 
 
 def clean(text: str) -> str:
@@ -123,13 +125,11 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 def seconds(duration: float) -> str:
     """A duration as people say it."""
-    if duration < 0.0005:
-        return "0 ms"
     if duration < 1:
         return f"{duration * 1000:.0f} ms"
-    if duration < 9.95:
+    if duration < _TENTHS_UNTIL:
         return f"{duration:.1f} s"
-    whole = round(duration)
-    if whole <= 60:
-        return f"{whole} s"
-    return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
+    minutes, rest = divmod(round(duration), _MINUTE)
+    if minutes == 0 or (minutes, rest) == (1, 0):
+        return f"{minutes * _MINUTE + rest} s"
+    return f"{minutes} min" + (f" {rest} s" if rest else "")

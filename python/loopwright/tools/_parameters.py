@@ -68,7 +68,7 @@ class Parameters:
         """The keyword arguments to call the function with: `arguments`, checked and converted."""
         if not isinstance(arguments, dict):
             problem = {"where": "arguments", "what": "must be a JSON object", "got": type(arguments).__name__}
-            raise InvalidArguments(summary(f"the arguments of {tool!r}", [problem]), problems=[problem])
+            raise InvalidArguments(summary(f"the arguments of {tool!r} do not fit", [problem]), problems=[problem])
         try:
             checked = self._model.model_validate(arguments)
         except ValidationError as error:
@@ -95,7 +95,8 @@ class Parameters:
                 pass
         problems = problems_of(error, arguments, known=self.names)
         hint = f"parameters: {', '.join(self.names)}" if self.names else "the tool takes no arguments"
-        raise InvalidArguments(summary(f"the arguments of {tool!r}", problems), hint=hint, problems=problems) from error
+        message = summary(f"the arguments of {tool!r} do not fit", problems)
+        raise InvalidArguments(message, hint=hint, problems=problems) from error
 
 
 class _Given:

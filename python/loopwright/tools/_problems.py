@@ -67,7 +67,7 @@ def problems_of(
 def summary(subject: str, problems: list[dict[str, str]]) -> str:
     """All problems, one a line."""
     lines = [f"- {each['where']}: {each['what']}, got {each['got']}" for each in problems]
-    return "\n".join([f"{subject} do not fit:", *lines])
+    return "\n".join([f"{subject}:", *lines])
 
 
 def shown(value: object) -> str:

@@ -87,7 +87,7 @@ def to_content(value: object, *, max_output: int = DEFAULT_MAX_OUTPUT) -> tuple[
 
     Raises `NotSerialisable`, which names what has no form and where it is.
     """
-    if isinstance(value, (list, tuple)) and any(isinstance(each, (Image, Text)) for each in value):
+    if isinstance(value, (list, tuple)) and any(isinstance(each, (Image, Text)) or _of_message(each) for each in value):
         blocks = [_block(each, f"result[{index}]") for index, each in enumerate(value)]
     else:
         blocks = [_block(value, "result")]
@@ -140,9 +140,27 @@ def to_jsonable(value: object, path: str = "result") -> Any:
     return _Converter().convert(value, path, 0)
 
 
+def _of_message(value: object) -> bool:
+    """Whether this is a `Text`, `Image` or `Document` of `loopwright.messages`, which is not loaded for it."""
+    return type(value).__module__ == "loopwright.messages" and hasattr(value, "to_block")
+
+
+def _message_block(value: Any, path: str) -> dict[str, Any]:
+    from loopwright.errors import UsageError
+
+    try:
+        block: dict[str, Any] = value.to_block()
+    except UsageError as error:
+        message = f"{path} has no JSON form: {error.message}"
+        raise NotSerialisable(message, hint=error.hint) from error
+    return block
+
+
 def _block(value: object, path: str) -> dict[str, Any]:
     if isinstance(value, Image):
         return value.to_block()
+    if _of_message(value):
+        return _message_block(value, path)
     if isinstance(value, Text):
         return {"type": "text", "text": clean_text(value.text)}
     if value is None:

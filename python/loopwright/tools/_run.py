@@ -17,7 +17,7 @@ from ._errors import LoopwrightError, NotSerialisable, ToolTimeout
 from ._result import DEFAULT_MAX_OUTPUT, limit_text, to_content
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from ._tool import Tool
 
@@ -25,6 +25,7 @@ __all__ = ["Outcome", "call", "run"]
 
 _LONGEST_FAILURE = 4000
 _GRACE = 1.0
+_MOST_GROUPED = 10
 
 
 class Outcome:
@@ -71,22 +72,36 @@ class _Exit(Exception):
     """A tool tried to end the process."""
 
 
-async def call(tool: Tool[..., Any], arguments: object, context: Context[Any] | None) -> Any:
-    """Check, call, and wait no longer than the tool's timeout."""
+async def call(
+    tool: Tool[..., Any],
+    arguments: object,
+    context: Context[Any] | None,
+    finish: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Check, call, and wait no longer than the tool's timeout.
+
+    `finish` is applied to what the function gave, in the very thread that it ran in: a huge result holds up no loop.
+    """
     bound = tool.bind(arguments)
     own: Context[Any] = context if context is not None else Context()
     try:
         if tool.timeout is None:
-            return await _invoke(tool, bound, own)
-        return await _in_time(tool, bound, own, tool.timeout)
+            return await _invoke(tool, bound, own, finish)
+        return await _in_time(tool, bound, own, tool.timeout, finish)
     except asyncio.CancelledError:
         cancel_flag(own).set()
         raise
 
 
-async def _in_time(tool: Tool[..., Any], bound: dict[str, Any], context: Context[Any], timeout: float) -> Any:
+async def _in_time(
+    tool: Tool[..., Any],
+    bound: dict[str, Any],
+    context: Context[Any],
+    timeout: float,
+    finish: Callable[[Any], Any] | None,
+) -> Any:
     """Not `asyncio.wait_for`: that waits for ever on a tool that swallows its cancellation."""
-    task = asyncio.ensure_future(_invoke(tool, bound, context))
+    task = asyncio.ensure_future(_invoke(tool, bound, context, finish))
     try:
         await asyncio.wait({task}, timeout=timeout)
         if task.done():
@@ -108,16 +123,25 @@ def _forget(task: asyncio.Task[Any]) -> None:
         task.exception()
 
 
-async def _invoke(tool: Tool[..., Any], bound: dict[str, Any], context: Context[Any]) -> Any:
+async def _invoke(
+    tool: Tool[..., Any],
+    bound: dict[str, Any],
+    context: Context[Any],
+    finish: Callable[[Any], Any] | None,
+) -> Any:
     name = tool.context_parameter
     try:
         if tool.is_async:
             if name is not None:
                 bound[name] = context
-            return await tool.function(**bound)
-        value = await _in_thread(tool, bound, name, context)
-        # A plain function may hand out a coroutine: a decorator in between often does.
-        return await value if hasattr(value, "__await__") else value
+            value = await tool.function(**bound)
+        else:
+            value = await _in_thread(tool, bound, name, context, finish)
+            if not hasattr(value, "__await__"):
+                return value
+            # A plain function may hand out a coroutine: a decorator in between often does.
+            value = await value
+        return value if finish is None else finish(value)
     except (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration) as error:
         # As they are, these would end the event loop or hang it; a tool may do neither.
         message = f"the tool raised {_said(error)}"
@@ -129,6 +153,7 @@ async def _in_thread(
     bound: dict[str, Any],
     name: str | None,
     context: Context[Any],
+    finish: Callable[[Any], Any] | None,
 ) -> Any:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
@@ -149,6 +174,8 @@ async def _in_thread(
         value, error = None, None
         try:
             value = tool.function(**bound)
+            if finish is not None and not hasattr(value, "__await__"):
+                value = finish(value)
         except BaseException as raised:  # noqa: BLE001 - handed to who waits
             error = raised
         relay(lambda: settle(value, error))
@@ -164,14 +191,19 @@ async def _in_thread(
 async def run(tool: Tool[..., Any], arguments: object, context: Context[Any] | None) -> Outcome:
     """`call`, with everything that can go wrong turned into words for the model."""
     try:
-        value = await call(tool, arguments, context)
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model may go on
+        outcome: Outcome = await call(tool, arguments, context, lambda value: _returned(tool, value))
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model may go on
         return _raised(tool, error)
-    return _returned(tool, value)
+    return outcome
 
 
-def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any]) -> Outcome:
-    """Run a plain function's tool in the calling thread, without an event loop; nobody here minds its timeout."""
+def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any]) -> Outcome | Awaitable[Any]:
+    """Run a plain function's tool in the calling thread, without an event loop; nobody here minds its timeout.
+
+    If the function hands out an awaitable, so does this: `run_later` goes on from there, in an event loop.
+    """
     try:
         bound = tool.bind(arguments)
         if tool.context_parameter is not None:
@@ -180,8 +212,18 @@ def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any]) -> 
     except BaseException as error:  # noqa: BLE001 - a tool may not end the thread it runs in
         return _raised(tool, error)
     if hasattr(value, "__await__"):
-        value.close()
-        error = TypeError("it returned a coroutine; declare it with async def")
+        awaitable: Awaitable[Any] = value
+        return awaitable
+    return _returned(tool, value)
+
+
+async def run_later(tool: Tool[..., Any], awaitable: Awaitable[Any]) -> Outcome:
+    """What a plain function's tool gives that handed out an awaitable."""
+    try:
+        value = await awaitable
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model may go on
         return _raised(tool, error)
     return _returned(tool, value)
 
@@ -203,12 +245,27 @@ def _returned(tool: Tool[..., Any], value: object) -> Outcome:
 
 
 def _said(error: BaseException) -> str:
-    """The kind of an error and its text, which may be anything, even another error."""
+    """The kind of an error and its text, which may be anything, even another error; a group says what is in it."""
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 - a tool's class, a tool's mistake
         text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return "; ".join([said, *(_said(each) for each in _grouped(error))])
+
+
+def _grouped(error: BaseException) -> list[BaseException]:
+    """The first errors in a group of them, however deep; none where it is no group."""
+    found: list[BaseException] = []
+    left = [error]
+    while left and len(found) < _MOST_GROUPED:
+        each = left.pop()
+        inner = getattr(each, "exceptions", None) if type(each).__name__.endswith("ExceptionGroup") else None
+        if isinstance(inner, tuple):
+            left.extend(part for part in reversed(inner) if isinstance(part, BaseException))
+        elif each is not error:
+            found.append(each)
+    return found
 
 
 def _failed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._errors import DuplicateTool, UnknownTool
+from ._errors import DuplicateTool, ToolDefinitionError, UnknownTool
 from ._tool import Tool, as_tool
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ class ToolSet:
 
     def __init__(self, tools: Iterable[Tool[..., Any] | Callable[..., Any]] = ()) -> None:
         self._tools: dict[str, Tool[..., Any]] = {}
+        if callable(tools) or isinstance(tools, (str, bytes)):
+            message = f"tools are a list of functions, not {type(tools).__name__}"
+            raise ToolDefinitionError(message, hint="put it into a list: tools=[...]")
         for each in tools:
             self.add(each)
 

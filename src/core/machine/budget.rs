@@ -180,9 +180,10 @@ impl Spent {
         if elapsed >= budget.wall_time {
             return Some(Limit::WallTime);
         }
-        if budget.tokens.is_some_and(|tokens| {
-            self.usage.total().saturating_add(prompt).saturating_add(LEAST_ANSWER) > tokens
-        }) {
+        if budget
+            .tokens
+            .is_some_and(|tokens| self.usage.total().saturating_add(prompt).saturating_add(LEAST_ANSWER) > tokens)
+        {
             return Some(Limit::Tokens);
         }
         if budget.cost.is_some_and(|cost| self.cost.unwrap_or(0.0) >= cost) {

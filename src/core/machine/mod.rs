@@ -7,6 +7,7 @@
 mod approval;
 mod budget;
 mod command;
+mod diagram;
 mod event;
 pub mod grounded;
 mod outcome;

@@ -111,6 +111,7 @@ def test_d15_silence_is_a_no() -> None:
     """With a short time, on a terminal of its own."""
     import os
     from dataclasses import replace
+    from pathlib import Path
 
     from loopwright import Approval
     from loopwright.cli.screen import Screen
@@ -121,7 +122,7 @@ def test_d15_silence_is_a_no() -> None:
     with (
         os.fdopen(slave, "r", encoding="utf-8") as source,
         os.fdopen(os.dup(slave), "w", encoding="utf-8") as err,
-        open(os.devnull, "w", encoding="utf-8") as out,
+        Path(os.devnull).open("w", encoding="utf-8") as out,
     ):
         approve = TerminalApproval(Screen(out, err, env={}), {}, source)
         assert approve(question) == "nobody answered within 200 ms"

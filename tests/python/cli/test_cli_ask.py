@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from command_line import COMMAND, environment
 from loopwright.testing import WireServer, text
 
 if TYPE_CHECKING:
@@ -173,3 +176,56 @@ def test_quiet_leaves_the_answer(loopwright: Callable, notes: Path) -> None:
     assert ended.code == 0
     assert ended.out.startswith("The tide is high at noon")
     assert ended.err == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_ctrl_c_twice_ends_it_at_once(terminal: Callable, notes: Path) -> None:
+    with WireServer([text("late").after(20)]) as server:
+        to = ["--model", "anthropic:m", "--base-url", server.url]
+        shown = terminal("ask", "When is the tide high?", "--in", str(notes), *to)
+        shown.until("Thinking")
+        shown.type("\x03")
+        shown.until("Ctrl-C again stops at once")
+        shown.type("\x03")
+        assert shown.end(8) == 130
+    assert "Traceback" not in shown.raw
+
+
+def test_hostile_files_and_names_can_not_steer_the_terminal(loopwright: Callable, tmp_path: Path) -> None:
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    (folder / "a\x1b[31mb.md").write_text("The harbour opens at \x1b[2J\x9b31mseven\u202e in the morning.\n")
+    ended = loopwright("ask", "When does the harbour open in the morning?", "--in", str(folder), "--trace")
+    shown = ended.out + ended.err
+    assert "Traceback" not in shown
+    assert not [letter for letter in shown if ord(letter) < 32 and letter != "\n"], repr(shown)
+    assert not set(shown) & {"\x7f", "\x9b", "\u202e"}
+
+
+def test_a_warning_is_said_once(loopwright: Callable, notes: Path) -> None:
+    with WireServer([text("late").after(20)]) as server:
+        to = ["--model", "anthropic:m", "--base-url", server.url, "--max-time", "0.4"]
+        ended = loopwright("ask", "When is the tide high?", "--in", str(notes), *to)
+    assert (ended.code, ended.out) == (5, "")
+    assert ended.err.count("the time of the run was up") == 1
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are text there")
+def test_bytes_that_are_no_text_are_no_reason_to_fail(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(folder)
+    with open(folder + b"/m\xe9nu.txt", "w", encoding="utf-8") as file:
+        file.write("The soup of the day is pumpkin.\n")
+    for more in ([], [b"--trace"], [b"--json"]):
+        done = subprocess.run(
+            [*map(os.fsencode, COMMAND), b"ask", b"Which soup is it at the caf\xe9 pumpkin?", b"--in", folder, *more],
+            cwd=tmp_path,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode in (0, 3, 4), done
+        assert b"Traceback" not in done.stderr
+        done.stdout.decode("utf-8")

@@ -314,3 +314,53 @@ if sys.version_info >= (3, 11):
             return [task.result().is_error for task in tasks]
 
         assert asyncio.run(main()) == [True, False]
+
+
+def test_a_group_of_exceptions_says_what_is_in_it() -> None:
+    group = type("MyExceptionGroup", (Exception,), {})
+    inner = group("inner")
+    inner.exceptions = (KeyError("deep"), group("empty"))
+    outer = group("some failed")
+    outer.exceptions = (ValueError("first"), inner)
+
+    @tool
+    async def fails() -> str:
+        """Fail."""
+        raise outer
+
+    said = shown(run(fails))["message"]
+    assert said.startswith("MyExceptionGroup: some failed; ValueError: first; KeyError: 'deep'")
+
+
+@pytest.mark.parametrize("in_thread", [True, False])
+def test_whatever_a_tool_raises_is_a_failure_of_the_tool(in_thread: bool) -> None:
+    class Odd(BaseException):
+        pass
+
+    def plain() -> str:
+        """Fail."""
+        raise Odd("mine")
+
+    async def other() -> str:
+        """Fail."""
+        raise Odd("mine")
+
+    assert shown(run(tool(plain if in_thread else other))) == {"kind": "exception", "message": "Odd: mine"}
+
+
+def test_a_huge_result_of_a_plain_function_does_not_hold_up_the_loop() -> None:
+    threads: list[int] = []
+
+    class Watched(dict[str, int]):
+        def items(self) -> Any:
+            threads.append(threading.get_ident())
+            return super().items()
+
+    @tool
+    def many() -> dict[str, int]:
+        """Many."""
+        return Watched(a=1)
+
+    assert run(many).text == '{"a":1}'
+    assert threads
+    assert threading.get_ident() not in threads

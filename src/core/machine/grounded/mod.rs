@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use citation::{Brackets, Citation, Place, citations};
 pub use config::{GroundedConfig, Lengths, Profile};
-pub use table::{TRANSITIONS, transitions};
+pub use table::{TRANSITIONS, diagram, transitions};
 pub use verify::{Evidence, Issue, Severity, Verification, verify};
 
 use super::{

@@ -1,4 +1,5 @@
-//! The transitions of the grounded answer, in one table; tests hold the table and the machine to each other.
+//! The transitions of the grounded answer, in one table, and the diagram that is drawn from it. Tests hold
+//! the table and the machine to each other.
 
 /// From where, at which event, to where. Events that a state drops or refuses change nothing and are not listed;
 /// `done` is the end.
@@ -25,4 +26,9 @@ pub const TRANSITIONS: &[(&str, &str, &str)] = &[
 /// The transitions: from where, at which event, to where.
 pub const fn transitions() -> &'static [(&'static str, &'static str, &'static str)] {
     TRANSITIONS
+}
+
+/// The table as a Mermaid state diagram.
+pub fn diagram() -> String {
+    crate::core::machine::diagram::draw(TRANSITIONS)
 }

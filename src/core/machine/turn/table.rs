@@ -56,17 +56,5 @@ pub const fn transitions() -> &'static [(&'static str, &'static str, &'static st
 
 /// The table as a Mermaid state diagram.
 pub fn diagram() -> String {
-    let mut lines = vec!["stateDiagram-v2".to_owned(), "    [*] --> idle".to_owned()];
-    let mut drawn: Vec<(&str, &str)> = Vec::new();
-    for (from, _, to) in TRANSITIONS {
-        if drawn.contains(&(from, to)) {
-            continue;
-        }
-        drawn.push((from, to));
-        let mut events: Vec<&str> = Vec::new();
-        events.extend(TRANSITIONS.iter().filter(|line| line.0 == *from && line.2 == *to).map(|line| line.1));
-        lines.push(format!("    {from} --> {to}: {}", events.join(", ")));
-    }
-    lines.push("    done --> [*]\n".to_owned());
-    lines.join("\n")
+    crate::core::machine::diagram::draw(TRANSITIONS)
 }

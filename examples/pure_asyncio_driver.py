@@ -1,0 +1,89 @@
+"""The bare machine under a driver of one's own: pure asyncio, no thread of ours, a few lines.
+
+The machine decides; the driver carries out and reports. Any other framework can drive it the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+from loopwright import Command, MachineEvent, TurnMachine, wire
+from loopwright.testing import WireServer, call
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+
+async def drive(
+    machine: TurnMachine, prompt: str, ask: Callable[[Command], Awaitable[str]], tools: Mapping[str, Callable[..., Any]]
+) -> dict[str, Any]:
+    """Runs the machine to its end; gives the outcome."""
+    loop, events, begun = asyncio.get_running_loop(), asyncio.Queue(), {}
+    began = loop.time()
+    events.put_nowait(MachineEvent.start([{"role": "user", "content": [{"type": "text", "text": prompt}]}]))
+
+    async def generate(command: Command) -> None:
+        try:
+            events.put_nowait(MachineEvent.generated(command.id, await ask(command)))
+        except OSError as error:
+            events.put_nowait(MachineEvent.failed(command.id, "server", str(error)))
+
+    async def execute(command: Command, call: Any) -> None:
+        try:
+            result = await tools[call.name](**call.arguments)
+            events.put_nowait(MachineEvent.executed(command.id, call.id, str(result)))
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model reads it
+            why = f"{type(error).__name__}: {error}"
+            events.put_nowait(MachineEvent.tool_failed(command.id, call.id, "exception", why))
+
+    while True:
+        for command in machine.step(await events.get(), loop.time() - began):
+            if command.kind == "finish":
+                return command.outcome
+            if command.kind == "generate":
+                begun[command.id] = [asyncio.create_task(generate(command))]
+            elif command.kind == "execute":
+                begun[command.id] = [asyncio.create_task(execute(command, call)) for call in command.calls]
+            elif command.kind == "timer":
+                fired = MachineEvent.fired(command.id)
+                begun[command.id] = [loop.call_at(began + command.at, events.put_nowait, fired)]
+            elif command.kind == "approve":
+                events.put_nowait(MachineEvent.decided(command.id, command.hash, "deny", "nobody is there to ask"))
+            elif command.kind == "abort":
+                for each in begun.pop(command.id, ()):
+                    each.cancel()
+
+
+async def population(city: str) -> int:
+    """A tool is any async function here."""
+    return {"Oslo": 717_710}[city]
+
+
+async def main() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    machine = TurnMachine({"model": "any", "tools": [{"name": "population", "schema": schema, "read_only": True}]})
+
+    with WireServer([call("population", city="Oslo"), "717,710 people live in Oslo."]) as server:
+
+        def post(body: str) -> str:
+            headers = {"content-type": "application/json"}
+            request = urllib.request.Request(f"{server.url}/v1/chat/completions", body.encode(), headers)  # noqa: S310
+            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - our own server
+                return str(answer.read().decode())
+
+        async def ask(command: Command) -> str:
+            body = command.request.to_wire("openai_chat")
+            return wire.decode_response("openai_chat", await asyncio.to_thread(post, body)).to_json()
+
+        outcome = await drive(machine, "How many people live in Oslo?", ask, {"population": population})
+
+    print(outcome["final"])
+    print(json.dumps(outcome["spent"]["usage"]))
+    print(f"{len(machine.take_journal().splitlines())} lines of journal")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,113 @@
+"""Checks of an agent's options: each error names the option, what it got, and what would do.
+
+The machine checks the numbers' ranges; what is checked here is what would otherwise fail without a name, or not at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["check", "dicts", "names", "texts"]
+
+_KEYS = {
+    "timeouts": ("connect", "first_byte", "idle", "total"),
+    "retry": ("attempts", "base", "cap", "longest_retry_after", "after_output"),
+    "progress": ("repeats", "momentum"),
+    "price": ("input", "output", "cache_read", "cache_write"),
+}
+_EFFORTS = ("low", "medium", "high")
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+_FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "system": (lambda value: isinstance(value, str), "text"),
+    "base_url": (lambda value: isinstance(value, str), "text"),
+    "api_key": (lambda value: isinstance(value, str), "text"),
+    "max_tokens": (_whole, "a whole number above 0"),
+    "temperature": (_number, "a finite number"),
+    "top_p": (_number, "a finite number"),
+    "effort": (lambda value: value in _EFFORTS, f"one of {', '.join(_EFFORTS)}"),
+    "tool_choice": (lambda value: isinstance(value, str), "'auto', 'none', 'any' or the name of a tool"),
+    "approval_timeout": (_number, "a finite number of seconds"),
+    "seed": (_whole, "a whole number from 0 up"),
+    "approve": (callable, "a function that takes an Approval"),
+    "name": (lambda value: isinstance(value, str), "text"),
+}
+_PLAIN = {"api_key", "headers"}
+"""Never shown, not even where they are wrong."""
+
+
+def check(**options: Any) -> None:
+    """Raises a `UsageError` for the first option that can't be what it is. `None` is an option that was not given."""
+    for option, value in options.items():
+        if value is None:
+            continue
+        form = _FORMS.get(option)
+        if form is not None and not form[0](value):
+            raise _wrong(option, value, form[1])
+        keys = _KEYS.get(option)
+        if keys is not None:
+            _check_mapping(option, value, keys)
+
+
+def _check_mapping(option: str, value: object, keys: tuple[str, ...]) -> None:
+    if not isinstance(value, Mapping):
+        raise _wrong(option, value, f"a dict with {', '.join(keys)}")
+    for key, each in value.items():
+        if key not in keys:
+            kind = "time limit" if option == "timeouts" else f"setting of {option}"
+            code = "invalid_timeout" if option == "timeouts" else "invalid_option"
+            message = f"there is no {kind} named {key!r}"
+            raise UsageError(message, code, f"use {', '.join(keys[:-1])} or {keys[-1]}")
+        switch = key == "after_output"
+        if not (isinstance(each, bool) if switch else each is None or _number(each)):
+            raise _wrong(f"{option}[{key!r}]", each, "True or False" if switch else "a finite number")
+    if option == "price" and not {"input", "output"} <= set(value):
+        raise _wrong(option, dict(value), "a dict with input and output at least")
+
+
+def names(headers: object) -> list[tuple[str, str]]:
+    """Headers as pairs."""
+    if not isinstance(headers, Mapping) or not all(
+        isinstance(name, str) and isinstance(value, str) for name, value in headers.items()
+    ):
+        raise _wrong("headers", headers, "a dict of text to text")
+    return list(headers.items())
+
+
+def texts(option: str, value: object) -> list[str]:
+    """A list of texts; a text alone is a list of one."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Iterable):
+        raise _wrong(option, value, "a list of texts")
+    found = list(value)
+    if not all(isinstance(each, str) for each in found):
+        raise _wrong(option, value, "a list of texts")
+    return found
+
+
+def dicts(option: str, value: object) -> list[dict[str, Any]]:
+    """A list of dicts."""
+    if not isinstance(value, (list, tuple)) or not all(isinstance(each, Mapping) for each in value):
+        raise _wrong(option, value, "a list of dicts")
+    return [dict(each) for each in value]
+
+
+def _wrong(option: str, value: object, wanted: str) -> UsageError:
+    shown = type(value).__name__ if option in _PLAIN else repr(value)[:100]
+    return UsageError(f"{option} can't be {shown}", "invalid_option", f"give {wanted}")

@@ -1,0 +1,107 @@
+"""The tables of the docs are complete: they are held against the code that they describe."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from loopwright import Agent, Budget, MachineConfig, UsageError, events
+from loopwright.testing import ScriptedModel
+
+ROOT = Path(__file__).parents[2]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_every_reason_to_stop_is_explained():
+    code = read("src/core/machine/outcome.rs")
+    names = re.findall(r'Self::\w+ => "(\w+)"', code)
+    assert len(names) == len(set(names)) > 20
+    table = read("docs/getting-started.md").split("| `result.stop_reason` |")[1].split("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines()[2:]))) == set(names)
+
+
+def test_every_limit_of_the_budget_is_explained_with_its_default():
+    table = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", read("docs/getting-started.md"), re.MULTILINE))
+    for field in dataclasses.fields(Budget):
+        if field.name != "research_cycles":  # no machine uses it yet
+            assert table[field.name] == ("none" if field.default is None else f"{field.default:g}"), field.name
+
+
+def test_every_provider_is_listed_with_its_variables():
+    code = read("src/drive/provider.rs")
+    rows = read("docs/providers.md")
+    names = re.findall(r'row\(\s*"([\w-]+)"', code)
+    assert len(names) == 9
+    for name in names:
+        assert f"| `{name}` |" in rows, name
+    for variable in set(re.findall(r'"([A-Z]+_[A-Z_]+)"', code)):
+        assert f"`{variable}`" in rows, variable
+
+
+def test_every_variable_that_the_docs_name_is_read():
+    code = "".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("src", "python/loopwright")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in (".rs", ".py")
+    )
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        if page.name == "benchmarks.md":
+            continue
+        for variable in re.findall(r"`([A-Z]+_[A-Z_]+)`", page.read_text(encoding="utf-8")):
+            assert f'"{variable}"' in code or f'"{variable.lower()}"' in code, f"{page.name}: {variable}"
+
+
+def test_numbers_of_the_transport_are_those_of_the_code():
+    page = read("docs/transport.md")
+    limits = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE))
+    defaults = re.search(r"Self \{ connect: .*? \}", read("src/drive/options.rs"))
+    assert defaults is not None
+    assert {name: float(value) for name, value in limits.items()} == {
+        name: float(value) for name, value in re.findall(r"(\w+): ([\d.]+)", defaults[0])
+    }
+    retry = MachineConfig.turn({"model": "m"}).to_json()
+    for field, words in {
+        '"attempts":4': "gets 4 attempts",
+        '"base":0.5': "0.5 seconds at first",
+        '"cap":8.0': "never exceeds 8 seconds",
+        '"longest_retry_after":60.0': "more than 60 seconds",
+    }.items():
+        assert field in retry
+        assert words in " ".join(page.split())
+    assert "Self::new(3, 30.0)" in read("src/core/breaker.rs")
+
+
+def test_every_kind_of_failure_is_said_to_be_repeated_or_not():
+    code = read("src/core/error.rs")
+    names = dict(re.findall(r'Self::(\w+) => "(\w+)"', code))
+    transient = set(re.findall(r"Self::(\w+)", code.split("fn is_transient")[1].split("}")[0]))
+    rows = read("docs/transport.md").split("| failure | kinds |")[1].split("\n\n")[0].splitlines()[2:]
+    told = [set(re.findall(r"`(\w+)`", row.split("|")[2])) for row in rows]
+    assert told[0] == {names[name] for name in transient}
+    # These two never come from a provider: ours, and the caller's own wish.
+    assert set.union(*told) == set(names.values()) - {"internal", "cancelled"}
+
+
+def test_every_event_can_be_told_apart_by_its_fields():
+    for kind in get_args(events.Event):
+        assert kind.__doc__, kind
+        assert kind.__match_args__, kind
+
+
+@pytest.mark.parametrize("name", ["connect", "first_byte", "idle", "total"])
+def test_time_limits_have_the_names_that_the_docs_say(name):
+    Agent("ollama:any", timeouts={name: 1.5})
+    with pytest.raises(UsageError, match=name):
+        Agent("ollama:any", timeouts={name: -1.0})
+
+
+def test_a_run_takes_the_options_that_the_docs_say():
+    result = Agent(ScriptedModel(["Hi."]), retry={"attempts": 6, "cap": 20, "longest_retry_after": 120}).run_sync("Hi?")
+    assert result.final == "Hi."

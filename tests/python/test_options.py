@@ -1,0 +1,113 @@
+"""Options of an agent that can't be: each error is typed, names the option and says what would do."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from loopwright import Agent, Budget, UsageError, tool
+from loopwright.testing import ScriptedModel
+from loopwright.tools import ToolDefinitionError
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("system", 5),
+        ("api_key", 5),
+        ("base_url", b"http://x"),
+        ("headers", ["x"]),
+        ("headers", {"x": 5}),
+        ("max_tokens", -5),
+        ("max_tokens", 1.5),
+        ("temperature", "hot"),
+        ("temperature", float("nan")),
+        ("top_p", True),
+        ("effort", "max"),
+        ("tool_choice", 5),
+        ("stop", 5),
+        ("stop", ["a", 5]),
+        ("timeouts", 5),
+        ("timeouts", {"total": "5"}),
+        ("retry", 3),
+        ("retry", {"base": "x"}),
+        ("retry", {"after_output": "yes"}),
+        ("retry", {"foo": 1}),
+        ("progress", {"foo": 1}),
+        ("price", {"input": 1}),
+        ("approval_timeout", float("inf")),
+        ("approve", 5),
+        ("provider_tools", ["x"]),
+        ("provider_tools", {"type": "x"}),
+        ("web_search", 5),
+        ("seed", -1),
+        ("name", 5),
+        ("budget", 5),
+    ],
+)
+def test_an_option_that_cannot_be_is_named(option: str, value: Any) -> None:
+    options: dict[str, Any] = {"api_key": "k", option: value}
+    with pytest.raises(UsageError) as caught:
+        Agent("anthropic:any", **options)
+    assert option in caught.value.message
+    assert caught.value.hint
+
+
+def test_wrong_keys_and_headers_are_not_shown() -> None:
+    with pytest.raises(UsageError) as caught:
+        Agent("anthropic:any", api_key=b"sk-secret")  # type: ignore[arg-type]
+    assert "secret" not in str(caught.value)
+    with pytest.raises(UsageError) as caught:
+        Agent("anthropic:any", api_key="k", headers={"x-token": b"sk-secret"})  # type: ignore[dict-item]
+    assert "secret" not in str(caught.value)
+
+
+def test_a_budget_of_a_run_is_checked_too(way: str) -> None:
+    from ways import run
+
+    with pytest.raises(UsageError, match="a budget is a Budget, not dict"):
+        run(Agent(ScriptedModel(["x"])), "go", way, budget={"iterations": 3})
+
+
+def test_one_stop_sequence_is_one_and_not_its_letters() -> None:
+    from loopwright.testing import WireServer
+
+    with WireServer(["x"]) as server:
+        Agent("anthropic:any", base_url=server.url, api_key="k", stop="END").run_sync("go")
+        assert server.requests[0]["body"]["stop_sequences"] == ["END"]
+
+
+def test_a_class_is_no_model() -> None:
+    with pytest.raises(UsageError, match="instance of the class"):
+        Agent(ScriptedModel)  # type: ignore[arg-type]
+
+
+def test_tools_are_a_list() -> None:
+    @tool
+    def look() -> str:
+        """Look."""
+        return "x"
+
+    for wrong in (look, "look"):
+        with pytest.raises(ToolDefinitionError, match=r"tools=\[\.\.\.\]"):
+            Agent(ScriptedModel(["x"]), tools=wrong)  # type: ignore[arg-type]
+
+
+def test_an_on_event_that_gives_a_coroutine_is_no_callback_of_run_sync() -> None:
+    async def later() -> None: ...
+
+    with pytest.raises(UsageError, match="gave something to await"):
+        Agent(ScriptedModel(["x"])).run_sync("go", on_event=lambda _: later())
+    # Where there is a loop it is awaited.
+    assert asyncio.run(Agent(ScriptedModel(["x"])).run("go", on_event=lambda _: later())).final == "x"
+
+
+def test_half_a_character_from_a_model_of_ones_own_ends_no_run(way: str) -> None:
+    from ways import run
+
+    assert run(Agent(ScriptedModel(["a\ud800b"])), "go", way)[0].final == "a\ufffdb"
+
+
+def test_all_limits_of_a_budget_may_be_given() -> None:
+    Agent(ScriptedModel(["x"]), budget=Budget(tokens=1, cost=1.0), seed=3, stop=(), price={"input": 1, "output": 2})

@@ -1,0 +1,125 @@
+"""Answers of a type: the schema goes to the provider, the value comes back, mistakes go to the model."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any, Literal
+
+import pytest
+from loopwright import Agent, Budget, ModelError, Response, tool
+from loopwright.testing import ScriptedModel, call, text
+from loopwright.tools import InvalidOutput
+from pydantic import BaseModel, Field
+from ways import agent_at, run
+
+
+class City(BaseModel):
+    name: str
+    people: int = Field(ge=0)
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+    y: float = 0.0
+
+
+OSLO = '{"name": "Oslo", "people": 717710}'
+
+
+@tool(read_only=True)
+def look(query: str) -> str:
+    """Look."""
+    return query
+
+
+def test_the_schema_reaches_the_wire_and_the_value_comes_back(serve: Any, wire: str, way: str) -> None:
+    server = serve(text(OSLO))
+    result, _ = run(agent_at(server, wire, output_type=City), "Oslo?", way)
+    assert result.output == City(name="Oslo", people=717_710)
+    assert result.final == OSLO
+    shown = json.dumps(server.requests[0]["body"])
+    assert '"people"' in shown
+    assert "City" in shown or wire == "anthropic"
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "value"),
+    [
+        (int, '{"value": 3}', 3),
+        (int, "3", 3),
+        (list[str], '{"value": ["a"]}', ["a"]),
+        (Literal["yes", "no"], '{"value": "yes"}', "yes"),
+        (Literal["yes", "no"], "yes", "yes"),
+        (Point, '{"x": 1}', Point(1.0)),
+        (dict[str, int], '{"a": 1}', {"a": 1}),
+        (City, f"Here it is:\n```json\n{OSLO}\n```\nGood luck!", City(name="Oslo", people=717_710)),
+        (City, f"It is {OSLO}, I think.", City(name="Oslo", people=717_710)),
+    ],
+)
+def test_of_any_type(kind: Any, answer: str, value: Any) -> None:
+    assert Agent(ScriptedModel([answer]), output_type=kind).run_sync("go").output == value
+
+
+def test_after_tools(way: str) -> None:
+    model = ScriptedModel([call("look", query="a"), OSLO])
+    result, _ = run(Agent(model, tools=[look], output_type=City), "go", way)
+    assert result.output == City(name="Oslo", people=717_710)
+    assert [each.name for each in result.tool_calls] == ["look"]
+
+
+def test_a_mistake_goes_back_and_everything_is_counted(way: str) -> None:
+    script = [
+        call("look", query="a"),
+        Response('{"name": "Oslo", "people": -1}', input_tokens=10, output_tokens=5),
+        Response(OSLO, input_tokens=20, output_tokens=6),
+    ]
+    model = ScriptedModel(script)
+    agent = Agent(model, tools=[look], output_type=City, price={"input": 1.0, "output": 1.0})
+    result, events = run(agent, "go", way)
+    assert result.output == City(name="Oslo", people=717_710)
+    assert "greater than or equal to 0" in model.requests[-1].last_text
+    assert result.rounds == len(model.requests) == 3
+    assert len(result.iterations) == 3
+    assert [each.name for each in result.tool_calls] == ["look"]
+    assert (result.usage.input, result.usage.output) == (30, 11)
+    assert result.cost == pytest.approx(41e-6)
+    assert len(result.messages) == 6
+    if way == "stream":
+        assert [type(event).__name__ for event in events].count("RunFinished") == 1
+
+
+def test_no_third_mistake_is_forgiven(way: str) -> None:
+    with pytest.raises(InvalidOutput) as caught:
+        run(Agent(ScriptedModel(["no", "still no", "never"]), output_type=City), "go", way)
+    assert isinstance(caught.value, ModelError)
+    result = caught.value.result
+    assert result is not None
+    assert (result.output, result.final, result.rounds) == (None, "never", 3)
+
+
+def test_attempts_share_the_budget(way: str) -> None:
+    model = ScriptedModel(["no", "still no", "never"])
+    result, _ = run(Agent(model, output_type=City, budget=Budget(iterations=2)), "go", way)
+    assert result.stop_reason == "max_iterations"
+    assert len(model.requests) == 2
+    assert result.output is None
+    price = {"input": 1_000_000.0, "output": 0.0}
+    model = ScriptedModel([Response("no", input_tokens=1)] * 3)
+    result, _ = run(Agent(model, output_type=City, price=price, budget=Budget(cost=1.5)), "go", way)
+    assert result.stop_reason == "cost"
+    assert len(model.requests) == 2
+    assert result.cost == pytest.approx(2.0)
+
+
+def test_without_a_type_the_output_is_the_text() -> None:
+    result = Agent(ScriptedModel(["hi"])).run_sync("go")
+    assert result.output == result.final == "hi"
+
+
+def test_a_limit_leaves_no_output() -> None:
+    agent = Agent(ScriptedModel([call("look", query="a")]), tools=[look], output_type=City, budget=Budget(iterations=1))
+    result = agent.run_sync("go")
+    assert result.stop_reason == "max_iterations"
+    assert result.output is None
