@@ -33,10 +33,13 @@ test: $(VENV)/.built
 	$(BIN)/python -m pytest
 
 quick: $(VENV)/.built
+	@echo "== the core alone, without Python and without I/O"
 	cargo $(CARGO_TEST) --no-default-features
+	@echo "== the Python package, without the slow tests"
 	$(BIN)/python -m pytest -m "not slow"
 
 bench: $(VENV)/.built
+	@echo "== agent loops side by side: CPU time for each turn, in environments of their own"
 	$(PYTHON) benches/peers/run.py
 
 lint: $(VENV)/.built
@@ -57,6 +60,8 @@ CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest ru
 
 $(VENV)/.made: pyproject.toml
 	@echo "== making $(VENV) (once)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "$(PYTHON) is too old: 3.10 or newer is needed"; exit 1; }
+	@cargo --version >/dev/null 2>&1 || { echo "cargo is needed, 1.89 or newer: https://rustup.rs"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "python3 has no ensurepip. On Debian: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --upgrade "pip>=25.1"

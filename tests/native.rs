@@ -2,14 +2,20 @@
 #![cfg(feature = "drive")]
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use std::{sync::{Arc, Mutex}, time::{Duration, Instant}};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 use loopwright::{
     core::{
         journal,
-        machine::{ApprovalDecision, Interrupt, MachineConfig, Notice, Risk, Stop, turn::{ToolConfig, TurnConfig}},
-        message::{Message, ToolResult},
         json::Raw,
+        machine::{
+            ApprovalDecision, Interrupt, MachineConfig, Notice, Risk, Stop,
+            turn::{ToolConfig, TurnConfig},
+        },
+        message::{Message, ToolResult},
         request::Delta,
     },
     drive::{
@@ -38,7 +44,10 @@ fn config(tools: Vec<ToolConfig>) -> TurnConfig {
 
 fn calls(names: &[&str]) -> Reply {
     let call = |name: &&str| Call { name: (*name).to_owned(), input: Raw::empty_object(), id: None };
-    Reply { answer: Answer::ToolUses { text: String::new(), calls: names.iter().map(call).collect() }, ..Reply::default() }
+    Reply {
+        answer: Answer::ToolUses { text: String::new(), calls: names.iter().map(call).collect() },
+        ..Reply::default()
+    }
 }
 
 #[tokio::test]
@@ -59,20 +68,25 @@ async fn tool_rounds_on_every_wire() {
         let mut text = String::new();
         let mut resets = 0;
         let ended = driver
-            .run(MachineConfig::Turn(config), vec![Message::user("1+2?")], |_| {}, |told| match told {
-                Told::Deltas(deltas) => {
-                    for delta in deltas {
-                        if let Delta::Text { text: new, .. } = delta {
-                            text.push_str(&new);
+            .run(
+                MachineConfig::Turn(config),
+                vec![Message::user("1+2?")],
+                |_| {},
+                |told| match told {
+                    Told::Deltas(deltas) => {
+                        for delta in deltas {
+                            if let Delta::Text { text: new, .. } = delta {
+                                text.push_str(&new);
+                            }
                         }
                     }
-                }
-                Told::Notice(Notice::Reset { .. }) => {
-                    resets += 1;
-                    text.clear();
-                }
-                Told::Notice(_) => {}
-            })
+                    Told::Notice(Notice::Reset { .. }) => {
+                        resets += 1;
+                        text.clear();
+                    }
+                    Told::Notice(_) => {}
+                },
+            )
             .await
             .unwrap();
         assert_eq!(ended.outcome.r#final.as_deref(), Some("It is 3."), "{model}");

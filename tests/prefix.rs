@@ -1,6 +1,8 @@
 //! A provider's cache holds the beginning of a prompt: from one request of a run to the next, instructions, tools and
 //! the messages so far stay the same to the byte, whatever happens in between.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
 mod turn_support;
 
 use loopwright::{
@@ -86,9 +88,8 @@ fn e13_what_was_sent_stays_the_same_to_the_byte() {
             let mut config = TurnConfig { tool_choice: choice, ..settings() };
             config.budget.tool_rounds = 4;
             config.tools.push(tool("other", Risk::Safe, false));
-            let mut world = World::scripted(steps.clone()).tool("look", |_| {
-                (1.0, loopwright::core::message::ToolResult::text("", "", "seen\n\u{2028}\"it\""))
-            });
+            let mut world = World::scripted(steps.clone())
+                .tool("look", |_| (1.0, loopwright::core::message::ToolResult::text("", "", "seen\n\u{2028}\"it\"")));
             let messages = vec![Message::user("a"), Message::assistant("b"), Message::user("c")];
             let ended = run_on(&mut world, config, messages);
             assert!(world.requests.len() >= 2, "{name}: {ended:?}");

@@ -1194,3 +1194,12 @@ fn usage_that_can_not_be_is_counted_without_overflow() {
     assert_eq!(outcome.spent.usage.total(), u64::MAX);
     assert!(outcome.spent.cost.unwrap().is_finite());
 }
+
+#[test]
+fn no_tools_no_choice_among_them() {
+    for choice in [ToolChoice::Auto, ToolChoice::None] {
+        let mut world = World::scripted([answer(say("Done."))]);
+        run(&mut world, TurnConfig { tools: Vec::new(), tool_choice: Some(choice), ..config() });
+        assert_eq!(world.requests[0].tool_choice, None);
+    }
+}

@@ -55,7 +55,10 @@ def replay(journal: str | os.PathLike[str]) -> Replay:
 
 def _read(path: str | os.PathLike[str]) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        data = Path(path).read_bytes()
+        # The last line may have been cut anywhere, also inside a character.
+        whole = data.rfind(b"\n") + 1
+        return data[:whole].decode() + data[whole:].decode(errors="replace")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"the journal {os.fspath(path)!r} can't be read: {reason}"

@@ -181,6 +181,10 @@ pub fn replay(journal: &str) -> Result<Replay> {
             }
             Err(error) => return Err(wrong(at, &error)),
         };
+        // A line that was taken out may leave no other trace.
+        if line.seq != replay.events + 1 {
+            return Err(wrong(at, &format_args!("event {} stands where event {} should", line.seq, replay.events + 1)));
+        }
         let commands = tree.step(line.event);
         let got: Vec<String> = commands.iter().map(|command| Raw::of(&Digest(command)).text().to_owned()).collect();
         if replay.divergence.is_none() {
@@ -198,4 +202,36 @@ pub fn replay(journal: &str) -> Result<Replay> {
     replay.outcome = tree.outcome().cloned();
     replay.messages = tree.history();
     Ok(replay)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{
+        machine::{EventKind, Time, turn::TurnConfig},
+        message::Message,
+        request::Delta,
+    };
+
+    #[test]
+    fn a_line_that_is_missing_or_moved_is_seen() {
+        let config = TurnConfig { model: "m".into(), ..TurnConfig::default() };
+        let mut run = Run::new("r", MachineConfig::Turn(config), true);
+        run.step(Event { at: Time(0), kind: EventKind::Start { messages: vec![Message::user("go")] } });
+        // Deltas give no commands: only their numbers tell of them.
+        for text in ["a", "b", "c"] {
+            let delta = Delta::Text { block: 0, text: text.to_owned() };
+            assert_eq!(run.step(Event { at: Time(1), kind: EventKind::Delta { id: 2, delta } }), []);
+        }
+        let journal = String::from_utf8(run.take_log()).unwrap();
+        assert_eq!(replay(&journal).unwrap().divergence, None);
+        let lines: Vec<&str> = journal.split_inclusive('\n').collect();
+        for order in [&[0, 1, 2, 4][..], &[0, 1, 3, 2, 4], &[0, 1, 2, 2, 3, 4], &[0, 2, 3, 4]] {
+            let tampered: String = order.iter().map(|at| lines[*at]).collect();
+            assert_eq!(replay(&tampered).unwrap_err().code, "invalid_journal", "{order:?}");
+        }
+        let cut = journal.trim_end().strip_suffix('}').unwrap();
+        let replayed = replay(cut).unwrap();
+        assert_eq!((replayed.events, replayed.truncated), (3, true));
+    }
 }

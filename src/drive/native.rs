@@ -245,7 +245,10 @@ impl Work<'_> {
             Command::Execute { id, calls, .. } => {
                 for Call { tool_use, timeout, .. } in calls {
                     let tool = self.driver.tools.get(&tool_use.name).cloned();
-                    self.start(id, async move { EventKind::Executed { id, result: call(tool, tool_use, timeout).await } });
+                    self.start(
+                        id,
+                        async move { EventKind::Executed { id, result: call(tool, tool_use, timeout).await } },
+                    );
                 }
             }
             Command::Approve { id, call, hash, risk, .. } => {
@@ -253,9 +256,11 @@ impl Work<'_> {
                 self.start(id, async move {
                     let decision = match approve {
                         // Whoever breaks down has not agreed.
-                        Some(approve) => caught(async move { approve(call, risk).await }).await.unwrap_or_else(|words| {
-                            ApprovalDecision::Deny { reason: format!("the question broke down: {words}") }
-                        }),
+                        Some(approve) => {
+                            caught(async move { approve(call, risk).await }).await.unwrap_or_else(|words| {
+                                ApprovalDecision::Deny { reason: format!("the question broke down: {words}") }
+                            })
+                        }
                         None => ApprovalDecision::Deny { reason: "nobody is there to ask".to_owned() },
                     };
                     EventKind::Decided { id, hash, decision }

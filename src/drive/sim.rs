@@ -190,10 +190,7 @@ impl World {
                     Command::Finish { outcome } => {
                         return Some(Ended { outcome: *outcome, messages: run.tree().history(), at: now });
                     }
-                    Command::Persist
-                    | Command::Refuse { .. }
-                    | Command::Spawn { .. }
-                    | Command::Interrupt { .. } => {}
+                    Command::Persist | Command::Refuse { .. } | Command::Spawn { .. } | Command::Interrupt { .. } => {}
                 }
             }
         }

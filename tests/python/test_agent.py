@@ -92,7 +92,12 @@ def test_a07_tools_run_and_their_results_reach_the_model(serve: Any, wire: str, 
 def test_a02_settings_reach_the_wire(serve: Any, wire: str) -> None:
     server = serve("ok")
     agent = agent_at(
-        server, wire, max_tokens=16_000, temperature=0.25, stop=["END"] if wire != "responses" else (), tools=[population]
+        server,
+        wire,
+        max_tokens=16_000,
+        temperature=0.25,
+        stop=["END"] if wire != "responses" else (),
+        tools=[population],
     )
     agent.run_sync("hi")
     body = server.requests[0]["body"]
@@ -169,8 +174,18 @@ def test_a09_a_single_request_without_a_follow_up(way: str) -> None:
     assert len(model.requests) == 1
     # A06: the limit is told, and the history is legal: the call has its result.
     assert result.warnings
-    uses = [block["id"] for message in result.messages.to_dicts() for block in message["content"] if block["type"] == "tool_use"]
-    given = [block["id"] for message in result.messages.to_dicts() for block in message["content"] if block["type"] == "tool_result"]
+    uses = [
+        block["id"]
+        for message in result.messages.to_dicts()
+        for block in message["content"]
+        if block["type"] == "tool_use"
+    ]
+    given = [
+        block["id"]
+        for message in result.messages.to_dicts()
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    ]
     assert uses == given == ["call_0_0"]
     single = Agent(ScriptedModel(["yes"]), budget=Budget(iterations=1)).run_sync("assess")
     assert (single.final, single.stop_reason) == ("yes", "natural")

@@ -21,7 +21,7 @@ from loopwright import (
     UsageError,
     tool,
 )
-from loopwright.testing import ScriptedModel, call, recorded
+from loopwright.testing import ScriptedModel, call, fault, recorded
 from loopwright.tools import InvalidOutput
 from ways import agent_at, run
 
@@ -96,9 +96,7 @@ def test_wrong_settings() -> None:
         error = caught_of(lambda settings=settings: Agent(model, **settings).run_sync("go"))
         assert isinstance(error, UsageError), settings
     for timeouts in ({"first": 1}, {"idle": 0}, {"idle": float("nan")}):
-        assert isinstance(
-            caught_of(lambda timeouts=timeouts: Agent("ollama:x", timeouts=timeouts)), UsageError
-        )
+        assert isinstance(caught_of(lambda timeouts=timeouts: Agent("ollama:x", timeouts=timeouts)), UsageError)
     for limits in ({"iterations": -1}, {"iterations": 1.5}, {"wall_time": "long"}, {"tokens": True}):
         assert caught_of(lambda limits=limits: Budget(**limits)).code == "invalid_budget"
 
@@ -145,12 +143,29 @@ def test_prompts_and_messages_that_make_no_sense() -> None:
     agent = Agent(ScriptedModel(["ok"]))
     loop: list[Any] = []
     loop.append(loop)
-    prompts: list[Any] = ["", "   ", [], 3, [3], {"type": "nonsense"}, [{"type": "text"}], {"type": "text", "text": loop}]
+    prompts: list[Any] = [
+        "",
+        "   ",
+        [],
+        3,
+        [3],
+        {"type": "nonsense"},
+        [{"type": "text"}],
+        {"type": "text", "text": loop},
+    ]
     for prompt in prompts:
         assert isinstance(caught_of(lambda prompt=prompt: agent.run_sync(prompt)), UsageError), prompt
-    histories: list[Any] = ["text", {"role": "user"}, [{"role": "nobody", "content": []}], [3], [{"role": "user", "content": object()}]]
+    histories: list[Any] = [
+        "text",
+        {"role": "user"},
+        [{"role": "nobody", "content": []}],
+        [3],
+        [{"role": "user", "content": object()}],
+    ]
     for messages in histories:
-        assert isinstance(caught_of(lambda messages=messages: agent.run_sync("hi", messages=messages)), UsageError), messages
+        assert isinstance(caught_of(lambda messages=messages: agent.run_sync("hi", messages=messages)), UsageError), (
+            messages
+        )
     for text in ("\ud800", float("nan")):
         assert isinstance(caught_of(lambda text=text: agent.run_sync({"type": "text", "text": text})), UsageError)
 
@@ -290,7 +305,12 @@ def test_journals_that_can_not_be_made(tmp_path: Any, way: str) -> None:
 
 def test_a_full_disk_is_told(way: str) -> None:
     with pytest.raises((OSError, LoopwrightError)) as caught:
-        run(Agent(ScriptedModel([call("look", query="x" * 100_000), "b"]), tools=[look]), "go", way, journal="/dev/full/x")
+        run(
+            Agent(ScriptedModel([call("look", query="x" * 100_000), "b"]), tools=[look]),
+            "go",
+            way,
+            journal="/dev/full/x",
+        )
     assert caught.value
 
 
@@ -315,3 +335,10 @@ def test_a_run_that_fails_still_ends_its_stream_with_a_result(serve: Any) -> Non
         assert stream.result.error is caught.value
 
     asyncio.run(main())
+
+
+def test_a_scripted_model_has_no_wire_that_could_fail() -> None:
+    for reply in (fault.status(529), fault.cut(after=1), recorded(200, "application/json", "{}")):
+        error = caught_of(lambda reply=reply: ScriptedModel([reply]))
+        assert isinstance(error, UsageError)
+        assert "WireServer" in (error.hint or "")

@@ -41,7 +41,9 @@ def clean(*shown: Any) -> None:
             assert HEADER not in text
 
 
-def test_the_key_arrives_and_is_not_seen(serve: Any, wire: str, way: str, tmp_path: Any, caplog: Any, capfd: Any) -> None:
+def test_the_key_arrives_and_is_not_seen(
+    serve: Any, wire: str, way: str, tmp_path: Any, caplog: Any, capfd: Any
+) -> None:
     server = serve(fault.status(500), call("look", query="a"), "done", key=SECRET)
     caplog.set_level(logging.DEBUG)
     agent = agent_of(server, wire, journal=tmp_path)
@@ -54,7 +56,9 @@ def test_the_key_arrives_and_is_not_seen(serve: Any, wire: str, way: str, tmp_pa
 
 
 def test_a_provider_that_shows_the_key_back(serve: Any, wire: str, way: str, tmp_path: Any) -> None:
-    echo = f'{{"error": {{"message": "Incorrect API key provided: {SECRET} {HEADER}", "type": "invalid_request_error"}}}}'
+    echo = (
+        f'{{"error": {{"message": "Incorrect API key provided: {SECRET} {HEADER}", "type": "invalid_request_error"}}}}'
+    )
     for status in (401, 400, 500):
         server = serve(recorded(status, "application/json", echo), repeat_last=True)
         with pytest.raises(LoopwrightError) as caught:

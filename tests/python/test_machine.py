@@ -133,7 +133,9 @@ def test_stepped_by_hand() -> None:
     assert (each.id, each.name, each.arguments, each.round) == ("c1", "look", {"a": 1}, 1)
     assert execute.parallel
     (again,) = [
-        command for command in machine.step(MachineEvent.executed(execute.id, "c1", "seen"), 1.5) if command.kind == "generate"
+        command
+        for command in machine.step(MachineEvent.executed(execute.id, "c1", "seen"), 1.5)
+        if command.kind == "generate"
     ]
     assert again.request is not None
     assert again.request.last_text == "seen"

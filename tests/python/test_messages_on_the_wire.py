@@ -86,7 +86,12 @@ def test_a_conversation_goes_on(serve: Any, wire: str, way: str) -> None:
 def test_a_conversation_is_the_same_from_json_from_dicts_and_from_messages(serve: Any, wire: str) -> None:
     before = [Message.user("one"), Message.assistant("first")]
     bodies = []
-    forms: list[Any] = [before, Messages(before), [each.to_dict() for each in before], Messages.from_json(Messages(before).to_json())]
+    forms: list[Any] = [
+        before,
+        Messages(before),
+        [each.to_dict() for each in before],
+        Messages.from_json(Messages(before).to_json()),
+    ]
     for messages in forms:
         server = serve("ok")
         agent_at(server, wire).run_sync("two", messages=messages)

@@ -15,7 +15,11 @@ openai = pytest.importorskip("openai")
 
 WORDS = "The quick brown fox jumps over the lazy dog – naïve, 北京, 🎉."  # noqa: RUF001
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-TWO = calls(Call("population", {"city": "Oslo"}, "c1"), Call("population", {"city": "Bergen", "n": [1, 2.5]}, "c2"), text="Wait.")
+TWO = calls(
+    Call("population", {"city": "Oslo"}, "c1"),
+    Call("population", {"city": "Bergen", "n": [1, 2.5]}, "c2"),
+    text="Wait.",
+)
 
 
 @pytest.fixture

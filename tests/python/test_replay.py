@@ -54,7 +54,9 @@ def test_every_run_replays(tmp_path: Any, way: str, name: str) -> None:
 
 
 def test_over_the_wire_with_faults(serve: Any, wire: str, way: str, tmp_path: Any) -> None:
-    server = serve(fault.status(529), call("look", query="a"), text("some more words " * 6).but(fault.cut(after=6)), "done")
+    server = serve(
+        fault.status(529), call("look", query="a"), text("some more words " * 6).but(fault.cut(after=6)), "done"
+    )
     agent = agent_at(server, wire, tools=[look], retry={"base": 0.01}, journal=tmp_path)
     options = {} if way == "stream" else {"on_event": lambda _: None}
     result, _ = run(agent, "go", way, **options)

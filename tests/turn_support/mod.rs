@@ -1,6 +1,7 @@
 //! What the tests of the turn share: small configurations, answers, and what must hold for every run.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use std::collections::BTreeSet;
 

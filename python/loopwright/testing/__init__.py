@@ -6,6 +6,8 @@
 
     with WireServer([call("lookup", key="a"), fault.status(529), text("done")]) as server:
         agent = Agent("anthropic:any", base_url=server.url, api_key="k", tools=[lookup])
+
+Replies are given in order, one for each request.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from loopwright.errors import ModelError
+from loopwright.errors import ModelError, UsageError
 from loopwright.models import Call, Response
 
 from ._wire import Reply
@@ -32,7 +32,8 @@ class ScriptedModel:
     """Answers with what the script says, in order.
 
     A step is text, a `Response`, what `text`, `call` and `calls` of this package give, an exception (raised), or a
-    function of the request. `requests` keeps what was asked; `assert_complete` fails if a step is left.
+    function of the request. `requests` keeps what was asked; `assert_complete` fails if a step is left. Without a wire
+    there are no faults of one: raise a `ModelFailure`, or take a `WireServer`.
 
     With `by_turn` the step is chosen by the number of answers in the history, so that many runs can share the model.
     """
@@ -40,7 +41,7 @@ class ScriptedModel:
     name = "scripted"
 
     def __init__(self, steps: Iterable[Any], *, by_turn: bool = False, keep_requests: bool = True) -> None:
-        self._steps = list(steps)
+        self._steps = [_playable(step) for step in steps]
         self._left = deque(self._steps)
         self._by_turn = by_turn
         self._keep = keep_requests
@@ -80,6 +81,13 @@ class ScriptedModel:
             function: Callable[[Request], Any] = step
             return function(request)
         return step
+
+
+def _playable(step: Any) -> Any:
+    if isinstance(step, Reply) and (step.fault is not None or "recorded" in (step.answer or {})):
+        message = "a scripted model has no wire, so faults and recorded bodies mean nothing to it"
+        raise UsageError(message, "invalid_script", "use a WireServer, or a ModelFailure as the step")
+    return step
 
 
 def _from_reply(reply: Reply) -> Any:

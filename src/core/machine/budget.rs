@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{Price, Stop};
 use crate::core::message::Usage;
 
+/// Tokens of output that must fit into the budget: OpenAI's Responses refuse a smaller limit.
+const LEAST_ANSWER: u64 = 16;
+
 /// How hard a task is; it sets the number of iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -177,8 +180,10 @@ impl Spent {
         if elapsed >= budget.wall_time {
             return Some(Limit::WallTime);
         }
-        // At least one token of output must fit too.
-        if budget.tokens.is_some_and(|tokens| self.usage.total().saturating_add(prompt) >= tokens) {
+        if budget
+            .tokens
+            .is_some_and(|tokens| self.usage.total().saturating_add(prompt).saturating_add(LEAST_ANSWER) > tokens)
+        {
             return Some(Limit::Tokens);
         }
         if budget.cost.is_some_and(|cost| self.cost.unwrap_or(0.0) >= cost) {

@@ -56,6 +56,10 @@ pub(super) fn tidy_reply(mut message: Message, stop: &StopReason, ids: &mut Call
         Block::ToolResult(_) => false,
         _ => true,
     });
+    // Reasoning with nothing behind it is refused, too: an answer that was cut while the model thought.
+    while matches!(message.content.last(), Some(Block::Thinking(_))) {
+        message.content.pop();
+    }
     let mut calls = Vec::new();
     let mut broken = Vec::new();
     for block in &mut message.content {
@@ -192,6 +196,7 @@ pub(super) fn holds_a_prompt(history: &History) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::message::Thinking;
 
     fn call(id: &str) -> Block {
         Block::ToolUse(ToolUse::from_text(id, "look", "{}".into()))
@@ -277,5 +282,17 @@ mod tests {
             assert!(tidy.broken[0].is_none() && tidy.broken[1].is_some());
             assert_eq!(tidy.message.content.len(), 2, "blank text is left out");
         }
+    }
+
+    #[test]
+    fn reasoning_that_leads_nowhere_does_not_stay() {
+        let thinking = || {
+            let text = "hm".to_owned();
+            Block::Thinking(Thinking { text, signature: Some("s".to_owned()), redacted: None, extra: None })
+        };
+        let tidy = |blocks| tidy_reply(reply(blocks), &StopReason::MaxTokens, &mut CallIds::default()).message.content;
+        assert_eq!(tidy(vec![thinking(), Block::text("So."), thinking(), Block::text(" ")]).len(), 2);
+        assert_eq!(tidy(vec![thinking(), thinking()]), []);
+        assert_eq!(tidy(vec![thinking(), call("a")]).len(), 2);
     }
 }

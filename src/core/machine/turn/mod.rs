@@ -205,9 +205,12 @@ impl TurnMachine {
         }
         if self.without_tools {
             request.tools = std::sync::Arc::default();
-            request.tool_choice = None;
         } else if self.tools_off && !request.tools.is_empty() {
             request.tool_choice = Some(ToolChoice::None);
+        }
+        if request.tools.is_empty() {
+            // Providers refuse a choice among no tools.
+            request.tool_choice = None;
         }
         if let Some(tokens) = self.config.budget.tokens {
             let left = tokens.saturating_sub(self.spent.usage.total()).saturating_sub(self.prompt_estimate()).max(1);

@@ -88,7 +88,11 @@ pub(super) fn join_details(pieces: &Raw) -> Raw {
         rest: Fields,
     }
     const WORDS: [&str; 3] = ["text", "summary", "data"];
-    let Ok(pieces) = pieces.to::<Vec<Fields>>() else { return pieces.clone() };
+    let list = pieces.to::<Vec<Fields>>().ok();
+    // Details of too many members are nobody's; they stay as they came.
+    let Some(pieces) = list.filter(|list| list.iter().all(|piece| piece.len() <= MAX_MEMBERS)) else {
+        return pieces.clone();
+    };
     let mut details: Vec<Detail> = Vec::new();
     for mut piece in pieces {
         let (kind, index) = (piece.get("type").cloned(), piece.get("index").cloned());
@@ -102,7 +106,9 @@ pub(super) fn join_details(pieces: &Raw) -> Raw {
                     }
                 }
                 for (key, value) in piece.iter().filter(|(_, value)| !value.is_null()).take(MAX_MEMBERS) {
-                    last.rest.set(key, value.clone());
+                    if last.rest.len() < MAX_MEMBERS || last.rest.get(key).is_some() {
+                        last.rest.set(key, value.clone());
+                    }
                 }
             }
             _ => details.push(Detail { kind, index, words, rest: piece }),
@@ -115,4 +121,23 @@ pub(super) fn join_details(pieces: &Raw) -> Raw {
         detail.rest
     });
     Raw::of(&joined.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn details_of_many_members_take_linear_time() {
+        let members = |from: usize, count: usize| {
+            let list: Vec<String> = (from..from + count).map(|n| format!(r#""k{n}":{n}"#)).collect();
+            format!(r#"{{"type":"t","index":0,"text":"x",{}}}"#, list.join(","))
+        };
+        let wide = Raw::parse(format!("[{},{}]", members(0, 50_000), members(0, 100))).unwrap();
+        assert_eq!(join_details(&wide), wide);
+        let pieces: Vec<String> = (0..2_000).map(|n| members(n * 200, 200)).collect();
+        let joined: Vec<Fields> = join_details(&Raw::parse(format!("[{}]", pieces.join(","))).unwrap()).to().unwrap();
+        assert_eq!((joined.len(), joined[0].get_str("text").unwrap().len()), (1, 2_000));
+        assert!(joined[0].len() <= MAX_MEMBERS + 1);
+    }
 }
