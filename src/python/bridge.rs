@@ -315,6 +315,18 @@ macro_rules! delta_class {
 
         #[pymethods]
         impl $name {
+            #[new]
+            #[pyo3(signature = ($($field,)* block=0))]
+            fn new($($field: String,)* block: usize) -> Self {
+                Self { $($field,)* block }
+            }
+
+            /// For pickling: events travel between processes.
+            fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+                let block = self.block.into_pyobject(py)?.into_any();
+                PyTuple::new(py, [$(self.$field.as_str().into_pyobject(py)?.into_any(),)* block])
+            }
+
             #[classattr]
             fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
                 PyTuple::new(py, [$(stringify!($field),)* "block"])
