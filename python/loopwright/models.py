@@ -66,7 +66,7 @@ class Response:
             "id": f"response_{turn}",
             "model": self.model,
             "message": {"role": "assistant", "content": content},
-            "stop": stop if stop in _STOPS else {"other": stop},
+            "stop": stop if stop in STOPS else {"other": stop},
             "usage": {"input": self.input_tokens, "output": self.output_tokens},
         }
 
@@ -80,7 +80,7 @@ class Response:
         return text
 
 
-_STOPS = frozenset(
+STOPS = frozenset(
     {
         "end_turn",
         "tool_use",
@@ -92,6 +92,7 @@ _STOPS = frozenset(
         "context_window",
     }
 )
+"""Why an answer ends, in the canonical form; any other reason travels as `{"other": …}`."""
 
 
 class ModelFailure(ProviderError):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from . import _core
 from .errors import LoopwrightError, UsageError
 from .messages import Extra, Message, checked, decoded, dumped, extra_json, message_of, messages_json, parsed
+from .models import STOPS
 from .result import Messages, Usage
 
 if TYPE_CHECKING:
@@ -49,19 +50,6 @@ A dash is as good as an underscore."""
 
 Body: TypeAlias = str | bytes | Mapping[str, Any]
 """A body as it came, or parsed."""
-
-_STOPS = frozenset(
-    {
-        "end_turn",
-        "tool_use",
-        "max_tokens",
-        "stop_sequence",
-        "pause_turn",
-        "refusal",
-        "content_filter",
-        "context_window",
-    }
-)
 
 
 class _Canonical:
@@ -284,7 +272,7 @@ class Response(_Canonical):
         rest = {
             "id": id,
             "model": model,
-            "stop": stop if stop in _STOPS else {"other": stop},
+            "stop": stop if stop in STOPS else {"other": stop},
             "usage": {name: getattr(used, name) for name in _USAGE},
         }
         text = f'{dumped(rest, "the response")[:-1]},"message":{said.to_json()}}}'

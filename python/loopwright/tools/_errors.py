@@ -52,7 +52,27 @@ class UnknownTool(ModelError):
     default_code = "unknown_tool"
 
 
-class InvalidArguments(ModelError):
+class _Misfit(ModelError):
+    """What the model wrote does not fit.
+
+    `problems` names each wrong field: `where` it is, `what` is wrong, what was `got`.
+    """
+
+    problems: list[dict[str, str]]
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        hint: str | None = None,
+        problems: list[dict[str, str]] | None = None,
+    ) -> None:
+        super().__init__(message, code=code, hint=hint)
+        self.problems = problems or []
+
+
+class InvalidArguments(_Misfit):
     """The model's arguments do not fit the tool's parameters.
 
     `problems` names each wrong field: `where` it is, `what` is wrong, what was `got`.
@@ -60,37 +80,11 @@ class InvalidArguments(ModelError):
 
     default_code = "invalid_arguments"
 
-    problems: list[dict[str, str]]
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        code: str | None = None,
-        hint: str | None = None,
-        problems: list[dict[str, str]] | None = None,
-    ) -> None:
-        super().__init__(message, code=code, hint=hint)
-        self.problems = problems or []
-
-
-class InvalidOutput(ModelError):
+class InvalidOutput(_Misfit):
     """The model's answer is not of the type that was asked for. `feedback` tells the model what to change."""
 
     default_code = "invalid_output"
-
-    problems: list[dict[str, str]]
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        code: str | None = None,
-        hint: str | None = None,
-        problems: list[dict[str, str]] | None = None,
-    ) -> None:
-        super().__init__(message, code=code, hint=hint)
-        self.problems = problems or []
 
     @property
     def feedback(self) -> str:
