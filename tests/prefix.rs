@@ -56,7 +56,7 @@ fn thinking(text: &str) -> Block {
 }
 
 #[test]
-fn e13_what_was_sent_stays_the_same_to_the_byte() {
+fn what_was_sent_stays_the_same_to_the_byte() {
     let look = || answer(calls(&[("", "look", "{\"a\": 1.50}"), ("x", "nobody", "{}"), ("x", "look", "[1]")]));
     let search = Raw::parse(r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{}}"#).unwrap();
     let found = r#"{"type":"web_search_tool_result","tool_use_id":"s","content":[]}"#;
