@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any, ClassVar, Final, Literal, TypeAlias, final
 
+from typing_extensions import Self
+
 from .errors import LoopwrightError
 
 __all__ = [
@@ -156,6 +158,8 @@ class TextDelta:
 
     __match_args__: Final = ("text", "block")
     type: ClassVar[Literal["TextDelta"]]
+    def __new__(cls, text: str, block: int = 0) -> Self: ...
+    def __getnewargs__(self) -> tuple[str, int]: ...
     @property
     def text(self) -> str:
         """What is new."""
@@ -170,6 +174,8 @@ class ReasoningDelta:
 
     __match_args__: Final = ("text", "block")
     type: ClassVar[Literal["ReasoningDelta"]]
+    def __new__(cls, text: str, block: int = 0) -> Self: ...
+    def __getnewargs__(self) -> tuple[str, int]: ...
     @property
     def text(self) -> str:
         """What is new."""
@@ -184,6 +190,8 @@ class ToolUseDelta:
 
     __match_args__: Final = ("id", "name", "block")
     type: ClassVar[Literal["ToolUseDelta"]]
+    def __new__(cls, id: str, name: str, block: int = 0) -> Self: ...
+    def __getnewargs__(self) -> tuple[str, str, int]: ...
     @property
     def id(self) -> str:
         """The call's id."""
@@ -202,6 +210,8 @@ class ArgumentsDelta:
 
     __match_args__: Final = ("text", "block")
     type: ClassVar[Literal["ArgumentsDelta"]]
+    def __new__(cls, text: str, block: int = 0) -> Self: ...
+    def __getnewargs__(self) -> tuple[str, int]: ...
     @property
     def text(self) -> str:
         """What is new."""
@@ -216,6 +226,8 @@ class ProviderDelta:
 
     __match_args__: Final = ("kind", "name", "block")
     type: ClassVar[Literal["ProviderDelta"]]
+    def __new__(cls, kind: str, name: str, block: int = 0) -> Self: ...
+    def __getnewargs__(self) -> tuple[str, str, int]: ...
     @property
     def kind(self) -> str:
         """The block's type, as the provider names it."""

@@ -16,7 +16,7 @@ use super::{
     endpoint::Endpoint,
     gather,
     http::{CallFailure, Client, Timeouts},
-    under_way::{Shown, broken_call, broken_search, caught, caught_now},
+    under_way::{Shown, answered, broken_search, caught, caught_now},
 };
 use crate::core::{
     error::Result,
@@ -234,7 +234,7 @@ impl Work<'_> {
                         let _ = shown.send(deltas);
                     };
                     let answer = caught(ask(&client, &endpoint, &timeouts, &request, on_delta)).await;
-                    match answer.unwrap_or_else(|words| Err(broken_call(&words))) {
+                    match answered(answer) {
                         Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                         Err(CallFailure { failure, visible, partial }) => {
                             EventKind::Failed { id, failure, visible, partial: partial.map(Box::new) }

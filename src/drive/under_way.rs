@@ -66,9 +66,15 @@ pub fn caught_now<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| words(panic.as_ref()))
 }
 
-/// A call of a model that broke down in our own code.
-pub fn broken_call(words: &str) -> CallFailure {
-    Failure::new(FailureKind::Internal, format!("the call of the model broke down: {words}")).into()
+/// The answer of a model; a call that broke down in our own code failed.
+pub fn answered(caught: Result<Result<Response, CallFailure>, String>) -> Result<Response, CallFailure> {
+    match caught {
+        Ok(answer) => answer,
+        Err(words) => {
+            let message = format!("the call of the model broke down: {words}");
+            Err(Failure::new(FailureKind::Internal, message).into())
+        }
+    }
 }
 
 /// A search that broke down in our own code.

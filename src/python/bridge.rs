@@ -28,7 +28,7 @@ use crate::{
         gather,
         http::{CallFailure, Client, Timeouts},
         queue::{Queue, Wake},
-        under_way::{Shown, broken_call, broken_search, caught, caught_now},
+        under_way::{Shown, answered, broken_search, caught, caught_now},
     },
 };
 
@@ -143,7 +143,7 @@ impl Hub {
             };
             // Whoever waits for this call is told of its end, whatever that is.
             let answer = caught(answer(&endpoint, request, deltas)).await;
-            let kind = match answer.unwrap_or_else(|words| Err(broken_call(&words))) {
+            let kind = match answered(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {
                     // Nobody saw what nobody was shown.
@@ -315,6 +315,18 @@ macro_rules! delta_class {
 
         #[pymethods]
         impl $name {
+            #[new]
+            #[pyo3(signature = ($($field,)* block=0))]
+            fn new($($field: String,)* block: usize) -> Self {
+                Self { $($field,)* block }
+            }
+
+            /// For pickling: events travel between processes.
+            fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+                let block = self.block.into_pyobject(py)?.into_any();
+                PyTuple::new(py, [$(self.$field.as_str().into_pyobject(py)?.into_any(),)* block])
+            }
+
             #[classattr]
             fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
                 PyTuple::new(py, [$(stringify!($field),)* "block"])

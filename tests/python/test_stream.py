@@ -268,3 +268,18 @@ def test_a_signal_may_stop_several_runs(serve: Any) -> None:
     assert signal.is_set
     assert agent.run_sync("go", signal=signal).stop_reason == "cancelled", "a signal that is set stops what comes"
     assert len(server.requests) <= 6
+
+
+def test_events_travel_between_processes(serve: Any) -> None:
+    import pickle
+
+    from loopwright.events import ProviderDelta, ToolUseDelta
+
+    seen: list[Any] = []
+    server = serve(call("look", query="a"), text("done"))
+    agent_at(server, tools=[look]).run_sync("go", on_event=seen.append)
+    assert {"TextDelta", "ToolUseDelta", "ArgumentsDelta", "RunFinished"} <= {type(event).__name__ for event in seen}
+    for event in [*seen, ProviderDelta("web_search", "search", 1), ToolUseDelta("1", "look")]:
+        again = pickle.loads(pickle.dumps(event))  # noqa: S301 - its own
+        assert repr(again) == repr(event)
+        assert type(again) is type(event)

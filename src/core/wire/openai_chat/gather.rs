@@ -88,9 +88,9 @@ pub(super) fn join_details(pieces: &Raw) -> Raw {
         rest: Fields,
     }
     const WORDS: [&str; 3] = ["text", "summary", "data"];
-    let list = pieces.to::<Vec<Fields>>().ok();
+    let read = pieces.to::<Vec<Fields>>().ok();
     // Details of too many members are nobody's; they stay as they came.
-    let Some(pieces) = list.filter(|list| list.iter().all(|piece| piece.len() <= MAX_MEMBERS)) else {
+    let Some(pieces) = read.filter(|all| all.iter().all(|piece| piece.len() <= MAX_MEMBERS)) else {
         return pieces.clone();
     };
     let mut details: Vec<Detail> = Vec::new();
