@@ -54,6 +54,9 @@ class Driver:
         self.deps = deps
         self.watch = watch
         self.inbox: deque[_core.Event] = deque()
+        # How somebody wants it to end; filled from any thread.
+        self.ends: deque[str] = deque()
+        self.begun = False
         self.told: deque[Any] = deque()
         self.outcome: dict[str, Any] | None = None
         self.fatal: BaseException | None = None
@@ -123,6 +126,20 @@ class Driver:
         """The event that ends the run: `cancel` at once, `after_round` when the running tools are done."""
         partial = self.cancelled_model() if how == "cancel" else None
         return _core.Event.interrupt(how, partial)
+
+    @property
+    def pending(self) -> bool:
+        """Whether there is something to feed the machine."""
+        return bool(self.inbox or (self.ends and self.begun))
+
+    def next_event(self) -> _core.Event:
+        """What the machine is fed next. After the start, a wish to end goes before any answer: what a tool asks for
+        in its last line holds before its result leads to another request.
+        """
+        if self.ends and self.begun:
+            return self.interrupted(self.ends.popleft())
+        self.begun = True
+        return self.inbox.popleft()
 
     def give_up(self) -> None:
         """The driver itself ends early: the journal says so, and the history stays legal."""
@@ -204,12 +221,7 @@ class AsyncDriver(Driver):
         """Runs to the end; gives what is told on the way."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
-            if signal is not None and signal.how is not None:
-                # Given before the run began: no answer, however fast, comes first.
-                self.inbox.append(start)
-                self.arrived(self.interrupted(signal.how))
-            else:
-                self.arrived(start)
+            self.arrived(start)
             while True:
                 while self.told:
                     yield self.told.popleft()
@@ -237,12 +249,16 @@ class AsyncDriver(Driver):
             self.wake()
             return
         self.inbox.append(item)
+        self.pump()
+
+    def pump(self) -> None:
+        """Feeds the machine with all that is there."""
         if self.pumping:
             return
         self.pumping = True
         try:
-            while self.inbox and self.outcome is None:
-                self.step(self.inbox.popleft())
+            while self.pending and self.outcome is None:
+                self.step(self.next_event())
         except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
             self.fatal = error
         finally:
@@ -275,7 +291,8 @@ class AsyncDriver(Driver):
 
     def interrupt_soon(self, how: str) -> None:
         """Ends the run, from any thread."""
-        self.soon(lambda: self.arrived(self.interrupted(how)))
+        self.ends.append(how)
+        self.soon(self.pump)
 
     async def close(self) -> None:
         """Nothing of the run is left behind: no call, no timer, no task."""
@@ -450,15 +467,15 @@ class SyncDriver(Driver):
             while True:
                 while self.wanted:
                     self.wanted.popleft()()
-                while self.inbox and self.outcome is None:
-                    self.step(self.inbox.popleft())
+                while self.pending and self.outcome is None:
+                    self.step(self.next_event())
                 while self.told:
                     yield self.told.popleft()
                 if self.outcome is not None:
                     return
                 if self.fatal is not None:
                     raise self.fatal
-                if not self.inbox:
+                if not self.pending:
                     self.wait()
         except BaseException:
             self.give_up()
@@ -489,7 +506,8 @@ class SyncDriver(Driver):
 
     def interrupt_soon(self, how: str) -> None:
         """Ends the run, from any thread."""
-        self.soon(lambda: self.inbox.append(self.interrupted(how)))
+        self.ends.append(how)
+        self.hub.poke()
 
     def soon(self, function: Callable[[], None]) -> None:
         """Calls `function` in the driver's thread, if it still runs."""

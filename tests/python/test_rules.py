@@ -302,3 +302,26 @@ def test_c21_silence_and_interrupts_have_reasons_of_their_own() -> None:
     agent = Agent(ScriptedModel([call("remove", path="a"), "then not"]), tools=TOOLS)
     _, events = run(agent, "go", "stream")
     assert [event.name for event in events if isinstance(event, ApprovalAsked)] == ["remove"]
+
+
+@pytest.mark.parametrize("kind", ["async", "plain"])
+@pytest.mark.parametrize(("how", "reason"), [("interrupt", "user_interrupt"), ("cancel", "cancelled")])
+def test_c21_what_a_tool_asks_for_in_its_last_line_holds(way: str, how: str, reason: str, kind: str) -> None:
+    signal = Signal()
+
+    @tool(name="last")
+    async def last() -> str:
+        """Work."""
+        getattr(signal, how)()
+        return "all of it"
+
+    @tool(name="last")
+    def plain() -> str:
+        """Work."""
+        getattr(signal, how)()
+        return "all of it"
+
+    model = ScriptedModel([call("last"), "never asked for"])
+    agent = Agent(model, tools=[last if kind == "async" else plain])
+    result, _ = run(agent, "go", way, signal=signal)
+    assert (result.stop_reason, len(model.requests)) == (reason, 1)
