@@ -77,6 +77,8 @@ def test_a_journal_that_was_cut_replays_as_far_as_it_goes(tmp_path: Any) -> None
     path = tmp_path / "cut.jsonl"
     first = whole.index(b"\n") + 1
     for length in range(first, len(whole), 61):
+        if whole[length : length + 1] == b"\n":
+            continue  # a line that lacks nothing but its end is whole
         path.write_bytes(whole[:length])
         found = replay(path)
         assert found.identical
