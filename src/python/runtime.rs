@@ -25,7 +25,9 @@ pub(super) fn handle() -> PyResult<Handle> {
     {
         return Ok(runtime.handle().clone());
     }
-    let workers = std::env::var("LOOPWRIGHT_THREADS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_usize);
+    // One thread carries tens of thousands of turns a second. A second one is woken for each call just to find
+    // nothing to do, which costs a lone run a third more CPU.
+    let workers = std::env::var("LOOPWRIGHT_THREADS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_usize);
     let runtime = Builder::new_multi_thread()
         .worker_threads(workers.clamp(1, 64))
         .thread_name("loopwright")
