@@ -112,7 +112,9 @@ impl Decode for StreamDecoder {
     }
 
     fn partial(&self) -> Option<Response> {
-        if let End::Done(response) = &self.end { Some((**response).clone()) } else { self.so_far() }
+        let End::Done(response) = &self.end else { return self.so_far() };
+        // A whole answer may hold nothing at all; there is nothing of it to keep either.
+        (!response.message.content.is_empty()).then(|| (**response).clone())
     }
 }
 
