@@ -19,11 +19,10 @@ use crate::{
     core::{
         error::{Failure, FailureKind},
         machine::{Command, EventKind},
-        message::Wire,
-        request::{Delta, Request, Response},
-        wire,
+        request::Delta,
     },
     drive::{
+        ask::ask,
         endpoint::{self, EndpointOptions},
         gather,
         http::{CallFailure, Client, Timeouts},
@@ -142,7 +141,8 @@ impl Hub {
                 inbox.push((key, Item::Deltas(deltas)));
             };
             // Whoever waits for this call is told of its end, whatever that is.
-            let answer = caught(answer(&endpoint, request, deltas)).await;
+            let client = Client::shared();
+            let answer = caught(ask(&client, &endpoint.inner, &endpoint.timeouts, request, deltas)).await;
             let kind = match answered(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {
@@ -184,22 +184,6 @@ impl Hub {
         self.inbox.waker().close();
         self.reader.close();
     }
-}
-
-async fn answer(
-    endpoint: &Endpoint,
-    request: &Request,
-    mut deltas: impl FnMut(Vec<Delta>) + Send,
-) -> Result<Response, CallFailure> {
-    if endpoint.inner.wire == Wire::Offline {
-        let response = wire::offline::answer(request);
-        deltas(vec![Delta::Text { block: 0, text: response.message.prose() }]);
-        return Ok(response);
-    }
-    let body = wire::encode_request(endpoint.inner.wire, request)
-        .map_err(|error| CallFailure::from(Failure::new(FailureKind::Usage, error.to_string())))?;
-    let stream = request.stream.unwrap_or(false);
-    Client::shared().call(&endpoint.inner, body, stream, &endpoint.timeouts, deltas).await
 }
 
 /// A call under way.
