@@ -72,7 +72,6 @@ __all__ = [
     "encode_stream",
     "encode_tokens",
     "estimate_tokens",
-    "extract_text",
     "fetch_page",
     "find_json",
     "json_elements",
@@ -811,29 +810,15 @@ class ToolCallParser:
     def feed(self, data: str | bytes | bytearray) -> list[_Extracted]:
         """Takes the next piece, cut anywhere; gives the events it completes."""
 
+    def whole(self, text: str | bytes | bytearray) -> Extraction:
+        """Takes a whole text: fed once, and finished."""
+
     def finish(self) -> list[_Extracted]:
         """Says that nothing follows; gives the last events."""
 
 _Extracted: TypeAlias = (
     ExtractedText | ExtractedReasoning | CallStarted | ExtractedArguments | CallFinished | Markup | Problem
 )
-
-def extract_text(
-    text: str | bytes | bytearray,
-    tools: list[tuple[str, str]] | None = None,
-    dialects: list[str] | None = None,
-    *,
-    quoted_calls: str = "ignore",
-    reasoning_calls: str = "ignore",
-    unknown_tool: str = "text",
-    bare_json: bool = False,
-    starts_in_reasoning: bool = False,
-    repair: bool = True,
-    max_calls: int = 128,
-    max_argument_bytes: int = 16777216,
-    max_depth: int = 128,
-) -> Extraction:
-    """Reads a whole text: a parser fed once, and finished."""
 
 def render_calls(calls: str, dialect: str) -> str:
     """Calls (JSON text of a list of tool uses) as a dialect writes them."""

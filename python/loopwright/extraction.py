@@ -119,7 +119,7 @@ def extract(
     >>> found.prose, found.calls[0].name, found.calls[0].arguments
     ('Hi !', 'f', {'x': 1})
     """
-    return _core.extract_text(text, _declared(tools), _named(dialects), **_checked(policy))
+    return ToolCallParser(tools, dialects, **policy).whole(text)
 
 
 class ToolCallParser(_core.ToolCallParser):

@@ -464,10 +464,7 @@ mod tests {
     fn signatures() -> Signatures {
         let mut signatures = Signatures::default();
         let parameters = [("cmd".to_owned(), Kind::String)];
-        signatures.tools.insert(
-            "shell".to_owned(),
-            Signature { parameters: parameters.into_iter().collect(), ..Signature::default() },
-        );
+        signatures.insert("shell", Signature { parameters: parameters.into_iter().collect(), ..Signature::default() });
         signatures
     }
 

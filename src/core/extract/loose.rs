@@ -527,10 +527,7 @@ mod tests {
     fn signatures() -> Signatures {
         let mut signatures = Signatures::default();
         let parameters = [("zip".to_owned(), Kind::String), ("count".to_owned(), Kind::Integer)];
-        signatures.tools.insert(
-            "typed".to_owned(),
-            Signature { parameters: parameters.into_iter().collect(), ..Signature::default() },
-        );
+        signatures.insert("typed", Signature { parameters: parameters.into_iter().collect(), ..Signature::default() });
         signatures
     }
 

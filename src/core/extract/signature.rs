@@ -1,7 +1,7 @@
 //! What a tool's JSON schema says of its parameters, as far as typing raw text needs it. Promises: any JSON is taken for a schema;
 //! cycles, depth and sheer size end in `Any`, never in a panic or in much time.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -47,8 +47,8 @@ impl Signature {
 /// The tools that a model was told of, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Signatures {
-    /// Each tool's parameters.
-    pub tools: HashMap<String, Signature>,
+    /// Each tool's parameters; shared, since every reply has a parser of its own.
+    tools: Arc<HashMap<String, Signature>>,
 }
 
 impl Signatures {
@@ -66,7 +66,11 @@ impl Signatures {
             }),
             _ => Signature::default(),
         };
-        self.tools.insert(name.to_owned(), signature);
+        self.insert(name, signature);
+    }
+
+    pub(super) fn insert(&mut self, name: &str, signature: Signature) {
+        Arc::make_mut(&mut self.tools).insert(name.to_owned(), signature);
     }
 
     /// The tool's parameters, if it was declared.
@@ -274,7 +278,7 @@ mod tests {
     fn kinds(schema: &Value) -> Signature {
         let mut signatures = Signatures::default();
         signatures.add("f", schema);
-        signatures.tools.remove("f").unwrap()
+        signatures.get("f").unwrap().clone()
     }
 
     #[test]

@@ -350,60 +350,8 @@ fn choice(value: &str, knob: &str, usual: &str, other: &str) -> PyResult<bool> {
     Err(errors::usage("invalid_value", message))
 }
 
-/// What a parser is made of: tools as pairs of name and schema, dialects by name.
-#[allow(clippy::too_many_arguments)]
-fn parser(
-    tools: Option<Vec<(String, String)>>,
-    dialects: Option<&[String]>,
-    quoted_calls: &str,
-    reasoning_calls: &str,
-    unknown_tool: &str,
-    bare_json: bool,
-    starts_in_reasoning: bool,
-    repair: bool,
-    max_calls: usize,
-    max_argument_bytes: usize,
-    max_depth: usize,
-) -> PyResult<Parser> {
-    let policy = Policy {
-        quoted_calls: if choice(quoted_calls, "quoted_calls", "ignore", "run")? { Quoted::Run } else { Quoted::Ignore },
-        reasoning_calls: choice(reasoning_calls, "reasoning_calls", "ignore", "run")?,
-        unknown_tools: if choice(unknown_tool, "unknown_tool", "text", "call")? {
-            UnknownTool::Call
-        } else {
-            UnknownTool::Text
-        },
-        bare_json,
-        starts_in_reasoning,
-        repair,
-        max_calls,
-        max_argument_bytes,
-        max_depth,
-    };
-    let tools = tools
-        .map(|tools| {
-            let mut signatures = Signatures::default();
-            for (name, schema) in tools {
-                let schema = serde_json::from_str(&schema).map_err(|error| {
-                    errors::usage("invalid_tool", format!("the schema of {name:?} is no JSON: {error}"))
-                })?;
-                signatures.add(&name, &schema);
-            }
-            Ok::<_, PyErr>(signatures)
-        })
-        .transpose()?;
-    let names: Option<Vec<&str>> = dialects.map(|names| names.iter().map(String::as_str).collect());
-    for name in names.iter().flatten() {
-        known_dialect(name)?;
-    }
-    Ok(Parser::new(tools, names.as_deref(), policy))
-}
-
 fn known_dialect(name: &str) -> PyResult<&'static extract::Dialect> {
-    extract::dialect_named(name).ok_or_else(|| {
-        let known: Vec<&str> = extract::dialects().iter().map(|dialect| dialect.name).collect();
-        errors::usage("unknown_dialect", format!("there is no dialect {name:?}; there are {}", known.join(", ")))
-    })
+    extract::known_dialect(name).map_err(|error| errors::exception(&error))
 }
 
 struct State {
@@ -417,13 +365,14 @@ struct State {
 pub(super) struct ToolCallParser(Mutex<State>);
 
 impl ToolCallParser {
-    fn with<'py>(
+    fn with<T>(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         long: bool,
         last: bool,
         work: impl FnOnce(&mut Parser, &mut Events) + Send,
-    ) -> PyResult<Bound<'py, PyList>> {
+        tell: impl FnOnce(Python<'_>, &Events) -> PyResult<T>,
+    ) -> PyResult<T> {
         // Whoever waits here lets the interpreter go: the one inside may need it to go on.
         let mut guard = self.0.lock_py_attached(py).unwrap_or_else(std::sync::PoisonError::into_inner);
         let state = &mut *guard;
@@ -437,12 +386,16 @@ impl ToolCallParser {
         } else {
             work(&mut state.parser, &mut state.events);
         }
-        let objects = PyList::empty(py);
-        for event in state.events.iter() {
-            objects.append(object(py, event)?)?;
-        }
-        Ok(objects)
+        tell(py, &state.events)
     }
+}
+
+fn objects(py: Python<'_>, events: &Events) -> PyResult<Py<PyList>> {
+    let objects = PyList::empty(py);
+    for event in events.iter() {
+        objects.append(object(py, event)?)?;
+    }
+    Ok(objects.unbind())
 }
 
 #[pymethods]
@@ -463,31 +416,64 @@ impl ToolCallParser {
         max_argument_bytes: usize,
         max_depth: usize,
     ) -> PyResult<Self> {
-        let parser = parser(
-            tools,
-            dialects.as_deref(),
-            quoted_calls,
-            reasoning_calls,
-            unknown_tool,
+        let policy = Policy {
+            quoted_calls: if choice(quoted_calls, "quoted_calls", "ignore", "run")? {
+                Quoted::Run
+            } else {
+                Quoted::Ignore
+            },
+            reasoning_calls: choice(reasoning_calls, "reasoning_calls", "ignore", "run")?,
+            unknown_tools: if choice(unknown_tool, "unknown_tool", "text", "call")? {
+                UnknownTool::Call
+            } else {
+                UnknownTool::Text
+            },
             bare_json,
             starts_in_reasoning,
             repair,
             max_calls,
             max_argument_bytes,
             max_depth,
-        )?;
+        };
+        let tools = tools
+            .map(|tools| {
+                let mut signatures = Signatures::default();
+                for (name, schema) in tools {
+                    let schema = serde_json::from_str(&schema).map_err(|error| {
+                        errors::usage("invalid_tool", format!("the schema of {name:?} is no JSON: {error}"))
+                    })?;
+                    signatures.add(&name, &schema);
+                }
+                Ok::<_, PyErr>(signatures)
+            })
+            .transpose()?;
+        let names: Option<Vec<&str>> = dialects.as_ref().map(|names| names.iter().map(String::as_str).collect());
+        for name in names.iter().flatten() {
+            known_dialect(name)?;
+        }
+        let parser = Parser::new(tools, names.as_deref(), policy);
         Ok(Self(Mutex::new(State { parser, events: Events::new(), finished: false })))
     }
 
     /// Takes the next piece, cut anywhere; gives the events it completes.
-    fn feed<'py>(&self, py: Python<'py>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    fn feed(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Py<PyList>> {
         let bytes = bytes(data)?;
-        self.with(py, bytes.len() > LONG, false, |parser, events| parser.feed(&bytes, events))
+        self.with(py, bytes.len() > LONG, false, |parser, events| parser.feed(&bytes, events), objects)
+    }
+
+    /// Takes a whole text: fed once, and finished.
+    fn whole(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Extraction> {
+        let bytes = bytes(text)?;
+        let work = |parser: &mut Parser, events: &mut Events| {
+            parser.feed(&bytes, events);
+            parser.finish(events);
+        };
+        self.with(py, bytes.len() > LONG, true, work, Extraction::of)
     }
 
     /// Says that nothing follows; gives the last events.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.with(py, false, true, Parser::finish)
+    fn finish(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
+        self.with(py, false, true, Parser::finish, objects)
     }
 }
 
@@ -509,7 +495,6 @@ impl Extraction {
             let reason = if let Owner::Dropped(dropped) = owner { Some(dropped_name(dropped)) } else { None };
             let owner = owner_name(owner);
             match regions.last_mut() {
-                // Two calls beside each other are two.
                 Some(last) if last.end == span.start && last.owner == owner && last.reason == reason => {
                     last.end = span.end;
                 }
@@ -587,52 +572,6 @@ impl Extraction {
         let calls = self.calls.bind(py).repr()?;
         Ok(format!("Extraction(calls={calls}, prose={:?}, {} problems)", self.prose, self.problems.bind(py).len()))
     }
-}
-
-/// Reads a whole text: a parser fed once, and finished.
-#[pyfunction]
-#[pyo3(signature = (text, tools=None, dialects=None, *, quoted_calls="ignore", reasoning_calls="ignore", unknown_tool="text", bare_json=false, starts_in_reasoning=false, repair=true, max_calls=128, max_argument_bytes=16_777_216, max_depth=128))]
-#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
-pub(super) fn extract_text(
-    py: Python<'_>,
-    text: &Bound<'_, PyAny>,
-    tools: Option<Vec<(String, String)>>,
-    dialects: Option<Vec<String>>,
-    quoted_calls: &str,
-    reasoning_calls: &str,
-    unknown_tool: &str,
-    bare_json: bool,
-    starts_in_reasoning: bool,
-    repair: bool,
-    max_calls: usize,
-    max_argument_bytes: usize,
-    max_depth: usize,
-) -> PyResult<Extraction> {
-    let mut parser = parser(
-        tools,
-        dialects.as_deref(),
-        quoted_calls,
-        reasoning_calls,
-        unknown_tool,
-        bare_json,
-        starts_in_reasoning,
-        repair,
-        max_calls,
-        max_argument_bytes,
-        max_depth,
-    )?;
-    let bytes = bytes(text)?;
-    let mut events = Events::new();
-    let mut work = || {
-        parser.feed(&bytes, &mut events);
-        parser.finish(&mut events);
-    };
-    if bytes.len() > LONG {
-        py.detach(work);
-    } else {
-        work();
-    }
-    Extraction::of(py, &events)
 }
 
 /// Calls (JSON text of a list of tool uses) as a dialect writes them.

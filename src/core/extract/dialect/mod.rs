@@ -7,6 +7,8 @@ mod first;
 mod regions;
 mod table;
 
+use crate::core::error::{Error, Result};
+
 pub use docs::dialect_table;
 pub(super) use first::in_name;
 pub use first::{First, Verdict};
@@ -130,6 +132,16 @@ pub struct Dialect {
     pub padding: &'static str,
     /// Whether it needs no markers, or only ordinary words, and is therefore read only where the policy asks for bare calls.
     pub bare: bool,
+}
+
+/// The dialect of that name; where there is none, an error that names those there are.
+pub fn known_dialect(name: &str) -> Result<&'static Dialect> {
+    dialect_named(name).ok_or_else(|| {
+        let known: Vec<&str> = dialects().iter().map(|dialect| dialect.name).collect();
+        let shown: String = name.chars().take(100).collect();
+        Error::usage("unknown_dialect", format!("there is no dialect {shown:?}"))
+            .hint(format!("one of {}", known.join(", ")))
+    })
 }
 
 /// The dialect of that name.

@@ -17,8 +17,8 @@ fn signatures() -> Signatures {
         parameters: [(name.to_owned(), kind)].into_iter().collect(),
         ..Signature::default()
     };
-    signatures.tools.insert("one".to_owned(), one("only", Kind::String));
-    signatures.tools.insert("nest".to_owned(), one("only", Kind::Object(Signature::default())));
+    signatures.insert("one", one("only", Kind::String));
+    signatures.insert("nest", one("only", Kind::Object(Signature::default())));
     signatures
 }
 

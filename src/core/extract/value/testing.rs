@@ -159,6 +159,6 @@ pub(crate) fn every_way(make: &dyn Fn() -> Box<dyn Body>, input: &[u8], signatur
 pub(crate) fn declared(parameters: impl IntoIterator<Item = (&'static str, Kind)>) -> Signatures {
     let parameters = parameters.into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
     let mut signatures = Signatures::default();
-    signatures.tools.insert("f".to_owned(), Signature { parameters, others: None });
+    signatures.insert("f", Signature { parameters, others: None });
     signatures
 }

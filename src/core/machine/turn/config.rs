@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::{
     error::{Error, Result},
-    extract::{dialect_named, dialects},
+    extract::known_dialect,
     json::Raw,
     machine::{
         Budget, Price, RetryPolicy, Risk,
@@ -128,12 +128,8 @@ impl TurnConfig {
         if self.model.trim().is_empty() {
             return Err(Error::usage("empty_model", "the run names no model").hint("name a model"));
         }
-        if let Some(format) = &self.tool_format
-            && dialect_named(format).is_none()
-        {
-            let known: Vec<&str> = dialects().iter().map(|dialect| dialect.name).collect();
-            return Err(Error::usage("unknown_dialect", format!("there is no dialect {:?}", shorten(format, 100)))
-                .hint(format!("one of {}", known.join(", "))));
+        if let Some(format) = &self.tool_format {
+            known_dialect(format)?;
         }
         self.check_tools()?;
         self.check_numbers()
