@@ -4,6 +4,7 @@ pub mod breaker;
 pub mod context;
 pub mod error;
 pub mod extract;
+pub mod guard;
 pub mod journal;
 pub mod json;
 pub mod machine;

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from ._parameters import Parameters
     from ._run import Outcome
 
-__all__ = ["Risk", "Tool", "as_tool", "tool"]
+__all__ = ["RiskLevel", "Tool", "as_tool", "tool"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Risk = Literal["safe", "cautious", "confirm", "dangerous"]
+RiskLevel = Literal["safe", "cautious", "confirm", "dangerous"]
 """How much care a call needs, from none to a person's eyes."""
 
-_RISKS: tuple[str, ...] = get_args(Risk)
+_RISKS: tuple[str, ...] = get_args(RiskLevel)
 _LONGEST_NAME = 64
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _OPTIMIZED = 0x1  # inspect.CO_OPTIMIZED: the code of a function, not of a class body
@@ -64,7 +64,7 @@ class Tool(Generic[P, R]):
     """What it calls."""
     name: str
     """What the model calls it."""
-    risk: Risk
+    risk: RiskLevel
     """How much care a call needs."""
     read_only: bool
     """Whether it changes nothing."""
@@ -81,7 +81,7 @@ class Tool(Generic[P, R]):
         *,
         name: str | None = None,
         description: str | None = None,
-        risk: Risk | None = None,
+        risk: RiskLevel | None = None,
         read_only: bool = False,
         idempotent: bool | None = None,
         timeout: float | None = None,
@@ -233,7 +233,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    risk: Risk | None = None,
+    risk: RiskLevel | None = None,
     read_only: bool = False,
     idempotent: bool | None = None,
     timeout: float | None = None,
@@ -246,7 +246,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    risk: Risk | None = None,
+    risk: RiskLevel | None = None,
     read_only: bool = False,
     idempotent: bool | None = None,
     timeout: float | None = None,
@@ -260,7 +260,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    risk: Risk | None = None,
+    risk: RiskLevel | None = None,
     read_only: bool = False,
     idempotent: bool | None = None,
     timeout: float | None = None,

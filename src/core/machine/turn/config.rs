@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
+    guard::RiskLevel,
     json::Raw,
     machine::{
-        Budget, Price, RetryPolicy, Risk,
+        Budget, Price, RetryPolicy,
         command::{shorten, system_of},
     },
     message::Message,
@@ -30,7 +31,7 @@ pub struct ToolConfig {
     pub schema: Raw,
     /// How much harm a call may do.
     #[serde(default)]
-    pub risk: Risk,
+    pub risk: RiskLevel,
     /// Whether it changes nothing: such calls run at once.
     #[serde(default)]
     pub read_only: bool,
