@@ -12,12 +12,13 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH CONDA_PREFIX
 # The property tests of `make` draw the same cases every time; `cargo nextest run` by itself draws new ones.
 export PROPTEST_RNG_SEED ?= 20261122
 
-.PHONY: help demo test quick bench lint docs clean
+.PHONY: help demo test quick freethreaded bench lint docs clean
 
 help:
 	@echo "make demo    set up, then answer a question from this project's own docs: no key, no network"
 	@echo "make test    set up, then run every test"
 	@echo "make quick   the tests that take seconds, for the inner loop"
+	@echo "make freethreaded PYTHON=python3.14t   the same tests of the package, on a Python without the global lock"
 	@echo "make bench   agent loops side by side, in an environment of their own"
 	@echo "make lint    format, clippy, ruff, types, stubs"
 	@echo "make docs    write docs/requirements.md anew from the names of the tests"
@@ -40,6 +41,16 @@ quick: $(VENV)/.built
 	cargo $(CARGO_TEST) --no-default-features
 	@echo "== the Python package, without the slow tests"
 	$(BIN)/python -m pytest -m "not slow"
+
+# A build and an environment of its own, beside those of the usual Python.
+freethreaded: PYTHON := python3.14t
+freethreaded: FREE := .venv-freethreaded
+freethreaded:
+	@$(PYTHON) -c 'import sys, sysconfig; sys.exit(not sysconfig.get_config_var("Py_GIL_DISABLED") or sys.version_info < (3, 14))' \
+	    || { echo "$(PYTHON) is no free-threaded Python of version 3.14 or newer; name one: make freethreaded PYTHON=..."; exit 1; }
+	CARGO_TARGET_DIR=target/freethreaded $(MAKE) VENV=$(FREE) PYTHON=$(PYTHON) $(FREE)/.built
+	@echo "== the Python package without the global lock, without the slow tests"
+	env -u PYTHON_GIL $(FREE)/bin/python -m pytest -m "not slow"
 
 bench: $(VENV)/.built
 	@echo "== agent loops side by side: CPU time for each turn, in environments of their own"
@@ -73,8 +84,8 @@ $(VENV)/.made: pyproject.toml
 
 $(VENV)/.built: $(VENV)/.made $(SOURCES)
 	@echo "== building the extension module (two to four minutes the first time)"
-	PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m maturin develop --release --quiet
+	VIRTUAL_ENV="$(abspath $(VENV))" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m maturin develop --release --quiet
 	@touch $@
 
 clean:
-	rm -rf $(VENV) target
+	rm -rf $(VENV) .venv-freethreaded target

@@ -57,7 +57,7 @@ fn config() -> GroundedConfig {
         name: "tide".into(),
         description: None,
         schema: Raw::empty_object(),
-        risk: loopwright::core::machine::Risk::Safe,
+        risk: loopwright::core::guard::RiskLevel::Safe,
         read_only: false,
         timeout: None,
         max_output: None,

@@ -2,6 +2,7 @@
 #![cfg(feature = "drive")]
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
+use loopwright::core::guard::RiskLevel;
 use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -12,7 +13,7 @@ use loopwright::{
         journal,
         json::Raw,
         machine::{
-            ApprovalDecision, Interrupt, MachineConfig, Notice, Risk, Stop,
+            ApprovalDecision, Interrupt, MachineConfig, Notice, Stop,
             turn::{ToolConfig, TurnConfig},
         },
         message::{Message, ToolResult},
@@ -31,7 +32,7 @@ fn endpoint(model: &str, server: &WireServer) -> Endpoint {
     Endpoint::resolve(model, &options, |_| None).unwrap().0
 }
 
-fn tool(name: &str, risk: Risk) -> ToolConfig {
+fn tool(name: &str, risk: RiskLevel) -> ToolConfig {
     let tool = serde_json::json!({"name": name, "schema": {"type": "object"}, "risk": risk.name()});
     serde_json::from_value(tool).unwrap()
 }
@@ -64,7 +65,7 @@ async fn tool_rounds_on_every_wire() {
                 seen.lock().unwrap().push((call.name, risk));
                 async { ApprovalDecision::Deny { reason: "no".into() } }
             });
-        let config = config(vec![tool("add", Risk::Safe), tool("rm", Risk::Confirm)]);
+        let config = config(vec![tool("add", RiskLevel::Safe), tool("rm", RiskLevel::Confirm)]);
         let mut text = String::new();
         let mut resets = 0;
         let ended = driver
@@ -92,7 +93,7 @@ async fn tool_rounds_on_every_wire() {
         assert_eq!(ended.outcome.r#final.as_deref(), Some("It is 3."), "{model}");
         assert_eq!(text, "It is 3.");
         assert!(resets <= 1);
-        assert_eq!(*asked.lock().unwrap(), [("rm".to_owned(), Risk::Confirm)]);
+        assert_eq!(*asked.lock().unwrap(), [("rm".to_owned(), RiskLevel::Confirm)]);
         let failures: Vec<_> = ended.outcome.tool_calls.iter().map(|call| call.failure.as_deref()).collect();
         assert_eq!(failures, [None, Some("denied")]);
         let replay = journal::replay(std::str::from_utf8(&ended.journal).unwrap()).unwrap();
@@ -130,8 +131,8 @@ async fn tools_that_panic_or_hang_give_failed_results() {
     let driver = Driver::new(Client::new(ClientOptions::default()), endpoint("openai-chat:m", &server))
         .tool("boom", |_| async { panic!("boom") })
         .tool("slow", |_| async { std::future::pending::<ToolResult>().await });
-    let slow = ToolConfig { timeout: Some(0.05), ..tool("slow", Risk::Safe) };
-    let config = MachineConfig::Turn(config(vec![tool("boom", Risk::Safe), slow]));
+    let slow = ToolConfig { timeout: Some(0.05), ..tool("slow", RiskLevel::Safe) };
+    let config = MachineConfig::Turn(config(vec![tool("boom", RiskLevel::Safe), slow]));
     let ended = driver.run(config, vec![Message::user("go")], |_| {}, |_| {}).await.unwrap();
     let failures: Vec<_> = ended.outcome.tool_calls.iter().map(|call| call.failure.as_deref()).collect();
     assert_eq!(failures, [Some("exception"), Some("timeout")]);
@@ -185,7 +186,7 @@ async fn whoever_breaks_down_when_asked_has_not_agreed() {
     let driver = Driver::new(Client::new(ClientOptions::default()), endpoint("openai-chat:m", &server))
         .tool("rm", |call| async move { ToolResult::text(call.id, "", "gone") })
         .approve(|_, _| -> std::future::Ready<ApprovalDecision> { panic!("no terminal") });
-    let config = MachineConfig::Turn(config(vec![tool("rm", Risk::Confirm)]));
+    let config = MachineConfig::Turn(config(vec![tool("rm", RiskLevel::Confirm)]));
     let began = Instant::now();
     let ended = driver.run(config, vec![Message::user("go")], |_| {}, |_| {}).await.unwrap();
     assert_eq!(ended.outcome.tool_calls[0].failure.as_deref(), Some("denied"));

@@ -5,10 +5,11 @@
 
 mod turn_support;
 
+use loopwright::core::guard::RiskLevel;
 use loopwright::{
     core::{
         json::{Fields, Raw},
-        machine::{Risk, turn::TurnConfig},
+        machine::turn::TurnConfig,
         message::{Block, Message, ProviderBlock, StopReason, Thinking, Wire},
         request::{Effort, OutputSchema, Request, ToolChoice},
         wire::encode_request,
@@ -87,7 +88,7 @@ fn what_was_sent_stays_the_same_to_the_byte() {
         for choice in [None, Some(ToolChoice::Any)] {
             let mut config = TurnConfig { tool_choice: choice, ..settings() };
             config.budget.tool_rounds = 4;
-            config.tools.push(tool("other", Risk::Safe, false));
+            config.tools.push(tool("other", RiskLevel::Safe, false));
             let mut world = World::scripted(steps.clone())
                 .tool("look", |_| (1.0, loopwright::core::message::ToolResult::text("", "", "seen\n\u{2028}\"it\"")));
             let messages = vec![Message::user("a"), Message::assistant("b"), Message::user("c")];

@@ -5,13 +5,14 @@
 
 mod turn_support;
 
+use loopwright::core::guard::RiskLevel;
 use loopwright::{
     core::{
         error::{Failure, FailureKind, Guilt},
         json::Raw,
         machine::{
             ApprovalDecision, Budget, Command, Complexity, Event, EventKind, Id, Interrupt, Machine, MachineConfig,
-            Notice, Price, RetryPolicy, Risk, Stop, Time, Tree,
+            Notice, Price, RetryPolicy, Stop, Time, Tree,
             turn::{TurnConfig, TurnMachine},
         },
         message::{
@@ -169,7 +170,7 @@ fn a11_a12_a13_a15_d49_metrics() {
         StopReason::ToolUse,
     );
     let mut config = config();
-    config.tools.push(tool("search_notes", Risk::Safe, true));
+    config.tools.push(tool("search_notes", RiskLevel::Safe, true));
     config.price = Some(Price { input: 1.0, output: 2.0, cache_read: None, cache_write: None });
     let mut world = World::scripted([Step::Answer(2.0, first), Step::Answer(3.0, say("4"))])
         .tool("look", |_| (5.0, ToolResult::text("", "", "l")))
@@ -292,7 +293,11 @@ fn c12_c13_safe_runs_confirm_asks() {
     assert_eq!(results(&ended.messages), ["ok", "ok", "denied"]);
     assert_eq!(count(&world.notices, |notice| matches!(notice, Notice::ApprovalAsked { .. })), 1);
     assert_eq!(ended.outcome.spent.approvals, 1);
-    assert!(Risk::Safe < Risk::Cautious && Risk::Cautious < Risk::Confirm && Risk::Confirm < Risk::Dangerous);
+    assert!(
+        RiskLevel::Safe < RiskLevel::Cautious
+            && RiskLevel::Cautious < RiskLevel::Confirm
+            && RiskLevel::Confirm < RiskLevel::Dangerous
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod turn_support;
 
+use loopwright::core::guard::RiskLevel;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use loopwright::core::{
@@ -12,7 +13,7 @@ use loopwright::core::{
     journal::{self, Run},
     machine::{
         ApprovalDecision, Budget, Command, Event, EventKind, Id, Interrupt, Machine, MachineConfig, Notice,
-        RetryPolicy, Risk, Time, Tree, arguments_hash,
+        RetryPolicy, Time, Tree, arguments_hash,
         turn::{TurnConfig, TurnMachine, diagram, transitions},
     },
     message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, Usage},
@@ -26,7 +27,7 @@ use turn_support::*;
 struct Ledger {
     generates: BTreeSet<Id>,
     calls: BTreeMap<Id, BTreeSet<String>>,
-    questions: BTreeMap<Id, (Risk, String, String, Time)>,
+    questions: BTreeMap<Id, (RiskLevel, String, String, Time)>,
     timers: BTreeMap<Id, Time>,
     /// The first timer: the end of the run's time.
     deadline: Option<Id>,
@@ -122,7 +123,7 @@ impl Ledger {
                         if !self.executed.insert(call.id.clone()) {
                             return Err(format!("{} runs twice", call.id));
                         }
-                        if tool.risk >= Risk::Confirm && !self.allowed.contains(&call.id) {
+                        if tool.risk >= RiskLevel::Confirm && !self.allowed.contains(&call.id) {
                             return Err(format!("{} runs and nobody allowed it", call.id));
                         }
                         if *parallel && !tool.read_only || !parallel && calls.len() > 1 {
@@ -720,7 +721,7 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
 #[test]
 fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
     let mut config = TurnConfig {
-        tools: vec![tool("look", Risk::Safe, true), tool("rm", Risk::Confirm, false)],
+        tools: vec![tool("look", RiskLevel::Safe, true), tool("rm", RiskLevel::Confirm, false)],
         budget: Budget { iterations: 3, tool_rounds: 2, approvals: 2, ..Budget::default() },
         retry: RetryPolicy { attempts: 2, ..RetryPolicy::default() },
         ..config()

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ._replay import Replay, replay
     from .agent import Agent, RunStream
     from .budget import Budget
+    from .context import ContextWindow, compress
     from .errors import (
         InternalError,
         LoopwrightError,
@@ -45,6 +46,18 @@ if TYPE_CHECKING:
         ProviderError,
         ToolError,
         UsageError,
+    )
+    from .extraction import (
+        ExtractedCall,
+        Extraction,
+        ToolCallParser,
+        dialect_for,
+        extract,
+        extract_json,
+        render_call,
+        render_results,
+        repair_json,
+        strip_tool_markup,
     )
     from .grounded import Grounded
     from .messages import Message
@@ -60,6 +73,9 @@ _HOMES = {
     "Call": "models",
     "Command": "_core",
     "Context": "tools",
+    "ExtractedCall": "extraction",
+    "Extraction": "extraction",
+    "ContextWindow": "context",
     "Grounded": "grounded",
     "Image": "tools",
     "InternalError": "errors",
@@ -83,17 +99,26 @@ _HOMES = {
     "TokenCounter": "_core",
     "Tool": "tools",
     "ToolCall": "result",
+    "ToolCallParser": "extraction",
     "ToolError": "errors",
     "TurnMachine": "_core",
     "Usage": "result",
     "UsageError": "errors",
     "__version__": "_core",
     "builtin_tools": "tools",
+    "dialect_for": "extraction",
+    "extract": "extraction",
+    "extract_json": "extraction",
+    "render_call": "extraction",
+    "render_results": "extraction",
+    "repair_json": "extraction",
     "count_tokens": "_core",
     "decode_tokens": "_core",
     "encode_tokens": "_core",
     "estimate_tokens": "_core",
+    "compress": "context",
     "replay": "_replay",
+    "strip_tool_markup": "extraction",
     "tool": "tools",
 }
 
@@ -104,6 +129,9 @@ __all__ = [
     "Call",
     "Command",
     "Context",
+    "ContextWindow",
+    "ExtractedCall",
+    "Extraction",
     "Grounded",
     "Image",
     "InternalError",
@@ -127,17 +155,26 @@ __all__ = [
     "TokenCounter",
     "Tool",
     "ToolCall",
+    "ToolCallParser",
     "ToolError",
     "TurnMachine",
     "Usage",
     "UsageError",
     "__version__",
     "builtin_tools",
+    "compress",
     "count_tokens",
     "decode_tokens",
+    "dialect_for",
     "encode_tokens",
     "estimate_tokens",
+    "extract",
+    "extract_json",
+    "render_call",
+    "render_results",
+    "repair_json",
     "replay",
+    "strip_tool_markup",
     "tool",
 ]
 

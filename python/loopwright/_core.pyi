@@ -4,34 +4,50 @@ Values that cross as text are JSON in the canonical form: one shape of messages,
 Where an argument is `_Json`, the text or the Python object it stands for will do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Final, Literal, TypeAlias, final
 
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 from .errors import LoopwrightError
 
 __all__ = [
     "ArgumentsDelta",
     "Call",
+    "CallFinished",
+    "CallStarted",
     "Command",
+    "ContextArchive",
     "Endpoint",
     "Event",
+    "ExtractedArguments",
+    "ExtractedCall",
+    "ExtractedReasoning",
+    "ExtractedText",
+    "Extraction",
+    "FoundJson",
     "History",
     "Hub",
     "MachineConfig",
+    "Markup",
     "ModelCall",
+    "Problem",
     "ProviderDelta",
     "ReasoningDelta",
+    "Region",
+    "Repair",
+    "Repaired",
     "Request",
     "Run",
     "StreamDecoder",
     "TextDelta",
     "TokenCount",
     "TokenCounter",
+    "ToolCallParser",
     "ToolUseDelta",
     "TurnMachine",
+    "Window",
     "WireServer",
     "__version__",
     "canonical_block",
@@ -39,12 +55,17 @@ __all__ = [
     "canonical_request",
     "canonical_response",
     "check_json",
+    "compress_context",
+    "count_context",
     "count_tokens",
+    "count_tools",
     "decode_failure",
     "decode_request",
     "decode_response",
     "decode_stream",
     "decode_tokens",
+    "dialect_for",
+    "dialects",
     "encode_message",
     "encode_request",
     "encode_response",
@@ -52,10 +73,13 @@ __all__ = [
     "encode_tokens",
     "estimate_tokens",
     "fetch_page",
+    "find_json",
     "json_elements",
     "json_members",
     "limit_output",
-    "render_result",
+    "render_calls",
+    "render_results",
+    "repair_json",
     "replay",
     "shutdown",
 ]
@@ -92,7 +116,7 @@ class Hub:
     def fileno(self) -> int:
         """The file descriptor to watch; -1 without one."""
 
-    def drain(self) -> list[tuple[int, Event | _Delta]]:
+    def drain(self) -> list[tuple[int, Event | list[_Delta]]]:
         """All that has arrived: pairs of a call's key and an `Event` or a delta, in order."""
 
     def wait(self, seconds: float) -> None:
@@ -599,8 +623,283 @@ def check_json(text: str, what: str) -> None:
 def limit_output(text: str, most: int) -> str:
     """Text of at most `most` characters: head, tail, and a line that says what was left out."""
 
-def render_result(result: str) -> str:
-    """A tool result as fenced text, for models without native tool calls."""
+@final
+class ExtractedText:
+    """New prose."""
+
+    type: ClassVar[Literal["text"]]
+    @property
+    def text(self) -> str: ...
+    @property
+    def span(self) -> tuple[int, int]: ...
+
+@final
+class ExtractedReasoning:
+    """New reasoning."""
+
+    type: ClassVar[Literal["reasoning"]]
+    @property
+    def text(self) -> str: ...
+    @property
+    def span(self) -> tuple[int, int]: ...
+
+@final
+class ExtractedArguments:
+    """More of a call's arguments, as JSON text."""
+
+    type: ClassVar[Literal["arguments"]]
+    @property
+    def index(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def span(self) -> tuple[int, int]: ...
+
+@final
+class CallStarted:
+    """A call began; its tool is known."""
+
+    type: ClassVar[Literal["call_started"]]
+    @property
+    def index(self) -> int:
+        """The call's place among the calls of the text, from 0."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dialect(self) -> str: ...
+    @property
+    def source(self) -> Literal["tagged", "fenced", "bare"]: ...
+    @property
+    def span(self) -> tuple[int, int]: ...
+
+@final
+class CallFinished:
+    """A call ended, complete or not."""
+
+    type: ClassVar[Literal["call_finished"]]
+    @property
+    def call(self) -> ExtractedCall: ...
+    @property
+    def span(self) -> tuple[int, int]: ...
+
+@final
+class Markup:
+    """Markers that belong to no one call: of reasoning, of a section of calls."""
+
+    type: ClassVar[Literal["markup"]]
+    @property
+    def span(self) -> tuple[int, int]: ...
+
+@final
+class Problem:
+    """Something to hear of: what went wrong, where, and what became of it."""
+
+    type: ClassVar[Literal["problem"]]
+    @property
+    def kind(self) -> str:
+        """`unknown_tool`, `incomplete`, `repaired`, `malformed`, `too_many_calls`, `arguments_too_large`, `too_deep`,
+        `wrong_type`, `invalid_utf8` or `tool_result`.
+        """
+
+    @property
+    def message(self) -> str: ...
+    @property
+    def call(self) -> int | None:
+        """The index of the call it is about."""
+
+    @property
+    def dropped(self) -> Literal["tool_result", "limit", "malformed"] | None:
+        """Set if these bytes belong to nothing else."""
+
+    @property
+    def span(self) -> tuple[int, int]: ...
+
+@final
+class ExtractedCall:
+    """A tool call found in text."""
+
+    @property
+    def index(self) -> int:
+        """Its place among the calls of the text, from 0."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def arguments_json(self) -> str:
+        """The arguments as JSON text: exactly the argument deltas joined."""
+
+    @property
+    def arguments(self) -> dict[str, Any] | None:
+        """The arguments, parsed; `None` if the call is not complete."""
+
+    @property
+    def id(self) -> str | None:
+        """The id that the model gave it, where its dialect has one."""
+
+    @property
+    def dialect(self) -> str: ...
+    @property
+    def source(self) -> Literal["tagged", "fenced", "bare"]: ...
+    @property
+    def span(self) -> tuple[int, int]:
+        """The bytes it came from, markers included."""
+
+    @property
+    def repaired(self) -> bool:
+        """Whether its arguments were mended."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether its last byte was seen. One that isn't complete must not run."""
+
+@final
+class Region:
+    """A stretch of the text and whose it is."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def owner(self) -> Literal["text", "reasoning", "call", "markup", "dropped"]: ...
+    @property
+    def reason(self) -> Literal["tool_result", "limit", "malformed"] | None:
+        """Why it was dropped."""
+
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Extraction:
+    """What a whole text holds."""
+
+    @property
+    def calls(self) -> tuple[ExtractedCall, ...]: ...
+    @property
+    def prose(self) -> str:
+        """What is for people, byte for byte."""
+
+    @property
+    def reasoning(self) -> str: ...
+    @property
+    def problems(self) -> tuple[Problem, ...]: ...
+    @property
+    def spans(self) -> list[Region]:
+        """Whose each byte is: regions that tile the text."""
+
+@disjoint_base
+class ToolCallParser:
+    """Reads a reply in pieces, as it is written."""
+
+    def __new__(
+        cls,
+        tools: list[tuple[str, str]] | None = None,
+        dialects: list[str] | None = None,
+        *,
+        quoted_calls: str = "ignore",
+        reasoning_calls: str = "ignore",
+        unknown_tool: str = "text",
+        bare_json: bool = False,
+        starts_in_reasoning: bool = False,
+        repair: bool = True,
+        max_calls: int = 128,
+        max_argument_bytes: int = 16777216,
+        max_depth: int = 128,
+    ) -> Self: ...
+    def feed(self, data: str | bytes | bytearray) -> list[_Extracted]:
+        """Takes the next piece, cut anywhere; gives the events it completes."""
+
+    def whole(self, text: str | bytes | bytearray) -> Extraction:
+        """Takes a whole text: fed once, and finished."""
+
+    def finish(self) -> list[_Extracted]:
+        """Says that nothing follows; gives the last events."""
+
+_Extracted: TypeAlias = (
+    ExtractedText | ExtractedReasoning | CallStarted | ExtractedArguments | CallFinished | Markup | Problem
+)
+
+def render_calls(calls: str, dialect: str) -> str:
+    """Calls (JSON text of a list of tool uses) as a dialect writes them."""
+
+def render_results(results: str, dialect: str | None = None) -> str:
+    """Results (JSON text of a list of tool results) as the models of a dialect are given them."""
+
+def dialect_for(model: str) -> str | None:
+    """The name of the dialect that a model is known to write."""
+
+def dialects() -> list[tuple[str, str, str]]:
+    """Every dialect: its name, who writes it, and a call as it writes it."""
+
+@final
+class Repair:
+    """One thing that was put right."""
+
+    @property
+    def what(self) -> str:
+        """What was done."""
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The bytes of the text that it was done to; empty where something was added."""
+
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Repaired:
+    """What became of a text that should have been JSON."""
+
+    @property
+    def json(self) -> str:
+        """Valid JSON."""
+
+    @property
+    def value(self) -> Any:
+        """The JSON, parsed."""
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What was put right, in the order of the text; empty if it was valid."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the JSON had come to its end. If not, the text was cut off."""
+
+@final
+class FoundJson:
+    """The JSON of an answer."""
+
+    @property
+    def json(self) -> str:
+        """The JSON as it was written, or mended."""
+
+    @property
+    def value(self) -> Any:
+        """The JSON, parsed."""
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The bytes of the text it came from."""
+
+    @property
+    def place(self) -> Literal["whole", "fenced", "embedded"]:
+        """Where it stood."""
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What was put right."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the JSON had come to its end. If not, the text was cut off."""
+
+def repair_json(text: str) -> Repaired:
+    """Makes valid JSON of what should be JSON, and says what it repaired."""
+
+def find_json(text: str, schema: str | None = None) -> FoundJson:
+    """The JSON in an answer; with a schema (JSON text), the first that fits."""
 
 @final
 class TokenCount:
@@ -656,3 +955,103 @@ def encode_tokens(text: str, encoding: str | None = None) -> list[int]:
 
 def decode_tokens(tokens: Sequence[int], encoding: str | None = None) -> str:
     """The text of tokens; bytes that are no text become U+FFFD."""
+
+@final
+class ContextArchive:
+    """What left a request, under handles."""
+
+    def __new__(cls) -> Self: ...
+    @staticmethod
+    def from_json(text: str) -> ContextArchive:
+        """An archive from what `to_json` gave."""
+
+    def to_json(self) -> str:
+        """The archive as JSON text."""
+
+    def get(self, handle: str) -> str | None:
+        """The message under a handle, in the canonical form."""
+
+    def recall(self, handle: str, from_line: int, limit: int) -> str:
+        """What is under a handle, as text, from a line on."""
+
+    def find(self, words: str, limit: int) -> str:
+        """The lines that hold these words."""
+
+    def handles(self) -> list[str]:
+        """All handles."""
+
+    def __len__(self) -> int: ...
+    def __contains__(self, handle: str, /) -> bool: ...
+
+def compress_context(
+    text: str,
+    shape: str,
+    budget: int,
+    policy: str | None,
+    count: Callable[[str], int] | None,
+    model: str | None,
+    archive: ContextArchive,
+) -> tuple[list[tuple[int | None, str | None]], str]:
+    """Makes messages fit into a budget: for each that is left its index, or JSON text; and the report."""
+
+def count_context(text: str, shape: str, count: Callable[[str], int] | None, model: str | None) -> int:
+    """Tokens of a list of messages, with what a request costs beside them."""
+
+def count_tools(tools: str, count: Callable[[str], int] | None, model: str | None) -> int:
+    """Tokens that definitions of tools take in a request."""
+
+@final
+class Window:
+    """A history that grows inside a budget."""
+
+    def __new__(
+        cls,
+        budget: int,
+        shape: str,
+        policy: str | None,
+        count: Callable[[str], int] | None,
+        model: str | None,
+        high: float,
+        low: float,
+    ) -> Self: ...
+    @staticmethod
+    def from_json(text: str, shape: str, count: Callable[[str], int] | None, model: str | None) -> Window:
+        """A window that was saved."""
+
+    def to_json(self) -> str:
+        """The window as JSON text."""
+
+    def append(self, message: str | dict[str, Any]) -> None:
+        """Adds a message."""
+
+    def settle(self) -> bool:
+        """Makes the view fit, if it is too large; gives whether it had to."""
+
+    def compact(self) -> None:
+        """Makes the view anew, down to the low mark."""
+
+    def view(self, start: int) -> list[str]:
+        """The view from message `start` on, as JSON text."""
+
+    def report(self) -> str | None:
+        """What the last compaction did, as JSON text."""
+
+    def archive(self) -> ContextArchive:
+        """What left the view."""
+
+    def set_summary(self, words: str | None) -> None:
+        """Words of a summarizer, for the next compaction."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the view."""
+
+    @property
+    def budget(self) -> int:
+        """The budget."""
+
+    @property
+    def compactions(self) -> int:
+        """How many compactions there were."""
+
+    def __len__(self) -> int: ...

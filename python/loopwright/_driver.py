@@ -22,7 +22,7 @@ from .errors import InternalError
 from .events import ToolProgress, from_notice
 from .models import ModelFailure, answer_json
 from .tools._context import CancelFlag, Context
-from .tools._run import Outcome, run_here, run_later
+from .tools._run import Outcome, run, run_here, run_later
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
@@ -127,17 +127,14 @@ class Driver:
         partial = self.cancelled_model() if how == "cancel" else None
         return _core.Event.interrupt(how, partial)
 
-    @property
-    def pending(self) -> bool:
-        """Whether there is something to feed the machine."""
-        return bool(self.inbox or (self.ends and self.begun))
-
-    def next_event(self) -> _core.Event:
-        """What the machine is fed next. After the start, a wish to end goes before any answer: what a tool asks for
-        in its last line holds before its result leads to another request.
+    def next_event(self) -> _core.Event | None:
+        """What the machine is fed next, if there is anything. After the start, a wish to end goes before any answer:
+        what a tool asks for in its last line holds before its result leads to another request.
         """
         if self.ends and self.begun:
             return self.interrupted(self.ends.popleft())
+        if not self.inbox:
+            return None
         self.begun = True
         return self.inbox.popleft()
 
@@ -198,7 +195,7 @@ class Driver:
 
 
 class AsyncDriver(Driver):
-    """Drives a run in the task that iterates over `events`.
+    """Drives a run in the task that iterates over `batches`.
 
     What arrives is fed to the machine at once, where it arrives: the iterating task is woken only when there is
     something to tell, or when the run has ended.
@@ -217,14 +214,15 @@ class AsyncDriver(Driver):
         self.ending: set[asyncio.Task[Any]] = set()
         self.bridge, self.key = Bridge.enter(self.arrived)
 
-    async def events(self, start: _core.Event, signal: Any = None) -> AsyncGenerator[Any, None]:
-        """Runs to the end; gives what is told on the way."""
+    async def batches(self, start: _core.Event, signal: Any = None) -> AsyncGenerator[deque[Any], None]:
+        """Runs to the end; gives what is told on the way, all that is there at once."""
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
             self.arrived(start)
             while True:
                 while self.told:
-                    yield self.told.popleft()
+                    batch, self.told = self.told, deque()
+                    yield batch
                 if self.fatal is not None:
                     raise self.fatal
                 if self.outcome is not None:
@@ -243,9 +241,9 @@ class AsyncDriver(Driver):
             await self.close()
 
     def arrived(self, item: Any) -> None:
-        """Something came from Rust, from a tool, a timer or a person."""
-        if type(item) is not _core.Event:
-            self.told.append(item)
+        """Something came from Rust, from a tool, a timer or a person: an event, or deltas."""
+        if isinstance(item, list):
+            self.told.extend(item)
             self.wake()
             return
         self.inbox.append(item)
@@ -257,8 +255,8 @@ class AsyncDriver(Driver):
             return
         self.pumping = True
         try:
-            while self.pending and self.outcome is None:
-                self.step(self.next_event())
+            while self.outcome is None and (event := self.next_event()) is not None:
+                self.step(event)
         except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
             self.fatal = error
         finally:
@@ -375,7 +373,7 @@ class AsyncDriver(Driver):
     async def run_tool(self, command_id: int, call: _core.Call, flag: CancelFlag) -> _core.Event:
         tool = self.plan.tools[call.name]
         try:
-            outcome = await tool.run(call.arguments, self.context(call, flag))
+            outcome = await run(tool, call.arguments, self.context(call, flag) if tool.context_parameter else None)
         except asyncio.CancelledError:
             if asyncio.current_task() in self.ending:
                 raise
@@ -467,15 +465,15 @@ class SyncDriver(Driver):
             while True:
                 while self.wanted:
                     self.wanted.popleft()()
-                while self.pending and self.outcome is None:
-                    self.step(self.next_event())
+                while self.outcome is None and (event := self.next_event()) is not None:
+                    self.step(event)
                 while self.told:
                     yield self.told.popleft()
                 if self.outcome is not None:
                     return
                 if self.fatal is not None:
                     raise self.fatal
-                if not self.pending:
+                if not (self.inbox or self.ends):
                     self.wait()
         except BaseException:
             self.give_up()
@@ -499,10 +497,10 @@ class SyncDriver(Driver):
         next_at = min([now + self.patience, *self.timers.values(), *(at for at, _ in self.limits)])
         self.hub.wait(max(0.0, next_at - now))
         for _, item in self.hub.drain():
-            if type(item) is _core.Event:
-                self.inbox.append(item)
+            if isinstance(item, list):
+                self.told.extend(item)
             else:
-                self.told.append(item)
+                self.inbox.append(item)
 
     def interrupt_soon(self, how: str) -> None:
         """Ends the run, from any thread."""

@@ -41,6 +41,7 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "temperature": (_number, "a finite number"),
     "top_p": (_number, "a finite number"),
     "effort": (lambda value: value in _EFFORTS, f"one of {', '.join(_EFFORTS)}"),
+    "tool_format": (lambda value: isinstance(value, str), "'native', 'text' or the name of a dialect"),
     "tool_choice": (lambda value: isinstance(value, str), "'auto', 'none', 'any' or the name of a tool"),
     "approval_timeout": (_number, "a finite number of seconds"),
     "seed": (_whole, "a whole number from 0 up"),

@@ -68,14 +68,17 @@ def new_run(
         return _core.Run(name, plan.config), None
     if journal is True:
         return _core.Run(name, plan.config, keep=True), None
-    path = Path(os.fspath(journal))
-    if path.suffix != ".jsonl":
-        path = path / f"{name}.jsonl"
+    path = os.fspath(journal)
+    if not path.endswith(".jsonl"):
+        path = f"{path}{os.sep}{name}.jsonl"
     elif attempt:
-        path = path.with_name(f"{path.stem}-{attempt + 1}.jsonl")
+        path = f"{path.removesuffix('.jsonl')}-{attempt + 1}.jsonl"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return _core.Run(name, plan.config, journal=str(path)), str(path)
+        try:
+            return _core.Run(name, plan.config, journal=path), path
+        except FileNotFoundError:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            return _core.Run(name, plan.config, journal=path), path
     except OSError as error:
-        message = f"the journal {str(path)!r} can't be made: {error.strerror or error}"
+        message = f"the journal {path!r} can't be made: {error.strerror or error}"
         raise UsageError(message, "journal", "give a folder that can be written to, or a new file") from error

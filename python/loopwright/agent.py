@@ -66,6 +66,10 @@ class Agent(Generic[Output]):
         stop: Stop sequences.
         effort: How hard to think: `"low"`, `"medium"` or `"high"`.
         tool_choice: `"auto"`, `"none"`, `"any"`, or the name of a tool, for the first request.
+        tool_format: How the model calls tools. `"native"` is the provider's own way. `"text"` is for models without
+            one: they are told to write calls as text, in the dialect they know (`loopwright.dialect_for`), else in
+            Hermes'. Or the name of a dialect (`loopwright.extraction.dialects`).
+        read_markup: Whether calls that a native model writes into its text by mistake run. Quoted ones never do.
         cache: Whether the provider may cache the prompt's prefix.
         timeouts: Seconds for `connect`, `first_byte`, `idle` and `total` (90 for one request).
         retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
@@ -100,6 +104,8 @@ class Agent(Generic[Output]):
         stop: Sequence[str] = (),
         effort: str | None = None,
         tool_choice: str | None = None,
+        tool_format: str = "native",
+        read_markup: bool = True,
         cache: bool = True,
         timeouts: Mapping[str, float] | None = None,
         retry: Mapping[str, Any] | None = None,
@@ -124,6 +130,7 @@ class Agent(Generic[Output]):
             top_p=top_p,
             effort=effort,
             tool_choice=tool_choice,
+            tool_format=tool_format,
             timeouts=timeouts,
             retry=retry,
             progress=progress,
@@ -167,6 +174,7 @@ class Agent(Generic[Output]):
             "system": system,
             "provider_tools": given,
             "tool_choice": _tool_choice(tool_choice),
+            "read_markup": bool(read_markup),
             "max_tokens": max_tokens,
             "temperature": temperature,
             "top_p": top_p,
@@ -179,6 +187,7 @@ class Agent(Generic[Output]):
             "price": dict(price) if price else None,
             "seed": seed,
         }
+        self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
         self._plans: dict[tuple[bool, Budget], Plan] = {}
         # What can't work is said here, not in the middle of a program.
         self._plan(self.budget, stream=False)
@@ -483,13 +492,14 @@ class RunStream(Generic[Output]):
             name = run_id()
             run, path = new_run(plan, name, self._journal, attempt)
             driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch)
-            events = driver.events(_core.Event.start(conversation), self._signal)
+            batches = driver.batches(_core.Event.start(conversation), self._signal)
             try:
                 try:
-                    async for event in events:
-                        yield event
+                    async for batch in batches:
+                        for event in batch:
+                            yield event
                 finally:
-                    await events.aclose()
+                    await batches.aclose()
             except LoopwrightError as error:
                 agent._explain(error, driver, run, plan, name, path, earlier)
                 raise
@@ -551,6 +561,13 @@ def _heard(answer: object) -> None:
         getattr(answer, "close", bool)()
         message = "run_sync calls on_event without an event loop, and it gave something to await"
         raise UsageError(message, "invalid_callback", "give a plain function, or await run")
+
+
+def _tool_format(given: str, model: str) -> str | None:
+    """The dialect in which calls are written; `None` for the provider's own way."""
+    if given == "native":
+        return None
+    return (_core.dialect_for(model) or "hermes") if given == "text" else given
 
 
 def _tool_choice(choice: str | None) -> Any:

@@ -22,13 +22,6 @@ struct Header {
     machine: MachineConfig,
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    seq: u64,
-    event: &'a Event,
-    commands: Vec<Digest<'a>>,
-}
-
 #[derive(Deserialize)]
 struct ReadLine {
     seq: u64,
@@ -69,11 +62,24 @@ impl Run {
     /// Takes one event; see [`Machine::step`].
     pub fn step(&mut self, event: Event) -> Vec<Command> {
         let Some(log) = &mut self.log else { return self.tree.step(event) };
-        let kept = event.clone();
-        let commands = self.tree.step(event);
         self.seq += 1;
-        let line = Line { seq: self.seq, event: &kept, commands: commands.iter().map(Digest).collect() };
-        push_line(log, &line);
+        // The event is written before the machine has it for itself, the commands after.
+        log.reserve(1024);
+        let start = log.len();
+        log.extend_from_slice(b"{\"seq\":");
+        push_json(log, &self.seq);
+        log.extend_from_slice(b",\"event\":");
+        push_json(log, &event);
+        log.extend_from_slice(b",\"commands\":[");
+        let commands = self.tree.step(event);
+        for (at, command) in commands.iter().enumerate() {
+            if at > 0 {
+                log.push(b',');
+            }
+            push_json(log, &Digest(command));
+        }
+        log.extend_from_slice(b"]}");
+        end_line(log, start);
         commands
     }
 
@@ -90,11 +96,20 @@ impl Run {
 
 fn push_line<T: Serialize>(bytes: &mut Vec<u8>, line: &T) {
     let start = bytes.len();
+    push_json(bytes, line);
+    end_line(bytes, start);
+}
+
+fn push_json<T: Serialize>(bytes: &mut Vec<u8>, value: &T) {
     // Writing our own types into memory does not fail.
-    let _ = serde_json::to_writer(&mut *bytes, line);
+    let _ = serde_json::to_writer(bytes, value);
+}
+
+/// Ends the line that began at `start`.
+fn end_line(bytes: &mut Vec<u8>, start: usize) {
     if memchr::memchr2(b'\n', b'\r', &bytes[start..]).is_some() {
         let text = String::from_utf8_lossy(&bytes.split_off(start)).into_owned();
-        let _ = serde_json::to_writer(&mut *bytes, &Escaped { escaped: text });
+        push_json(bytes, &Escaped { escaped: text });
     }
     bytes.push(b'\n');
 }

@@ -1,7 +1,10 @@
 //! The machines and all that they decide with. No clock, socket, file, random source, thread or Python.
 
 pub mod breaker;
+pub mod context;
 pub mod error;
+pub mod extract;
+pub mod guard;
 pub mod journal;
 pub mod json;
 pub mod machine;

@@ -19,9 +19,15 @@ pub struct Entry {
     /// The message.
     pub message: Message,
     written: OnceLock<(Wire, Box<str>)>,
+    /// The same message as a model of a dialect is given it, once it was wanted.
+    spoken: OnceLock<(&'static str, Arc<Entry>)>,
 }
 
 impl Entry {
+    fn new(message: Message) -> Self {
+        Self { message, written: OnceLock::new(), spoken: OnceLock::new() }
+    }
+
     /// The message's form on `wire`, written by `write` the first time and kept.
     pub fn written(&self, wire: Wire, write: impl FnOnce(&Message) -> String) -> std::borrow::Cow<'_, str> {
         if let Some((kept, text)) = self.written.get() {
@@ -60,7 +66,18 @@ impl History {
         let json = serde_json::to_vec(&message).unwrap_or_default();
         self.digest = xxh3_64_with_seed(&json, self.digest);
         self.bytes += json.len();
-        self.entries.push(Arc::new(Entry { message, written: OnceLock::new() }));
+        self.entries.push(Arc::new(Entry::new(message)));
+    }
+
+    /// The same history as a model of `dialect` is given it; each message is rewritten by `speak` the first time and kept.
+    /// It is made to be sent: it has no digest.
+    #[must_use]
+    pub fn spoken(&self, dialect: &'static str, speak: impl Fn(&Message) -> Message) -> Self {
+        let entries = self.entries.iter().map(|entry| {
+            let (kept, spoken) = entry.spoken.get_or_init(|| (dialect, Arc::new(Entry::new(speak(&entry.message)))));
+            if *kept == dialect { Arc::clone(spoken) } else { Arc::new(Entry::new(speak(&entry.message))) }
+        });
+        Self { entries: entries.collect(), digest: 0, bytes: self.bytes }
     }
 
     /// Bytes of all messages in our own JSON form.
@@ -235,6 +252,12 @@ pub struct Request {
     /// The tools on offer.
     #[serde(skip_serializing_if = "<[Tool]>::is_empty")]
     pub tools: Arc<[Tool]>,
+    /// The dialect in which the model writes calls of our tools as text; `None` for the wire's own tool calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_format: Option<String>,
+    /// Whether calls that stand in the text as markup are taken for calls.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub read_markup: bool,
     /// Which tools must or may be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,

@@ -3,6 +3,7 @@
 use super::{
     endpoint::Endpoint,
     http::{CallFailure, Client, Timeouts},
+    written::Written,
 };
 use crate::core::{
     error::{Failure, FailureKind},
@@ -26,5 +27,21 @@ pub async fn ask(
     }
     let body = wire::encode_request(endpoint.wire, request)
         .map_err(|error| CallFailure::from(Failure::new(FailureKind::Usage, error.to_string())))?;
-    client.call(endpoint, body, request.stream.unwrap_or(false), timeouts, on_delta).await
+    let stream = request.stream.unwrap_or(false);
+    let Some(mut written) = Written::new(request).filter(|_| stream) else {
+        return client.call(endpoint, body, stream, timeouts, on_delta).await;
+    };
+    let answer = client
+        .call(endpoint, body, stream, timeouts, |deltas| {
+            let shown = written.read(deltas);
+            if !shown.is_empty() {
+                on_delta(shown);
+            }
+        })
+        .await;
+    let held = written.finish();
+    if !held.is_empty() {
+        on_delta(held);
+    }
+    answer
 }

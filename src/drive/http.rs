@@ -4,6 +4,7 @@
 //! its connection. Keys never get into a failure's words, and memory is bounded whatever the server sends.
 
 use std::{
+    convert::Infallible,
     fmt,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
@@ -131,18 +132,30 @@ impl Client {
 
     /// The client of this process, built from the environment when first asked for; a forked child has its own.
     pub fn shared() -> Self {
+        let Ok(client) = Self::shared_or(|| Ok::<_, Infallible>(Self::from_env()));
+        client
+    }
+
+    /// The client of this process, which `build` builds when it is first asked for. No lock is held meanwhile.
+    pub fn shared_or<E>(build: impl FnOnce() -> Result<Self, E>) -> Result<Self, E> {
         static SHARED: Mutex<Option<(u32, Client)>> = Mutex::new(None);
         let process = std::process::id();
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*shared {
-            Some((owner, client)) if *owner == process => client.clone(),
-            _ => {
-                let client = Self::from_env();
-                // The parent's connections are not ours to close.
-                std::mem::forget(shared.replace((process, client.clone())));
-                client
-            }
+        let lock = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let ours = |shared: &Option<(u32, Self)>| match shared {
+            Some((owner, client)) if *owner == process => Some(client.clone()),
+            _ => None,
+        };
+        if let Some(client) = ours(&lock()) {
+            return Ok(client);
         }
+        let client = build()?;
+        let mut shared = lock();
+        if let Some(client) = ours(&shared) {
+            return Ok(client);
+        }
+        // The parent's connections are not ours to close.
+        std::mem::forget(shared.replace((process, client.clone())));
+        Ok(client)
     }
 
     /// What it was built with.

@@ -34,6 +34,8 @@ mod trouble;
 pub mod under_way;
 #[cfg(feature = "drive")]
 pub mod wire_server;
+#[cfg(feature = "drive")]
+mod written;
 
 /// What the queue is made of; a model checker puts its own in its place.
 mod sync {

@@ -20,10 +20,9 @@ use super::{
 };
 use crate::core::{
     error::Result,
+    guard::RiskLevel,
     journal::Run,
-    machine::{
-        ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Risk, Time,
-    },
+    machine::{ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time},
     message::{Message, ToolFailure, ToolResult, ToolUse},
     request::{Delta, History},
     retrieve,
@@ -31,7 +30,7 @@ use crate::core::{
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type ToolFn = Arc<dyn Fn(ToolUse) -> Boxed<ToolResult> + Send + Sync>;
-type ApproveFn = Arc<dyn Fn(ToolUse, Risk) -> Boxed<ApprovalDecision> + Send + Sync>;
+type ApproveFn = Arc<dyn Fn(ToolUse, RiskLevel) -> Boxed<ApprovalDecision> + Send + Sync>;
 
 /// What happens while a run goes on.
 #[derive(Clone, Debug)]
@@ -117,7 +116,7 @@ impl Driver {
     #[must_use]
     pub fn approve<F, R>(mut self, ask: F) -> Self
     where
-        F: Fn(ToolUse, Risk) -> R + Send + Sync + 'static,
+        F: Fn(ToolUse, RiskLevel) -> R + Send + Sync + 'static,
         R: Future<Output = ApprovalDecision> + Send + 'static,
     {
         self.approve = Some(Arc::new(move |call, risk| Box::pin(ask(call, risk))));

@@ -24,6 +24,8 @@ impl Wake for NoWake {
 struct State<T> {
     items: Vec<T>,
     closed: bool,
+    /// How many wait in [`Queue::wait`]. Where nobody does, nobody need be told, which is a call of the system each time.
+    waiting: usize,
 }
 
 /// Many producers, one consumer, whole batches.
@@ -37,7 +39,11 @@ pub struct Queue<T, W> {
 impl<T, W: Wake> Queue<T, W> {
     /// An empty queue.
     pub fn new(waker: W) -> Self {
-        Self { state: Mutex::new(State { items: Vec::new(), closed: false }), arrived: Condvar::new(), waker }
+        Self {
+            state: Mutex::new(State { items: Vec::new(), closed: false, waiting: 0 }),
+            arrived: Condvar::new(),
+            waker,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
@@ -53,9 +59,12 @@ impl<T, W: Wake> Queue<T, W> {
         }
         let was_empty = state.items.is_empty();
         state.items.push(item);
+        let waiting = state.waiting > 0;
         drop(state);
         if was_empty {
-            self.arrived.notify_one();
+            if waiting {
+                self.arrived.notify_one();
+            }
             self.waker.wake();
         }
         true
@@ -84,9 +93,12 @@ impl<T, W: Wake> Queue<T, W> {
     /// Blocks until there are items, the queue is closed or the time is over; may also return for no reason, so the
     /// caller looks for itself.
     pub fn wait(&self, most: std::time::Duration) {
-        let state = self.lock();
+        let mut state = self.lock();
         if state.items.is_empty() && !state.closed {
-            drop(self.arrived.wait_timeout(state, most));
+            state.waiting += 1;
+            let woken = self.arrived.wait_timeout(state, most);
+            let (mut state, _) = woken.unwrap_or_else(std::sync::PoisonError::into_inner);
+            state.waiting -= 1;
         }
     }
 }

@@ -11,10 +11,13 @@ use std::{
     time::Duration,
 };
 
-use pyo3::{prelude::*, types::PyTuple};
+use pyo3::{
+    prelude::*,
+    types::{PyList, PyTuple},
+};
 use tokio::task::AbortHandle;
 
-use super::{errors, machine, runtime};
+use super::{environment, errors, machine, runtime};
 use crate::{
     core::{
         error::{Failure, FailureKind},
@@ -25,7 +28,7 @@ use crate::{
         ask::ask,
         endpoint::{self, EndpointOptions},
         gather,
-        http::{CallFailure, Client, Timeouts},
+        http::{CallFailure, Timeouts},
         queue::{Queue, Wake},
         under_way::{Shown, answered, broken_search, caught, caught_now},
     },
@@ -90,7 +93,7 @@ impl Hub {
         self.reader.lock().as_ref().map_or(-1, std::os::fd::AsRawFd::as_raw_fd)
     }
 
-    /// All that has arrived: pairs of a call's key and an `Event` or a delta, in order.
+    /// All that has arrived: pairs of a call's key and an `Event` or a list of deltas, in order.
     fn drain<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Bound<'py, PyAny>)>> {
         if let Some(reader) = &mut *self.reader.lock() {
             // Cleared before the batch is taken: what comes after that finds an empty queue and wakes again.
@@ -103,9 +106,9 @@ impl Hub {
             match item {
                 Item::Event(kind) => out.push((key, Bound::new(py, machine::Event(kind))?.into_any())),
                 Item::Deltas(deltas) => {
-                    for delta in deltas {
-                        out.push((key, delta_object(py, delta)?));
-                    }
+                    let objects: Vec<_> =
+                        deltas.into_iter().map(|delta| delta_object(py, delta)).collect::<PyResult<_>>()?;
+                    out.push((key, PyList::new(py, objects)?.into_any()));
                 }
             }
         }
@@ -124,12 +127,21 @@ impl Hub {
     }
 
     /// Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before it.
-    fn generate(&self, key: u64, command: &machine::Command, endpoint: &Endpoint, show: bool) -> PyResult<ModelCall> {
+    fn generate(
+        &self,
+        py: Python<'_>,
+        key: u64,
+        command: &machine::Command,
+        endpoint: &Endpoint,
+        show: bool,
+    ) -> PyResult<ModelCall> {
         let Command::Generate { id, .. } = &*command.0 else {
             return Err(errors::usage("invalid_value", "only a `generate` command can be sent to a model"));
         };
         let id = *id;
-        let handle = runtime::handle()?;
+        let handle = runtime::handle(py)?;
+        // Asked for here: a process that is forked meanwhile never inherits the lock that guards it.
+        let client = runtime::client(py)?;
         let shown = show.then(Shown::default);
         let (inbox, command, endpoint) = (self.inbox.clone(), command.0.clone(), endpoint.clone());
         let seen = shown.clone();
@@ -141,7 +153,6 @@ impl Hub {
                 inbox.push((key, Item::Deltas(deltas)));
             };
             // Whoever waits for this call is told of its end, whatever that is.
-            let client = Client::shared();
             let answer = caught(ask(&client, &endpoint.inner, &endpoint.timeouts, request, deltas)).await;
             let kind = match answered(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
@@ -163,13 +174,19 @@ impl Hub {
     /// Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`. Among several
     /// folders references begin with the name of theirs.
     #[pyo3(signature = (key, command, folders=Vec::new()))]
-    fn search(&self, key: u64, command: &machine::Command, folders: Vec<std::path::PathBuf>) -> PyResult<ModelCall> {
+    fn search(
+        &self,
+        py: Python<'_>,
+        key: u64,
+        command: &machine::Command,
+        folders: Vec<std::path::PathBuf>,
+    ) -> PyResult<ModelCall> {
         let Command::Search { id, .. } = &*command.0 else {
             return Err(errors::usage("invalid_value", "only a `search` command can be searched for"));
         };
         let id = *id;
         let (inbox, command) = (self.inbox.clone(), command.0.clone());
-        let task = runtime::handle()?.spawn_blocking(move || {
+        let task = runtime::handle(py)?.spawn_blocking(move || {
             let Command::Search { question, thread, limits, .. } = &*command else { return };
             let found = caught_now(|| gather::gather_folders(&folders, question, thread, limits));
             let found = found.unwrap_or_else(|words| Err(broken_search(&words)));
@@ -232,6 +249,7 @@ impl Endpoint {
     #[pyo3(signature = (model, *, base_url=None, api_key=None, headers=Vec::new(), connect=None, first_byte=None, idle=None, total=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
+        py: Python<'_>,
         model: &str,
         base_url: Option<String>,
         api_key: Option<String>,
@@ -242,7 +260,7 @@ impl Endpoint {
         total: Option<f64>,
     ) -> PyResult<Self> {
         let options = EndpointOptions { base_url, api_key, headers };
-        let env = |name: &str| std::env::var(name).ok();
+        let env = environment::variables(py)?;
         let (inner, model) =
             endpoint::Endpoint::resolve(model, &options, env).map_err(|error| errors::exception(&error))?;
         let mut timeouts = Timeouts::default();

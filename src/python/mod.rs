@@ -7,8 +7,11 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod bridge;
+mod context;
 mod convert;
+mod environment;
 mod errors;
+mod extract;
 mod history;
 mod machine;
 mod messages;
@@ -33,6 +36,20 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bridge::ToolUseDelta>()?;
     module.add_class::<bridge::ArgumentsDelta>()?;
     module.add_class::<bridge::ProviderDelta>()?;
+    module.add("ExtractedText", module.py().get_type::<extract::TextDelta>())?;
+    module.add("ExtractedReasoning", module.py().get_type::<extract::ReasoningDelta>())?;
+    module.add("ExtractedArguments", module.py().get_type::<extract::ArgumentsDelta>())?;
+    module.add_class::<extract::CallStarted>()?;
+    module.add_class::<extract::CallFinished>()?;
+    module.add_class::<extract::Markup>()?;
+    module.add_class::<extract::Problem>()?;
+    module.add_class::<extract::Call>()?;
+    module.add_class::<extract::Region>()?;
+    module.add_class::<extract::Extraction>()?;
+    module.add_class::<extract::ToolCallParser>()?;
+    module.add_class::<extract::Repair>()?;
+    module.add_class::<extract::Repaired>()?;
+    module.add_class::<extract::FoundJson>()?;
     module.add_class::<history::History>()?;
     module.add_class::<wire::StreamDecoder>()?;
     module.add_class::<machine::Event>()?;
@@ -62,12 +79,22 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(wire::encode_message, module)?)?;
     module.add_function(wrap_pyfunction!(wire::decode_stream, module)?)?;
     module.add_function(wrap_pyfunction!(wire::limit_output, module)?)?;
-    module.add_function(wrap_pyfunction!(wire::render_result, module)?)?;
+    module.add_function(wrap_pyfunction!(extract::repair_json, module)?)?;
+    module.add_function(wrap_pyfunction!(extract::find_json, module)?)?;
+    module.add_function(wrap_pyfunction!(extract::render_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(extract::render_results, module)?)?;
+    module.add_function(wrap_pyfunction!(extract::dialect_for, module)?)?;
+    module.add_function(wrap_pyfunction!(extract::dialects, module)?)?;
     module.add_class::<tokens::TokenCount>()?;
     module.add_class::<tokens::TokenCounter>()?;
     module.add_function(wrap_pyfunction!(tokens::count_tokens, module)?)?;
     module.add_function(wrap_pyfunction!(tokens::estimate_tokens, module)?)?;
     module.add_function(wrap_pyfunction!(tokens::encode_tokens, module)?)?;
     module.add_function(wrap_pyfunction!(tokens::decode_tokens, module)?)?;
+    module.add_class::<context::ContextArchive>()?;
+    module.add_class::<context::Window>()?;
+    module.add_function(wrap_pyfunction!(context::compress_context, module)?)?;
+    module.add_function(wrap_pyfunction!(context::count_context, module)?)?;
+    module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
     Ok(())
 }

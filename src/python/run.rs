@@ -17,7 +17,7 @@ use crate::core::{
 
 struct State {
     run: journal::Run,
-    file: Option<File>,
+    file: Option<Arc<File>>,
     kept: Option<Vec<u8>>,
 }
 
@@ -38,7 +38,7 @@ impl Run {
         let file = match journal {
             Some(path) => {
                 let created = File::options().write(true).create_new(true).open(path);
-                Some(created.map_err(|error| PyOSError::new_err(format!("journal {path:?}: {error}")))?)
+                Some(Arc::new(created?))
             }
             None => None,
         };
@@ -66,11 +66,10 @@ impl Run {
 
     /// All events so far are on disk, whatever happens to the machine.
     fn persist(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| {
-            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.file.as_ref().map_or(Ok(()), File::sync_data)
-        })
-        .map_err(|error| PyOSError::new_err(format!("the journal can't be written: {error}")))
+        // A disk may take its time; whoever looks at the run meanwhile does not wait for it.
+        let file = self.state.lock().unwrap_or_else(PoisonError::into_inner).file.clone();
+        py.detach(|| file.map_or(Ok(()), |file| file.sync_data()))
+            .map_err(|error| PyOSError::new_err(format!("the journal can't be written: {error}")))
     }
 
     /// The history so far.
@@ -109,8 +108,9 @@ impl State {
             return Ok(());
         }
         let lines = self.run.take_log();
-        if let Some(file) = &mut self.file {
-            file.write_all(&lines)
+        if let Some(file) = &self.file {
+            file.as_ref()
+                .write_all(&lines)
                 .map_err(|error| PyOSError::new_err(format!("the journal can't be written: {error}")))?;
         }
         if let Some(kept) = &mut self.kept {

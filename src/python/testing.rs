@@ -5,7 +5,6 @@ use pyo3::{prelude::*, types::PyBytes};
 use super::{convert, errors, runtime};
 use crate::drive::{
     fetch::{self, FetchOptions},
-    http::Client,
     wire_server::{Reply, Script, WireServer as Server},
 };
 
@@ -71,9 +70,10 @@ pub(super) fn fetch_page<'py>(
     allow_private: bool,
 ) -> PyResult<(String, u16, Option<String>, Bound<'py, PyBytes>, bool)> {
     let options = FetchOptions { max_bytes, timeout, allow_private, ..FetchOptions::default() };
-    let handle = runtime::handle()?;
+    let handle = runtime::handle(py)?;
+    let client = runtime::client(py)?;
     let page = py
-        .detach(|| handle.block_on(fetch::fetch_page(&Client::shared(), url, &options)))
+        .detach(|| handle.block_on(fetch::fetch_page(&client, url, &options)))
         .map_err(|error| errors::exception(&error))?;
     Ok((page.url, page.status, page.content_type, PyBytes::new(py, &page.body), page.truncated))
 }

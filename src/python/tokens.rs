@@ -22,12 +22,36 @@ fn tokenizer(model: Option<&str>, encoding: Option<&str>) -> PyResult<Tokenizer>
     }
 }
 
+/// JSON without escapes of half a character, which a model may write into its arguments.
+fn whole(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\\u") {
+        let (before, escape) = rest.split_at(at);
+        let half = escape
+            .as_bytes()
+            .get(2..4)
+            .is_some_and(|two| matches!(two, [b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F']));
+        out.push_str(before);
+        if let Some((_, after)) = escape.split_at_checked(6).filter(|_| half) {
+            out.push_str("\\ufffd");
+            rest = after;
+        } else {
+            out.push_str("\\u");
+            rest = escape.get(2..).unwrap_or_default();
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Anything that is no text, as JSON: dicts, lists of them, messages, lists of messages.
 fn json(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     fn one(value: &Bound<'_, PyAny>) -> PyResult<Value> {
         if value.hasattr("to_json")? {
             let text: String = value.call_method0("to_json")?.extract()?;
             return serde_json::from_str(&text)
+                .or_else(|error| serde_json::from_str(&whole(&text)).map_err(|_| error))
                 .map_err(|error| errors::usage("invalid_value", format!("invalid messages: {error}")));
         }
         convert::parse(value, "messages")

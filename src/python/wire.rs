@@ -8,7 +8,7 @@ use super::{bridge, errors};
 use crate::core::{
     error::Failure,
     machine::turn,
-    message::{Message, ToolResult, Wire},
+    message::{Message, Wire},
     request::{Request, Response},
     wire::{self, stream::Stream},
 };
@@ -133,7 +133,9 @@ impl StreamDecoder {
     /// Takes bytes, cut anywhere; gives what is new.
     fn feed<'py>(&self, py: Python<'py>, chunk: &[u8]) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let mut deltas = Vec::new();
-        self.stream().feed(chunk, &mut deltas).map_err(|failure| failed(&failure))?;
+        // Nothing of Python is touched under the lock: whoever waits for it would keep the interpreter from a halt.
+        let fed = self.stream().feed(chunk, &mut deltas);
+        fed.map_err(|failure| failed(&failure))?;
         deltas.into_iter().map(|delta| bridge::delta_object(py, delta)).collect()
     }
 
@@ -146,7 +148,8 @@ impl StreamDecoder {
     /// The bytes have ended: the answer in the canonical form, and what became new at the very end.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Vec<Bound<'py, PyAny>>)> {
         let mut deltas = Vec::new();
-        let response = self.stream().finish(&mut deltas).map_err(|failure| failed(&failure))?;
+        let finished = self.stream().finish(&mut deltas);
+        let response = finished.map_err(|failure| failed(&failure))?;
         let deltas: PyResult<_> = deltas.into_iter().map(|delta| bridge::delta_object(py, delta)).collect();
         Ok((text(&response), deltas?))
     }
@@ -161,11 +164,4 @@ impl StreamDecoder {
 #[pyfunction]
 pub(super) fn limit_output(text: &str, most: usize) -> String {
     turn::limit_output(text, most)
-}
-
-/// A tool result as fenced text, for models without native tool calls.
-#[pyfunction]
-pub(super) fn render_result(result: &str) -> PyResult<String> {
-    let result: ToolResult = read(result, "tool result")?;
-    Ok(turn::render_result(&result))
 }

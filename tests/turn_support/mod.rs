@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
+use loopwright::core::guard::RiskLevel;
 use std::collections::BTreeSet;
 
 use loopwright::{
@@ -11,7 +12,7 @@ use loopwright::{
         journal,
         json::Raw,
         machine::{
-            Command, MachineConfig, Notice, Outcome, Risk,
+            Command, MachineConfig, Notice, Outcome,
             turn::{ToolConfig, TurnConfig},
         },
         message::{Block, Message, Role, StopReason, ToolUse, Usage},
@@ -20,7 +21,7 @@ use loopwright::{
     drive::sim::{Ended, Step, World},
 };
 
-pub(crate) fn tool(name: &str, risk: Risk, read_only: bool) -> ToolConfig {
+pub(crate) fn tool(name: &str, risk: RiskLevel, read_only: bool) -> ToolConfig {
     ToolConfig {
         name: name.into(),
         description: None,
@@ -37,9 +38,9 @@ pub(crate) fn config() -> TurnConfig {
     TurnConfig {
         model: "m".into(),
         tools: vec![
-            tool("look", Risk::Safe, true),
-            tool("write", Risk::Cautious, false),
-            tool("rm", Risk::Confirm, false),
+            tool("look", RiskLevel::Safe, true),
+            tool("write", RiskLevel::Cautious, false),
+            tool("rm", RiskLevel::Confirm, false),
         ],
         ..TurnConfig::default()
     }

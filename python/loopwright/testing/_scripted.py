@@ -58,9 +58,11 @@ class ScriptedModel:
                 raise UnexpectedRequest(self._used_up())
             step = self._steps[turn]
         else:
-            if not self._left:
-                raise UnexpectedRequest(self._used_up())
-            step = self._left.popleft()
+            try:
+                # One step for each request, also where threads share the model.
+                step = self._left.popleft()
+            except IndexError:
+                raise UnexpectedRequest(self._used_up()) from None
         return self._answer(step, request)
 
     def assert_complete(self) -> None:

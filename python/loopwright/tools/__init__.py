@@ -28,7 +28,7 @@ from ._errors import (
     UnknownTool,
 )
 from ._result import DEFAULT_MAX_OUTPUT, Image, Text, limit_text, to_content
-from ._tool import Risk, Tool, as_tool, tool
+from ._tool import RiskLevel, Tool, as_tool, tool
 from ._toolset import ToolSet
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ __all__ = [
     "LoopwrightError",
     "NotSerialisable",
     "Outcome",
-    "Risk",
+    "RiskLevel",
     "SchemaError",
     "Text",
     "Tool",

@@ -47,7 +47,7 @@ _WANTED_STRUCTURE = frozenset(
 class Parameters:
     """The parameters of one function that the model may fill, and the one that takes the context."""
 
-    __slots__ = ("_fields", "_model", "context", "description", "names", "schema")
+    __slots__ = ("_always", "_fields", "_model", "_validate", "context", "description", "names", "schema")
 
     def __init__(
         self,
@@ -58,7 +58,12 @@ class Parameters:
         schema: dict[str, Any],
     ) -> None:
         self._model = model
-        self._fields = fields
+        self._validate = model.__pydantic_validator__.validate_python
+        self._fields = tuple(fields.items())
+        # Fields that the function gets also where the model left them out.
+        self._always = frozenset(
+            field for field in fields if isinstance(model.model_fields[field].default_factory, _Given)
+        )
         self.context = context
         self.description = description
         self.schema = schema
@@ -70,14 +75,11 @@ class Parameters:
             problem = {"where": "arguments", "what": "must be a JSON object", "got": type(arguments).__name__}
             raise InvalidArguments(summary(f"the arguments of {tool!r} do not fit", [problem]), problems=[problem])
         try:
-            checked = self._model.model_validate(arguments)
+            checked = self._validate(arguments)
         except ValidationError as error:
             checked = self._second_look(tool, arguments, error)
-        return {
-            name: getattr(checked, field)
-            for field, name in self._fields.items()
-            if field in checked.model_fields_set or isinstance(self._model.model_fields[field].default_factory, _Given)
-        }
+        values, given, always = checked.__dict__, checked.__pydantic_fields_set__, self._always
+        return {name: values[field] for field, name in self._fields if field in given or field in always}
 
     def _second_look(self, tool: str, arguments: dict[str, Any], error: ValidationError) -> BaseModel:
         opened = dict(arguments)

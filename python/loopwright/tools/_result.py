@@ -87,6 +87,9 @@ def to_content(value: object, *, max_output: int = DEFAULT_MAX_OUTPUT) -> tuple[
 
     Raises `NotSerialisable`, which names what has no form and where it is.
     """
+    if type(value) is str and len(value) <= max_output and value.isascii():
+        # What most tools give.
+        return [{"type": "text", "text": value}], False
     if isinstance(value, (list, tuple)) and any(isinstance(each, (Image, Text)) or _of_message(each) for each in value):
         blocks = [_block(each, f"result[{index}]") for index, each in enumerate(value)]
     else:

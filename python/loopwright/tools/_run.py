@@ -72,6 +72,9 @@ class _Exit(Exception):
     """A tool tried to end the process."""
 
 
+_ENDING = (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration)
+
+
 async def call(
     tool: Tool[..., Any],
     arguments: object,
@@ -142,7 +145,7 @@ async def _invoke(
             # A plain function may hand out a coroutine: a decorator in between often does.
             value = await value
         return value if finish is None else finish(value)
-    except (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration) as error:
+    except _ENDING as error:
         # As they are, these would end the event loop or hang it; a tool may do neither.
         message = f"the tool raised {_said(error)}"
         raise _Exit(message) from error
@@ -191,8 +194,17 @@ async def _in_thread(
 async def run(tool: Tool[..., Any], arguments: object, context: Context[Any] | None) -> Outcome:
     """`call`, with everything that can go wrong turned into words for the model."""
     try:
+        if tool.timeout is None and tool.is_async:
+            # The usual case, without a coroutine around a coroutine for each thing that others need.
+            bound = tool.bind(arguments)
+            name = tool.context_parameter
+            if name is not None:
+                bound[name] = context if context is not None else Context()
+            return _returned(tool, await tool.function(**bound))
         outcome: Outcome = await call(tool, arguments, context, lambda value: _returned(tool, value))
     except asyncio.CancelledError:
+        if context is not None:
+            cancel_flag(context).set()
         raise
     except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model may go on
         return _raised(tool, error)
@@ -233,6 +245,8 @@ def _raised(tool: Tool[..., Any], error: BaseException) -> Outcome:
         return _failed(tool, error.code, error.message, error.hint, error)
     if isinstance(error, _Exit):
         return _failed(tool, "exception", str(error), None, error)
+    if isinstance(error, _ENDING):
+        return _failed(tool, "exception", f"the tool raised {_said(error)}", None, error)
     return _failed(tool, "exception", _said(error), None, error)
 
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from ._parameters import Parameters
     from ._run import Outcome
 
-__all__ = ["Risk", "Tool", "as_tool", "tool"]
+__all__ = ["RiskLevel", "Tool", "as_tool", "tool"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Risk = Literal["safe", "cautious", "confirm", "dangerous"]
+RiskLevel = Literal["safe", "cautious", "confirm", "dangerous"]
 """How much care a call needs, from none to a person's eyes."""
 
-_RISKS: tuple[str, ...] = get_args(Risk)
+_RISKS: tuple[str, ...] = get_args(RiskLevel)
 _LONGEST_NAME = 64
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _OPTIMIZED = 0x1  # inspect.CO_OPTIMIZED: the code of a function, not of a class body
@@ -47,6 +47,7 @@ class Tool(Generic[P, R]):
         "__weakref__",
         "_bound_to",
         "_description",
+        "_is_async",
         "_is_static",
         "_namespace",
         "_parameters",
@@ -63,7 +64,7 @@ class Tool(Generic[P, R]):
     """What it calls."""
     name: str
     """What the model calls it."""
-    risk: Risk
+    risk: RiskLevel
     """How much care a call needs."""
     read_only: bool
     """Whether it changes nothing."""
@@ -80,13 +81,14 @@ class Tool(Generic[P, R]):
         *,
         name: str | None = None,
         description: str | None = None,
-        risk: Risk | None = None,
+        risk: RiskLevel | None = None,
         read_only: bool = False,
         idempotent: bool | None = None,
         timeout: float | None = None,
         max_output: int | None = None,
         namespace: Mapping[str, Any] | None = None,
     ) -> None:
+        self._is_async: bool | None = None
         self._is_static = isinstance(function, staticmethod)
         if isinstance(function, staticmethod):
             function = function.__func__
@@ -132,7 +134,10 @@ class Tool(Generic[P, R]):
     @property
     def is_async(self) -> bool:
         """Whether the function is a coroutine function. The others run in a thread of their own."""
-        return _flags(self.function) & _COROUTINE != 0 or _marked_coroutine(self.function)
+        known = self._is_async
+        if known is None:
+            known = self._is_async = _flags(self.function) & _COROUTINE != 0 or _marked_coroutine(self.function)
+        return known
 
     @property
     def location(self) -> str:
@@ -228,7 +233,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    risk: Risk | None = None,
+    risk: RiskLevel | None = None,
     read_only: bool = False,
     idempotent: bool | None = None,
     timeout: float | None = None,
@@ -241,7 +246,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    risk: Risk | None = None,
+    risk: RiskLevel | None = None,
     read_only: bool = False,
     idempotent: bool | None = None,
     timeout: float | None = None,
@@ -255,7 +260,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    risk: Risk | None = None,
+    risk: RiskLevel | None = None,
     read_only: bool = False,
     idempotent: bool | None = None,
     timeout: float | None = None,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Id, Interrupt, Outcome, Time, tree::MachineConfig};
 use crate::core::{
     error::Error,
+    guard::RiskLevel,
     json::Raw,
     message::{Message, ToolUse, Usage},
     request::{Request, Response},
@@ -17,44 +18,6 @@ use crate::core::{
 pub enum Purpose {
     /// The turn itself.
     Executor,
-}
-
-/// How much harm a call may do, in order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Risk {
-    /// Changes nothing.
-    Safe,
-    /// Changes what can be undone.
-    #[default]
-    Cautious,
-    /// Runs only after a person agreed.
-    Confirm,
-    /// Runs only after a person agreed, each time anew.
-    Dangerous,
-}
-
-impl Risk {
-    /// The name in configuration.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Safe => "safe",
-            Self::Cautious => "cautious",
-            Self::Confirm => "confirm",
-            Self::Dangerous => "dangerous",
-        }
-    }
-
-    /// The risk of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "safe" => Some(Self::Safe),
-            "cautious" => Some(Self::Cautious),
-            "confirm" => Some(Self::Confirm),
-            "dangerous" => Some(Self::Dangerous),
-            _ => None,
-        }
-    }
 }
 
 /// A call that shall run.
@@ -102,7 +65,7 @@ pub enum Command {
         /// The hash of name and arguments, which the decision must repeat.
         hash: String,
         /// How much harm it may do.
-        risk: Risk,
+        risk: RiskLevel,
         /// Why it is asked, in words.
         why: String,
         /// When the question lapses; then the call is denied.
@@ -266,7 +229,7 @@ pub enum Notice {
         /// The tool.
         name: String,
         /// How much harm it may do.
-        risk: Risk,
+        risk: RiskLevel,
         /// When the question lapses.
         expires: Time,
     },

@@ -4,10 +4,13 @@
 //! messages. Where a model's tokenizer is not public, a count is an estimate that says how far it may be off; what the
 //! provider reports makes the next one better.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
+};
 
 use serde_json::Value;
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
 use super::{model::Tokenizer, picture};
 use crate::core::message::{Block, Media, Message, Source};
@@ -24,6 +27,27 @@ const PRIMING: f64 = 3.0;
 const PICTURE: f64 = 1_100.0;
 /// A document of which only the bytes are known: tokens for each kilobyte of base64.
 const DOCUMENT_PER_KB: f64 = 24.0;
+
+/// Counts by the hash of a text.
+type Remembered = HashMap<u128, u32, BuildHasherDefault<Hashed>>;
+
+/// What is a hash already needs no other.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64_with_seed(bytes, self.0);
+    }
+
+    fn write_u128(&mut self, hash: u128) {
+        self.0 = hash as u64;
+    }
+}
 
 /// How many tokens something is, and how sure that is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,14 +75,14 @@ struct Sum {
 #[derive(Debug)]
 pub struct TokenCounter {
     tokenizer: Tokenizer,
-    young: HashMap<u128, u32>,
-    old: HashMap<u128, u32>,
+    young: Remembered,
+    old: Remembered,
 }
 
 impl TokenCounter {
     /// Counts as `tokenizer` says.
     pub fn new(tokenizer: Tokenizer) -> Self {
-        Self { tokenizer, young: HashMap::new(), old: HashMap::new() }
+        Self { tokenizer, young: Remembered::default(), old: Remembered::default() }
     }
 
     /// Counts for a model.
@@ -74,6 +98,15 @@ impl TokenCounter {
     /// How many texts are remembered.
     pub fn remembered(&self) -> usize {
         self.young.len() + self.old.len()
+    }
+
+    /// Counts as `tokenizer` says from now on. What is remembered stays, unless the encoding is another.
+    pub fn set_tokenizer(&mut self, tokenizer: Tokenizer) {
+        if tokenizer.encoding.name() != self.tokenizer.encoding.name() {
+            self.young.clear();
+            self.old.clear();
+        }
+        self.tokenizer = tokenizer;
     }
 
     /// A text alone.
@@ -159,6 +192,42 @@ impl TokenCounter {
         // A page weighs little; ten pages weigh a fifth. Nothing reported takes the ratio out of what tokenizers do.
         let weight = 0.2 * (counted.tokens as f64 / 5_000.0).min(1.0);
         self.tokenizer.ratio = (self.tokenizer.ratio + weight * (found - self.tokenizer.ratio)).clamp(0.5, 3.0);
+    }
+
+    /// What a text is at most, as a part of something larger.
+    pub(crate) fn text_at_most(&mut self, text: &str) -> usize {
+        (self.tokens(text) as f64 * self.tokenizer.ratio * self.tokenizer.bound).ceil() as usize
+    }
+
+    /// What a message is at most, as one of several: the sum over all of them and what [`Self::messages`] gives for none
+    /// is never below the upper bound of the whole.
+    pub(crate) fn message_at_most(&mut self, message: &Message) -> usize {
+        let mut sum = Sum::default();
+        self.add_message(&mut sum, message);
+        // A provider's own block may be a call: whichever way of counting it gives more.
+        for block in &message.content {
+            if let Block::Provider(block) = block
+                && let Ok(value) = serde_json::from_str::<Value>(block.raw.text())
+            {
+                let (mut part, text) = (Sum::default(), self.tokens(block.raw.text()) as f64);
+                self.add_part(&mut part, &value, 0);
+                sum.text += (part.text - text).max(0.0);
+                sum.fixed += part.fixed;
+                sum.guessed += part.guessed;
+            }
+        }
+        // On some wires each result is a message of its own.
+        let results = message.tool_results().count();
+        let words = usize::from(results < message.content.len());
+        sum.fixed += self.tokenizer.per_message * (results + words).saturating_sub(1) as f64;
+        if let Some(name) = message.extra.as_ref().and_then(|extra| extra.fields.get("name")) {
+            sum.fixed += 1.0;
+            let name = name.string();
+            self.add_text(&mut sum, name.as_deref().unwrap_or_default());
+        }
+        let known = sum.text.mul_add(self.tokenizer.ratio, sum.fixed);
+        // An error of rounding must not add a token.
+        (known.mul_add(self.tokenizer.bound, sum.guessed * 2.0) - 1e-6).ceil() as usize
     }
 
     fn count(&self, sum: &Sum) -> Count {
@@ -362,7 +431,8 @@ impl TokenCounter {
                 // A call of a tool, in any shape.
                 Some(call) => {
                     sum.fixed += self.tokenizer.per_call;
-                    for key in ["name", "arguments", "input"] {
+                    let input = if call.contains_key("invalid") { "invalid" } else { "input" };
+                    for key in ["name", "arguments", input] {
                         if let Some(value) = call.get(key) {
                             self.add_value(sum, value);
                         }
@@ -465,16 +535,16 @@ mod tests {
         let text = "some words of a document, again and again; ".repeat(400);
         let exact = o200k_base().count(&text);
         for _ in 0..100 {
-            let counted = counter.text(&text);
-            counter.learn(counted, exact * 2);
+            let found = counter.text(&text);
+            counter.learn(found, exact * 2);
         }
         assert!((counter.tokenizer().ratio - 2.0).abs() < 0.05);
         counter.learn(Count::default(), 100);
         counter.learn(Count { tokens: 1, ..Count::default() }, usize::MAX);
         assert!(counter.tokenizer().ratio <= 3.0);
-        let counted = counter.text(&text);
+        let found = counter.text(&text);
         assert_eq!(counter.since(1_000, &[]).tokens, 1_000);
-        assert!(counter.since(1_000, &[Message::user(text)]).tokens > 1_000 + counted.tokens);
+        assert!(counter.since(1_000, &[Message::user(text)]).tokens > 1_000 + found.tokens);
     }
 
     #[test]

@@ -12,8 +12,9 @@ pub mod sse;
 pub mod stream;
 
 use super::{
-    error::{Failure, FailureKind, Result},
-    json::Fields,
+    error::{Error, Failure, FailureKind, Result},
+    extract,
+    json::{Fields, Raw},
     message::{Message, Wire},
     request::{Delta, Request, Response},
 };
@@ -37,6 +38,8 @@ pub trait Decode: Send {
 
 /// The request as the body that `wire` wants. Fails with guilt `usage` where the wire has no form for something.
 pub fn encode_request(wire: Wire, request: &Request) -> Result<String> {
+    let spoken = extract::spoken(request);
+    let request = spoken.as_ref().unwrap_or(request);
     match wire {
         Wire::Anthropic => anthropic::encode_request(request),
         Wire::OpenaiChat => openai_chat::encode_request(request),
@@ -100,6 +103,18 @@ pub fn encode_message(wire: Wire, message: &Message) -> String {
         Wire::Anthropic | Wire::Offline => anthropic::encode_message(message),
         Wire::OpenaiChat => openai_chat::encode_message(message),
         Wire::OpenaiResponses => openai_responses::encode_message(message),
+    }
+}
+
+/// One element of the history of `wire`. On Chat Completions a tool's message is a user's message of one result.
+pub fn decode_message(wire: Wire, raw: &Raw) -> Result<Message> {
+    match wire {
+        Wire::Anthropic | Wire::Offline => anthropic::decode_message(raw),
+        Wire::OpenaiChat => openai_chat::decode_message(raw),
+        Wire::OpenaiResponses => {
+            Err(Error::usage("unsupported_shape", "items of the Responses wire are no messages by themselves")
+                .hint("give messages of ours, of Anthropic or of Chat Completions"))
+        }
     }
 }
 

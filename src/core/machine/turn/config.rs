@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::{
     error::{Error, Result},
+    extract::known_dialect,
+    guard::RiskLevel,
     json::Raw,
     machine::{
-        Budget, Price, RetryPolicy, Risk,
+        Budget, Price, RetryPolicy,
         command::{shorten, system_of},
     },
     message::Message,
@@ -29,7 +31,7 @@ pub struct ToolConfig {
     pub schema: Raw,
     /// How much harm a call may do.
     #[serde(default)]
-    pub risk: Risk,
+    pub risk: RiskLevel,
     /// Whether it changes nothing: such calls run at once.
     #[serde(default)]
     pub read_only: bool,
@@ -53,6 +55,10 @@ pub struct TurnConfig {
     pub tools: Vec<ToolConfig>,
     /// Tools that the provider runs.
     pub provider_tools: Vec<Tool>,
+    /// The dialect in which the model writes its calls as text; `None` for the provider's own tool calls.
+    pub tool_format: Option<String>,
+    /// Whether calls that a model writes into its text by mistake are taken for calls. Quoted ones never are.
+    pub read_markup: bool,
     /// Which tools must or may be used in the first request.
     pub tool_choice: Option<ToolChoice>,
     /// Tokens of one answer.
@@ -94,6 +100,8 @@ impl Default for TurnConfig {
             system: None,
             tools: Vec::new(),
             provider_tools: Vec::new(),
+            tool_format: None,
+            read_markup: true,
             tool_choice: None,
             max_tokens: None,
             temperature: None,
@@ -120,6 +128,9 @@ impl TurnConfig {
     pub fn check(&self) -> Result<()> {
         if self.model.trim().is_empty() {
             return Err(Error::usage("empty_model", "the run names no model").hint("name a model"));
+        }
+        if let Some(format) = &self.tool_format {
+            known_dialect(format)?;
         }
         self.check_tools()?;
         self.check_numbers()
@@ -193,6 +204,11 @@ impl TurnConfig {
         Ok(())
     }
 
+    /// Whether replies are looked through for calls.
+    pub(super) fn reads_markup(&self) -> bool {
+        !self.tools.is_empty() && (self.read_markup || self.tool_format.is_some())
+    }
+
     /// The request without its history: what stays the same all along.
     pub(crate) fn request(&self) -> Request {
         let functions = self.tools.iter().map(|tool| {
@@ -208,6 +224,8 @@ impl TurnConfig {
         Request {
             model: self.model.clone(),
             system: system_of(self.system.as_deref()) as Option<Arc<Message>>,
+            read_markup: self.reads_markup(),
+            tool_format: self.tool_format.clone().filter(|_| !self.tools.is_empty()),
             tools,
             tool_choice: self.tool_choice.clone(),
             max_tokens: self.max_tokens,

@@ -5,10 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::{
-    machine::{Limit, Risk},
-    sense::progress::Verdict,
-};
+use crate::core::{guard::RiskLevel, machine::Limit, sense::progress::Verdict};
 
 /// What is known about a reply when it is assessed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +17,7 @@ pub struct Situation {
     /// The limit that forbids carrying the calls out, or another request.
     pub limit: Option<Limit>,
     /// The riskiest of the calls.
-    pub risk: Risk,
+    pub risk: RiskLevel,
     /// What the calls so far say.
     pub progress: Verdict,
     /// The provider paused its own tools: the same history goes on.
@@ -67,7 +64,7 @@ pub fn assess(situation: &Situation) -> Decision {
     }
     if calls {
         return match situation.progress {
-            Verdict::Fine if situation.risk >= Risk::Confirm => Decision::PauseForConfirm,
+            Verdict::Fine if situation.risk >= RiskLevel::Confirm => Decision::PauseForConfirm,
             Verdict::Fine => Decision::Continue,
             Verdict::LowMomentum => Decision::PauseCheck,
             stuck => Decision::Stuck(stuck),
@@ -92,7 +89,7 @@ mod tests {
         interrupted: false,
         tool_calls: 0,
         limit: None,
-        risk: Risk::Safe,
+        risk: RiskLevel::Safe,
         progress: Verdict::Fine,
         provider_paused: false,
         asks_for_input: false,
@@ -105,7 +102,7 @@ mod tests {
         let worst = Situation {
             interrupted: true,
             limit: Some(Limit::Iterations),
-            risk: Risk::Dangerous,
+            risk: RiskLevel::Dangerous,
             progress: Verdict::SameCall,
             asks_for_input: true,
             ..calls
@@ -119,7 +116,7 @@ mod tests {
         assert_eq!(assess(&worst), Decision::PauseCheck);
         let worst = Situation { progress: Verdict::Fine, ..worst };
         assert_eq!(assess(&worst), Decision::PauseForConfirm);
-        assert_eq!(assess(&Situation { risk: Risk::Cautious, ..worst }), Decision::Continue);
+        assert_eq!(assess(&Situation { risk: RiskLevel::Cautious, ..worst }), Decision::Continue);
     }
 
     #[test]

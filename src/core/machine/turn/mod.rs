@@ -23,7 +23,7 @@ pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
-pub use text::{limit_output, render_result};
+pub use text::limit_output;
 
 use super::{
     CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Limit, Machine, Notice, Outcome, Purpose,
@@ -32,6 +32,7 @@ use super::{
 use crate::core::{
     breaker::Breaker,
     error::{Error, Failure, FailureKind},
+    extract::{self, Signatures},
     message::{Block, Message, Role, StopReason, ToolResult, ToolUse},
     request::{History, Request, Response, ToolChoice},
     sense::{
@@ -74,6 +75,8 @@ pub struct TurnMachine {
     config: TurnConfig,
     #[serde(skip)]
     template: Option<Request>,
+    #[serde(skip)]
+    signatures: Option<Signatures>,
     base: Id,
     issued: u32,
     phase: Phase,
@@ -99,6 +102,7 @@ impl TurnMachine {
         Self {
             config,
             template: None,
+            signatures: None,
             base,
             issued: 0,
             phase: Phase::Idle,
@@ -230,9 +234,10 @@ impl TurnMachine {
         self.spent.add(response.usage, self.config.price.as_ref());
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
-        let Response { message, stop, usage, .. } = response;
+        let Response { mut message, stop, usage, .. } = response;
         emit(out, Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses });
         self.count_provider_searches(&message, out);
+        self.read_markup(&mut message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
         let Tidy { message, calls, broken } = tidy_reply(message, &stop, &mut self.ids);
@@ -306,6 +311,22 @@ impl TurnMachine {
                 let stop = if verdict == Verdict::SameError { Stop::RepeatedFailures } else { Stop::NoProgress };
                 self.finish(stop, out);
             }
+        }
+    }
+
+    /// Calls that the model has written into its text become calls, reasoning becomes reasoning.
+    fn read_markup(&mut self, message: &mut Message, out: &mut Vec<Command>) {
+        if !self.config.reads_markup() || self.without_tools {
+            return;
+        }
+        let template = self.template.get_or_insert_with(|| self.config.request());
+        let signatures = self.signatures.get_or_insert_with(|| extract::signatures(&template.tools));
+        let format = self.config.tool_format.as_deref().and_then(extract::dialect_named);
+        let reading = extract::read_reply(message, signatures, format);
+        if reading.doubled > 0 {
+            let calls = if reading.doubled == 1 { "a call" } else { "calls" };
+            let message = format!("the answer has {calls} in its text beside real ones; those in the text did not run");
+            self.warn(out, "doubled_call", message);
         }
     }
 
@@ -427,6 +448,8 @@ impl TurnMachine {
     fn keep_partial(&mut self, partial: Option<Response>) {
         let Some(Response { mut message, .. }) = partial else { return };
         message.role = Role::Assistant;
+        // What broke off is no call, but its markers are no prose either.
+        self.read_markup(&mut message, &mut Vec::new());
         message.content.retain(|block| matches!(block, Block::Text(text) if !text.text.trim().is_empty()));
         let prose = message.prose();
         if !prose.is_empty() {

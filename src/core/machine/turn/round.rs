@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{TurnMachine, calls::flatten_result, emit, text};
 use crate::core::{
     breaker::Verdict,
-    machine::{ApprovalDecision, Call, Command, Id, Notice, Risk, Time, arguments_hash, command::shorten},
+    guard::RiskLevel,
+    machine::{ApprovalDecision, Call, Command, Id, Notice, Time, arguments_hash, command::shorten},
     message::{ToolFailure, ToolResult, ToolUse},
 };
 
@@ -116,7 +117,7 @@ impl Round {
         while let Some(first) = self.first_open() {
             let group = self.group(first, turn);
             let at_once = group.len() > 1 || self.is_free(first, turn);
-            if !at_once && self.risk(first, turn) >= Risk::Confirm && !self.calls[first].allowed {
+            if !at_once && self.risk(first, turn) >= RiskLevel::Confirm && !self.calls[first].allowed {
                 if self.ask(first, turn, out) {
                     return;
                 }
@@ -150,14 +151,14 @@ impl Round {
         }
     }
 
-    fn risk(&self, at: usize, turn: &TurnMachine) -> Risk {
-        turn.tool(&self.calls[at].call.name).map_or(Risk::Dangerous, |tool| tool.risk)
+    fn risk(&self, at: usize, turn: &TurnMachine) -> RiskLevel {
+        turn.tool(&self.calls[at].call.name).map_or(RiskLevel::Dangerous, |tool| tool.risk)
     }
 
     /// Whether the call may run beside others.
     fn is_free(&self, at: usize, turn: &TurnMachine) -> bool {
         let call = &self.calls[at].call;
-        turn.tool(&call.name).is_some_and(|tool| tool.read_only && tool.risk < Risk::Confirm)
+        turn.tool(&call.name).is_some_and(|tool| tool.read_only && tool.risk < RiskLevel::Confirm)
     }
 
     /// The calls that start together with `first`.

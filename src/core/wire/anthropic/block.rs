@@ -200,6 +200,29 @@ fn legal_id(id: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A tool use or result that was left as it is, since it would be sent differently (or refused), as it would be sent.
+pub fn mended(block: &ProviderBlock) -> Option<Block> {
+    if block.wire != Wire::Anthropic {
+        return None;
+    }
+    match known(Fields::parse(block.raw.text()).ok()?, Place::Response)? {
+        Block::ToolUse(mut call) => {
+            call.id = legal_id(&call.id).into_owned();
+            if !call.input.is_object() {
+                call.invalid = Some(call.input.text().to_owned());
+                call.input = Raw::empty_object();
+            }
+            call.extra = None;
+            Some(Block::ToolUse(call))
+        }
+        Block::ToolResult(mut result) => {
+            result.id = legal_id(&result.id).into_owned();
+            Some(Block::ToolResult(result))
+        }
+        _ => None,
+    }
+}
+
 fn written_id(id: &str, place: Place) -> Cow<'_, str> {
     if place == Place::Request { legal_id(id) } else { Cow::Borrowed(id) }
 }

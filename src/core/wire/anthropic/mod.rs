@@ -9,15 +9,16 @@ mod request;
 mod response;
 mod stream;
 
-pub use block::encode_message;
+pub use block::{encode_message, mended};
 pub use emit::encode_stream;
 pub use request::{decode_request, encode_request};
 pub use response::{decode_response, encode_response};
 pub use stream::StreamDecoder;
 
 use super::super::{
+    error::{Error, Result},
     json::{Fields, Raw},
-    message::{Extra, Wire},
+    message::{Extra, Message, Wire},
 };
 
 /// A key among extra fields that is never sent: how something was written where our own shape has no place for that.
@@ -25,6 +26,11 @@ const NOTE: &str = "loopwright:written";
 
 /// The key under which text that is no JSON goes back inside `input`, as the provider's documentation asks.
 const INVALID: &str = "INVALID_JSON";
+
+/// One element of a history.
+pub fn decode_message(raw: &Raw) -> Result<Message> {
+    block::decode_message(raw).map_err(|what| Error::usage("invalid_message", what))
+}
 
 /// Extra fields even if there are none, to say that this wire wrote it.
 fn marked(fields: Fields) -> Extra {

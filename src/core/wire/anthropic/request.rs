@@ -131,6 +131,8 @@ pub fn decode_request(body: &str) -> Result<Request> {
         fields.set(NOTE, written.to_raw());
     }
     Ok(Request {
+        tool_format: None,
+        read_markup: false,
         model,
         system,
         messages,

@@ -31,7 +31,8 @@ pub use self::{message::encode_message, stream::StreamDecoder};
 
 use crate::core::{
     error::{Failure, Result},
-    message::{Extra, Wire},
+    json::Raw,
+    message::{Extra, Message, Wire},
     request::{Request, Response},
 };
 
@@ -45,6 +46,11 @@ pub fn encode_request(request: &Request) -> Result<String> {
 /// A body of `POST /chat/completions` as our own types.
 pub fn decode_request(body: &str) -> Result<Request> {
     request::decode(body)
+}
+
+/// One element of a history.
+pub fn decode_message(raw: &Raw) -> Result<Message> {
+    message::decode(raw)
 }
 
 /// A whole answer.

@@ -169,7 +169,8 @@ def test_swapping_a_folder_for_a_link_does_not_let_out(box: Any, tmp_path: Path)
     try:
         until = time.monotonic() + 0.7
         reads = 0
-        while time.monotonic() < until:
+        # On a busy machine it takes longer to look often enough.
+        while reads <= 10 or time.monotonic() < until:
             assert "SECRET" not in box.run("read_file", path="d/f").text
             box.run("edit_file", path="d/f", old_text="SECRET", new_text="BROKEN")
             box.run("list_folder", path="d")
@@ -177,7 +178,6 @@ def test_swapping_a_folder_for_a_link_does_not_let_out(box: Any, tmp_path: Path)
     finally:
         stop.set()
         thread.join()
-    assert reads > 10
     assert (outside / "f").read_text() == "SECRET"
 
 

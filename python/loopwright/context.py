@@ -1,0 +1,494 @@
+"""Histories made to fit: a request that never overflows and never forgets what matters.
+
+::
+
+    fitted = compress(messages, budget=100_000)
+    answer = client.chat(messages=fitted.messages, tools=[*tools, fitted.recall_tool()])
+
+Messages may be ours, Anthropic's dicts or Chat Completions' dicts; they come back in the same shape, and those that
+stand as they were are the very same objects. Nothing is lost: what left is in `archive`, and the model gets it back
+with the tool `recall`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from . import _core
+from .errors import UsageError
+from .messages import Message, checked, dumped, message_of, parsed
+
+if TYPE_CHECKING:
+    from .tools import Tool
+
+__all__ = ["Archive", "Compressed", "ContextWindow", "Entry", "Report", "compress", "estimate", "recall_tool"]
+
+Count: TypeAlias = Callable[[str], int]
+"""A function that gives the tokens of a text."""
+
+SHAPES = ("canonical", "anthropic", "openai_chat")
+"""The shapes of messages: `Message` objects or dicts in our own form, Anthropic's, Chat Completions'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What became of one message."""
+
+    message: int
+    """Its index in the history given."""
+    fate: str
+    """`kept`, `shortened`, `referenced`, `summarised` or `dropped`."""
+    why: str
+    before: int
+    """Its tokens before."""
+    after: int
+    """Its tokens now."""
+    at: int | None
+    """Its index among the messages before Chat Completions splits any, where it still stands."""
+    handle: str | None
+    """Its handle in the archive, unless it stands as it was."""
+    salience: float
+    tier: str
+    """`focus`, `recent`, `memory` or `project`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was done, message by message."""
+
+    entries: list[Entry]
+    repairs: list[tuple[int, str]]
+    """What a provider would have refused: the message's index, and what was done."""
+    before: int
+    """Tokens before."""
+    after: int
+    """Tokens now."""
+    budget: int
+    first_changed: int | None
+    """The first message of the new history that is not as it was: up to there a provider's cache still hits."""
+
+    @classmethod
+    def _of(cls, text: str) -> Report:
+        said = json.loads(text)
+        entries = [
+            Entry(
+                entry["message"],
+                entry["fate"],
+                entry["why"],
+                entry["before"],
+                entry["after"],
+                entry.get("at"),
+                entry.get("handle"),
+                entry["salience"],
+                entry["tier"],
+            )
+            for entry in said["entries"]
+        ]
+        repairs = [(repair["message"], repair["what"]) for repair in said["repairs"]]
+        return cls(entries, repairs, said["before"], said["after"], said["budget"], said.get("first_changed"))
+
+    def __str__(self) -> str:
+        head = f"{self.before} tokens became {self.after}, budget {self.budget}"
+        lines = [
+            f"{entry.message:>5} {entry.fate:<10} {entry.before:>7} -> {entry.after:<7} {entry.why}"
+            for entry in self.entries
+        ]
+        return "\n".join([head, *lines, *(f"{at:>5} repaired: {what}" for at, what in self.repairs)])
+
+
+class Archive:
+    """What left a request, under handles. It can be saved, and several requests may share one."""
+
+    __slots__ = ("_core",)
+
+    def __init__(self) -> None:
+        self._core = _core.ContextArchive()
+
+    def get(self, handle: str) -> Message | None:
+        """The message under `handle`, as it was."""
+        text = self._core.get(handle)
+        return None if text is None else Message.from_json(text)
+
+    def recall(self, handle: str = "", *, find: str = "", from_line: int = 1, limit: int = 16_000) -> str:
+        """What is under `handle`, from a line on; or the lines of all messages that hold the words `find`."""
+        if handle:
+            text = self._core.recall(handle, from_line, limit)
+            if not find:
+                return text
+            wanted = find.lower()
+            whole = self._core.recall(handle, 1, 1 << 62)
+            found = [f"{at}: {line}" for at, line in enumerate(whole.splitlines(), 1) if wanted in line.lower()]
+            return "\n".join(found)[:limit] or f"no line of {handle} holds {find!r}"
+        if not find:
+            message = "recall wants a handle, or words to find"
+            raise UsageError(message, "invalid_value")
+        return self._core.find(find, limit) or f"nothing that left holds {find!r}"
+
+    @property
+    def handles(self) -> list[str]:
+        """All handles, in the order the messages came."""
+        return self._core.handles()
+
+    def to_json(self) -> str:
+        """The archive as text, for `from_json`."""
+        return self._core.to_json()
+
+    @classmethod
+    def from_json(cls, text: str) -> Archive:
+        """An archive that was saved."""
+        archive = cls.__new__(cls)
+        archive._core = checked(_core.ContextArchive.from_json, text)
+        return archive
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def __contains__(self, handle: str) -> bool:
+        return handle in self._core
+
+    def __repr__(self) -> str:
+        return f"<Archive of {len(self)} messages>"
+
+
+def recall_tool(archive: Archive | Callable[[], Archive]) -> Tool[..., str]:
+    """The tool with which a model gets back what left."""
+    from .tools import tool
+
+    def recall(handle: str = "", find: str = "", from_line: int = 1) -> str:
+        """Gives back what was shortened or left out of this conversation.
+
+        In shortened outputs `[…37]` stands for 37 lines left out and `[=12]` for 12 lines that a later output repeats.
+
+        Args:
+            handle: A handle from a note such as `recall("k3f9qab")`.
+            find: Words to look for in everything that left; or, with a handle, in that.
+            from_line: The first line wanted.
+        """
+        kept = archive if isinstance(archive, Archive) else archive()
+        return kept.recall(handle, find=find, from_line=from_line)
+
+    return tool(recall, read_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """A history that fits."""
+
+    messages: list[Any]
+    """The history, in the shape it was given in."""
+    report: Report
+    archive: Archive
+    """What left."""
+
+    def recall_tool(self) -> Tool[..., str]:
+        """The tool with which a model gets back what left."""
+        return recall_tool(self.archive)
+
+
+def compress(
+    messages: Iterable[Any],
+    budget: int,
+    policy: Mapping[str, Any] | None = None,
+    count: Count | None = None,
+    model: str | None = None,
+    *,
+    tools: Iterable[Any] = (),
+    shape: str | None = None,
+    archive: Archive | None = None,
+) -> Compressed:
+    """Makes a history fit.
+
+    Args:
+        messages: `Message` objects, Anthropic's dicts or Chat Completions' dicts.
+        budget: Tokens that the result costs at most. A `UsageError` of code `budget_too_small` says which parts that
+            must stay do not fit.
+        policy: Shares, limits and weights to change: `{"keep_last": 3, "pin": [4]}`.
+        count: A function that gives the tokens of a text, instead of the model's own way of counting.
+        model: The model that will read it. Tokens are exact where its vocabulary is public (`o200k_base` without a
+            model) and an upper bound where it is not, so that the result never exceeds the budget.
+        tools: Tools that go with the messages, or their definitions as dicts: their tokens count as well.
+        shape: The messages' shape, where it can't be told: one of `SHAPES`.
+        archive: Where to keep what leaves; a new one without.
+    """
+    given = _listed(messages)
+    shape = _shape(given, shape)
+    kept = Archive() if archive is None else archive
+    text = _text(given, shape)
+    own = _policy(policy, tools, count, model)
+    found, report = checked(
+        _core.compress_context, text, shape, _budget(budget), own, _counter(count), model, kept._core
+    )
+    ours = bool(given) and isinstance(given[0], Message)
+    out: list[Any] = []
+    for origin, changed in found:
+        if changed is None and origin is not None:
+            out.append(given[origin])
+        elif changed is not None:
+            out.extend(_elements(changed, ours=ours))
+    return Compressed(out, Report._of(report), kept)
+
+
+def estimate(
+    messages: Iterable[Any],
+    count: Count | None = None,
+    model: str | None = None,
+    *,
+    tools: Iterable[Any] = (),
+    shape: str | None = None,
+) -> int:
+    """The tokens of a history (with its tools), as `compress` counts them."""
+    given = _listed(messages)
+    shape = _shape(given, shape)
+    beside = _tools(tools, count, model)
+    return checked(_core.count_context, _text(given, shape), shape, _counter(count), model) + beside
+
+
+class ContextWindow:
+    """The live view of a history that grows.
+
+    ::
+
+        window = ContextWindow(budget=100_000)
+        window.append(message)
+        client.chat(messages=window.messages)
+
+    Appending costs what is new. Between compactions the view only grows, so a provider's cache keeps hitting; above
+    `high` (a share of the budget) one compaction takes it down to `low`.
+    """
+
+    __slots__ = ("_core", "_made", "_ours", "_shape", "_view")
+
+    def __init__(
+        self,
+        budget: int,
+        model: str | None = None,
+        *,
+        tools: Iterable[Any] = (),
+        shape: str = "canonical",
+        policy: Mapping[str, Any] | None = None,
+        count: Count | None = None,
+        high: float = 0.85,
+        low: float = 0.6,
+    ) -> None:
+        self._shape = _known(shape)
+        own = _policy(policy, tools, count, model)
+        self._core = checked(_core.Window, _budget(budget), self._shape, own, _counter(count), model, high, low)
+        self._ours = self._shape == "canonical"
+        self._view: list[Any] = []
+        # Chat Completions wants some messages in pieces, so this is no length of the view.
+        self._made = 0
+
+    def append(self, *messages: Any) -> None:
+        """Adds messages at the end. The view is made to fit when it is next looked at."""
+        for message in messages:
+            if isinstance(message, Message):
+                if not self._ours:
+                    text = message.to_wire(self._shape)
+                    for element in _elements(text, ours=False):
+                        checked(self._core.append, dumped(element, "a message"))
+                    continue
+                text = message.to_json()
+            else:
+                text = dumped(_plain(message), "a message")
+            checked(self._core.append, text)
+
+    @property
+    def messages(self) -> list[Any]:
+        """What the next request is made of, in the window's shape."""
+        self.settle()
+        # Only what is new is written; between compactions the objects stay the same.
+        for text in self._core.view(self._made):
+            self._view.extend(_elements(text, ours=self._ours))
+            self._made += 1
+        return list(self._view)
+
+    def settle(self) -> bool:
+        """Makes the view fit if it is above the high mark, as `messages` does, without making a list of it.
+
+        Gives whether it had to.
+        """
+        settled = self._core.settle()
+        if settled:
+            self._forget()
+        return settled
+
+    def _forget(self) -> None:
+        self._view = []
+        self._made = 0
+
+    def compact(self) -> Report:
+        """Makes the view anew, down to the low mark, where there is time for it."""
+        self._core.compact()
+        self._forget()
+        report = self.report
+        assert report is not None  # noqa: S101 - a compaction leaves one
+        return report
+
+    @property
+    def report(self) -> Report | None:
+        """What the last compaction did."""
+        text = self._core.report()
+        return None if text is None else Report._of(text)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the view."""
+        return self._core.tokens
+
+    @property
+    def budget(self) -> int:
+        """The budget."""
+        return self._core.budget
+
+    @property
+    def compactions(self) -> int:
+        """How many compactions there were."""
+        return self._core.compactions
+
+    @property
+    def archive(self) -> Archive:
+        """What left the view so far."""
+        archive = Archive.__new__(Archive)
+        archive._core = self._core.archive()
+        return archive
+
+    def recall_tool(self) -> Tool[..., str]:
+        """The tool with which a model gets back what left."""
+        return recall_tool(lambda: self.archive)
+
+    def summarise(self, words: str | None) -> None:
+        """Words of a summarizer about what came before, for the next compaction."""
+        self._core.set_summary(words)
+
+    def to_json(self) -> str:
+        """The window as text, for `from_json`."""
+        return self._core.to_json()
+
+    @classmethod
+    def from_json(
+        cls, text: str, model: str | None = None, *, shape: str = "canonical", count: Count | None = None
+    ) -> ContextWindow:
+        """A window that was saved. Give the model, shape and count that it was made with."""
+        window = cls.__new__(cls)
+        window._shape = _known(shape)
+        window._core = checked(_core.Window.from_json, text, shape, _counter(count), model)
+        window._ours = shape == "canonical"
+        window._forget()
+        return window
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def __repr__(self) -> str:
+        return f"<ContextWindow {self.tokens} of {self.budget} tokens>"
+
+
+def _listed(messages: Iterable[Any]) -> list[Any]:
+    if isinstance(messages, (str, bytes, Mapping, Message)):
+        message = f"messages are a list of messages, not {type(messages).__name__}"
+        raise UsageError(message, "invalid_messages")
+    return list(messages)
+
+
+def _known(shape: str) -> str:
+    if shape in SHAPES:
+        return shape
+    message = f"there is no shape {shape!r}"
+    raise UsageError(message, "unknown_shape", f"use one of {', '.join(SHAPES)}")
+
+
+def _budget(budget: int) -> int:
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
+        message = f"a budget is a number of tokens, not {budget!r}"
+        raise UsageError(message, "invalid_value")
+    return min(budget, 1 << 62)
+
+
+def _policy(
+    policy: Mapping[str, Any] | None, tools: Iterable[Any], count: Count | None, model: str | None
+) -> str | None:
+    own = {} if policy is None else dict(policy)
+    beside = _tools(tools, count, model)
+    if beside:
+        own["reserve"] = own.get("reserve", 0) + beside
+    return dumped(own, "the policy") if own else None
+
+
+def _tools(tools: Iterable[Any], count: Count | None, model: str | None) -> int:
+    """Tokens of the definitions of tools."""
+    given = [tool.definition() if hasattr(tool, "definition") else _plain(tool) for tool in tools]
+    return checked(_core.count_tools, dumped(given, "the tools"), _counter(count), model) if given else 0
+
+
+def _counter(count: Count | None) -> Count | None:
+    if count is None or callable(count):
+        return count
+    message = f"count is a function of a text, not {type(count).__name__}"
+    raise UsageError(message, "invalid_value")
+
+
+def _shape(messages: Sequence[Any], shape: str | None) -> str:
+    if shape is not None:
+        return _known(shape)
+    for message in messages:
+        if isinstance(message, Message):
+            return "canonical"
+        if not isinstance(message, Mapping):
+            continue
+        if message.get("role") in {"tool", "function"} or "tool_calls" in message or "function_call" in message:
+            return "openai_chat"
+        content = message.get("content")
+        found = [_shape_of_block(block) for block in content] if isinstance(content, (list, tuple)) else []
+        known = next(filter(None, found), None)
+        if known is not None:
+            return known
+    system = any(
+        isinstance(message, Mapping) and message.get("role") in {"system", "developer"} for message in messages
+    )
+    # Instructions stand inside the history on Chat Completions alone; bare texts are the same on both.
+    return "openai_chat" if system else "anthropic"
+
+
+def _shape_of_block(block: object) -> str | None:
+    """The shape that a block can only have, if there is but one."""
+    if not isinstance(block, Mapping):
+        return None
+    kind = block.get("type")
+    if kind in {"image_url", "input_audio", "file", "refusal"}:
+        return "openai_chat"
+    if (
+        kind == "provider"
+        or (kind == "tool_result" and "tool_use_id" not in block)
+        or (kind == "thinking" and "thinking" not in block)
+    ):
+        return "canonical"
+    if kind in {"thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document"}:
+        return "anthropic"
+    return None
+
+
+def _plain(message: Any) -> Any:
+    if isinstance(message, Mapping):
+        return message if isinstance(message, dict) else dict(message)
+    shown = f"a message is a Message or a dict, not {type(message).__name__}"
+    raise UsageError(shown, "invalid_messages")
+
+
+def _text(messages: list[Any], shape: str) -> str:
+    if messages and isinstance(messages[0], Message):
+        return f"[{','.join(message_of(message).to_json() for message in messages)}]"
+    for at, message in enumerate(messages):
+        if not isinstance(message, dict) and not isinstance(message, Mapping):
+            shown = f"message {at} is a {type(message).__name__}; this history is one of dicts ({shape})"
+            raise UsageError(shown, "invalid_messages", "give messages of one shape")
+    return dumped([_plain(message) for message in messages], "the messages")
+
+
+def _elements(text: str, *, ours: bool) -> list[Any]:
+    if ours:
+        return [Message.from_json(text)]
+    found: list[Any] = parsed(f"[{text}]", "a message")
+    return found

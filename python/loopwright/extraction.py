@@ -1,0 +1,353 @@
+"""Extraction: what a model wrote becomes tool calls, reasoning and clean prose, while it is still being written.
+
+::
+
+    from loopwright import extract
+
+    found = extract('Let me look. <tool_call>{"name": "look", "arguments": {"x": 1}}</tool_call>')
+    found.prose  # 'Let me look. '
+    found.calls[0].arguments  # {'x': 1}
+
+`extract` reads a whole text, `ToolCallParser` one that is still growing; both are the same code, and any split of the
+text gives the same. Spans count bytes of UTF-8 from the beginning of the text. What a policy may say (all safe unless
+you say otherwise):
+
+- `quoted_calls`: `"ignore"` leaves calls in code fences, inline code and block quotes as text; `"run"` takes them.
+- `reasoning_calls`: the same for calls inside reasoning.
+- `unknown_tool`: `"text"` leaves calls of undeclared tools as text, `"call"` takes them; only where `tools` are given.
+- `bare_json`: whether JSON without any markers counts, at the start of the reply or of a line.
+- `starts_in_reasoning`: whether the text begins inside reasoning, because the prompt ended with its opening marker.
+- `repair`: whether broken arguments are mended.
+- `max_calls`, `max_argument_bytes`, `max_depth`: limits; what is over them is a problem, never an error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from . import _core
+from ._core import (
+    CallFinished,
+    CallStarted,
+    ExtractedCall,
+    Extraction,
+    FoundJson,
+    Markup,
+    Problem,
+    Region,
+    Repair,
+    Repaired,
+)
+from ._core import ExtractedArguments as ArgumentsDelta
+from ._core import ExtractedReasoning as ReasoningDelta
+from ._core import ExtractedText as TextDelta
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from typing_extensions import Self, Unpack
+
+    from .messages import ToolResult
+
+__all__ = [
+    "ArgumentsDelta",
+    "CallFinished",
+    "CallStarted",
+    "Event",
+    "ExtractedCall",
+    "Extraction",
+    "FoundJson",
+    "Markup",
+    "Policy",
+    "Problem",
+    "ReasoningDelta",
+    "Region",
+    "Repair",
+    "Repaired",
+    "TextDelta",
+    "ToolCallParser",
+    "dialect_for",
+    "dialects",
+    "extract",
+    "extract_json",
+    "find_json",
+    "render_call",
+    "render_calls",
+    "render_results",
+    "repair_json",
+    "strip_tool_markup",
+]
+
+Event = TextDelta | ReasoningDelta | CallStarted | ArgumentsDelta | CallFinished | Markup | Problem
+"""What a parser says. Each has the `span` of bytes that it came from."""
+
+
+class Policy(TypedDict, total=False):
+    """What a parser may take for a call; see the module."""
+
+    quoted_calls: str
+    reasoning_calls: str
+    unknown_tool: str
+    bare_json: bool
+    starts_in_reasoning: bool
+    repair: bool
+    max_calls: int
+    max_argument_bytes: int
+    max_depth: int
+
+
+def extract(
+    text: str | bytes,
+    tools: Iterable[Any] | Mapping[str, Any] | None = None,
+    dialects: str | Iterable[str] = "auto",
+    **policy: Unpack[Policy],
+) -> Extraction:
+    """What a whole text holds.
+
+    Args:
+        text: What the model wrote.
+        tools: The tools that the model was told of: tools of `@tool`, definitions as OpenAI or Anthropic take them,
+            names with their JSON schemas, or bare names. Values in XML-like dialects are typed by their schemas, and
+            calls of other tools stay text. `None` takes any name.
+        dialects: `"auto"` for all, or names from `dialects()`.
+        policy: What counts as a call; see the module.
+
+    >>> found = extract('Hi <tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>!')
+    >>> found.prose, found.calls[0].name, found.calls[0].arguments
+    ('Hi !', 'f', {'x': 1})
+    """
+    return ToolCallParser(tools, dialects, **policy).whole(text)
+
+
+class ToolCallParser(_core.ToolCallParser):
+    """Reads a reply while it is written. Its arguments are those of `extract`.
+
+    Deltas are published as early as they are certain; an event is never taken back. `finish` must be called.
+
+    >>> parser = ToolCallParser()
+    >>> for event in [*parser.feed('<tool_call>{"name": "f", "argum'), *parser.feed('ents": {}}</tool_call>')]:
+    ...     print(event.type)
+    call_started
+    arguments
+    call_finished
+    >>> parser.finish()
+    []
+    """
+
+    def __new__(
+        cls,
+        tools: Iterable[Any] | Mapping[str, Any] | None = None,
+        dialects: str | Iterable[str] = "auto",
+        **policy: Unpack[Policy],
+    ) -> Self:
+        return super().__new__(cls, _declared(tools), _named(dialects), **_checked(policy))
+
+
+def strip_tool_markup(
+    text: str | bytes,
+    tools: Iterable[Any] | Mapping[str, Any] | None = None,
+    dialects: str | Iterable[str] = "auto",
+    **policy: Unpack[Policy],
+) -> str:
+    """Only what is for people: no calls, no reasoning, no echoed results, no markers.
+
+    For a last look before text is shown, wherever it comes from.
+
+    >>> strip_tool_markup('<think>hm</think>Done.<tool_call>{"name": "f", "arguments": {}}</tool_call>')
+    'Done.'
+    """
+    return extract(text, tools, dialects, **policy).prose
+
+
+def extract_json(text: str, schema: Any = None) -> Any:
+    r"""The JSON value in a model's answer: the whole of it, in a code fence, or within prose; mended if it must be.
+
+    With a `schema` (a JSON schema, or a pydantic model) the first value that fits is taken. Raises `ModelError`
+    (`no_json`), which says what is missing, where there is none. `find_json` tells where it stood and what was mended.
+
+    >>> extract_json('Here you are:\n```json\n{"score": 4, "why": "clear",}\n```')
+    {'score': 4, 'why': 'clear'}
+    """
+    return find_json(text, schema).value
+
+
+def find_json(text: str, schema: Any = None) -> FoundJson:
+    """`extract_json`, with where the value stood and what was repaired.
+
+    >>> found = find_json('The score is {"score": 4}.')
+    >>> found.value, found.place, found.span
+    ({'score': 4}, 'embedded', (13, 25))
+    """
+    if hasattr(schema, "model_json_schema"):
+        schema = schema.model_json_schema()
+    return _core.find_json(text, None if schema is None else _dumped(schema, "the answer"))
+
+
+def repair_json(text: str) -> Repaired:
+    """Valid JSON made of what should be JSON, and what was done for it. Valid JSON stays byte for byte.
+
+    >>> mended = repair_json("{'a': True,}")
+    >>> mended.json
+    '{"a": true}'
+    >>> [repair.what for repair in mended.repairs]
+    ['put double quotes around a string', 'wrote a literal as JSON has it', 'left out a trailing comma']
+    """
+    return _core.repair_json(text)
+
+
+def render_call(call: Any, dialect: str) -> str:
+    """A call as models of `dialect` write it, for histories and prompts; `extract` gives it back.
+
+    `call` is one that `extract` found, a `ToolUse` of `loopwright.messages`, or a dict with `name` and `arguments`.
+    Raises `UsageError` (`unwritable`) where the dialect has no way to write it.
+
+    >>> render_call({"name": "f", "arguments": {"x": 1}}, "mistral")
+    '[TOOL_CALLS]f[ARGS]{"x":1}'
+    """
+    return render_calls([call], dialect)
+
+
+def render_calls(calls: Sequence[Any], dialect: str) -> str:
+    """The calls of one reply, as models of `dialect` write them together."""
+    return _core.render_calls(f"[{','.join(_call_json(call) for call in calls)}]", dialect)
+
+
+def render_results(results: ToolResult | Sequence[ToolResult | Mapping[str, Any]], dialect: str | None = None) -> str:
+    """Tool results as the models of `dialect` are given them.
+
+    Where nothing is known of the dialect, or none is given, as `<tool_result>` elements: named, labelled as not to be
+    trusted, failures as `{"error": {"kind", "message", "hint"}}`. Nothing that a result holds can end its element.
+
+    A result is a `ToolResult` of `loopwright.messages`, or a dict with `name`, `content` and, where there is one, `id`
+    and `error`.
+    """
+    from .messages import ToolResult
+
+    several: Sequence[Any] = [results] if isinstance(results, ToolResult) else results
+    return _core.render_results(f"[{','.join(_result_json(result) for result in several)}]", dialect)
+
+
+def dialect_for(model: str) -> str | None:
+    """The name of the dialect that a model is known to write; `None` if nothing is known.
+
+    >>> dialect_for("Qwen/Qwen3-Coder-480B-A35B-Instruct")
+    'qwen3-coder'
+    """
+    return _core.dialect_for(model)
+
+
+def dialects() -> dict[str, str]:
+    """Every dialect by name, with an example of a call."""
+    return {name: example for name, _, example in _core.dialects()}
+
+
+def _checked(policy: Policy) -> Policy:
+    for knob in ("max_calls", "max_argument_bytes", "max_depth"):
+        limit = policy.get(knob, 0)
+        if not isinstance(limit, int) or not 0 <= limit < 1 << 63:
+            message = f"{knob} is {limit!r:.100}"
+            raise UsageError(message, "invalid_value", "give a whole number from 0 up")
+    return policy
+
+
+def _named(dialects: str | Iterable[str]) -> list[str] | None:
+    if isinstance(dialects, str):
+        return None if dialects == "auto" else [dialects]
+    return list(dialects)
+
+
+def _declared(tools: Iterable[Any] | Mapping[str, Any] | None) -> list[tuple[str, str]] | None:
+    if tools is None:
+        return None
+    if isinstance(tools, (str, bytes)):
+        message = f"tools are a list, not {type(tools).__name__}"
+        raise UsageError(message, "invalid_tool", f"write [{tools!r}]")
+    pairs: Iterable[Any] = tools.items() if isinstance(tools, Mapping) else (_pair(tool) for tool in tools)
+    return [(_name(name), _dumped(schema, name)) for name, schema in pairs]
+
+
+def _pair(tool: Any) -> tuple[Any, Any]:
+    """The name and schema of one tool, in whichever way it is written."""
+    if isinstance(tool, str):
+        return tool, {}
+    if isinstance(tool, tuple) and len(tool) == 2:  # noqa: PLR2004 - a name and its schema
+        return tool
+    if isinstance(tool, Mapping):
+        inner = tool.get("function")
+        inner = inner if isinstance(inner, Mapping) else tool
+        if "name" in inner:
+            schemas = (inner.get(key) for key in ("parameters", "input_schema", "schema"))
+            return inner["name"], next((schema for schema in schemas if schema is not None), {})
+    elif hasattr(tool, "name") and hasattr(tool, "schema"):
+        return tool.name, tool.schema
+    elif callable(tool):
+        from .tools import Tool
+
+        made = Tool(tool)
+        return made.name, made.schema
+    message = f"{tool!r:.100} is no tool"
+    raise UsageError(message, "invalid_tool", "give tools of @tool, definitions with a name and a schema, or names")
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str) or not name:
+        message = f"{name!r:.100} is no name of a tool"
+        raise UsageError(message, "invalid_tool", "a name is a string that isn't empty")
+    return name
+
+
+def _dumped(value: Any, name: Any) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"the schema of {name!r:.100} can't be written as JSON: {error}"
+        raise UsageError(message, "invalid_tool", "a schema is a dict of plain data") from error
+
+
+def _call_json(call: Any) -> str:
+    if isinstance(call, ExtractedCall):
+        name, arguments, call_id = call.name, call.arguments_json, call.id
+    elif isinstance(call, Mapping):
+        inner = call["function"] if isinstance(call.get("function"), Mapping) else call
+        if "name" not in inner:
+            message = f"{call!r:.100} is no call: it has no name"
+            raise UsageError(message, "invalid_value", 'write {"name": ..., "arguments": {...}}')
+        given: Any = next((inner[key] for key in ("arguments", "input", "parameters") if key in inner), {})
+        # As in OpenAI's shape: arguments that are text are JSON already.
+        arguments = given if isinstance(given, str) else _plain_json(given, "the arguments")
+        name, call_id = inner["name"], call.get("id")
+    elif hasattr(call, "input_json"):
+        name, arguments, call_id = call.name, call.input_json, call.id
+    else:
+        message = f"{call!r:.100} is no call"
+        raise UsageError(message, "invalid_value", "give what extract found, a ToolUse, or a dict")
+    _core.check_json(arguments, f"the arguments of {name!r}")
+    return f'{{"id":{json.dumps(call_id or "")},"name":{json.dumps(name)},"input":{arguments}}}'
+
+
+def _result_json(result: Any) -> str:
+    from .messages import Text, ToolFailure, ToolResult, block_to_json
+
+    if not isinstance(result, Mapping):
+        return block_to_json(result)
+
+    call_id, name = str(result.get("id") or result.get("tool_call_id") or ""), str(result.get("name") or "")
+    error = result.get("error")
+    if error is not None:
+        words = error if isinstance(error, Mapping) else {"message": str(error)}
+        failure = ToolFailure(str(words.get("kind", "exception")), str(words.get("message", "")), words.get("hint"))
+        return _result_json(ToolResult.failed(call_id, name, failure))
+    content = result.get("content", "")
+    text = content if isinstance(content, str) else _plain_json(content, "the content")
+    return _result_json(ToolResult(call_id, name, (Text(text),)))
+
+
+def _plain_json(value: Any, what: str) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"{what} can't be written as JSON: {error}"
+        raise UsageError(message, "invalid_value", "give plain data") from error

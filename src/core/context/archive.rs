@@ -1,0 +1,301 @@
+//! What left the request, under handles.
+//!
+//! Every message that was shortened, summarised, replaced by a reference or dropped is here as it was. A handle is made
+//! of the message's content, so the same message has the same handle everywhere; the model gets it back with the tool
+//! `recall`, whole, by lines, or by a search over everything.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::terms::{self, Map};
+use crate::core::{
+    error::{Error, Result},
+    json::Raw,
+    message::{Block, Media, Message, Source},
+};
+
+/// Messages by handle. Cloning copies pointers.
+#[derive(Clone, Debug, Default)]
+pub struct Archive {
+    entries: Vec<(Arc<str>, Arc<Message>)>,
+    by_handle: Map<usize>,
+}
+
+/// The bytes that one recall gives at most, unless asked otherwise.
+pub const RECALL_BYTES: usize = 16_000;
+
+impl Archive {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps the message and gives its handle; one that is here already keeps its own.
+    pub fn put(&mut self, message: &Arc<Message>) -> Arc<str> {
+        // Long enough to be unique among millions; longer, and of every byte, where another message has the same.
+        for (length, sampled) in [(7, true), (9, false), (13, false)] {
+            let digits = digits_of(message, sampled);
+            let handle = digits.get(..length).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default();
+            match self.at(handle) {
+                Some((known, kept)) if Arc::ptr_eq(kept, message) || kept == message => return known.clone(),
+                Some(_) => {}
+                None => return self.insert(handle, message),
+            }
+        }
+        let digits = digits_of(message, false);
+        self.insert(&format!("{}{}", String::from_utf8_lossy(&digits), self.entries.len()), message)
+    }
+
+    fn insert(&mut self, handle: &str, message: &Arc<Message>) -> Arc<str> {
+        let handle: Arc<str> = handle.into();
+        self.by_handle.insert(terms::key(&handle), self.entries.len());
+        self.entries.push((handle.clone(), message.clone()));
+        handle
+    }
+
+    /// The message under `handle`.
+    pub fn get(&self, handle: &str) -> Option<&Arc<Message>> {
+        self.at(handle).map(|(_, message)| message)
+    }
+
+    fn at(&self, handle: &str) -> Option<&(Arc<str>, Arc<Message>)> {
+        self.by_handle
+            .get(&terms::key(handle))
+            .and_then(|at| self.entries.get(*at))
+            .filter(|(known, _)| &**known == handle)
+    }
+
+    /// How many messages are here.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing is here.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// All messages with their handles, in the order they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Message>)> {
+        self.entries.iter().map(|(handle, message)| (&**handle, message))
+    }
+
+    /// Takes over what another archive holds.
+    pub fn merge(&mut self, other: &Self) {
+        for (_, message) in &other.entries {
+            self.put(message);
+        }
+    }
+
+    /// What is under `handle`, as text: from line `from` (1 is the first), at most `bytes` bytes.
+    pub fn recall(&self, handle: &str, from: usize, bytes: usize) -> Result<String> {
+        let message = self.get(handle.trim()).ok_or_else(|| {
+            Error::new(crate::core::error::Guilt::Tool, "unknown_handle", format!("nothing is kept under {handle:?}"))
+                .hint("handles stand in notes such as [… recall(\"k3f9qab\")]; or search with `find`")
+        })?;
+        let text = shown(message);
+        let mut out = String::new();
+        for (number, line) in text.split_inclusive('\n').enumerate().skip(from.saturating_sub(1)) {
+            if out.len() + line.len() > bytes {
+                if out.is_empty() {
+                    out.push_str(super::shorten::cut(line, bytes));
+                }
+                let _ = write!(out, "\n[goes on: recall(\"{handle}\", from={})]", number + 1);
+                break;
+            }
+            out.push_str(line);
+        }
+        Ok(out)
+    }
+
+    /// The lines that hold `words` (case ignored), newest message first, each with its handle; at most `bytes` bytes.
+    pub fn find(&self, words: &str, bytes: usize) -> String {
+        let wanted = words.to_lowercase();
+        let mut out = String::new();
+        if wanted.is_empty() {
+            return out;
+        }
+        for (handle, message) in self.entries.iter().rev() {
+            let text = shown(message);
+            for (number, line) in text.lines().enumerate() {
+                if !line.to_lowercase().contains(&wanted) {
+                    continue;
+                }
+                if out.len() + line.len().min(400) + 24 > bytes {
+                    out.push_str("[more lines match]\n");
+                    return out;
+                }
+                let _ = writeln!(out, "{handle}:{}: {}", number + 1, super::shorten::cut(line, 400));
+            }
+        }
+        out
+    }
+}
+
+/// The handles of a history's messages, each made when it is first asked for.
+pub(super) struct Handles<'a> {
+    archive: &'a mut Archive,
+    given: &'a [Arc<Message>],
+    known: Vec<Option<Arc<str>>>,
+}
+
+impl<'a> Handles<'a> {
+    pub(super) fn new(archive: &'a mut Archive, given: &'a [Arc<Message>]) -> Self {
+        Self { archive, given, known: vec![None; given.len()] }
+    }
+
+    /// Puts the message `index` into the archive and gives its handle.
+    pub(super) fn of(&mut self, index: usize) -> Arc<str> {
+        let Some(message) = self.given.get(index) else { return "".into() };
+        let Some(slot) = self.known.get_mut(index) else { return "".into() };
+        slot.get_or_insert_with(|| self.archive.put(message)).clone()
+    }
+
+    /// The same for a message that is not among those given.
+    pub(super) fn of_other(&mut self, message: &Arc<Message>) -> Arc<str> {
+        self.archive.put(message)
+    }
+}
+
+/// A message as text: what was said, asked of tools and given by them.
+pub fn shown(message: &Message) -> String {
+    let mut out = String::new();
+    for block in &message.content {
+        show(&mut out, block);
+    }
+    out
+}
+
+fn show(out: &mut String, block: &Block) {
+    let line = |out: &mut String| {
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push('\n');
+        }
+    };
+    line(out);
+    match block {
+        Block::Text(text) => out.push_str(&text.text),
+        Block::Thinking(thinking) => out.push_str(&thinking.text),
+        Block::ToolUse(call) => {
+            let _ = write!(out, "{}({})", call.name, call.arguments_text());
+        }
+        Block::ToolResult(result) => {
+            for part in result.content.iter().filter(|part| !matches!(part, Block::ToolResult(_))) {
+                show(out, part);
+            }
+        }
+        Block::Image(media) | Block::Document(media) => {
+            let _ = write!(out, "[{}: {}]", block.kind(), described(media));
+        }
+        Block::Provider(block) => out.push_str(block.raw.text()),
+    }
+}
+
+fn described(media: &Media) -> String {
+    match &media.source {
+        Source::Base64 { media_type, data } => format!("{media_type}, {} characters of base64", data.len()),
+        Source::Text { data, .. } => data.clone(),
+        Source::Url(url) => url.clone(),
+        Source::File(id) => id.clone(),
+    }
+}
+
+/// The digits of handles: none that looks like another.
+const DIGITS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+
+/// Of a longer text that is sampled, this much of its beginning, middle and end is looked at.
+const SAMPLE: usize = 64;
+
+/// The message's content as 13 letters and digits.
+fn digits_of(message: &Message, sampled: bool) -> [u8; 13] {
+    let mut hash = 0;
+    let mut add = |tag: u64, parts: &[&str]| {
+        for part in parts {
+            let bytes = part.as_bytes();
+            hash = xxh3_64_with_seed(&(bytes.len() as u64).to_le_bytes(), hash ^ tag);
+            if !sampled || bytes.len() <= 4 * SAMPLE {
+                hash = xxh3_64_with_seed(bytes, hash);
+                continue;
+            }
+            // Two that are alike there get longer handles, made of every byte.
+            for start in [0, bytes.len() - SAMPLE] {
+                hash = xxh3_64_with_seed(bytes.get(start..start + SAMPLE).unwrap_or_default(), hash);
+            }
+        }
+    };
+    add(0, &[message.role.name()]);
+    for block in &message.content {
+        match block {
+            Block::Text(text) => add(1, &[&text.text]),
+            Block::Thinking(it) => {
+                add(2, &[&it.text, it.signature.as_deref().unwrap_or(""), it.redacted.as_deref().unwrap_or("")]);
+            }
+            Block::ToolUse(call) => add(3, &[&call.id, &call.name, call.arguments_text()]),
+            Block::ToolResult(result) => {
+                add(4, &[&result.id, &result.name]);
+                for part in &result.content {
+                    match part {
+                        Block::Text(text) => add(5, &[&text.text]),
+                        other => add(6, &[Raw::of(other).text()]),
+                    }
+                }
+            }
+            other => add(7, &[Raw::of(other).text()]),
+        }
+    }
+    let mut value = hash;
+    let mut out = [b'a'; 13];
+    for digit in &mut out {
+        *digit = DIGITS.get((value & 31) as usize).copied().unwrap_or(b'a');
+        value >>= 5;
+    }
+    out
+}
+
+impl Serialize for Archive {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.entries.iter().map(|(handle, message)| (&**handle, &**message)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Archive {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let entries: Vec<(String, Message)> = Vec::deserialize(deserializer)?;
+        let mut archive = Self::new();
+        for (handle, message) in entries {
+            if archive.get(&handle).is_none() {
+                archive.insert(&handle, &Arc::new(message));
+            }
+        }
+        Ok(archive)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_are_of_the_content() {
+        let (mut one, mut two) = (Archive::new(), Archive::new());
+        let message = Arc::new(Message::user("some words\nand a second line"));
+        let handle = one.put(&message);
+        two.put(&Arc::new(Message::user("other")));
+        assert_eq!(two.put(&Arc::new((*message).clone())), handle);
+        assert_eq!(one.put(&message), handle);
+        assert_eq!(one.len(), 1);
+        assert_eq!(two.recall(&handle, 2, 100).unwrap(), "and a second line");
+        assert_eq!(two.find("SECOND", 1_000), format!("{handle}:2: and a second line\n"));
+        assert_eq!(two.recall("nothing", 1, 9).unwrap_err().code, "unknown_handle");
+    }
+
+    #[test]
+    fn the_archive_survives_being_saved() {
+        let mut archive = Archive::new();
+        let handle = archive.put(&Arc::new(Message::user("kept")));
+        let back: Archive = serde_json::from_str(&serde_json::to_string(&archive).unwrap()).unwrap();
+        assert_eq!(back.get(&handle), archive.get(&handle));
+    }
+}

@@ -1,0 +1,36 @@
+//! What goes into a request: a history made to fit its budget, without losing what matters.
+//!
+//! [`compress`] takes any history and gives a legal one that costs no more than a budget; [`ContextWindow`] keeps such
+//! a history while a run goes on. What leaves stays in an [`Archive`] under a handle. No clock, no randomness: the same
+//! history and budget always give the same bytes.
+
+mod archive;
+mod assemble;
+mod chunks;
+mod compress;
+mod count;
+mod fold;
+mod pairs;
+mod plan;
+mod policy;
+mod report;
+mod salience;
+mod shorten;
+mod summary;
+mod terms;
+mod tiers;
+mod units;
+mod weigh;
+mod window;
+
+pub use self::{
+    archive::{Archive, RECALL_BYTES, shown},
+    assemble::{Parts, assemble},
+    compress::{Compressed, compress},
+    count::{BytesPerFour, CALL_OVERHEAD, Count, IMAGE_TOKENS, MESSAGE_OVERHEAD, message_by_texts},
+    pairs::{Placed, Repair, is_legal, repair},
+    policy::{Policy, Weights},
+    report::{Entry, Fate, Report},
+    salience::{Category, Features, Tier},
+    window::{ContextWindow, HIGH, LOW},
+};

@@ -1,0 +1,460 @@
+//! Legal histories: what a provider would refuse is repaired, and said.
+//!
+//! After this every tool use has its result directly behind it and every result its use, no id stands twice, results
+//! stand first in their message, and no message is empty. A history that is legal already is left alone, to the byte;
+//! tool uses at the very end may still wait for their results.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    hash::BuildHasherDefault,
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::{
+    error::{Error, Result},
+    json::{Fields, Raw},
+    message::{Block, Message, ProviderBlock, Role, ToolFailure, ToolResult, Wire},
+    wire::anthropic,
+};
+
+use super::terms::{self, Set};
+
+/// A message of a history, and the place it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// The message.
+    pub message: Arc<Message>,
+    /// Its index in the history given; `None` for one that had to be made.
+    pub origin: Option<usize>,
+    /// Whether it is no longer as it was given.
+    pub changed: bool,
+}
+
+/// What had to be put right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repair {
+    /// The message, by its index in the history given.
+    pub message: usize,
+    /// What was wrong, and what was done about it.
+    pub what: String,
+}
+
+const MISSING: &str = "no result was recorded for this tool use";
+const OPENING: &str = "[The conversation goes on from here.]";
+
+/// The history as a provider takes it, and what had to be done for that.
+pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Placed>, Vec<Repair>)> {
+    let mut mended: BTreeMap<usize, Arc<Message>> = BTreeMap::new();
+    let mut work = Work::default();
+    for (index, message) in messages.iter().enumerate().filter(|(_, message)| message.content.iter().any(is_refused)) {
+        let content = message.content.iter().map(|block| mend(block).unwrap_or_else(|| block.clone())).collect();
+        mended.insert(index, with_content(index, message, content).message);
+        work.say(
+            index,
+            "a tool use or result of it that the provider would refuse has an id and arguments it takes now",
+        );
+    }
+    let taken = |(index, message)| mended.get(&index).unwrap_or(message).clone();
+    let taken: Vec<Arc<Message>> = messages.iter().enumerate().map(taken).collect();
+    for (index, message) in taken.iter().enumerate() {
+        check(index, message)?;
+    }
+    let (mut placed, repairs) = if is_legal(&taken, wire) {
+        let placed = |(index, message): (usize, Arc<Message>)| Placed { message, origin: Some(index), changed: false };
+        (taken.into_iter().enumerate().map(placed).collect(), work.repairs)
+    } else {
+        for (index, message) in taken.iter().enumerate() {
+            work.take(index, message);
+        }
+        work.finish(wire)
+    };
+    if !mended.is_empty() {
+        for placed in &mut placed {
+            placed.changed |= placed.origin.is_some_and(|origin| mended.contains_key(&origin));
+        }
+    }
+    Ok((placed, repairs))
+}
+
+/// A tool use or result that a wire could only keep as it stands: with an id or arguments that it would refuse.
+fn mend(block: &Block) -> Option<Block> {
+    match block {
+        Block::Provider(provider) if may_be_refused(provider) => anthropic::mended(provider),
+        _ => None,
+    }
+}
+
+fn may_be_refused(block: &ProviderBlock) -> bool {
+    block.wire == Wire::Anthropic && block.raw.text().contains("\"tool_")
+}
+
+fn is_refused(block: &Block) -> bool {
+    mend(block).is_some()
+}
+
+/// What can't be put right without guessing what was meant.
+fn check(index: usize, message: &Message) -> Result<()> {
+    let wrong =
+        |what: &str| Err(Error::usage("invalid_message", format!("message {index} ({}): {what}", message.role.name())));
+    for block in &message.content {
+        match block {
+            Block::ToolUse(_) if message.role != Role::Assistant => {
+                return wrong("only a model's message may hold a tool use");
+            }
+            Block::ToolUse(call) if call.id.is_empty() => return wrong("a tool use has no id"),
+            Block::ToolResult(_) if message.role != Role::User => {
+                return wrong("only a user's message may hold a tool result");
+            }
+            Block::ToolResult(result) if result.id.is_empty() => return wrong("a tool result has no id"),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_empty(message: &Message) -> bool {
+    message.content.iter().all(|block| matches!(block, Block::Text(text) if text.text.trim().is_empty()))
+}
+
+fn wants_user_first(wire: Option<Wire>) -> bool {
+    matches!(wire, Some(Wire::Anthropic))
+}
+
+/// The id of a block that wants a result: of a tool use, or of a call on Chat Completions that is no function's.
+fn call_id(block: &Block) -> Option<Cow<'_, str>> {
+    match block {
+        Block::ToolUse(call) => Some(Cow::Borrowed(&call.id)),
+        Block::Provider(block) if block.wire == Wire::OpenaiChat && block.raw.text().contains("\"custom\"") => {
+            let fields = Fields::parse(block.raw.text()).ok()?;
+            fields.get("custom").filter(|custom| custom.is_object())?;
+            fields.get_str("id").filter(|id| !id.is_empty()).map(Cow::Owned)
+        }
+        _ => None,
+    }
+}
+
+/// Whether the message wants results.
+pub(super) fn calls(message: &Message) -> bool {
+    message.role == Role::Assistant && message.content.iter().any(|block| call_id(block).is_some())
+}
+
+/// Whether a provider would take the history as it is; one pass.
+pub fn is_legal(messages: &[Arc<Message>], wire: Option<Wire>) -> bool {
+    // By a hash: two ids with the same would only have the history looked at again, id by id.
+    let mut seen = Set::with_capacity_and_hasher(messages.len() / 2, BuildHasherDefault::default());
+    let mut open: BTreeSet<Cow<'_, str>> = BTreeSet::new();
+    let mut begun = false;
+    for message in messages {
+        if is_empty(message) || message.content.iter().any(is_refused) {
+            return false;
+        }
+        let speaks = matches!(message.role, Role::User | Role::Assistant);
+        if speaks && !std::mem::replace(&mut begun, true) && wants_user_first(wire) && message.role == Role::Assistant {
+            return false;
+        }
+        let mut said = false;
+        for block in &message.content {
+            if let Block::ToolResult(result) = block {
+                if said || !open.remove(result.id.as_str()) {
+                    return false;
+                }
+            } else {
+                said = true;
+                if !open.is_empty() && message.role != Role::Assistant {
+                    return false;
+                }
+            }
+        }
+        if message.role != Role::User && !open.is_empty() {
+            return false;
+        }
+        for id in message.content.iter().filter_map(call_id) {
+            if !seen.insert(terms::key(&id)) {
+                return false;
+            }
+            open.insert(id);
+        }
+    }
+    // What is open now stands in the last message, or has some of its results: the rest are to come.
+    open.is_empty() || messages.last().is_some_and(|last| last.role == Role::Assistant)
+}
+
+/// A message with the messages of results that must stay behind it.
+struct Slot {
+    placed: Placed,
+    results: Vec<Placed>,
+    /// Uses that wait for a result, by their place.
+    open: BTreeMap<usize, Call>,
+}
+
+/// A use that waits for its result.
+struct Call {
+    /// Its id in the history given.
+    was: String,
+    /// The id it gets.
+    id: String,
+    name: String,
+}
+
+#[derive(Default)]
+struct Work {
+    slots: Vec<Slot>,
+    /// For an id, the slot and place of the use that it names last.
+    calls: HashMap<String, (usize, usize)>,
+    /// For an id that is used again, the number that the next one gets.
+    numbers: HashMap<String, usize>,
+    repairs: Vec<Repair>,
+}
+
+impl Work {
+    fn say(&mut self, message: usize, what: impl Into<String>) {
+        self.repairs.push(Repair { message, what: what.into() });
+    }
+
+    fn push(&mut self, message: Arc<Message>, origin: usize, changed: bool) {
+        let placed = Placed { message, origin: Some(origin), changed };
+        self.slots.push(Slot { placed, results: Vec::new(), open: BTreeMap::new() });
+    }
+
+    fn take(&mut self, index: usize, message: &Arc<Message>) {
+        if is_empty(message) {
+            self.say(index, "it was empty and is left out");
+        } else if message.tool_results().next().is_some() {
+            self.take_results(index, message);
+        } else if calls(message) {
+            self.take_calls(index, message);
+        } else {
+            self.push(message.clone(), index, false);
+        }
+    }
+
+    fn take_calls(&mut self, index: usize, message: &Arc<Message>) {
+        let mut message = message.clone();
+        let mut changed = false;
+        let mut open = BTreeMap::new();
+        let slot = self.slots.len();
+        for at in 0..message.content.len() {
+            let Some(block) = message.content.get(at) else { continue };
+            let Some(was) = call_id(block).map(Cow::into_owned) else { continue };
+            let name = if let Block::ToolUse(call) = block { call.name.clone() } else { String::new() };
+            let mut id = was.clone();
+            while self.calls.contains_key(&id) {
+                let number = self.numbers.entry(was.clone()).or_insert(1);
+                *number += 1;
+                id = format!("{was}_{number}");
+            }
+            if id != was {
+                match Arc::make_mut(&mut message).content.get_mut(at) {
+                    Some(Block::ToolUse(call)) => call.id.clone_from(&id),
+                    Some(Block::Provider(block)) => block.raw = renamed(&block.raw, &id),
+                    _ => {}
+                }
+                changed = true;
+                self.say(index, format!("its tool use {was:?} has an id that was used before; it is {id:?} now"));
+            }
+            self.calls.insert(was.clone(), (slot, at));
+            self.calls.insert(id.clone(), (slot, at));
+            open.insert(at, Call { was, id, name });
+        }
+        self.push(message, index, changed);
+        if let Some(slot) = self.slots.last_mut() {
+            slot.open = open;
+        }
+    }
+
+    fn take_results(&mut self, index: usize, message: &Arc<Message>) {
+        // The uses that the results of this message answer.
+        let mut wanted: BTreeMap<usize, Vec<Block>> = BTreeMap::new();
+        let mut others: Vec<Block> = Vec::new();
+        let (mut same, mut late) = (true, false);
+        for block in &message.content {
+            let Block::ToolResult(result) = block else {
+                others.push(block.clone());
+                continue;
+            };
+            late |= !others.is_empty();
+            let slot = self.calls.get(&result.id).copied();
+            let id = slot.and_then(|(slot, at)| Some(self.slots.get_mut(slot)?.open.remove(&at)?.id));
+            let (Some((slot, _)), Some(id)) = (slot, id) else {
+                same = false;
+                let what =
+                    if slot.is_some() { "answers a tool use that has its result" } else { "answers no tool use" };
+                self.say(index, format!("its result {:?} {what}; it is in the archive alone", result.id));
+                continue;
+            };
+            let mut block = block.clone();
+            if let Block::ToolResult(result) = &mut block
+                && result.id != id
+            {
+                same = false;
+                result.id = id;
+            }
+            wanted.entry(slot).or_default().push(block);
+        }
+        let last = self.slots.len().wrapping_sub(1);
+        if wanted.len() == 1
+            && let Some((&slot, blocks)) = wanted.iter_mut().next()
+        {
+            let closed = others.is_empty() || self.slots.get(slot).is_some_and(|slot| slot.open.is_empty());
+            if slot == last && closed {
+                if same && !late {
+                    let placed = Placed { message: message.clone(), origin: Some(index), changed: false };
+                    self.answer(slot, placed);
+                    return;
+                }
+                if late {
+                    self.say(index, "its results stand before its text now");
+                }
+                let mut content = std::mem::take(blocks);
+                content.append(&mut others);
+                self.answer(slot, with_content(index, message, content));
+                return;
+            }
+        }
+        let moved = wanted.len();
+        for (slot, blocks) in wanted {
+            self.say(index, "its results stand directly behind their tool uses now");
+            self.answer(slot, with_content(index, message, blocks));
+        }
+        if !others.is_empty() {
+            let rest = with_content(index, message, others);
+            if moved > 0 || !same {
+                self.slots.push(Slot { placed: rest, results: Vec::new(), open: BTreeMap::new() });
+            }
+        }
+    }
+
+    fn answer(&mut self, slot: usize, placed: Placed) {
+        if let Some(slot) = self.slots.get_mut(slot) {
+            slot.results.push(placed);
+        }
+    }
+
+    fn finish(mut self, wire: Option<Wire>) -> (Vec<Placed>, Vec<Repair>) {
+        let mut out: Vec<Placed> = Vec::new();
+        let last = self.slots.len().wrapping_sub(1);
+        let mut begun = false;
+        for (at, slot) in std::mem::take(&mut self.slots).into_iter().enumerate() {
+            let role = slot.placed.message.role;
+            let speaks = matches!(role, Role::User | Role::Assistant);
+            if speaks && !std::mem::replace(&mut begun, true) && wants_user_first(wire) && role == Role::Assistant {
+                self.say(slot.placed.origin.unwrap_or(0), "a model spoke first; a line of the user stands before it");
+                out.push(Placed { message: Arc::new(Message::user(OPENING)), origin: None, changed: true });
+            }
+            let index = slot.placed.origin.unwrap_or(0);
+            let mut results = slot.results;
+            // With no result at all and nothing behind it, the uses are still at work.
+            let waiting = at == last && results.is_empty();
+            if !slot.open.is_empty() && !waiting {
+                let missing: Vec<Block> = slot.open.values().map(|call| missing(&call.id, &call.name)).collect();
+                for call in slot.open.values() {
+                    self.say(index, format!("its tool use {:?} had no result; one that says so was added", call.was));
+                }
+                // Before results that bring other words with them, for those must come last.
+                let message = Arc::new(Message::new(Role::User, missing));
+                results.insert(0, Placed { message, origin: None, changed: true });
+            }
+            let split = results
+                .iter()
+                .position(|placed| placed.message.content.iter().any(|block| !matches!(block, Block::ToolResult(_))));
+            if let Some(split) = split
+                && split + 1 < results.len()
+            {
+                let spoken = results.remove(split);
+                results.push(spoken);
+            }
+            out.push(slot.placed);
+            out.append(&mut results);
+        }
+        self.repairs.sort_by_key(|repair| repair.message);
+        (out, self.repairs)
+    }
+}
+
+fn renamed(raw: &Raw, id: &str) -> Raw {
+    Fields::parse(raw.text()).map_or_else(
+        |_| raw.clone(),
+        |fields| {
+            let other =
+                |(key, value): (&str, &Raw)| (key.to_owned(), if key == "id" { Raw::of(&id) } else { value.clone() });
+            fields.iter().map(other).collect::<Fields>().to_raw()
+        },
+    )
+}
+
+fn missing(id: &str, name: &str) -> Block {
+    let failure = ToolFailure { kind: "not_run".into(), message: MISSING.into(), hint: None };
+    Block::ToolResult(ToolResult::failed(id, name, failure))
+}
+
+fn with_content(index: usize, message: &Message, content: Vec<Block>) -> Placed {
+    let changed = Message { role: message.role, content, form: message.form, extra: message.extra.clone() };
+    Placed { message: Arc::new(changed), origin: Some(index), changed: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::message::ToolUse;
+
+    fn call(ids: &[&str]) -> Arc<Message> {
+        let calls = ids.iter().map(|id| Block::ToolUse(ToolUse::from_text(*id, "read", "{}".into())));
+        Arc::new(Message::new(Role::Assistant, calls.collect()))
+    }
+
+    fn results(ids: &[&str]) -> Arc<Message> {
+        let results = ids.iter().map(|id| Block::ToolResult(ToolResult::text(*id, "read", "ok")));
+        Arc::new(Message::new(Role::User, results.collect()))
+    }
+
+    fn user(text: &str) -> Arc<Message> {
+        Arc::new(Message::user(text))
+    }
+
+    fn repaired(messages: &[Arc<Message>]) -> (Vec<Arc<Message>>, usize) {
+        let (placed, repairs) = repair(messages, Some(Wire::Anthropic)).unwrap();
+        let out: Vec<Arc<Message>> = placed.into_iter().map(|placed| placed.message).collect();
+        assert!(is_legal(&out, Some(Wire::Anthropic)), "{out:#?}");
+        (out, repairs.len())
+    }
+
+    #[test]
+    fn legal_is_left_alone() {
+        let messages = [user("go"), call(&["a", "b"]), results(&["a"]), results(&["b"]), user("more"), call(&["c"])];
+        assert_eq!(repaired(&messages), (messages.to_vec(), 0));
+    }
+
+    #[test]
+    fn c26_pairs_are_repaired() {
+        // A result too late, a use without one, one for nothing, an id used twice, and an empty message.
+        let (out, repairs) = repaired(&[
+            user("go"),
+            call(&["a", "b"]),
+            user("meanwhile"),
+            results(&["a", "x"]),
+            call(&["a"]),
+            results(&["a"]),
+            user("  "),
+            user("end"),
+        ]);
+        assert!(repairs >= 5);
+        assert_eq!(out.len(), 8, "{out:#?}");
+        assert_eq!(out[4].prose(), "meanwhile");
+    }
+
+    #[test]
+    fn c26_the_first_word_is_the_users() {
+        let (out, repairs) = repaired(&[Arc::new(Message::assistant("hi")), user("go")]);
+        assert_eq!((out.len(), repairs), (3, 1));
+    }
+
+    #[test]
+    fn c26_what_makes_no_sense_is_named() {
+        let wrong = Arc::new(Message::new(Role::User, call(&["a"]).content.clone()));
+        let error = repair(&[user("go"), wrong], None).unwrap_err();
+        assert!(error.message.contains("message 1"), "{error}");
+    }
+}

@@ -1,0 +1,131 @@
+//! Which steps to take, in an order that does not depend on the budget.
+//!
+//! Every unit can be tidied, shortened three times, and dropped. All these steps stand in one ladder, least loss first;
+//! a budget decides only how far down it goes. So a larger budget keeps all that a smaller one does, and the same
+//! history always gives the same plan.
+
+use super::{
+    chunks::{self, Table},
+    pairs::Placed,
+    tiers::{LEVELS, Level, may_leave},
+    units::{Hold, Kind, Unit},
+};
+use crate::core::message::Block;
+
+/// One step: a unit goes to a level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) unit: usize,
+    pub(super) level: Level,
+    key: f64,
+    /// Tokens that it saves, roughly.
+    pub(super) saves: f64,
+}
+
+/// How much later than by salience alone each level comes.
+const LATER: [f64; 6] = [0.0, 0.0, 0.0, 0.1, 0.2, 0.4];
+/// Tidying loses nothing, so it comes first.
+const FIRST: f64 = -10.0;
+/// A person's words stay longer than any output.
+const WORDS: f64 = 0.6;
+/// What is held comes last.
+const LAST: f64 = 10.0;
+
+/// Rough sizes of a unit at each level, in bytes.
+fn sizes(messages: &[Placed], unit: &Unit, table: &Table, limits: [usize; 3]) -> [usize; 6] {
+    let mut sizes = [0_usize; 6];
+    let mut add = |full: usize, tidy: usize, shortens: bool| {
+        for (size, level) in sizes.iter_mut().zip(LEVELS) {
+            *size += match level {
+                Level::Full => full,
+                Level::Tidy => tidy,
+                Level::Gone => 0,
+                level if shortens => tidy.min(level.limit(limits).saturating_add(36)),
+                _ => tidy,
+            };
+        }
+    };
+    for index in unit.messages.clone() {
+        let Some(placed) = messages.get(index) else { continue };
+        let message = &*placed.message;
+        let loose = message.content.iter().all(|block| match block {
+            Block::Thinking(thinking) => may_leave(message, unit, thinking),
+            Block::Provider(_) => false,
+            _ => true,
+        });
+        add(16, 16, false);
+        for (at, block) in message.content.iter().enumerate().filter(|(_, block)| unit.owns(block)) {
+            match block {
+                Block::Text(text) => add(text.text.len(), text.text.len(), loose),
+                Block::Thinking(thinking) => {
+                    let bytes = thinking.text.len()
+                        + thinking.signature.as_ref().map_or(0, String::len)
+                        + thinking.redacted.as_ref().map_or(0, String::len);
+                    add(bytes, if loose { 0 } else { bytes }, false);
+                }
+                Block::ToolUse(call) => {
+                    let bytes = call.arguments_text().len();
+                    add(bytes + 40, bytes + 40, loose);
+                }
+                Block::ToolResult(result) => {
+                    let row = table.get(index).and_then(Option::as_ref);
+                    let saved = row.and_then(|row| row.get(at)).map_or(0, |(_, saved)| *saved);
+                    if let Some(text) = chunks::only_text(result) {
+                        add(text.len() + 32, text.len() + 32 - saved.min(text.len()), true);
+                    } else {
+                        for part in &result.content {
+                            match part {
+                                Block::Text(text) => add(text.text.len(), text.text.len(), true),
+                                _ => add(6_000, 6_000, true),
+                            }
+                        }
+                    }
+                }
+                Block::Image(_) | Block::Document(_) => add(6_000, 6_000, true),
+                Block::Provider(block) => add(block.raw.text().len(), block.raw.text().len(), false),
+            }
+        }
+    }
+    sizes
+}
+
+/// The ladder: all steps, in order.
+pub(super) fn ladder(
+    messages: &[Placed],
+    units: &[Unit],
+    salience: &[f64],
+    tokens: &[usize],
+    table: &Table,
+    limits: [usize; 3],
+) -> Vec<Step> {
+    let mut steps = Vec::with_capacity(units.len() * 3);
+    for (at, unit) in units.iter().enumerate().filter(|(_, unit)| unit.hold != Hold::Hard) {
+        let sizes = sizes(messages, unit, table, limits);
+        let [full, ..] = sizes;
+        if full == 0 {
+            continue;
+        }
+        let whole = tokens.get(at).copied().unwrap_or(0) as f64;
+        let mut size = full;
+        let base = salience.get(at).copied().unwrap_or(0.0)
+            + if matches!(unit.kind, Kind::User | Kind::Summary) { WORDS } else { 0.0 }
+            + if unit.hold >= Hold::Late { LAST } else { 0.0 };
+        for ((level, bytes), later) in LEVELS.into_iter().zip(sizes).zip(LATER).skip(1) {
+            if level == Level::Gone && unit.hold == Hold::Soft {
+                continue;
+            }
+            // Folding is known only when it is done, so every exchange is tidied.
+            let tidies = level == Level::Tidy && unit.kind == Kind::Exchange;
+            if bytes + bytes / 8 >= size && !tidies && level != Level::Gone {
+                continue;
+            }
+            let key = if level == Level::Tidy && unit.hold < Hold::Late { FIRST } else { base + later };
+            let saves = whole * size.saturating_sub(bytes) as f64 / full as f64;
+            steps.push(Step { unit: at, level, key, saves });
+            size = size.min(bytes);
+        }
+    }
+    // Stable: what is equal goes from the oldest to the newest.
+    steps.sort_by(|a, b| a.key.total_cmp(&b.key));
+    steps
+}

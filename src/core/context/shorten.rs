@@ -1,0 +1,278 @@
+//! Long text made short by its structure: the lines that matter stay, the rest is counted.
+//!
+//! Lines are chosen in one fixed order (head, tail, errors, lines with names in use, definitions), so that a larger
+//! limit keeps all that a smaller one does. JSON stays valid JSON. No character is ever cut in two.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::{
+    fold::lines_of,
+    terms::{self, Map},
+};
+
+/// The longest piece of a line that is kept of a longer one.
+const LINE: usize = 240;
+/// Text nested deeper is cut as text.
+const DEPTH: usize = 32;
+
+/// The beginning of `text`, at most `bytes` long, cut between characters.
+pub(super) fn cut(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    text.get(..floor(text, bytes)).unwrap_or_default()
+}
+
+/// The last boundary between characters at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first boundary between characters at or behind `at`.
+fn ceil(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+/// The end of `text`, at most `bytes` long, cut between characters.
+pub(super) fn cut_end(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    text.get(ceil(text, text.len() - bytes)..).unwrap_or_default()
+}
+
+/// Beginning and end of a long line.
+fn middle_out(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let head = cut(text, bytes * 2 / 3);
+    let tail = cut_end(text, bytes / 3);
+    format!("{head} […{} bytes…] {tail}", text.len() - head.len() - tail.len())
+}
+
+/// `text` in about `limit` bytes. `weights` says how much names are in use.
+pub(super) fn shorten(text: &str, limit: usize, weights: &Map<f32>) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    if let Some(json) = shorten_json(text, limit) {
+        return json;
+    }
+    let lines: Vec<&str> = lines_of(text).collect();
+    if lines.len() < 3 {
+        return middle_out(text, limit);
+    }
+    let chosen = choose(&lines, limit, weights);
+    if chosen.iter().all(|kept| !kept) {
+        return middle_out(text, limit);
+    }
+    let mut out = String::with_capacity(limit + limit / 4);
+    let mut gone = 0;
+    for (line, kept) in lines.iter().zip(chosen) {
+        if kept {
+            gap(&mut out, gone);
+            gone = 0;
+            if line.len() > LINE {
+                out.push_str(&middle_out(line.trim_end(), LINE));
+                out.push('\n');
+            } else {
+                out.push_str(line);
+            }
+        } else {
+            gone += 1;
+        }
+    }
+    gap(&mut out, gone);
+    if out.len() < text.len() { out } else { text.to_owned() }
+}
+
+fn gap(out: &mut String, lines: usize) {
+    if lines > 0 {
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push('\n');
+        }
+        let _ = writeln!(out, "[…{lines}]");
+    }
+}
+
+/// Which lines stay.
+fn choose(lines: &[&str], limit: usize, weights: &Map<f32>) -> Vec<bool> {
+    let mut ranked: Vec<(f32, usize)> = Vec::with_capacity(lines.len());
+    let last = lines.len() - 1;
+    let mut seen = terms::Set::default();
+    for (at, line) in lines.iter().enumerate() {
+        let body = cut(line.trim(), 2 * LINE);
+        if body.len() < 3 {
+            continue;
+        }
+        let mut score = 0.0_f32;
+        terms::names(body, |name| {
+            let key = terms::key(name);
+            // A name counts once: the second line that holds it says less.
+            let fresh = if seen.insert(key) { 1.0 } else { 0.15 };
+            score += fresh * weights.get(&key).copied().unwrap_or(0.08).min(3.0);
+        });
+        if terms::tells_of_error(body) {
+            score += 1.5;
+        }
+        if is_definition(body) {
+            score += 0.6;
+        }
+        if at == 0 || at == last {
+            score += 1.0;
+        } else if at < 3 || at + 3 > last {
+            score += 0.4;
+        }
+        let cost = body.len().min(LINE) + 10;
+        ranked.push((score / cost as f32, at));
+    }
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut chosen = vec![false; lines.len()];
+    let mut used = 0;
+    for (_, at) in ranked {
+        let length = lines.get(at).map_or(0, |line| line.len().min(LINE) + 8);
+        if used + length > limit {
+            break;
+        }
+        used += length;
+        if let Some(slot) = chosen.get_mut(at) {
+            *slot = true;
+        }
+    }
+    chosen
+}
+
+fn is_definition(line: &str) -> bool {
+    const STARTS: [&str; 16] = [
+        "def ",
+        "class ",
+        "fn ",
+        "pub ",
+        "impl ",
+        "struct ",
+        "enum ",
+        "trait ",
+        "function ",
+        "export ",
+        "interface ",
+        "type ",
+        "const ",
+        "async def ",
+        "func ",
+        "@@ ",
+    ];
+    // Line numbers as `cat -n` writes them do not count.
+    let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || c == '\t' || c == ' ' || c == ':' || c == '|');
+    STARTS.iter().any(|start| line.starts_with(start))
+}
+
+/// JSON that is still JSON: long strings and lists are cut at their ends, and say so. `None` for what is no JSON, or
+/// can't be made short that way.
+pub(super) fn shorten_json(text: &str, limit: usize) -> Option<String> {
+    let trimmed = text.trim();
+    if !(trimmed.starts_with('{') || trimmed.starts_with('[')) {
+        return None;
+    }
+    let value: Value = serde_json::from_str(trimmed).ok()?;
+    let (mut items, mut length) = (64, limit.max(64));
+    for _ in 0..12 {
+        let out = prune(&value, items, length, 0).to_string();
+        if out.len() <= limit {
+            return (out.len() < text.len()).then_some(out);
+        }
+        if items <= 1 && length <= 16 {
+            break;
+        }
+        items = (items / 2).max(1);
+        length = (length / 2).max(16);
+    }
+    None
+}
+
+fn prune(value: &Value, items: usize, length: usize, depth: usize) -> Value {
+    match value {
+        Value::String(text) if text.len() > length + 24 => {
+            let head = cut(text, length * 2 / 3);
+            let tail = cut_end(text, length / 3);
+            Value::String(format!("{head}[…{} bytes…]{tail}", text.len() - head.len() - tail.len()))
+        }
+        Value::Array(list) if depth >= DEPTH => Value::String(format!("[…{} items]", list.len())),
+        Value::Object(map) if depth >= DEPTH => Value::String(format!("[…{} members]", map.len())),
+        Value::Array(list) => {
+            let mut out: Vec<Value> =
+                list.iter().take(items).map(|item| prune(item, items, length, depth + 1)).collect();
+            if list.len() > items {
+                out.push(Value::String(format!("[…{} more items]", list.len() - items)));
+            }
+            Value::Array(out)
+        }
+        Value::Object(map) => {
+            let keep = (items * 4).max(8);
+            let mut out: serde_json::Map<String, Value> = map
+                .iter()
+                .take(keep)
+                .map(|(key, value)| (key.clone(), prune(value, items, length, depth + 1)))
+                .collect();
+            if map.len() > keep {
+                out.insert("…".into(), Value::String(format!("[…{} more members]", map.len() - keep)));
+            }
+            Value::Object(out)
+        }
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn errors_and_ends_stay() {
+        let mut text = String::from("$ cargo test\n");
+        for n in 0..400 {
+            let _ = writeln!(text, "test case number {n} ok");
+        }
+        text.push_str("error[E0308]: mismatched types\n");
+        for _ in 0..400 {
+            text.push_str("some more noise here\n");
+        }
+        text.push_str("exit code 101\n");
+        let short = shorten(&text, 400, &Map::default());
+        assert!(short.len() < 500, "{}", short.len());
+        for kept in ["$ cargo test", "error[E0308]", "exit code 101"] {
+            assert!(short.contains(kept), "{short}");
+        }
+    }
+
+    #[test]
+    fn json_stays_json() {
+        let items: Vec<Value> = (0..500).map(|n| serde_json::json!({"id": n, "body": "x".repeat(200)})).collect();
+        let text = Value::Array(items).to_string();
+        let short = shorten(&text, 600, &Map::default());
+        assert!(short.len() <= 600, "{short}");
+        assert!(serde_json::from_str::<Value>(&short).is_ok(), "{short}");
+    }
+
+    proptest! {
+        #[test]
+        fn never_longer_and_never_cuts_a_character(text in "(\\PC|\n|\r\n|\u{1b}){0,400}", limit in 0_usize..300) {
+            let short = shorten(&text, limit, &Map::default());
+            prop_assert!(short.len() <= text.len() || short.len() <= limit + 64);
+        }
+
+        #[test]
+        fn a_larger_limit_keeps_all_that_a_smaller_one_does(
+            lines in prop::collection::vec("[a-z_./0-9 ]{0,60}", 3..60), small in 50_usize..400, more in 0_usize..400,
+        ) {
+            let text = lines.join("\n");
+            let lines: Vec<&str> = lines_of(&text).collect();
+            let few = choose(&lines, small, &Map::default());
+            let many = choose(&lines, small + more, &Map::default());
+            prop_assert!(few.iter().zip(&many).all(|(few, many)| *many || !few));
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! What leaves or stays together: instructions, the goal, what was said, and exchanges of tool uses with their results.
+//!
+//! A unit is the smallest thing that a plan decides about, so a tool use never parts from its result. Where one message
+//! holds results and a person's words, the words are a unit of their own.
+
+use std::ops::Range;
+
+use crate::core::message::{Block, Message, Role};
+
+use super::pairs::{self, Placed};
+
+/// How a summary of ours begins; such a message is known again when a history is compressed once more.
+pub(super) const SUMMARY_HEAD: &str = "[Summary of what left the conversation";
+
+/// What a unit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Instructions.
+    System,
+    /// The user's first words.
+    Goal,
+    /// The user's words.
+    User,
+    /// The model's words, without tool uses.
+    Assistant,
+    /// Tool uses and their results.
+    Exchange,
+    /// A summary made before.
+    Summary,
+}
+
+/// How firmly a unit stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hold {
+    /// It may go.
+    Free,
+    /// It goes when nothing else can.
+    Late,
+    /// It is shortened when nothing else can be, and never goes.
+    Soft,
+    /// It stays as it is.
+    Hard,
+}
+
+/// The smallest thing that a plan decides about.
+#[derive(Clone, Debug)]
+pub(super) struct Unit {
+    pub(super) kind: Kind,
+    /// Its messages; of messages with results and words it has the one or the other.
+    pub(super) messages: Range<usize>,
+    pub(super) hold: Hold,
+    /// Whether it belongs to what the model is at work on: after the user's last words.
+    pub(super) live: bool,
+    /// Whether it holds reasoning or a provider's own blocks that must not be parted from what stands beside them.
+    pub(super) bound: bool,
+}
+
+impl Unit {
+    /// The blocks of `message` that belong to the unit.
+    pub(super) fn owns(&self, block: &Block) -> bool {
+        match self.kind {
+            Kind::User | Kind::Goal | Kind::Summary => !matches!(block, Block::ToolResult(_)),
+            _ => true,
+        }
+    }
+}
+
+/// The units of a history that is legal, in order, and for each message the units that own parts of it (the exchange
+/// first, then words beside its results).
+pub(super) fn units(messages: &[Placed], keep_last: usize, pins: &[usize]) -> (Vec<Unit>, Vec<[Option<usize>; 2]>) {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut owners = vec![[None, None]; messages.len()];
+    let mut exchange: Option<usize> = None;
+    let mut goal = None;
+    for (index, placed) in messages.iter().enumerate() {
+        let message = &*placed.message;
+        let mut add = |kind, units: &mut Vec<Unit>| {
+            let bound = matches!(message.role, Role::Assistant) && message.content.iter().any(is_bound);
+            let hold = if kind == Kind::System { Hold::Hard } else { Hold::Free };
+            units.push(Unit { kind, messages: index..index + 1, hold, live: false, bound });
+            let at = units.len() - 1;
+            if let Some(owner) = owners.get_mut(index) {
+                let slot = usize::from(owner[0].is_some());
+                if let Some(free) = owner.get_mut(slot) {
+                    *free = Some(at);
+                }
+            }
+            at
+        };
+        match message.role {
+            Role::System | Role::Developer => {
+                add(Kind::System, &mut units);
+                exchange = None;
+            }
+            Role::Assistant => {
+                let calls = pairs::calls(message);
+                let at = add(if calls { Kind::Exchange } else { Kind::Assistant }, &mut units);
+                exchange = calls.then_some(at);
+            }
+            Role::User => {
+                let results = message.tool_results().next().is_some();
+                if let Some(at) = exchange.filter(|_| results) {
+                    if let Some(unit) = units.get_mut(at) {
+                        unit.messages.end = index + 1;
+                    }
+                    if let Some(owner) = owners.get_mut(index) {
+                        owner[0] = Some(at);
+                    }
+                }
+                if message.content.iter().any(|block| !matches!(block, Block::ToolResult(_))) {
+                    let old = starts_as_summary(message);
+                    let kind = match (old, goal) {
+                        (true, _) => Kind::Summary,
+                        (false, None) => Kind::Goal,
+                        (false, Some(_)) => Kind::User,
+                    };
+                    // The borrow of `owners` above has ended.
+                    units.push(Unit { kind, messages: index..index + 1, hold: Hold::Free, live: false, bound: false });
+                    let at = units.len() - 1;
+                    if kind == Kind::Goal {
+                        goal = Some(at);
+                    }
+                    if let Some(owner) = owners.get_mut(index) {
+                        let slot = usize::from(owner[0].is_some());
+                        if let Some(free) = owner.get_mut(slot) {
+                            *free = Some(at);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    hold(&mut units, messages, keep_last, pins);
+    (units, owners)
+}
+
+fn hold(units: &mut [Unit], messages: &[Placed], keep_last: usize, pins: &[usize]) {
+    let said_last = units.iter().rposition(|unit| matches!(unit.kind, Kind::User | Kind::Goal));
+    let mut exchanges = 0;
+    let count = units.len();
+    for (at, unit) in units.iter_mut().enumerate().rev() {
+        unit.live = said_last.is_none_or(|said| at > said);
+        match unit.kind {
+            Kind::Goal => unit.hold = Hold::Hard,
+            Kind::User if Some(at) == said_last => unit.hold = Hold::Hard,
+            Kind::Exchange => {
+                if exchanges == 0 {
+                    unit.hold = Hold::Soft;
+                } else if exchanges < keep_last {
+                    unit.hold = Hold::Late;
+                }
+                exchanges += 1;
+                // Uses that wait for their results.
+                let last = messages.get(unit.messages.end - 1).map(|placed| &placed.message);
+                if at + 1 == count && last.is_some_and(|last| last.role == Role::Assistant) {
+                    unit.hold = Hold::Hard;
+                }
+            }
+            Kind::Assistant if at + 1 == count => unit.hold = Hold::Soft,
+            _ => {}
+        }
+        let pinned = messages
+            .get(unit.messages.clone())
+            .is_some_and(|own| own.iter().any(|placed| placed.origin.is_some_and(|origin| pins.contains(&origin))));
+        if pinned {
+            unit.hold = Hold::Hard;
+        }
+    }
+}
+
+fn starts_as_summary(message: &Message) -> bool {
+    matches!(message.content.first(), Some(Block::Text(text)) if text.text.starts_with(SUMMARY_HEAD))
+}
+
+fn is_bound(block: &Block) -> bool {
+    matches!(block, Block::Thinking(_) | Block::Provider(_))
+}

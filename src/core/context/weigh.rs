@@ -1,0 +1,180 @@
+//! What a history says about its own parts: names in use, errors, decisions, files.
+//!
+//! One pass from the newest message to the oldest that `attention` reaches; older ones are judged by age alone. The
+//! weight of a name grows with every use by the model or the user, the more the later.
+
+use super::{
+    pairs::Placed,
+    policy::Policy,
+    salience::{Category, Features},
+    shorten::{cut, cut_end},
+    terms::{self, Map, Set},
+    units::{Kind, Unit},
+};
+use crate::core::message::Block;
+
+/// What is known about a name.
+pub(super) struct Name<'a> {
+    pub(super) text: &'a str,
+    pub(super) weight: f32,
+    /// The unit that was looked at last.
+    unit: u32,
+    /// How many units of the model or the user hold it.
+    used: u32,
+}
+
+/// What was found.
+pub(super) struct Weighed<'a> {
+    pub(super) names: Map<Name<'a>>,
+    /// The weights alone.
+    pub(super) weights: Map<f32>,
+    /// The salience of every unit.
+    pub(super) salience: Vec<f64>,
+}
+
+/// How fast uses fade, in units.
+const FADE: f32 = 0.03;
+/// In older units a mention in a tool's output weighs next to nothing, and is not looked at.
+const OUTPUTS: usize = 600;
+/// What a mention in a tool's output weighs, beside one by the model.
+const MENTION: f32 = 0.15;
+
+pub(super) fn weigh<'a>(messages: &'a [Placed], units: &[Unit], policy: &Policy) -> Weighed<'a> {
+    let oldest = messages.len().saturating_sub(policy.attention);
+    let mut names: Map<Name<'a>> = Map::default();
+    let mut salience = vec![0.0; units.len()];
+    let asked = keywords(messages, units);
+    for (at, unit) in units.iter().enumerate().rev() {
+        let age = units.len() - 1 - at;
+        let mut features = Features {
+            category: category(unit.kind),
+            age,
+            keyword: 0.0,
+            references: 0,
+            error: false,
+            decision: false,
+            file: false,
+        };
+        if unit.messages.start >= oldest {
+            look(messages, unit, at, age, &asked, &mut names, &mut features);
+        }
+        if let Some(slot) = salience.get_mut(at) {
+            *slot = features.salience(&policy.weights);
+        }
+    }
+    let weights = names.iter().map(|(key, name)| (*key, name.weight)).collect();
+    Weighed { names, weights, salience }
+}
+
+const fn category(kind: Kind) -> Category {
+    match kind {
+        Kind::System => Category::System,
+        Kind::Goal => Category::Intent,
+        Kind::User => Category::User,
+        Kind::Assistant => Category::Assistant,
+        Kind::Exchange => Category::ToolResult,
+        Kind::Summary => Category::Summary,
+    }
+}
+
+/// The names of the goal and of what the user said last.
+fn keywords(messages: &[Placed], units: &[Unit]) -> Set {
+    let mut asked = Set::default();
+    let goal = units.iter().find(|unit| unit.kind == Kind::Goal);
+    let last = units.iter().rev().find(|unit| unit.kind == Kind::User);
+    for unit in goal.into_iter().chain(last) {
+        for placed in messages.get(unit.messages.clone()).into_iter().flatten() {
+            for block in &placed.message.content {
+                if let Block::Text(text) = block {
+                    terms::names(cut(&text.text, 32_768), |name| {
+                        asked.insert(terms::key(name));
+                    });
+                }
+            }
+        }
+    }
+    asked
+}
+
+fn look<'a>(
+    messages: &'a [Placed],
+    unit: &Unit,
+    at: usize,
+    age: usize,
+    asked: &Set,
+    names: &mut Map<Name<'a>>,
+    features: &mut Features,
+) {
+    let fresh = 1.0 / (1.0 + FADE * age as f32);
+    let mut hits = 0_usize;
+    let mut references = 0_u32;
+    let mut silent = true;
+    let mut use_text = |text: &'a str, weight: f32, by_model: bool, refers: bool, names: &mut Map<Name<'a>>| {
+        terms::names(text, |name| {
+            let key = terms::key(name);
+            let entry = names.entry(key).or_insert(Name { text: name, weight: 0.0, unit: u32::MAX, used: 0 });
+            if refers {
+                references = references.max(entry.used.saturating_sub(u32::from(entry.unit == at as u32)));
+            }
+            let again = entry.unit == at as u32;
+            if !again || by_model {
+                entry.weight += if again { weight * 0.1 } else { weight };
+            }
+            if !again {
+                hits += usize::from(asked.contains(&key));
+                entry.unit = at as u32;
+                entry.used += u32::from(by_model);
+            }
+        });
+    };
+    for placed in messages.get(unit.messages.clone()).into_iter().flatten() {
+        for block in placed.message.content.iter().filter(|block| unit.owns(block)) {
+            match block {
+                Block::Text(text) => {
+                    use_text(&text.text, fresh, true, false, names);
+                    features.decision |= decides(cut(&text.text, 2_048));
+                }
+                Block::ToolUse(call) => {
+                    use_text(call.arguments_text(), fresh, true, true, names);
+                    features.file |= changes_files(&call.name, call.arguments_text());
+                }
+                Block::ToolResult(result) => {
+                    features.error |= result.is_error;
+                    for part in &result.content {
+                        if let Block::Text(text) = part {
+                            silent &= text.text.len() < 16;
+                            if age <= OUTPUTS {
+                                use_text(&text.text, fresh * MENTION, false, false, names);
+                            }
+                            features.error |= ends_tell_of_error(&text.text);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    features.references = references as usize;
+    features.keyword = (hits as f64 / 4.0).min(1.0);
+    if unit.kind == Kind::Exchange && silent {
+        features.category = Category::ToolCall;
+    }
+}
+
+fn ends_tell_of_error(text: &str) -> bool {
+    terms::tells_of_error(cut(text, 300)) || terms::tells_of_error(cut_end(text, 600))
+}
+
+fn decides(text: &str) -> bool {
+    const WORDS: [&str; 8] =
+        ["instead", "decided", "I'll use", "root cause", "the problem is", "the issue is", "because", "must not"];
+    WORDS.iter().any(|word| text.contains(word))
+}
+
+fn changes_files(name: &str, arguments: &str) -> bool {
+    const NAMES: [&str; 6] = ["write", "edit", "create", "replace", "patch", "save"];
+    const COMMANDS: [&str; 6] = ["str_replace", "sed -i", "cat >", "cat <<", "apply_patch", "tee "];
+    let head = cut(arguments, 400);
+    let lower = name.to_ascii_lowercase();
+    NAMES.iter().any(|word| lower.contains(word)) || COMMANDS.iter().any(|word| head.contains(word))
+}

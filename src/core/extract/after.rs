@@ -1,0 +1,110 @@
+//! Behind a call: its closer, the section's, or the next call of the section; each may be missing.
+
+use super::{
+    call::Source,
+    dialect::{Dialect, Verdict},
+    event::{Events, Span},
+    parser::{Parser, Place},
+    prose::{Begins, Candidate, MOST_SPACE, begins, begins_with},
+};
+
+/// Behind a call of this dialect.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct After {
+    pub(super) dialect: &'static Dialect,
+    /// Whether the call stayed text.
+    pub(super) text: bool,
+}
+
+impl Parser {
+    pub(super) fn read_after(&mut self, after: After, input: &[u8], last: bool, out: &mut Events) -> (usize, bool) {
+        let dialect = after.dialect;
+        let space = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let rest = input.get(space..).unwrap_or_default();
+        if space <= MOST_SPACE {
+            let mut more = rest.is_empty();
+            if let Some(length) = longest(rest, dialect.close, last, &mut more) {
+                let end = space + length;
+                if after.text {
+                    self.writer.text(self.calls.voice, input.get(..end).unwrap_or_default(), self.at, out);
+                } else if self.calls.waits() {
+                    self.calls.close(self.at + end, &mut self.writer, out);
+                } else {
+                    self.writer.markup(Span { start: self.at, end: self.at + end }, out);
+                }
+                self.place = Place::After(after);
+                return (end, true);
+            }
+            let section = dialect.section.map_or(&[][..], |section| section.1);
+            if (!more || last)
+                && let Some(length) = longest(rest, section, last, &mut more)
+            {
+                let end = space + length;
+                let open = self.section.take();
+                let real = !after.text || open.is_some_and(|section| self.calls.consumed > section.before);
+                self.calls.close(self.at, &mut self.writer, out);
+                if real {
+                    self.writer.markup(Span { start: self.at, end: self.at + end }, out);
+                } else {
+                    self.writer.text(self.calls.voice, input.get(..end).unwrap_or_default(), self.at, out);
+                }
+                self.place = Place::Prose;
+                return (end, true);
+            }
+            if (!more || last)
+                && let Some(section) = self.section
+            {
+                match begins(dialect, input, last) {
+                    Begins::Call { space, opener } => {
+                        self.calls.close(self.at, &mut self.writer, out);
+                        if !after.text || self.calls.consumed > section.before {
+                            self.writer.markup(Span { start: self.at, end: self.at + space }, out);
+                        } else {
+                            let text = input.get(..space).unwrap_or_default();
+                            self.writer.text(self.calls.voice, text, self.at, out);
+                        }
+                        let candidate = Candidate {
+                            dialect,
+                            section: None,
+                            call: 0,
+                            opener,
+                            marker: opener.max(1),
+                            ordinal: usize::MAX,
+                        };
+                        self.at += space;
+                        self.enter(&candidate, self.calls.source.unwrap_or(Source::Tagged));
+                        self.at -= space;
+                        return (space, true);
+                    }
+                    Begins::More => more = true,
+                    Begins::No | Begins::Over(_) => {}
+                }
+            }
+            if more && !last {
+                return (0, false);
+            }
+            if last && rest.is_empty() && !after.text && self.calls.waits() && dialect.close != [""] {
+                // The closer is missing, what stood before it isn't.
+                self.calls.close(self.at + space, &mut self.writer, out);
+                self.place = Place::Prose;
+                return (space, true);
+            }
+        }
+        self.calls.close(self.at, &mut self.writer, out);
+        self.place = Place::Prose;
+        (0, true)
+    }
+}
+
+/// The longest of `strings` that `input` begins with. `more`: a longer one may come of it.
+fn longest(input: &[u8], strings: &[&str], last: bool, more: &mut bool) -> Option<usize> {
+    let mut found = None;
+    for string in strings.iter().filter(|string| !string.is_empty()) {
+        match begins_with(input, string) {
+            Verdict::Yes => found = found.max(Some(string.len())),
+            Verdict::More => *more |= !last,
+            Verdict::No => {}
+        }
+    }
+    if *more { None } else { found }
+}

@@ -1,0 +1,427 @@
+//! The arguments of a call written as JSON, in each form that models use: an object, a string that holds one, `null`, nothing.
+//! What comes out is always the text of one object, piece by piece; what can't be an object fails.
+
+use super::json::{Json, Mend};
+
+/// Why arguments, or a call, can't be read.
+pub(super) const TOO_DEEP: &str = "nested too deep";
+pub(super) const TOO_LARGE: &str = "too large";
+pub(super) const BROKEN: &str = "broken, and repairs are off";
+pub(super) const NO_OBJECT: &str = "the arguments are no JSON object";
+
+/// No literal is longer, with the white space around it.
+const LONGEST_WORD: usize = 16;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Form {
+    Begin,
+    Object,
+    /// An object that stands in quotes without being escaped; the closing quote is still to come.
+    ClosingQuote(u8),
+    /// A JSON string that holds the object.
+    Text,
+    /// Before the second bracket of an empty array.
+    Brackets,
+    /// A literal, or text that should be one.
+    Word {
+        quoted: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    More,
+    Done,
+    Failed(&'static str),
+}
+
+/// The limits and leave that arguments are read under.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leave {
+    pub(super) room: usize,
+    pub(super) repairs: bool,
+}
+
+/// One call's arguments on their way through.
+#[derive(Debug, Clone)]
+pub(super) struct Arguments {
+    json: Json,
+    form: Form,
+    /// What a string held and the object's automaton hasn't read.
+    text: Vec<u8>,
+    word: Vec<u8>,
+    raw_quote: Option<u8>,
+    mends: u32,
+    told: u32,
+}
+
+impl Arguments {
+    pub(super) fn new(max_depth: usize, closers: &'static [&'static str]) -> Self {
+        Self {
+            json: Json::new(max_depth, closers),
+            form: Form::Begin,
+            text: Vec::new(),
+            word: Vec::new(),
+            raw_quote: None,
+            mends: 0,
+            told: 0,
+        }
+    }
+
+    /// Tells once of each kind of mend so far.
+    pub(super) fn tell(&mut self, repairs: bool, mut how: impl FnMut(&'static str)) {
+        if !repairs {
+            return;
+        }
+        let mends = self.json.kinds() | self.mends;
+        let news = mends & !self.told;
+        if news != 0 {
+            for mend in Mend::ALL {
+                if news & mend.bit() != 0 {
+                    how(mend.describe());
+                }
+            }
+            self.told = mends;
+        }
+    }
+
+    /// Reads on from the first byte that isn't white space. `say` gets JSON and how many bytes of `input` were read up to it.
+    /// Gives how many bytes were read.
+    pub(super) fn step(
+        &mut self,
+        input: &[u8],
+        last: bool,
+        leave: Leave,
+        say: &mut dyn FnMut(&str, usize),
+    ) -> (usize, Verdict) {
+        let mut at = 0;
+        if !leave.repairs {
+            self.json.strict();
+        }
+        loop {
+            if self.mends != 0 && !leave.repairs {
+                return (at, Verdict::Failed(BROKEN));
+            }
+            let rest = input.get(at..).unwrap_or_default();
+            match self.form {
+                Form::Begin => match self.begin(rest, last) {
+                    Ok(Some(bytes)) => at += bytes,
+                    Ok(None) => return (at, Verdict::More),
+                    Err(verdict) => {
+                        if verdict == Verdict::Done {
+                            say("{}", at);
+                        }
+                        return (at, verdict);
+                    }
+                },
+                Form::Object => {
+                    let (bytes, verdict) = self.object(rest, last, leave, at, say);
+                    at += bytes;
+                    match (verdict, self.raw_quote) {
+                        (Verdict::Done, Some(quote)) => self.form = Form::ClosingQuote(quote),
+                        _ => return (at, verdict),
+                    }
+                }
+                Form::ClosingQuote(quote) => {
+                    let Some(&byte) = rest.first() else {
+                        return (at, if last { Verdict::Done } else { Verdict::More });
+                    };
+                    if byte.is_ascii_whitespace() {
+                        at += 1;
+                        continue;
+                    }
+                    return (at + usize::from(byte == quote), Verdict::Done);
+                }
+                Form::Text => {
+                    let (bytes, verdict) = self.inner(rest, last, leave, at, say);
+                    return (at + bytes, verdict);
+                }
+                Form::Brackets => {
+                    say("{}", at + 1);
+                    return (at + 1, Verdict::Done);
+                }
+                Form::Word { quoted } => {
+                    let (bytes, verdict) = self.word(rest, last, quoted);
+                    at += bytes;
+                    if verdict == Verdict::Done {
+                        say("{}", at);
+                    }
+                    return (at, verdict);
+                }
+            }
+        }
+    }
+
+    fn mend(&mut self, what: Mend) {
+        self.mends |= what.bit();
+    }
+
+    /// Decides on the form. `Err(Done)` means that there are no arguments.
+    fn begin(&mut self, rest: &[u8], last: bool) -> Result<Option<usize>, Verdict> {
+        let more = || if last { Err(Verdict::Failed(NO_OBJECT)) } else { Ok(None) };
+        let solid = |from: usize| {
+            let rest = rest.get(from..).unwrap_or_default();
+            rest.iter().position(|byte| !byte.is_ascii_whitespace()).map(|at| from + at)
+        };
+        match rest.first() {
+            None => return more(),
+            Some(b'{') => {
+                self.form = Form::Object;
+                return Ok(Some(0));
+            }
+            Some(&quote @ (b'"' | b'\'')) => {
+                let Some(first) = solid(1) else {
+                    return if rest.len() > 64 { Err(Verdict::Failed(NO_OBJECT)) } else { more() };
+                };
+                if rest.get(first) != Some(&b'{') {
+                    self.form = if quote == b'"' && rest.get(first) == Some(&b'\\') {
+                        Form::Text
+                    } else {
+                        Form::Word { quoted: true }
+                    };
+                    return Ok(Some(1));
+                }
+                let Some(second) = solid(first + 1) else {
+                    return if rest.len() > 128 { Err(Verdict::Failed(NO_OBJECT)) } else { more() };
+                };
+                // In a string each quote of the object would be escaped.
+                if quote == b'\'' || rest.get(second) == Some(&b'"') {
+                    self.mend(Mend::Quotes);
+                    self.raw_quote = Some(quote);
+                    self.form = Form::Object;
+                    return Ok(Some(first));
+                }
+                self.form = Form::Text;
+                return Ok(Some(1));
+            }
+            Some(b'[') => {
+                let Some(first) = solid(1) else {
+                    return if rest.len() > 64 { Err(Verdict::Failed(NO_OBJECT)) } else { more() };
+                };
+                if rest.get(first) != Some(&b']') {
+                    return Err(Verdict::Failed(NO_OBJECT));
+                }
+                self.mend(Mend::MissingValue);
+                self.form = Form::Brackets;
+                return Ok(Some(first));
+            }
+            Some(b',' | b'}' | b']') => {
+                self.mend(Mend::MissingValue);
+                return Err(Verdict::Done);
+            }
+            Some(byte) if byte.is_ascii_alphabetic() => self.form = Form::Word { quoted: false },
+            Some(_) => return Err(Verdict::Failed(NO_OBJECT)),
+        }
+        Ok(Some(0))
+    }
+
+    fn object(
+        &mut self,
+        rest: &[u8],
+        last: bool,
+        leave: Leave,
+        base: usize,
+        say: &mut dyn FnMut(&str, usize),
+    ) -> (usize, Verdict) {
+        let direct = self.json.direct(rest);
+        if !direct.is_empty() {
+            say(direct, base + direct.len());
+            if direct.len() == rest.len() && !self.json.ended() {
+                return (rest.len(), Verdict::More);
+            }
+        }
+        let read = direct.len() + self.json.owed();
+        let at = read + self.json.run(rest.get(read..).unwrap_or_default(), last);
+        (at, self.hand_out(last, leave, base + at, say))
+    }
+
+    /// The way of a piece in the middle of a string: what of its front can go out as it stands. It counts as read.
+    #[inline]
+    pub(super) fn glide<'a>(&mut self, input: &'a [u8]) -> &'a str {
+        if self.form == Form::Object { self.json.glide(input) } else { "" }
+    }
+
+    /// Passes on what can't change any more.
+    fn hand_out(&mut self, last: bool, leave: Leave, at: usize, say: &mut dyn FnMut(&str, usize)) -> Verdict {
+        let ended = self.json.ended();
+        self.json.take(last || ended, |text| say(text, at));
+        if self.json.broken() {
+            Verdict::Failed(BROKEN)
+        } else if self.json.too_deep() {
+            Verdict::Failed(TOO_DEEP)
+        } else if self.json.held() > leave.room {
+            Verdict::Failed(TOO_LARGE)
+        } else if ended {
+            Verdict::Done
+        } else {
+            Verdict::More
+        }
+    }
+
+    /// Takes a JSON string's inside apart and reads the object that it holds.
+    fn inner(
+        &mut self,
+        rest: &[u8],
+        last: bool,
+        leave: Leave,
+        base: usize,
+        say: &mut dyn FnMut(&str, usize),
+    ) -> (usize, Verdict) {
+        let mut at = 0;
+        let mut ended = false;
+        while let Some(&byte) = rest.get(at) {
+            let here = rest.get(at..).unwrap_or_default();
+            let mut plain = 0;
+            match byte {
+                b'"' => {
+                    at += 1;
+                    ended = true;
+                }
+                b'\\' => match unescape(here, last, &mut self.text) {
+                    Some((bytes, lone)) => {
+                        at += bytes;
+                        if lone {
+                            self.mend(Mend::Surrogate);
+                        }
+                    }
+                    None => break,
+                },
+                _ => {
+                    plain = memchr::memchr2(b'"', b'\\', here).unwrap_or(here.len());
+                    if self.json.untouched() {
+                        plain = 1;
+                    }
+                    self.text.extend_from_slice(here.get(..plain).unwrap_or_default());
+                    at += plain;
+                }
+            }
+            if self.json.untouched() {
+                match self.text.trim_ascii_start().first() {
+                    Some(b'{') => {}
+                    None if !ended && self.text.len() <= 64 => continue,
+                    _ => return (at, Verdict::Failed(NO_OBJECT)),
+                }
+            }
+            if !self.json.ended() {
+                let read = self.json.run(&self.text, ended);
+                self.text.drain(..read);
+            }
+            if self.json.ended() {
+                self.text.clear();
+            } else if self.json.stopped() {
+                // Where exactly it stopped doesn't depend on how the input was cut.
+                at -= self.text.len().min(plain);
+                break;
+            }
+            if ended {
+                // The string is whole, so what it leaves open was meant to be closed.
+                self.json.finish();
+                break;
+            }
+        }
+        if self.mends != 0 && !leave.repairs {
+            return (at, Verdict::Failed(BROKEN));
+        }
+        let verdict = match self.hand_out(ended, leave, base + at, say) {
+            // The string goes on behind the object.
+            Verdict::Done if !ended => Verdict::More,
+            Verdict::More if self.text.len() > leave.room => Verdict::Failed(TOO_LARGE),
+            verdict => verdict,
+        };
+        (at, verdict)
+    }
+
+    fn word(&mut self, rest: &[u8], last: bool, quoted: bool) -> (usize, Verdict) {
+        let ends = |byte: u8| {
+            if quoted { byte == b'"' || byte == b'\'' } else { !byte.is_ascii_alphabetic() }
+        };
+        let length = rest.iter().position(|&byte| ends(byte)).unwrap_or(rest.len());
+        let reach = LONGEST_WORD - self.word.len().min(LONGEST_WORD);
+        // No literal holds other characters, and none may be cut in two.
+        if let Some(at) = rest.iter().take(length.min(reach)).position(|byte| !byte.is_ascii()) {
+            return (at, Verdict::Failed(NO_OBJECT));
+        }
+        if length > reach {
+            return (reach, Verdict::Failed(NO_OBJECT));
+        }
+        self.word.extend_from_slice(rest.get(..length).unwrap_or_default());
+        if length == rest.len() && !last {
+            return (length, Verdict::More);
+        }
+        let none = match self.word.trim_ascii() {
+            b"" => quoted,
+            b"null" | b"None" | b"undefined" | b"nil" => true,
+            _ => false,
+        };
+        let closer = usize::from(quoted && length < rest.len());
+        (length + closer, if none { Verdict::Done } else { Verdict::Failed(NO_OBJECT) })
+    }
+}
+
+/// Decodes the escape at the front into `out`. Gives its length and whether half a surrogate pair was replaced; `None` where more
+/// bytes are needed.
+pub(super) fn unescape(rest: &[u8], last: bool, out: &mut Vec<u8>) -> Option<(usize, bool)> {
+    let unit = |at: usize| {
+        let digits = rest.get(at..at + 4)?;
+        digits.iter().try_fold(0, |value, &byte| Some(value << 4 | char::from(byte).to_digit(16)?))
+    };
+    let Some(&byte) = rest.get(1) else {
+        if last {
+            out.push(b'\\');
+            return Some((1, false));
+        }
+        return None;
+    };
+    let plain = match byte {
+        b'"' | b'\\' | b'/' | b'\'' => byte,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'u' => {
+            let Some(value) = unit(2) else {
+                // Four digits may still come.
+                let cut = rest.get(2..).unwrap_or_default();
+                if !last && cut.len() < 4 && cut.iter().all(u8::is_ascii_hexdigit) {
+                    return None;
+                }
+                out.extend_from_slice(b"\\u");
+                return Some((2, false));
+            };
+            let (value, length, lone) = match value {
+                0xd800..=0xdbff => {
+                    if rest.len() < 12 && !last && maybe_low(rest.get(6..).unwrap_or_default()) {
+                        return None;
+                    }
+                    match (rest.get(6..8), unit(8)) {
+                        (Some(b"\\u"), Some(low @ 0xdc00..=0xdfff)) => {
+                            (0x1_0000 + ((value - 0xd800) << 10) + (low - 0xdc00), 12, false)
+                        }
+                        _ => (0xfffd, 6, true),
+                    }
+                }
+                0xdc00..=0xdfff => (0xfffd, 6, true),
+                _ => (value, 6, false),
+            };
+            let character = char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER);
+            out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            return Some((length, lone));
+        }
+        _ => {
+            out.push(b'\\');
+            return Some((1, false));
+        }
+    };
+    out.push(plain);
+    Some((2, false))
+}
+
+/// Whether this may become the escape of a low surrogate.
+fn maybe_low(rest: &[u8]) -> bool {
+    rest.iter().enumerate().all(|(at, byte)| match at {
+        0 => *byte == b'\\',
+        1 => *byte == b'u',
+        _ => byte.is_ascii_hexdigit(),
+    })
+}

@@ -1,0 +1,304 @@
+//! Calls written as elements of special tokens, whose attributes say the names and types: ` tool="N" index="1"<|sep|>`, then
+//! `<|open|>argument key="K" type="string"<|sep|>V<|close|>argument<|sep|>` as often as there are parameters, or one
+//! `<|open|>json type="object"<|sep|>{..}<|close|>json<|sep|>`. The `type` attribute decides what a value is; without one, what is declared does.
+
+use super::{
+    body::{Body, Sink, Step},
+    dialect::{Grammar, dialects},
+    members::{Flow, Members, Next, Typing, run},
+    tags::find_attribute,
+    until::{Bound, CDATA, CDATA_END, CLOSER, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seek, Seen},
+};
+
+const SEPARATOR: &str = "<|sep|>";
+/// What opens an object that holds all arguments, and what closes it.
+const JSON: u8 = CDATA;
+const JSON_END: u8 = CDATA_END;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In what says the call's name.
+    Call,
+    /// Between arguments.
+    Between,
+    /// In what says an argument's name and type.
+    Argument,
+    Value,
+    /// In what opens the object.
+    Opening,
+    Object,
+    /// After the object.
+    Closing,
+    Over,
+}
+
+/// The grammar `Attributes` at work.
+#[derive(Debug, Clone)]
+pub(super) struct AttributesBody {
+    marks: Marks,
+    state: State,
+    look: Look,
+    seek: Seek,
+    members: Members,
+}
+
+impl AttributesBody {
+    pub(super) fn new() -> Self {
+        let same = dialects().iter().filter(|dialect| dialect.grammar == Grammar::Attributes);
+        // A further call's opener ends one that wasn't closed.
+        Self::within(same.flat_map(|dialect| {
+            dialect.close.iter().chain(dialect.section.iter().flat_map(|s| s.1)).chain(dialect.open).copied()
+        }))
+    }
+
+    fn within(closers: impl Iterator<Item = &'static str>) -> Self {
+        let mut marks = Marks::default();
+        marks.add(OPEN, Bound::Nothing, &["<|open|>argument"]);
+        marks.add(END, Bound::Nothing, &["<|close|>argument", SEPARATOR]);
+        marks.add(JSON, Bound::Nothing, &["<|open|>json"]);
+        marks.add(JSON_END, Bound::Nothing, &["<|close|>json", SEPARATOR]);
+        for closer in closers {
+            marks.add(CLOSER, Bound::Nothing, &[closer]);
+        }
+        Self { marks, state: State::Call, look: Look::default(), seek: Seek::default(), members: Members::new() }
+    }
+
+    fn go(&mut self, state: State) {
+        self.state = state;
+        self.look = Look::default();
+        self.seek = Seek::default();
+    }
+
+    fn stop(&mut self, step: Step) -> Next {
+        self.state = State::Over;
+        Next::Stop(step)
+    }
+
+    fn wait(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        if !last {
+            return Next::Wait;
+        }
+        sink.finish(input.len(), false);
+        self.state = State::Over;
+        Next::Took(input.len())
+    }
+
+    /// What stands before the next separator, and where that ends; `None` in it where there is none so far.
+    fn head(&mut self, input: &[u8]) -> Result<Option<(String, usize)>, Step> {
+        match self.seek.step(SEPARATOR, input) {
+            Some(end) if end <= MAX_HEAD => {
+                let text = String::from_utf8_lossy(input.get(..end).unwrap_or_default()).into_owned();
+                Ok(Some((text, end + SEPARATOR.len())))
+            }
+            None if input.len() <= MAX_HEAD + SEPARATOR.len() => Ok(None),
+            _ => Err(Step::Failed("an opening without an end")),
+        }
+    }
+
+    fn next(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        match self.state {
+            State::Call => match self.head(input) {
+                Ok(None) if !last => Next::Wait,
+                Ok(Some((head, end))) => {
+                    let name = find_attribute(&head, "tool").or_else(|| find_attribute(&head, "name")).map(plain);
+                    let Some(name) = name.filter(|name| !name.is_empty()) else {
+                        return self.stop(Step::Failed("a call without a name"));
+                    };
+                    self.members.start(sink.start(&name, None, end).cloned());
+                    self.go(State::Between);
+                    Next::Took(end)
+                }
+                Ok(None) => self.stop(Step::Failed("no call where one was announced")),
+                Err(step) => self.stop(step),
+            },
+            State::Between => self.between(input, last, sink),
+            State::Argument => match self.head(input) {
+                Ok(None) => self.wait(input, last, sink),
+                Ok(Some((head, end))) => {
+                    let Some(key) = find_attribute(&head, "key").or_else(|| find_attribute(&head, "name")).map(plain)
+                    else {
+                        return self.stop(Step::Failed("an argument without a name"));
+                    };
+                    let typing = match find_attribute(&head, "type") {
+                        Some("string") => Typing::Text,
+                        Some("number" | "integer" | "boolean" | "null" | "object" | "array") => Typing::Literal,
+                        _ => Typing::Declared,
+                    };
+                    self.members.begin(&key, typing, end, sink);
+                    self.go(State::Value);
+                    Next::Took(end)
+                }
+                Err(step) => self.stop(step),
+            },
+            State::Value => {
+                let rule = Rule { first: b'<', ends: END, newline: false };
+                match self.members.advance(&self.marks, rule, input, last, sink) {
+                    Flow::More => Next::Wait,
+                    Flow::On(bytes) => Next::Took(bytes),
+                    Flow::Ended(bytes) => {
+                        self.go(State::Between);
+                        Next::Took(bytes)
+                    }
+                    Flow::Failed(step) => self.stop(step),
+                    Flow::Cut => {
+                        self.state = State::Over;
+                        Next::Took(input.len())
+                    }
+                }
+            }
+            State::Opening => match self.head(input) {
+                Ok(None) => self.wait(input, last, sink),
+                Ok(Some((_, end))) => {
+                    sink.arguments("", end);
+                    self.go(State::Object);
+                    Next::Took(end)
+                }
+                Err(step) => self.stop(step),
+            },
+            State::Object => match self.members.object(input, sink) {
+                (bytes, Ok(true)) => {
+                    self.go(State::Closing);
+                    Next::Took(bytes)
+                }
+                (_, Ok(false)) if !last => Next::Wait,
+                (_, Ok(false)) => self.wait(&[], last, sink),
+                (_, Err(step)) => self.stop(step),
+            },
+            State::Closing => match self.look.step(&self.marks, JSON_END | CLOSER, input) {
+                Seen::Mark { class: JSON_END, end, .. } => {
+                    sink.arguments("", end);
+                    self.go(State::Between);
+                    Next::Took(end)
+                }
+                Seen::Mark { .. } => {
+                    self.go(State::Between);
+                    Next::Took(0)
+                }
+                Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
+                _ => self.stop(Step::Failed("something follows the arguments' object")),
+            },
+            State::Over => Next::Stop(Step::Done),
+        }
+    }
+
+    fn between(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let wanted = match (self.members.is_open(), self.members.is_empty()) {
+            (true, true) => OPEN | CLOSER | JSON,
+            (true, false) => OPEN | CLOSER,
+            (false, _) => CLOSER,
+        };
+        match self.look.step(&self.marks, wanted, input) {
+            Seen::Mark { class: CLOSER, start, .. } => {
+                self.members.close(start, 0, sink);
+                self.state = State::Over;
+                Next::Took(start)
+            }
+            Seen::Mark { class, end, .. } => {
+                sink.arguments("", end);
+                self.go(if class == OPEN { State::Argument } else { State::Opening });
+                Next::Took(end)
+            }
+            Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
+            _ => self.stop(Step::Failed("something other than an argument stands inside the call")),
+        }
+    }
+}
+
+impl Body for AttributesBody {
+    fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
+        run(input, |rest| self.next(rest, last, sink))
+    }
+}
+
+/// An attribute's value without the two escapes that this dialect's attributes have.
+fn plain(text: &str) -> String {
+    text.replace("&quot;", "\"").replace("&amp;", "&")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{
+        super::{
+            signature::Kind,
+            value::testing::{Told, declared, every_way},
+        },
+        *,
+    };
+
+    fn told(input: &str) -> Told {
+        let closers = ["<|close|>call<|sep|>", "<|close|>tools<|sep|>", "<|open|>call"];
+        let signatures = declared([("a", Kind::String), ("b", Kind::Integer)]);
+        every_way(&|| Box::new(AttributesBody::within(closers.into_iter())), input.as_bytes(), &signatures)
+    }
+
+    fn argument(key: &str, kind: &str, value: &str) -> String {
+        format!("<|open|>argument key=\"{key}\" type=\"{kind}\"<|sep|>{value}<|close|>argument<|sep|>")
+    }
+
+    const HEAD: &str = " tool=\"f\" index=\"1\"<|sep|>";
+    const END: &str = "<|close|>call<|sep|>";
+
+    fn arguments(inside: &str) -> String {
+        let input = format!("{HEAD}{inside}{END}");
+        let told = told(&input);
+        assert_eq!((&told.step, &input[told.used..]), (&Step::Done, END));
+        assert_eq!(told.calls[0].complete, Some(true));
+        told.json().to_owned()
+    }
+
+    #[test]
+    fn the_type_attribute_decides() {
+        assert_eq!(arguments(&argument("b", "string", "12")), r#"{"b":"12"}"#);
+        assert_eq!(arguments(&argument("a", "number", "1e400")), r#"{"a":1e400}"#);
+        assert_eq!(arguments(&argument("a", "object", "{\"x\": [1]}")), r#"{"a":{"x": [1]}}"#);
+        assert_eq!(arguments(&argument("a", "null", "null")), r#"{"a":null}"#);
+        assert_eq!(arguments(&argument("a", "strange", "12")), r#"{"a":"12"}"#);
+        assert_eq!(arguments(&argument("a&quot;&amp;quot;", "boolean", " True ")), r#"{"a\"&quot;":true}"#);
+        assert_eq!(
+            arguments(&(argument("a", "string", "") + "\n" + &argument("b", "number", "0"))),
+            r#"{"a":"","b":0}"#
+        );
+        assert_eq!(arguments(""), "{}");
+    }
+
+    #[test]
+    fn an_object_may_hold_them_all() {
+        let json = "<|open|>json type=\"object\"<|sep|>{\"a\": \"<|close|>call<|sep|>\"}<|close|>json<|sep|>";
+        assert_eq!(arguments(json), "{\"a\": \"<|close|>call<|sep|>\"}");
+    }
+
+    #[test]
+    fn closers_inside_values_are_data() {
+        let value = "<|close|>argument<|sep|>; <|close|>call<|sep|><|close|>tools<|sep|> <|open|>argument";
+        assert_eq!(arguments(&argument("a", "string", value)), serde_json::json!({ "a": value }).to_string());
+    }
+
+    #[test]
+    fn text_that_ends_early_keeps_a_true_beginning() {
+        let input = format!("{HEAD}{}{}{END}", argument("a", "string", "x"), argument("b", "number", "12"));
+        for end in 0..input.len() - END.len() {
+            let told = told(&input[..end]);
+            match told.calls.first() {
+                None => assert!(matches!(told.step, Step::Failed(_))),
+                Some(call) => {
+                    assert_eq!(call.complete, Some(false));
+                    assert!(r#"{"a":"x","b":12}"#.starts_with(&call.json), "{call:?}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_split_says_the_same(pieces in prop::collection::vec(prop::sample::select(vec![
+            "<|open|>argument", " key=\"a\"", " key=\"b\"", " type=\"number\"", " type=\"string\"", "<|sep|>", "<|close|>argument<|sep|>", "<|close|>call<|sep|>",
+            "<|open|>json", "<|close|>json<|sep|>", "{", "}", "12", "é", "<|", "\"", " ",
+        ]), 0..24), head in any::<bool>()) {
+            told(&(if head { HEAD } else { "" }.to_owned() + &pieces.concat()));
+        }
+    }
+}

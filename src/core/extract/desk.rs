@@ -1,0 +1,443 @@
+//! The parser's side of a body: decides what becomes of each call (a call, text, or over a limit) and writes its events, so that
+//! every byte that a body takes has one owner.
+
+use super::{
+    body::Sink,
+    call::{Call, Source},
+    dialect::Dialect,
+    event::{Dropped, Events, Problem, ProblemKind, Span},
+    policy::{Policy, UnknownTool},
+    signature::{Kind, Signature, Signatures},
+    writer::{Voice, Writer, dropped, problem},
+};
+
+/// What becomes of the bytes that the body takes now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Mode {
+    /// No call began yet: they are held, and may all become text.
+    #[default]
+    Pending,
+    /// They are a call's.
+    Live,
+    /// A call ended and none began.
+    Between,
+    /// They are text: the tool isn't known.
+    Text,
+    /// They belong to nobody.
+    Dropping,
+}
+
+#[derive(Debug)]
+struct Drop {
+    from: usize,
+    kind: ProblemKind,
+    call: Option<usize>,
+}
+
+/// The calls of one text, and the one that is open.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// How many began.
+    pub(super) count: usize,
+    /// How many began or were dropped over a limit: anything but text.
+    pub(super) consumed: usize,
+    pub(super) mode: Mode,
+    pub(super) source: Option<Source>,
+    pub(super) voice: Voice,
+    /// Where the opener of the region's call stands.
+    pub(super) opener: usize,
+    /// Where the open call's arguments begin.
+    pub(super) arguments_from: usize,
+    open: Option<Box<Call>>,
+    finished: Option<Box<Call>>,
+    /// Where the finished call's own bytes end.
+    finished_end: usize,
+    /// The first byte that belongs to no event yet.
+    mark: usize,
+    notes: Vec<Problem>,
+    drop: Option<Drop>,
+    /// The open call's arguments are as long as they may be.
+    full: bool,
+    /// The open call is over the limit, and its body is asked for all that it held of it.
+    pub(super) flushing: bool,
+    /// Up to here the last call over the limit reaches, and what is dropped begins.
+    pub(super) dropped_to: usize,
+}
+
+const TOO_LARGE: &str = "arguments over max_argument_bytes; the rest of the call was dropped";
+
+/// The most problems told of one call.
+const MOST_NOTES: usize = 64;
+
+impl Calls {
+    /// A region begins, its call's opener at `opener`.
+    pub(super) fn region(&mut self, opener: usize, source: Source, voice: Voice) {
+        self.mode = Mode::Pending;
+        self.opener = opener;
+        self.source = Some(source);
+        self.voice = voice;
+    }
+
+    /// The finished call, if one waits for its closer, ends at `end`.
+    pub(super) fn close(&mut self, end: usize, writer: &mut Writer, out: &mut Events) {
+        if let Some(mut call) = self.finished.take() {
+            call.span.end = end;
+            for mut note in self.notes.drain(..) {
+                note.span = call.span;
+                writer.problem(note, out);
+            }
+            writer.finished(call, Span { start: self.mark, end }, out);
+            self.mark = end;
+        }
+        if let Some(drop) = self.drop.take() {
+            let span = Span { start: drop.from, end };
+            let message = match drop.kind {
+                ProblemKind::TooManyCalls => "more calls than max_calls allows; this one was dropped",
+                ProblemKind::ArgumentsTooLarge => TOO_LARGE,
+                _ => "dropped",
+            };
+            writer.problem(dropped(drop.kind, message.to_owned(), span, drop.call, Dropped::Limit), out);
+            self.mark = end;
+        }
+    }
+
+    /// Arguments of the open call that stand at `span`, just as they stand there.
+    pub(super) fn straight(&mut self, json: &str, span: Span, writer: &mut Writer, out: &mut Events) {
+        if let Some(call) = &mut self.open {
+            call.arguments.push_str(json);
+            writer.arguments(call.index, json, span, out);
+            self.mark = span.end;
+        }
+    }
+
+    /// How much longer the open call's arguments may become; nothing if none is open.
+    pub(super) fn room(&self, most: usize) -> usize {
+        self.open.as_ref().map_or(0, |call| most.saturating_sub(call.arguments.len()))
+    }
+
+    /// Whether something waits for its closer.
+    pub(super) fn waits(&self) -> bool {
+        self.finished.is_some() || self.drop.is_some()
+    }
+
+    /// The open call ends here, broken or cut.
+    pub(super) fn break_off(
+        &mut self,
+        end: usize,
+        kind: ProblemKind,
+        why: &str,
+        writer: &mut Writer,
+        out: &mut Events,
+    ) {
+        if let Some(call) = self.open.take() {
+            let index = call.index;
+            self.finished = Some(call);
+            self.notes.push(Problem {
+                kind,
+                message: why.to_owned(),
+                span: Span::default(),
+                call: Some(index),
+                dropped: None,
+            });
+            self.mode = Mode::Between;
+        }
+        self.close(end, writer, out);
+    }
+
+    /// The open call is over the limit: it ends here, what follows of it is dropped.
+    pub(super) fn overflow(&mut self, end: usize, writer: &mut Writer, out: &mut Events) {
+        self.flushing = false;
+        let call = self.open.take().or_else(|| self.finished.take());
+        let index = call.as_ref().map(|call| call.index);
+        if let Some(mut call) = call {
+            call.complete = false;
+            self.finished = Some(call);
+            self.close(end, writer, out);
+        }
+        self.dropped_to = end;
+        self.drop = Some(Drop { from: end, kind: ProblemKind::ArgumentsTooLarge, call: index });
+        self.mode = Mode::Dropping;
+    }
+}
+
+/// One step of a body: where its bytes stand and where its events go.
+pub(super) struct Desk<'a> {
+    pub(super) calls: &'a mut Calls,
+    pub(super) tools: Option<&'a Signatures>,
+    pub(super) policy: &'a Policy,
+    pub(super) writer: &'a mut Writer,
+    pub(super) out: &'a mut Events,
+    pub(super) dialect: &'static Dialect,
+    /// The input from the region's first byte while it is pending, from the first byte not taken afterwards.
+    pub(super) whole: &'a [u8],
+    /// Where `whole` stands.
+    pub(super) base: usize,
+    /// How much of `whole` is taken.
+    pub(super) used: usize,
+    /// From where on the taken bytes are text that isn't written yet.
+    pub(super) text_from: usize,
+}
+
+impl Desk<'_> {
+    /// Writes the text that the body took.
+    pub(super) fn write_text(&mut self, to: usize) {
+        if self.calls.mode == Mode::Text
+            && let Some(text) = self.whole.get(self.text_from..to)
+        {
+            self.writer.text(self.calls.voice, text, self.base + self.text_from, self.out);
+            self.text_from = to;
+        }
+    }
+
+    /// What was before a call that begins at `from` is settled; gives where the call's own bytes begin.
+    fn leave(&mut self, from: usize) -> usize {
+        match self.calls.mode {
+            Mode::Pending => 0,
+            Mode::Text => {
+                self.write_text(from);
+                from
+            }
+            Mode::Live | Mode::Between | Mode::Dropping => {
+                let at = self.base + from;
+                let end = if self.calls.finished.is_some() { self.calls.finished_end.min(at) } else { at };
+                self.calls.close(end, self.writer, self.out);
+                self.writer.markup(Span { start: end, end: at }, self.out);
+                from
+            }
+        }
+    }
+
+    fn is_bare(&self) -> bool {
+        self.calls.source == Some(Source::Bare) || self.dialect.bare
+    }
+}
+
+impl Sink for Desk<'_> {
+    fn markup(&mut self, bytes: usize) {
+        let start = self.base + self.used;
+        self.used += bytes;
+        match self.calls.mode {
+            Mode::Live => self.live_markup(start),
+            Mode::Between if self.calls.finished.is_none() => {
+                self.writer.markup(Span { start, end: self.base + self.used }, self.out);
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, name: &str, id: Option<&str>, bytes: usize) -> Option<&Signature> {
+        if self.calls.open.is_some() {
+            self.finish(0, false);
+        }
+        let from = self.used;
+        self.used += bytes;
+        if self.calls.flushing || self.base + from < self.calls.dropped_to {
+            // It was dropped with the call over the limit before it.
+            return None;
+        }
+        let end = self.base + self.used;
+        let declared = self.tools.and_then(|tools| tools.get(name));
+        let unknown = declared.is_none() && (self.tools.is_some() || self.calls.source == Some(Source::Bare));
+        if unknown && (self.policy.unknown_tools == UnknownTool::Text || self.is_bare()) {
+            let start = self.leave(from);
+            let message = format!("no tool {name:?} was declared; the call stays text");
+            let span = Span { start: self.base + start, end };
+            self.writer.problem(problem(ProblemKind::UnknownTool, message, span), self.out);
+            self.calls.mode = Mode::Text;
+            self.text_from = start;
+            return None;
+        }
+        self.calls.consumed += 1;
+        if self.calls.count >= self.policy.max_calls {
+            if self.calls.mode != Mode::Dropping {
+                let start = self.leave(from);
+                let drop = Drop { from: self.base + start, kind: ProblemKind::TooManyCalls, call: None };
+                self.calls.drop = Some(drop);
+                self.calls.mode = Mode::Dropping;
+            }
+            return None;
+        }
+        let pending = self.calls.mode == Mode::Pending;
+        let mut start = self.base + self.leave(from);
+        if pending {
+            self.writer.markup(Span { start, end: self.calls.opener }, self.out);
+            start = self.calls.opener;
+        }
+        let index = self.calls.count;
+        let source = self.calls.source.unwrap_or(Source::Tagged);
+        self.calls.count += 1;
+        self.calls.open = Some(Box::new(Call {
+            index,
+            name: name.to_owned(),
+            arguments: String::new(),
+            id: id.map(str::to_owned),
+            dialect: self.dialect.name,
+            source,
+            span: Span { start, end },
+            repaired: false,
+            complete: false,
+        }));
+        self.calls.mode = Mode::Live;
+        self.calls.mark = end;
+        self.calls.full = false;
+        self.calls.arguments_from = end;
+        self.writer.started(index, name, self.dialect.name, source, Span { start, end }, self.out);
+        declared
+    }
+
+    fn arguments(&mut self, json: &str, bytes: usize) {
+        let start = self.base + self.used;
+        self.used += bytes;
+        if self.calls.mode == Mode::Live
+            && let Some(call) = &mut self.calls.open
+        {
+            let end = self.base + self.used;
+            let mut json = json;
+            let most = if self.calls.full { 0 } else { self.policy.max_argument_bytes };
+            let room = most.saturating_sub(call.arguments.len());
+            if json.len() > room {
+                // JSON can be longer than what it was written as: what is over is left out, the bytes stay the call's.
+                self.calls.full = true;
+                let fits = (0..=room).rev().find(|fits| json.is_char_boundary(*fits)).unwrap_or(0);
+                json = json.get(..fits).unwrap_or_default();
+            }
+            call.arguments.push_str(json);
+            self.writer.arguments(call.index, json, Span { start, end }, self.out);
+            self.calls.mark = end;
+        }
+    }
+
+    fn repaired(&mut self, how: &'static str) {
+        if let Some(call) = &mut self.calls.open {
+            call.repaired = true;
+            let index = call.index;
+            self.note(ProblemKind::Repaired, how.to_owned(), index);
+        }
+    }
+
+    fn wrong_type(&mut self, parameter: &str, declared: &Kind) {
+        if let Some(index) = self.calls.open.as_ref().map(|call| call.index) {
+            let message = format!("{parameter:?} isn't {}; it was kept as it stood", said(declared));
+            self.note(ProblemKind::WrongType, message, index);
+        }
+    }
+
+    fn finish(&mut self, bytes: usize, complete: bool) {
+        if self.calls.mode == Mode::Live && !complete && bytes > 0 {
+            // How much of it the grammar has spoken for already depends on the cut.
+            self.arguments("", bytes);
+        } else {
+            self.used += bytes;
+        }
+        if self.calls.mode != Mode::Live {
+            return;
+        }
+        if let Some(mut call) = self.calls.open.take() {
+            let full = std::mem::take(&mut self.calls.full);
+            call.complete = complete && !full;
+            if full {
+                self.note(ProblemKind::ArgumentsTooLarge, TOO_LARGE.to_owned(), call.index);
+            } else if !complete && !self.calls.flushing {
+                self.note(ProblemKind::Incomplete, "the text ended inside the call".to_owned(), call.index);
+            }
+            self.calls.finished = Some(call);
+            self.calls.finished_end = self.base + self.used;
+            self.calls.mode = Mode::Between;
+        }
+    }
+
+    fn room(&self) -> usize {
+        // Once a call began the parser itself counts what goes into it, and cuts at the same byte however the input was cut.
+        if self.calls.mode == Mode::Pending { self.policy.max_argument_bytes } else { usize::MAX }
+    }
+
+    fn max_depth(&self) -> usize {
+        self.policy.max_depth
+    }
+
+    fn repairs(&self) -> bool {
+        self.policy.repair && self.calls.source != Some(Source::Bare)
+    }
+}
+
+impl Desk<'_> {
+    fn live_markup(&mut self, start: usize) {
+        let end = self.base + self.used;
+        self.writer.markup(Span { start, end }, self.out);
+        self.calls.mark = end;
+    }
+
+    fn note(&mut self, kind: ProblemKind, message: String, call: usize) {
+        let notes = &mut self.calls.notes;
+        if notes.len() < MOST_NOTES && !notes.iter().any(|note| note.kind == kind && note.message == message) {
+            // When a mend is told depends on the cut: they stand first, in an order of their own.
+            let place = if kind == ProblemKind::Repaired {
+                notes.iter().position(|note| note.kind != kind || note.message > message)
+            } else {
+                None
+            };
+            let place = place.unwrap_or(notes.len());
+            notes.insert(place, Problem { kind, message, span: Span::default(), call: Some(call), dropped: None });
+        }
+    }
+}
+
+/// A kind in words.
+fn said(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::String => "a string",
+        Kind::Integer => "an integer",
+        Kind::Number => "a number",
+        Kind::Boolean => "a boolean",
+        Kind::Null => "null",
+        Kind::Array(_) => "an array",
+        Kind::Object(_) => "an object",
+        Kind::OneOf(_) => "of a declared type",
+        Kind::Any => "a value",
+    }
+}
+
+/// Runs a body to see how far its region goes, and writes nothing.
+pub(super) struct Probe<'a> {
+    pub(super) tools: Option<&'a Signatures>,
+    pub(super) policy: &'a Policy,
+    pub(super) used: usize,
+    /// Where the first call's name ended.
+    pub(super) started: Option<usize>,
+}
+
+impl Sink for Probe<'_> {
+    fn markup(&mut self, bytes: usize) {
+        self.used += bytes;
+    }
+
+    fn start(&mut self, name: &str, _id: Option<&str>, bytes: usize) -> Option<&Signature> {
+        self.used += bytes;
+        self.started.get_or_insert(self.used);
+        self.tools.and_then(|tools| tools.get(name))
+    }
+
+    fn arguments(&mut self, _json: &str, bytes: usize) {
+        self.used += bytes;
+    }
+
+    fn repaired(&mut self, _how: &'static str) {}
+
+    fn wrong_type(&mut self, _parameter: &str, _declared: &Kind) {}
+
+    fn finish(&mut self, bytes: usize, _complete: bool) {
+        self.used += bytes;
+    }
+
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    fn max_depth(&self) -> usize {
+        self.policy.max_depth
+    }
+
+    fn repairs(&self) -> bool {
+        self.policy.repair
+    }
+}

@@ -1,0 +1,297 @@
+//! What the automaton asks of the bytes before it: how far plain text goes, what a byte is where structure is expected, and the few
+//! bounded looks ahead that tell a quote inside a string from one that ends it. `None` means that more bytes are needed.
+
+/// No look ahead goes farther.
+const FAR: usize = 96;
+
+/// What stands where structure is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// An ASCII byte that may mean something, or the first byte of anything else.
+    Byte(u8),
+    /// A typographic double quote.
+    Curly,
+    /// A typographic single quote.
+    CurlySingle,
+    /// `…`
+    Ellipsis,
+    /// A full-width colon or comma.
+    Wide(u8),
+    /// White space that JSON doesn't know, a byte order mark, a control character.
+    Nothing,
+}
+
+/// How many bytes of a string hold neither `"`, nor `\`, nor a control character.
+#[inline]
+fn plain(input: &[u8]) -> usize {
+    const BLOCK: usize = 32;
+    let special = |byte: u8| u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < 0x20);
+    let mut at = 0;
+    for block in input.as_chunks::<BLOCK>().0 {
+        // Without an early exit the compiler turns this into vector instructions.
+        if block.iter().fold(0, |any, &byte| any | special(byte)) != 0 {
+            break;
+        }
+        at += BLOCK;
+    }
+    let rest = input.get(at..).unwrap_or_default();
+    at + rest.iter().position(|&byte| special(byte) != 0).unwrap_or(rest.len())
+}
+
+/// How many bytes of a string are plain or whole escapes that JSON knows.
+#[inline]
+pub(super) fn clean(input: &[u8]) -> usize {
+    let mut at = plain(input);
+    while input.get(at) == Some(&b'\\') {
+        let length = match input.get(at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
+            Some(b'u') => match unit(input, at) {
+                Some(0xd800..=0xdbff) if matches!(unit(input, at + 6), Some(0xdc00..=0xdfff)) => 12,
+                Some(0xd800..=0xdfff) | None => 0,
+                Some(_) => 6,
+            },
+            _ => 0,
+        };
+        if length == 0 {
+            break;
+        }
+        at += length;
+        at += plain(input.get(at..).unwrap_or_default());
+    }
+    at
+}
+
+/// What the `\uXXXX` at `at` stands for.
+fn unit(input: &[u8], at: usize) -> Option<u16> {
+    match input.get(at..at + 6)? {
+        [b'\\', b'u', digits @ ..] => {
+            digits.iter().try_fold(0, |value, &byte| Some(value << 4 | char::from(byte).to_digit(16)? as u16))
+        }
+        _ => None,
+    }
+}
+
+/// The same for strings in other quotes.
+pub(super) fn plain_of_any(input: &[u8]) -> usize {
+    let special = |byte: u8| matches!(byte, b'"' | b'\\' | b'\'' | b'`' | 0..0x20 | 0xc2 | 0xe2 | 0xe3 | 0xef);
+    input.iter().position(|&byte| special(byte)).unwrap_or(input.len())
+}
+
+/// How many bytes end with a whole character, or with one that can't become whole.
+pub(super) fn whole_characters(text: &[u8]) -> usize {
+    let len = text.len();
+    for back in 1..=3.min(len) {
+        let needs = match text.get(len - back) {
+            Some(0xc2..=0xdf) => 2,
+            Some(0xe0..=0xef) => 3,
+            Some(0xf0..=0xf4) => 4,
+            Some(0x80..=0xbf) => continue,
+            _ => 0,
+        };
+        return if needs > back { len - back } else { len };
+    }
+    len
+}
+
+pub(super) fn class(rest: &[u8], last: bool) -> Option<(Class, usize)> {
+    let first = rest.first().copied().unwrap_or_default();
+    if first < 0x80 {
+        let nothing = first < 0x20 && !matches!(first, b'\n' | b'\r' | b'\t');
+        return Some((if nothing { Class::Nothing } else { Class::Byte(first) }, 1));
+    }
+    let needs = match first {
+        0xc2 => 2,
+        0xe2 | 0xe3 | 0xef => 3,
+        _ => return Some((Class::Byte(first), 1)),
+    };
+    if rest.len() < needs && !last && rest.iter().skip(1).all(|byte| (0x80..0xc0).contains(byte)) {
+        return None;
+    }
+    let class = match rest.get(..needs) {
+        Some([0xc2, 0xa0 | 0x85] | [0xe3, 0x80, 0x80] | [0xef, 0xbb, 0xbf]) => Class::Nothing,
+        Some([0xe2, 0x80, 0x80..=0x8f | 0xa8 | 0xa9 | 0xaf] | [0xe2, 0x81, 0x9f | 0xa0]) => Class::Nothing,
+        Some([0xe2, 0x80, 0x9c..=0x9f]) => Class::Curly,
+        Some([0xe2, 0x80, 0x98..=0x9b] | [0xc2, 0xb4]) => Class::CurlySingle,
+        Some([0xe2, 0x80, 0xa6]) => Class::Ellipsis,
+        Some([0xef, 0xbc, 0x9a]) => Class::Wide(b':'),
+        Some([0xef, 0xbc, 0x8c]) => Class::Wide(b','),
+        _ => return Some((Class::Byte(first), 1)),
+    };
+    Some((class, needs))
+}
+
+/// Whether something stands here that ends the region: one of `closers`, or with `markers` what looks like a marker.
+pub(super) fn foreign(rest: &[u8], last: bool, closers: &[&str], markers: bool) -> Option<bool> {
+    let mut unsure = false;
+    for closer in closers.iter().map(|closer| closer.as_bytes()).filter(|closer| !closer.is_empty()) {
+        if rest.starts_with(closer) {
+            return Some(true);
+        }
+        unsure |= closer.starts_with(rest);
+    }
+    if markers && rest.first() == Some(&b'<') {
+        match rest.get(1) {
+            Some(b'/' | b'|') => return Some(true),
+            // U+FF5C, the bar of DeepSeek's markers.
+            Some(0xef) => match rest.get(2..4) {
+                Some([0xbd, 0x9c]) => return Some(true),
+                None => unsure |= b"\xbd\x9c".starts_with(rest.get(2..).unwrap_or_default()),
+                _ => {}
+            },
+            None => unsure = true,
+            _ => {}
+        }
+    }
+    if unsure && !last { None } else { Some(false) }
+}
+
+/// The byte after the first one; 0 if there is none.
+pub(super) fn second(rest: &[u8], last: bool) -> Option<u8> {
+    match rest.get(1) {
+        Some(&byte) => Some(byte),
+        None if last => Some(0),
+        None => None,
+    }
+}
+
+/// How long the ellipsis is that stands here, if one does.
+pub(super) fn ellipsis(rest: &[u8], last: bool) -> Option<Option<usize>> {
+    if rest.starts_with("…".as_bytes()) {
+        return Some(Some("…".len()));
+    }
+    if rest.starts_with(b"...") {
+        return Some(Some(3));
+    }
+    if !last && b"...".starts_with(rest) { None } else { Some(None) }
+}
+
+/// Skips white space and gives the rest; `None` if it doesn't end within reach.
+fn solid(rest: &[u8], last: bool) -> Option<&[u8]> {
+    let reach = rest.get(..FAR).unwrap_or(rest);
+    match reach.iter().position(|byte| !byte.is_ascii_whitespace()) {
+        Some(at) => rest.get(at..),
+        None if last || rest.len() >= FAR => Some(&[]),
+        None => None,
+    }
+}
+
+/// Whether text, a quote, and then one of `ends` follow.
+fn quoted(rest: &[u8], quote: u8, last: bool, ends: &[u8]) -> Option<bool> {
+    let reach = rest.get(..FAR).unwrap_or(rest);
+    let stop = reach.iter().position(|&byte| byte == quote || byte == b'\\' || byte < 0x20);
+    match stop {
+        Some(0) => Some(false),
+        Some(at) if reach.get(at) == Some(&quote) => {
+            let after = solid(rest.get(at + 1..).unwrap_or_default(), last)?;
+            Some(after.first().is_some_and(|byte| ends.contains(byte)))
+        }
+        Some(_) => Some(false),
+        None if last || rest.len() >= FAR => Some(false),
+        None => None,
+    }
+}
+
+/// Whether `text":` follows.
+pub(in crate::core::extract) fn quoted_key(rest: &[u8], last: bool) -> Option<bool> {
+    quoted(rest, b'"', last, b":")
+}
+
+/// Whether `text",` or `text"]` follows.
+pub(super) fn quoted_element(rest: &[u8], last: bool) -> Option<bool> {
+    quoted(rest, b'"', last, b",]")
+}
+
+/// Whether `name:` follows.
+pub(super) fn bare_key(rest: &[u8], last: bool) -> Option<bool> {
+    let reach = rest.get(..FAR).unwrap_or(rest);
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-' | b'.') || byte >= 0x80;
+    match reach.iter().position(|&byte| !word(byte)) {
+        Some(0) => Some(false),
+        Some(at) => Some(solid(rest.get(at..).unwrap_or_default(), last)?.first() == Some(&b':')),
+        None if last || rest.len() >= FAR => Some(false),
+        None => None,
+    }
+}
+
+/// Whether the next member of an object follows a comma, or its end.
+pub(super) fn member(rest: &[u8], last: bool) -> Option<bool> {
+    let next = solid(rest, last)?;
+    match next.first() {
+        Some(&quote @ (b'"' | b'\'')) => quoted(next.get(1..).unwrap_or_default(), quote, last, b":"),
+        Some(b'}' | b']') => Some(true),
+        Some(_) => bare_key(next, last),
+        None => Some(last),
+    }
+}
+
+/// Whether the next element of an array follows a comma, or its end.
+pub(super) fn element(rest: &[u8], last: bool) -> Option<bool> {
+    let next = solid(rest, last)?;
+    match next.first() {
+        Some(b'"' | b'\'' | b'{' | b'[' | b']' | b'-' | b'0'..=b'9') => Some(true),
+        Some(_) => literal(next, last),
+        None => Some(last),
+    }
+}
+
+/// Whether the closers that stand here do close: no quote follows them.
+pub(super) fn closers(rest: &[u8], last: bool) -> Option<bool> {
+    let reach = rest.get(..FAR).unwrap_or(rest);
+    match reach.iter().find(|byte| !matches!(byte, b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t')) {
+        Some(byte) => Some(*byte != b'"'),
+        None if last || rest.len() >= FAR => Some(true),
+        None => None,
+    }
+}
+
+/// How many bytes lead over a `+` into the next part of a string in parts.
+pub(super) fn concatenation(rest: &[u8], last: bool) -> Option<Option<usize>> {
+    let after = rest.get(1..).unwrap_or_default();
+    let next = solid(after, last)?;
+    Some((next.first() == Some(&b'"')).then(|| rest.len() - next.len() + 1))
+}
+
+/// Whether a literal of JSON or Python follows.
+pub(super) fn literal(rest: &[u8], last: bool) -> Option<bool> {
+    let mut unsure = false;
+    for word in ["true", "false", "null", "True", "False", "None"] {
+        if let Some(after) = rest.strip_prefix(word.as_bytes()) {
+            match after.first() {
+                Some(byte) => return Some(!byte.is_ascii_alphanumeric()),
+                None if last => return Some(true),
+                None => return None,
+            }
+        }
+        unsure |= word.as_bytes().starts_with(rest);
+    }
+    if unsure && !last { None } else { Some(false) }
+}
+
+/// Whether blanks and then one of `ends` follow, or the end of everything.
+pub(super) fn then(rest: &[u8], last: bool, ends: &[u8]) -> Option<bool> {
+    let reach = rest.get(..FAR).unwrap_or(rest);
+    match reach.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r')) {
+        Some(byte) => Some(ends.contains(byte)),
+        None if last => Some(true),
+        None if rest.len() >= FAR => Some(false),
+        None => None,
+    }
+}
+
+/// Whether the bracket at the front looks like the beginning of JSON rather than of prose.
+pub(in crate::core::extract) fn begins_container(rest: &[u8]) -> bool {
+    let next = solid(rest.get(1..).unwrap_or_default(), true).unwrap_or_default();
+    match (rest.first(), next.first()) {
+        (Some(b'{'), Some(b'"' | b'\'' | b'}' | b'\\' | b'/')) | (Some(b'{' | b'['), None) => true,
+        (Some(b'{'), Some(b'{')) => begins_key(next.get(1..).unwrap_or_default()),
+        (Some(b'{'), Some(_)) => begins_key(next),
+        (Some(b'['), Some(b'"' | b'\'' | b'{' | b'[' | b']' | b'-' | b'0'..=b'9')) => true,
+        (Some(b'['), Some(_)) => literal(next, true) == Some(true) || next.starts_with("“".as_bytes()),
+        _ => false,
+    }
+}
+
+fn begins_key(rest: &[u8]) -> bool {
+    let rest = solid(rest, true).unwrap_or_default();
+    rest.first() == Some(&b'"') || rest.starts_with("“".as_bytes()) || bare_key(rest, true) == Some(true)
+}

@@ -1,0 +1,131 @@
+//! What stands without quotes: numbers, literals, and text that a model forgot to quote.
+
+use super::{
+    Json, State,
+    ahead::{self, Class},
+    word::{self, Mend},
+};
+
+impl Json {
+    pub(super) fn word(&mut self, rest: &[u8], last: bool) -> Option<usize> {
+        let mut taken = 0;
+        loop {
+            let Some(here) = rest.get(taken..).filter(|here| !here.is_empty()) else { return Some(taken) };
+            let byte = here.first().copied().unwrap_or_default();
+            if byte.is_ascii_alphanumeric() && !self.spaced() {
+                self.out.push(byte);
+                taken += 1;
+                continue;
+            }
+            let verdict = self.word_goes_on(byte, here, last);
+            match verdict {
+                // What was read counts even if the next byte can't be judged yet.
+                None if taken > 0 => return Some(taken),
+                None => return None,
+                Some(Some(bytes)) => {
+                    self.out.extend_from_slice(here.get(..bytes).unwrap_or_default());
+                    taken += bytes;
+                }
+                Some(None) => {
+                    self.at += taken;
+                    let swallow = self.word_quote(here);
+                    self.word_ends();
+                    self.at -= taken;
+                    return Some(taken + swallow);
+                }
+            }
+        }
+    }
+
+    /// Whether white space follows the word read so far.
+    pub(super) fn spaced(&self) -> bool {
+        matches!(self.out.last(), Some(b' ' | b'\t')) && self.out.len() > self.mark
+    }
+
+    /// `None`: more is needed. `Some(None)`: the word ends here.
+    pub(super) fn word_goes_on(&self, byte: u8, here: &[u8], last: bool) -> Option<Option<usize>> {
+        let begun = self.out.len() > self.mark;
+        let goes_on = match byte {
+            b',' | b'}' | b']' | b'\n' | b'\r' => false,
+            b':' | b'=' if self.key => false,
+            b'"' => {
+                let after = here.get(1..).unwrap_or_default();
+                if self.key {
+                    !begun || !ahead::then(after, last, b":")?
+                } else if self.spaced() && self.known() {
+                    false
+                } else {
+                    !begun || !ahead::then(after, last, b",}]\n")?
+                }
+            }
+            b'/' if self.spaced() || self.known() => !matches!(ahead::second(here, last)?, b'/' | b'*'),
+            b'#' => !self.spaced(),
+            0xef => !(begun && self.known() && matches!(ahead::class(here, last)?.0, Class::Wide(_))),
+            b'<' | b'`' => !self.foreign(here, last)?,
+            b' ' | b'\t' => begun,
+            b'{' | b'[' => !(begun && self.known()),
+            0..0x20 => false,
+            b'0'..=b'9' | b'-' if self.spaced() && self.stack.in_array() => !self.known(),
+            b't' | b'f' | b'n' | b'T' | b'F' | b'N' if self.spaced() && self.stack.in_array() && self.known() => {
+                !ahead::literal(here, last)?
+            }
+            _ => true,
+        };
+        // A word takes its first byte whatever it is, so that each byte is used up.
+        if goes_on || !begun { Some(Some(1)) } else { Some(None) }
+    }
+
+    /// The bytes of a quote that closes a word nobody opened.
+    pub(super) fn word_quote(&mut self, here: &[u8]) -> usize {
+        let swallow = here.first() == Some(&b'"') && !(self.spaced() && self.known() && !self.key);
+        if swallow {
+            self.note_to(Mend::MissingQuote, self.at, self.at + 1);
+        }
+        usize::from(swallow)
+    }
+
+    pub(super) fn token(&self) -> &[u8] {
+        self.out.get(self.mark..).unwrap_or_default().trim_ascii_end()
+    }
+
+    /// Whether the word so far is a number or a literal.
+    pub(super) fn known(&self) -> bool {
+        self.out.len() - self.mark.min(self.out.len()) <= word::LONG && word::is_scalar(self.token())
+    }
+
+    pub(super) fn word_ends(&mut self) {
+        let end = self.mark + self.token().len();
+        let (start, stop) = (self.start, self.start + self.token().len());
+        let read = if self.key { word::Word::Text } else { word::read(self.token()) };
+        let replacement = match read {
+            word::Word::Json => None,
+            word::Word::Literal(text) => Some((Mend::Literal, text.as_bytes().to_vec())),
+            word::Word::Number(text) => Some((Mend::Number, text.into_bytes())),
+            word::Word::Text => {
+                let mut text = vec![b'"'];
+                for &byte in self.token() {
+                    match byte {
+                        b'"' => text.extend_from_slice(b"\\\""),
+                        b'\\' => text.extend_from_slice(b"\\\\"),
+                        0..0x20 => word::escape_byte(byte, &mut text),
+                        _ => text.push(byte),
+                    }
+                }
+                text.push(b'"');
+                Some((if self.key { Mend::UnquotedKey } else { Mend::UnquotedText }, text))
+            }
+        };
+        if let Some((what, text)) = replacement {
+            self.note_to(what, start, stop);
+            let tail = self.out.split_off(end.min(self.out.len()));
+            self.out.truncate(self.mark);
+            self.out.extend_from_slice(&text);
+            self.out.extend_from_slice(&tail);
+        }
+        if self.key {
+            self.state = State::AfterKey;
+        } else {
+            self.value_ends();
+        }
+    }
+}

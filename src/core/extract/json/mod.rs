@@ -1,0 +1,459 @@
+//! JSON read one byte after another, as a model wrote it: one automaton, fed in pieces cut anywhere, that passes valid JSON as it
+//! stands and mends the rest on the way. It says where the value ends, holds back only what a later byte may change, never takes
+//! back what it gave out, and knows neither recursion nor a second look at what it has read.
+
+// A look ahead gives `None` where it needs more bytes, what it found otherwise, and that may be nothing. Cases stand in the order in
+// which a reader asks for them, not by what follows from them.
+#![allow(
+    clippy::option_option,
+    clippy::match_same_arms,
+    clippy::match_wildcard_for_single_variants,
+    clippy::struct_excessive_bools
+)]
+
+mod ahead;
+mod bare;
+mod structure;
+mod text;
+mod valid;
+mod word;
+
+pub(super) use ahead::{begins_container, quoted_key};
+pub use word::Mend;
+pub(super) use word::is_scalar;
+
+/// What ends a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quote {
+    Double,
+    Single,
+    Backtick,
+    /// Any of the typographic double ones.
+    Curly,
+    /// Any of the typographic single ones.
+    CurlySingle,
+    /// `\"`, where a whole object was escaped once too often.
+    Escaped,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Value,
+    Key,
+    AfterKey,
+    AfterValue,
+    /// Inside a string.
+    Text,
+    Escape,
+    /// In `\uXXXX`: digits seen, value so far.
+    Hex(u8, u16),
+    /// After a quote that may turn out to stand inside its string.
+    AfterText,
+    /// The same, and a comma came.
+    AfterTextComma,
+    /// A number, a literal, or text without quotes.
+    Word,
+    LineComment,
+    /// Whether the last byte was `*`.
+    BlockComment(bool),
+    /// Inside a container too deep to keep.
+    Skip,
+    TooDeep,
+    /// Something had to be mended, and mending is off.
+    Broken,
+    End,
+}
+
+/// Open containers, a bit each.
+#[derive(Debug, Clone, Default)]
+struct Stack {
+    bits: Vec<u64>,
+    len: usize,
+    objects: usize,
+}
+
+impl Stack {
+    fn push(&mut self, object: bool) {
+        let (word, bit) = (self.len / 64, self.len % 64);
+        if word == self.bits.len() {
+            self.bits.push(0);
+        }
+        if let Some(bits) = self.bits.get_mut(word) {
+            *bits = *bits & !(1 << bit) | u64::from(object) << bit;
+        }
+        self.len += 1;
+        self.objects += usize::from(object);
+    }
+
+    fn pop(&mut self) {
+        self.objects -= usize::from(self.in_object());
+        self.len = self.len.saturating_sub(1);
+    }
+
+    fn in_object(&self) -> bool {
+        self.len > 0 && self.bits.get((self.len - 1) / 64).is_some_and(|bits| bits >> ((self.len - 1) % 64) & 1 == 1)
+    }
+
+    fn in_array(&self) -> bool {
+        self.len > 0 && !self.in_object()
+    }
+
+    fn has(&self, object: bool) -> bool {
+        if object { self.objects > 0 } else { self.len > self.objects }
+    }
+}
+
+/// Fewer bytes are not worth a try to read them as valid JSON.
+const SHORT: usize = 24;
+
+/// What was mended, and where in the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) what: Mend,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// One JSON value on its way through.
+#[derive(Debug, Clone)]
+pub(super) struct Json {
+    /// What was read and not yet taken out; positions below are positions in it.
+    out: Vec<u8>,
+    state: State,
+    /// Where a comment goes back to.
+    back: State,
+    stack: Stack,
+    quote: Quote,
+    /// The string or word is a key.
+    key: bool,
+    /// A quote inside the string was escaped, so that its end must be proved.
+    doubtful: bool,
+    /// Where the word, the escape or the closing quote begins.
+    mark: usize,
+    /// A comma that a closer would drop.
+    comma: Option<usize>,
+    /// The escape of a high surrogate that waits for the low one.
+    high: Option<usize>,
+    /// The last byte of the string that is no white space, and whether a newline follows it.
+    last_byte: u8,
+    newline: bool,
+    /// Bytes read so far, and where the string, word or comment began.
+    at: usize,
+    start: usize,
+    skip_depth: usize,
+    skip_text: bool,
+    skip_escape: bool,
+    max_depth: usize,
+    /// Nothing is taken out before the end, so that a string may still be cut.
+    whole: bool,
+    strict: bool,
+    /// What ends the region around the value, and whether anything like a marker does.
+    closers: &'static [&'static str],
+    markers: bool,
+    /// Bytes read beyond what went out directly.
+    owed: usize,
+    notes: Vec<Note>,
+    kinds: u32,
+}
+
+impl Json {
+    /// For a value inside a region that ends with one of `closers`.
+    pub(super) fn new(max_depth: usize, closers: &'static [&'static str]) -> Self {
+        Self {
+            out: Vec::new(),
+            state: State::Value,
+            back: State::Value,
+            stack: Stack::default(),
+            quote: Quote::Double,
+            key: false,
+            doubtful: false,
+            mark: 0,
+            comma: None,
+            high: None,
+            last_byte: 0,
+            newline: false,
+            at: 0,
+            start: 0,
+            skip_depth: 0,
+            skip_text: false,
+            skip_escape: false,
+            max_depth,
+            whole: false,
+            strict: false,
+            closers,
+            markers: true,
+            owed: 0,
+            notes: Vec::new(),
+            kinds: 0,
+        }
+    }
+
+    /// For a whole text: every mend is noted, containers that are too deep become `null`.
+    pub(super) fn whole(max_depth: usize, closers: &'static [&'static str], start: usize) -> Self {
+        Self { whole: true, markers: false, at: start, ..Self::new(max_depth, closers) }
+    }
+
+    /// Begins inside an object whose opening brace is missing.
+    pub(super) fn open_object(&mut self) {
+        self.note(Mend::MissingOpener, self.at);
+        self.opens(true);
+    }
+
+    /// Whether nothing is open but perhaps a word at the top.
+    pub(super) fn closed(&self) -> bool {
+        self.ended() || (self.state == State::Word && self.stack.len == 0)
+    }
+
+    /// All that was read, for a whole text.
+    pub(super) fn into_text(self) -> (Vec<u8>, Vec<Note>) {
+        (self.out, self.notes)
+    }
+
+    /// Stops where something would have to be mended.
+    pub(super) fn strict(&mut self) {
+        self.strict = true;
+    }
+
+    /// Whether it stopped for that.
+    pub(super) fn broken(&self) -> bool {
+        self.state == State::Broken
+    }
+
+    /// Whether it stopped before the value's end.
+    pub(super) fn stopped(&self) -> bool {
+        matches!(self.state, State::TooDeep | State::Broken)
+    }
+
+    /// Whether the value is at its end.
+    pub(super) fn ended(&self) -> bool {
+        self.state == State::End
+    }
+
+    /// Whether the value is nested deeper than allowed. Nothing more is read then.
+    pub(super) fn too_deep(&self) -> bool {
+        self.state == State::TooDeep
+    }
+
+    /// Whether anything was mended so far.
+    pub(super) fn mended(&self) -> bool {
+        self.kinds != 0
+    }
+
+    /// The kinds of mends so far, a bit each.
+    pub(super) fn kinds(&self) -> u32 {
+        self.kinds
+    }
+
+    /// Whether nothing was read yet.
+    pub(super) fn untouched(&self) -> bool {
+        self.at == 0
+    }
+
+    /// How many bytes are held back or not yet taken out.
+    pub(super) fn held(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Text in the middle of a string that can go out without being copied. It counts as read.
+    #[inline]
+    pub(super) fn glide<'a>(&mut self, input: &'a [u8]) -> &'a str {
+        if self.state != State::Text || self.quote != Quote::Double || !self.out.is_empty() {
+            return "";
+        }
+        let clean = input.get(..ahead::clean(input)).unwrap_or_default();
+        let text = match std::str::from_utf8(clean) {
+            Ok(text) => text,
+            Err(error) => {
+                clean.get(..error.valid_up_to()).and_then(|valid| std::str::from_utf8(valid).ok()).unwrap_or_default()
+            }
+        };
+        self.remember(text.as_bytes());
+        self.at += text.len();
+        text
+    }
+
+    /// Valid JSON at the front that can go out without being copied. It counts as read.
+    pub(super) fn direct<'a>(&mut self, input: &'a [u8]) -> &'a str {
+        match self.state {
+            State::Key | State::Value | State::AfterValue if input.len() >= SHORT && self.out.is_empty() => {
+                self.direct_tokens(input)
+            }
+            _ => self.glide(input),
+        }
+    }
+
+    fn direct_tokens<'a>(&mut self, input: &'a [u8]) -> &'a str {
+        let found = self.valid(input);
+        // A comma may have to go; it is read again on the other way.
+        let (length, state) = found.comma.map_or((found.length, found.state), |comma| (comma, State::AfterValue));
+        let text = input.get(..length).unwrap_or_default();
+        self.state = state;
+        match std::str::from_utf8(text) {
+            Ok(text) => {
+                self.at += text.len();
+                text
+            }
+            Err(error) => {
+                // The tokens are read; what is no UTF-8 is replaced when they are taken out.
+                let (valid, rest) = text.split_at(error.valid_up_to());
+                self.at += text.len();
+                self.owed = rest.len();
+                self.out.extend_from_slice(rest);
+                std::str::from_utf8(valid).unwrap_or_default()
+            }
+        }
+    }
+
+    /// How many bytes after the last direct text were read with it.
+    pub(super) fn owed(&mut self) -> usize {
+        std::mem::take(&mut self.owed)
+    }
+
+    /// What can't change any more, as text. A character that isn't whole yet stays.
+    pub(super) fn take(&mut self, last: bool, mut say: impl FnMut(&str)) {
+        let mut safe = self.safe();
+        if !last && safe == self.out.len() {
+            safe = ahead::whole_characters(&self.out);
+        }
+        if safe == 0 {
+            return;
+        }
+        say(&String::from_utf8_lossy(self.out.get(..safe).unwrap_or_default()));
+        if safe == self.out.len() {
+            self.out.clear();
+        } else {
+            self.out.drain(..safe);
+        }
+        self.mark = self.mark.saturating_sub(safe);
+        self.comma = self.comma.map(|comma| comma.saturating_sub(safe));
+        self.high = self.high.map(|high| high.saturating_sub(safe));
+    }
+
+    fn safe(&self) -> usize {
+        let mut safe = match self.state {
+            State::Escape | State::Hex(..) | State::AfterText | State::AfterTextComma | State::Word => self.mark,
+            _ => self.out.len(),
+        };
+        if let Some(high) = self.high {
+            safe = safe.min(high);
+        }
+        if let Some(comma) = self.comma {
+            safe = safe.min(comma);
+        }
+        safe
+    }
+
+    /// Reads on and gives how many bytes were read. The rest has to come again with more behind it, unless the value ended.
+    pub(super) fn run(&mut self, input: &[u8], last: bool) -> usize {
+        let mut i = 0;
+        while i < input.len() {
+            if matches!(self.state, State::Key | State::Value | State::AfterValue) && input.len() - i >= SHORT {
+                let rest = input.get(i..).unwrap_or_default();
+                let found = self.valid(rest);
+                self.comma = found.comma.map(|comma| self.out.len() + comma).or(self.comma.filter(|_| found.waits));
+                self.state = found.state;
+                self.out.extend_from_slice(rest.get(..found.length).unwrap_or_default());
+                i += found.length;
+                self.at += found.length;
+            }
+            let rest = input.get(i..).unwrap_or_default();
+            if rest.is_empty() {
+                break;
+            }
+            let safe = if self.strict { self.safe() } else { 0 };
+            let step = match self.state {
+                State::Text => self.text(rest, last),
+                State::Escape => Some(self.escape(rest)),
+                State::Hex(count, value) => Some(self.hex(rest, count, value)),
+                State::AfterText => self.after_text(rest, last),
+                State::AfterTextComma => self.after_text_comma(rest, last),
+                State::Word => self.word(rest, last),
+                State::Value => self.value(rest, last),
+                State::Key => self.key(rest, last),
+                State::AfterKey => self.after_key(rest, last),
+                State::AfterValue => self.after_value(rest, last),
+                State::LineComment => Some(self.line_comment(rest)),
+                State::BlockComment(star) => Some(self.block_comment(rest, star)),
+                State::Skip => Some(self.skip(rest)),
+                State::TooDeep | State::Broken | State::End => break,
+            };
+            if self.strict && self.mended() {
+                self.out.truncate(safe);
+                self.state = State::Broken;
+            }
+            let Some(taken) = step else { break };
+            i += taken;
+            self.at += taken;
+        }
+        i
+    }
+
+    /// Says that nothing follows: what is open is closed.
+    pub(super) fn finish(&mut self) {
+        if self.strict && self.state != State::End && self.state != State::TooDeep {
+            self.state = State::Broken;
+        }
+        match self.state {
+            State::End | State::TooDeep | State::Broken => return,
+            State::Escape | State::Hex(..) => {
+                self.out.truncate(self.mark);
+                self.note(Mend::Escape, self.at);
+                self.cut_text();
+            }
+            State::Text => self.cut_text(),
+            State::AfterText | State::AfterTextComma => self.text_ends(),
+            State::Word => self.word_ends(),
+            State::LineComment | State::BlockComment(_) => {
+                self.note(Mend::Comment, self.start);
+                self.state = self.back;
+            }
+            State::Skip => self.state = State::AfterValue,
+            State::Value | State::Key | State::AfterKey | State::AfterValue => {}
+        }
+        if self.state == State::AfterKey {
+            self.missing_value(b":null");
+        }
+        if self.state == State::Value && (self.stack.in_object() || self.stack.len == 0) {
+            self.missing_value(b"null");
+        }
+        self.drop_comma();
+        if self.stack.len > 0 {
+            self.note(Mend::MissingCloser, self.at);
+        }
+        while self.stack.len > 0 {
+            self.close_top();
+        }
+        self.state = State::End;
+    }
+
+    /// The text ended inside a string.
+    fn cut_text(&mut self) {
+        self.lone_surrogate();
+        self.note(Mend::MissingQuote, self.at);
+        self.out.push(b'"');
+        self.text_ends();
+    }
+
+    fn note(&mut self, what: Mend, start: usize) {
+        self.note_to(what, start, self.at);
+    }
+
+    fn note_to(&mut self, what: Mend, start: usize, end: usize) {
+        self.kinds |= what.bit();
+        if !self.whole {
+            return;
+        }
+        match self.notes.last_mut() {
+            // One thing, done to each of several bytes in a row.
+            Some(last) if last.what == what && last.start < last.end && last.end == start => last.end = end.max(start),
+            _ => self.notes.push(Note { what, start, end: end.max(start) }),
+        }
+    }
+
+    fn remember(&mut self, text: &[u8]) {
+        if let Some(&byte) = text.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t')) {
+            self.last_byte = byte;
+            self.newline = false;
+        }
+    }
+}

@@ -1,0 +1,709 @@
+//! `call:NAME{k:<quote>text<quote>,n:42}`, JSON's loose cousin: bare keys, and strings between markers in which everything is
+//! text. JSON's own strings are read too; they are how a string that holds the marker can be written.
+
+use memchr::memchr;
+
+use super::{
+    arguments::TOO_DEEP,
+    body::{Body, Sink, Step},
+    escape::escape,
+    python::{
+        literal::{Literal, Read},
+        number::Number,
+    },
+    signature::{Kind, Signature},
+    sort::Sort,
+};
+
+/// What stands before the name.
+const CALL: &[u8] = b"call:";
+/// The most bytes looked at before a call is known.
+const HEADER: usize = 512;
+/// The longest key, number or bare word.
+const WORD: usize = 4096;
+/// How much JSON is gathered before it is handed on.
+const BATCH: usize = 16 * 1024;
+/// How much of a string is looked at together.
+const PIECE: usize = 16 * 1024;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    Object,
+    Array,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    /// Before a call; how much has been looked at, and where the name begins and ends.
+    Header {
+        at: usize,
+        name: Option<usize>,
+        end: Option<usize>,
+        separated: bool,
+    },
+    /// Before a key or the object's end.
+    Key,
+    /// In a bare key.
+    BareKey,
+    /// After a key.
+    Colon,
+    Value,
+    /// Before an item or the array's end.
+    Item,
+    /// In a number, a constant or a word.
+    Bare,
+    /// Between two quotes.
+    Quoted,
+    /// In a string of JSON.
+    String(Literal),
+    After,
+    Ended,
+}
+
+/// What stands before a call's arguments.
+enum Found {
+    More,
+    /// A call's name stands here.
+    Call(usize, usize),
+    No,
+}
+
+/// The grammar at work.
+#[derive(Debug, Clone)]
+pub(super) struct Loose {
+    quote: &'static [u8],
+    state: State,
+    any: bool,
+    stack: Vec<Frame>,
+    /// Whether something stands before the next key or item.
+    comma: bool,
+    /// Whether the string being read is a key.
+    key: bool,
+    out: String,
+    word: Vec<u8>,
+    /// The JSON of the parameter's name.
+    parameter: String,
+    signature: Option<Signature>,
+    /// What a string took before it failed.
+    read: usize,
+    failure: Option<&'static str>,
+}
+
+fn header() -> State {
+    State::Header { at: 0, name: None, end: None, separated: false }
+}
+
+impl Loose {
+    /// Reads calls whose strings stand between `quote`s.
+    pub(super) fn new(quote: &'static str) -> Self {
+        Self {
+            quote: quote.as_bytes(),
+            state: header(),
+            any: false,
+            stack: Vec::new(),
+            comma: false,
+            key: false,
+            out: String::new(),
+            word: Vec::new(),
+            parameter: String::new(),
+            signature: None,
+            read: 0,
+            failure: None,
+        }
+    }
+
+    fn hand_on(&mut self, bytes: usize, sink: &mut dyn Sink) {
+        if bytes > 0 || !self.out.is_empty() {
+            sink.arguments(&self.out, bytes);
+            self.out.clear();
+        }
+    }
+
+    fn end(&mut self, failure: Option<&'static str>) -> Step {
+        self.state = State::Ended;
+        self.failure = failure;
+        failure.map_or(Step::Done, Step::Failed)
+    }
+
+    /// Looks at what it hasn't seen before a call: nothing is taken until the brace is there.
+    fn header(&mut self, input: &[u8]) -> Found {
+        let State::Header { at, name, end, separated } = &mut self.state else { return Found::No };
+        while let Some(&byte) = input.get(*at) {
+            if *at >= HEADER {
+                return Found::No;
+            }
+            match (*name, *end) {
+                (None, _) => match byte {
+                    b' ' | b'\t' | b'\n' | b'\r' => {}
+                    b',' | b';' if self.any && !*separated => *separated = true,
+                    _ => {
+                        let rest = input.get(*at..).unwrap_or_default();
+                        if rest.len() < CALL.len() && CALL.starts_with(rest) {
+                            return Found::More;
+                        }
+                        if !rest.starts_with(CALL) {
+                            return Found::No;
+                        }
+                        *at += CALL.len();
+                        *name = Some(*at);
+                        continue;
+                    }
+                },
+                (Some(from), None) => match byte {
+                    b'{' => return if *at > from { Found::Call(from, *at) } else { Found::No },
+                    b' ' | b'\t' | b'\n' | b'\r' => *end = Some(*at),
+                    _ if byte.is_ascii_alphanumeric() || byte >= 0x80 => {}
+                    b'_' | b'-' | b'.' | b'/' | b':' => {}
+                    _ => return Found::No,
+                },
+                (Some(from), Some(to)) => match byte {
+                    b'{' => return if to > from { Found::Call(from, to) } else { Found::No },
+                    b' ' | b'\t' | b'\n' | b'\r' => {}
+                    _ => return Found::No,
+                },
+            }
+            *at += 1;
+        }
+        Found::More
+    }
+
+    fn separate(&mut self) {
+        if self.comma {
+            self.out.push(',');
+        }
+        self.comma = true;
+    }
+
+    /// The declared type of the value that comes, if it is a parameter's.
+    fn kind(&self) -> Option<&Kind> {
+        let signature = self.signature.as_ref().filter(|_| self.stack.len() == 1)?;
+        signature.kind(&self.parameter)
+    }
+
+    fn wrote(&mut self, sort: Sort, sink: &mut dyn Sink) {
+        self.state = State::After;
+        self.comma = true;
+        match self.kind() {
+            Some(kind) if !sort.fits(kind) => sink.wrong_type(&self.parameter, kind),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, frame: Frame, sink: &mut dyn Sink) -> Result<(), &'static str> {
+        if self.stack.len() >= sink.max_depth() {
+            return Err(TOO_DEEP);
+        }
+        self.stack.push(frame);
+        self.comma = false;
+        let (bracket, state) = match frame {
+            Frame::Object => ('{', State::Key),
+            Frame::Array => ('[', State::Item),
+        };
+        self.out.push(bracket);
+        self.state = state;
+        Ok(())
+    }
+
+    fn close(&mut self, byte: u8, sink: &mut dyn Sink) -> Result<(), &'static str> {
+        match (self.stack.pop(), byte) {
+            (Some(Frame::Object), b'}') => {
+                self.out.push('}');
+                self.wrote(Sort::Object, sink);
+            }
+            (Some(Frame::Array), b']') => {
+                self.out.push(']');
+                self.wrote(Sort::Array, sink);
+            }
+            _ => return Err("a bracket that closes nothing"),
+        }
+        Ok(())
+    }
+
+    /// A quote at the front of `input`, or what may become one.
+    fn quoted(&self, input: &[u8], last: bool) -> Option<bool> {
+        if input.starts_with(self.quote) {
+            return Some(true);
+        }
+        if !last && self.quote.starts_with(input) { None } else { Some(false) }
+    }
+
+    /// A string was closed.
+    fn closed(&mut self, sink: &mut dyn Sink) {
+        self.out.push('"');
+        if self.key {
+            self.state = State::Colon;
+        } else {
+            self.wrote(Sort::String, sink);
+        }
+    }
+
+    /// Remembers the name of a parameter; those of inner objects don't matter.
+    fn name(&mut self) {
+        if self.stack.len() == 1 {
+            self.parameter.clear();
+            self.parameter.push_str(&String::from_utf8_lossy(&self.word));
+        }
+        self.word.clear();
+    }
+
+    fn bare(&mut self, sink: &mut dyn Sink) -> Result<(), &'static str> {
+        let word = std::mem::take(&mut self.word);
+        let text = word.trim_ascii();
+        let string = matches!(self.kind(), Some(Kind::String));
+        let constant = match text {
+            b"" => return Err("a key without a value"),
+            b"null" | b"None" => Some(("null", Sort::Null)),
+            b"true" | b"True" => Some(("true", Sort::Boolean)),
+            b"false" | b"False" => Some(("false", Sort::Boolean)),
+            _ => None,
+        };
+        if let (false, Some((text, sort))) = (string, constant) {
+            self.out.push_str(text);
+            self.wrote(sort, sink);
+            return Ok(());
+        }
+        let start = self.out.len();
+        let mut number = Number::new();
+        let digits = text.iter().all(|byte| number.push(*byte, &mut self.out).unwrap_or(false));
+        if !string && digits && !number.text() && number.end(&mut self.out).is_ok() {
+            self.wrote(if number.float() { Sort::Number } else { Sort::Integer }, sink);
+            return Ok(());
+        }
+        self.out.truncate(start);
+        if !sink.repairs() {
+            return Err("a string without its quotes");
+        }
+        sink.repaired("quoted a bare word");
+        self.out.push('"');
+        escape(text, true, &mut self.out);
+        self.out.push('"');
+        self.wrote(Sort::String, sink);
+        Ok(())
+    }
+
+    /// Takes from the front of `input`: how many bytes, or `None` if it needs more.
+    fn take(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Result<Option<usize>, &'static str> {
+        let Some(&byte) = input.first() else { return Ok(None) };
+        let spaced = matches!(self.state, State::Key | State::Colon | State::Value | State::Item | State::After);
+        if spaced && matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            return Ok(Some(1));
+        }
+        match &mut self.state {
+            State::Key | State::Value | State::Item => {
+                self.key = matches!(self.state, State::Key);
+                match byte {
+                    b'}' if self.key => self.close(byte, sink)?,
+                    b']' if matches!(self.state, State::Item) => self.close(byte, sink)?,
+                    _ => return self.begin(byte, input, last, sink),
+                }
+                return Ok(Some(1));
+            }
+            State::BareKey => {
+                match byte {
+                    b':' => {
+                        self.out.push('"');
+                        let word = std::mem::take(&mut self.word);
+                        escape(word.trim_ascii_end(), true, &mut self.out);
+                        self.out.push('"');
+                        self.word.extend_from_slice(word.trim_ascii_end());
+                        self.state = State::Colon;
+                        return Ok(Some(0));
+                    }
+                    b',' | b'{' | b'}' | b'[' | b']' | b'<' | b'"' => return Err("a key without a value"),
+                    _ if self.word.len() >= WORD => return Err("a key too long"),
+                    _ => self.word.push(byte),
+                }
+                return Ok(Some(1));
+            }
+            State::Colon => {
+                if byte != b':' {
+                    return Err("a key without a value");
+                }
+                self.name();
+                self.out.push(':');
+                self.state = State::Value;
+                return Ok(Some(1));
+            }
+            State::Bare => match byte {
+                b',' | b'}' | b']' | b'<' => self.bare(sink)?,
+                _ if self.word.len() >= WORD => return Err("a bare word too long"),
+                _ => {
+                    self.word.push(byte);
+                    return Ok(Some(1));
+                }
+            },
+            State::Quoted => {
+                let piece = input.get(..input.len().min(PIECE)).unwrap_or_default();
+                return self.text(piece, last && piece.len() == input.len(), sink);
+            }
+            State::String(literal) => {
+                let whole = input.len() <= PIECE;
+                let input = input.get(..input.len().min(PIECE)).unwrap_or_default();
+                let last = last && whole;
+                let start = self.out.len();
+                let read = literal.step(input, last, &mut self.out, sink);
+                if self.key {
+                    // Compared with declared names, which have escapes in them almost never.
+                    self.word.extend_from_slice(self.out.get(start..).unwrap_or_default().as_bytes());
+                    if self.word.len() > WORD {
+                        return Err("a key too long");
+                    }
+                }
+                match read {
+                    Read::More(left) if left == input.len() => return Ok(None),
+                    Read::More(left) => return Ok(Some(input.len() - left)),
+                    Read::Failed(at, why) => {
+                        self.read = at;
+                        return Err(why);
+                    }
+                    Read::Closed(at) => {
+                        self.closed(sink);
+                        return Ok(Some(at));
+                    }
+                }
+            }
+            State::After => {
+                match (byte, self.stack.last()) {
+                    (b',', Some(Frame::Object)) => self.state = State::Key,
+                    (b',', Some(Frame::Array)) => self.state = State::Item,
+                    (b'}' | b']', _) => self.close(byte, sink)?,
+                    _ => return Err("a value that goes on as something else"),
+                }
+                return Ok(Some(1));
+            }
+            State::Header { .. } | State::Ended => return Ok(None),
+        }
+        Ok(Some(0))
+    }
+
+    /// A key or a value begins.
+    fn begin(
+        &mut self,
+        byte: u8,
+        input: &[u8],
+        last: bool,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<usize>, &'static str> {
+        let Some(quoted) = self.quoted(input, last) else { return Ok(None) };
+        if matches!(byte, b',' | b':' | b'}' | b']') || self.key && matches!(byte, b'{' | b'[') {
+            return Err("a value or a key is missing");
+        }
+        if !matches!(self.state, State::Value) {
+            self.separate();
+        }
+        if quoted {
+            self.out.push('"');
+            self.state = State::Quoted;
+            return Ok(Some(self.quote.len()));
+        }
+        match byte {
+            b'"' => {
+                self.out.push('"');
+                self.state = State::String(Literal::json());
+            }
+            b'{' => self.open(Frame::Object, sink)?,
+            b'[' => self.open(Frame::Array, sink)?,
+            _ => {
+                self.state = if self.key { State::BareKey } else { State::Bare };
+                return Ok(Some(0));
+            }
+        }
+        Ok(Some(1))
+    }
+
+    /// Text between quotes.
+    fn text(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Result<Option<usize>, &'static str> {
+        let first = self.quote.first().copied().unwrap_or(b'<');
+        let (mut end, mut found) = (0, false);
+        loop {
+            let rest = input.get(end..).unwrap_or_default();
+            let Some(next) = memchr(first, rest) else {
+                end = input.len();
+                break;
+            };
+            end += next;
+            match self.quoted(input.get(end..).unwrap_or_default(), last) {
+                Some(false) => end += 1,
+                more => {
+                    found = more.is_some();
+                    break;
+                }
+            }
+        }
+        let run = input.get(..end).unwrap_or_default();
+        let start = self.out.len();
+        let taken = escape(run, last || end < input.len(), &mut self.out);
+        if self.key {
+            self.word.extend_from_slice(self.out.get(start..).unwrap_or_default().as_bytes());
+            if self.word.len() > WORD {
+                return Err("a key too long");
+            }
+        }
+        if found {
+            self.closed(sink);
+            return Ok(Some(taken + self.quote.len()));
+        }
+        Ok((taken > 0).then_some(taken))
+    }
+}
+
+impl Body for Loose {
+    fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
+        let mut at = 0;
+        let mut said = 0;
+        loop {
+            let rest = input.get(at..).unwrap_or_default();
+            match &self.state {
+                State::Ended => return self.end(self.failure),
+                State::Header { .. } => match self.header(rest) {
+                    Found::Call(from, to) => {
+                        let brace = from + memchr(b'{', rest.get(from..).unwrap_or_default()).unwrap_or(0);
+                        let name = String::from_utf8_lossy(rest.get(from..to).unwrap_or_default());
+                        sink.markup(from);
+                        self.signature = sink.start(&name, None, brace - from).cloned();
+                        at += brace + 1;
+                        said = at - 1;
+                        self.stack.clear();
+                        self.stack.push(Frame::Object);
+                        self.out.push('{');
+                        self.comma = false;
+                        self.word.clear();
+                        self.state = State::Key;
+                    }
+                    Found::More if !last => return Step::More,
+                    Found::More | Found::No => {
+                        let failure = if self.any { None } else { Some("no call") };
+                        return self.end(failure);
+                    }
+                },
+                _ => match self.take(rest, last, sink) {
+                    Ok(Some(bytes)) => {
+                        at += bytes;
+                        if self.stack.is_empty() {
+                            self.hand_on(at - said, sink);
+                            said = at;
+                            sink.finish(0, true);
+                            self.any = true;
+                            self.state = header();
+                        } else if self.out.len() >= BATCH {
+                            self.hand_on(at - said, sink);
+                            said = at;
+                        }
+                    }
+                    Ok(None) => {
+                        self.hand_on(at - said, sink);
+                        if !last {
+                            return Step::More;
+                        }
+                        sink.finish(rest.len(), false);
+                        return self.end(None);
+                    }
+                    Err(why) => {
+                        at += std::mem::take(&mut self.read);
+                        self.hand_on(at - said, sink);
+                        return self.end(Some(why));
+                    }
+                },
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::{
+        super::{
+            recorder::{Fed, Recorder, everywhere, feed},
+            signature::Signatures,
+        },
+        *,
+    };
+
+    const QUOTE: &str = "<|\"|>";
+
+    fn signatures() -> Signatures {
+        let mut signatures = Signatures::default();
+        let parameters = [("zip".to_owned(), Kind::String), ("count".to_owned(), Kind::Integer)];
+        signatures.insert("typed", Signature { parameters: parameters.into_iter().collect(), ..Signature::default() });
+        signatures
+    }
+
+    fn read_with(quote: &'static str, text: &[u8]) -> Fed {
+        everywhere(&|| Box::new(Loose::new(quote)), &|| Recorder::new(signatures()), text)
+    }
+
+    fn read(text: &str) -> Fed {
+        read_with(QUOTE, text.as_bytes())
+    }
+
+    #[test]
+    fn calls_of_both_families() {
+        let fed = read(
+            r#"call:get_weather{city:<|"|>Oslo, {"x"}<tool_call|><|"|>,n:42,o:{a:[1,2.5,-3e2],b:{}},b:true,z:null}"#,
+        );
+        assert_eq!(fed.step, Step::Done);
+        assert_eq!(fed.told.calls[0].name, "get_weather");
+        assert_eq!((fed.told.calls[0].complete, fed.told.calls[0].repaired.len()), (Some(true), 0));
+        assert_eq!(
+            fed.told.calls[0].value(),
+            json!({"city": "Oslo, {\"x\"}<tool_call|>", "n": 42, "o": {"a": [1, 2.5, -300.0], "b": {}}, "b": true, "z": null})
+        );
+        let text = b"\ncall:f{a:<escape>x\n\"y\"\\<escape>, b : [<escape><escape> , 1,] }\n";
+        let fed = read_with("<escape>", text);
+        assert_eq!(fed.told.calls[0].value(), json!({"a": "x\n\"y\"\\", "b": ["", 1]}));
+        assert_eq!(fed.told.bytes, text.len() - 1);
+    }
+
+    #[test]
+    fn several_calls_and_what_follows() {
+        let fed = read("call:f{}call:a.b-c{x:1}, call:f{}<tool_call|>");
+        assert_eq!((fed.step, fed.told.calls.len()), (Step::Done, 3));
+        assert_eq!(fed.told.bytes, 33);
+        assert_eq!(fed.told.calls[1].name, "a.b-c");
+        for (text, taken) in [("call:f{} call: me", 8), ("call:f{}\n", 8), ("call:f{},", 8), ("call:f {} x", 9)] {
+            let fed = read(text);
+            assert_eq!((fed.step, fed.told.bytes), (Step::Done, taken), "{text}");
+        }
+    }
+
+    #[test]
+    fn json_strings_and_quoted_keys() {
+        let fed = read(r#"call:f{"a\/b":"x \" <|\"|> \u003c|\"|> \ud83d\ude80 \\",<|"|>k:1<|"|>:2}"#);
+        assert_eq!(fed.told.calls[0].value(), json!({"a/b": "x \" <|\"|> <|\"|> 🚀 \\", "k:1": 2}));
+        assert!(fed.told.calls[0].repaired.is_empty());
+    }
+
+    #[test]
+    fn what_is_mended_says_so() {
+        for (text, value) in [
+            ("call:f{city:New York,when:12:30}", json!({"city": "New York", "when": "12:30"})),
+            ("call:typed{zip:02134}", json!({"zip": "02134"})),
+            ("call:typed{zip:12345}", json!({"zip": "12345"})),
+            (r#"call:f{a:"x\d \ud83d"}"#, json!({"a": "x\\d \u{FFFD}"})),
+        ] {
+            let fed = read(text);
+            assert_eq!((fed.step, fed.told.calls[0].value()), (Step::Done, value), "{text}");
+            assert!(!fed.told.calls[0].repaired.is_empty(), "{text}");
+        }
+        let fed = read(r#"call:typed{count:<|"|>5<|"|>}"#);
+        assert_eq!(
+            (fed.told.calls[0].value(), &fed.told.calls[0].wrong),
+            (json!({"count": "5"}), &vec!["count".to_owned()])
+        );
+    }
+
+    #[test]
+    fn what_is_no_call_is_given_back() {
+        for text in ["", "call", "call:", "call:f", "call: f{}", "call:{}", "call:f(a)", "{\"name\":1}", "recall:f{}"] {
+            let fed = read(text);
+            assert!(matches!(fed.step, Step::Failed(_)), "{text}");
+            assert_eq!((fed.told.bytes, fed.told.calls.len()), (0, 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn broken_and_open_calls() {
+        for text in [
+            "call:f{a}",
+            "call:f{a:}",
+            "call:f{:1}",
+            "call:f{a:1]",
+            "call:f{a:[1}",
+            "call:f{a:1<tool_call|>",
+            "call:f{,}",
+            "call:f{{}}",
+            "call:f{a:\"x\"y}",
+            "call:f{a:[,]}",
+        ] {
+            let fed = read(text);
+            assert!(matches!(fed.step, Step::Failed(_)), "{text}: {:?}", fed.told);
+            assert_eq!(fed.told.calls[0].complete, None, "{text}");
+        }
+        for text in ["call:f{", "call:f{a:<|\"|>x<|\"", "call:f{a:[1", "call:f{a:1", "call:f{a:\"x\\u00"] {
+            let fed = read(text);
+            assert_eq!((fed.step, fed.told.calls[0].complete), (Step::Done, Some(false)), "{text}");
+            assert_eq!(fed.told.bytes, text.len(), "{text}");
+        }
+        let deep = format!("call:f{{a:{}", "[".repeat(100_000));
+        let fed = feed(&mut Loose::new(QUOTE), Recorder::new(signatures()), [deep.as_bytes()]);
+        assert_eq!(fed.step, Step::Failed("nested too deep"));
+    }
+
+    #[test]
+    fn strings_flow_while_they_are_open() {
+        let text = format!("call:f{{a:<|\"|>{}", "a < b <| c\n".repeat(10_000));
+        let fed = feed(&mut Loose::new(QUOTE), Recorder::new(signatures()), text.as_bytes().chunks(4));
+        assert!(fed.held < 16 && fed.told.deltas > 20_000, "{} {}", fed.held, fed.told.deltas);
+    }
+
+    fn write(value: &Value, out: &mut String) {
+        match value {
+            Value::String(text) if text.contains(QUOTE) || text.ends_with('<') || text.ends_with("<|") => {
+                out.push_str(&json!(text).to_string());
+            }
+            Value::String(text) => out.extend([QUOTE, text, QUOTE]),
+            Value::Array(items) => {
+                out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    write(item, out);
+                }
+                out.push(']');
+            }
+            Value::Object(fields) => {
+                out.push('{');
+                for (at, (key, item)) in fields.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    out.extend([key, ":"]);
+                    write(item, out);
+                }
+                out.push('}');
+            }
+            other => out.push_str(&other.to_string()),
+        }
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_filter("finite", |number| number.is_finite()).prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+            "[<|\">,:{}\\[\\]a]{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 16, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[a-z_]{1,5}", inner, 0..4)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_comes_through(value in value()) {
+            let mut text = "call:f{a:".to_owned();
+            write(&value, &mut text);
+            text.push_str(",b:1}");
+            let fed = read(&text);
+            prop_assert_eq!(fed.step, Step::Done);
+            prop_assert!(fed.told.calls[0].repaired.is_empty());
+            prop_assert_eq!(fed.told.calls[0].value(), json!({"a": value, "b": 1}));
+        }
+
+        #[test]
+        fn any_bytes_are_survived(
+            text in "(call:f)?\\{a:[<|\">,:{}\\[\\]a1.\\\\u \\n\u{e9}-]{0,24}",
+            bytes in prop::collection::vec(any::<u8>(), 0..24),
+        ) {
+            read(&text);
+            read_with(QUOTE, &[b"call:f{a:<|\"|>", &bytes[..]].concat());
+            read_with(QUOTE, &[b"call:f{", &bytes[..]].concat());
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What a model wrote becomes tool calls, reasoning and clean prose, while it is still being written.
+//! Promises: any split of the bytes gives the same events once deltas are joined; each byte has exactly one owner; no
+//! marker of a consumed region reaches the text; a byte makes at most one call; time is linear, memory bounded; nothing panics.
+
+mod after;
+mod arguments;
+mod attributes;
+mod bodies;
+mod body;
+mod call;
+mod desk;
+mod dialect;
+mod escape;
+mod event;
+mod find;
+mod fits;
+mod harmony;
+mod json;
+mod line;
+mod loose;
+mod markers;
+mod members;
+mod named;
+mod nested;
+mod object;
+mod pairs;
+mod parser;
+mod policy;
+#[cfg(test)]
+mod probe;
+mod prose;
+mod python;
+#[cfg(test)]
+mod recorder;
+mod render;
+mod repair;
+mod reply;
+mod signature;
+mod sort;
+mod tags;
+mod titled;
+mod until;
+mod value;
+mod walker;
+mod writer;
+
+pub use call::{Call, Source};
+pub use dialect::{
+    Dialect, First, Frame, Grammar, Inert, Reasoning, Tags, Verdict, dialect_for, dialect_named, dialect_table,
+    dialects, frames, inert_regions, known_dialect, reasoning_markups,
+};
+pub use event::{Dropped, Event, Events, Owner, Problem, ProblemKind, Span};
+pub use find::{FoundJson, NoJson, Place, extract_json};
+pub use fits::Misfit;
+pub use json::Mend;
+pub use parser::{Parser, extract};
+pub use policy::{Policy, Quoted, UnknownTool};
+pub use render::{Unwritable, render_call, render_calls, render_result, render_results};
+pub use repair::{Repair, Repaired, repair_json};
+pub use reply::{Reading, read_reply, reply_policy, signatures, spoken, tool_instructions};
+pub use signature::{Kind, Signature, Signatures};

@@ -1,0 +1,368 @@
+//! Calls written as a name, a separator, and the arguments as JSON: `NAME[ARGS]{..}`, `functions.NAME:0<sep>{..}`, and the form of
+//! `DeepSeek` V3 with its code fence. What stands between the two may be missing.
+
+use super::{
+    arguments::{Arguments, Leave, Verdict},
+    body::{Body, Sink, Step},
+};
+
+const FENCE: &[u8] = b"```";
+/// A name with all that stands around it isn't longer.
+const LONGEST_HEADER: usize = 4096;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Header,
+    /// After the name: separators, a fence, white space.
+    Between,
+    Arguments,
+    /// After the arguments, where a fence may close and a bracket too many be.
+    After,
+}
+
+/// Calls of `Grammar::Named`: one for each body.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    before: &'static str,
+    between: &'static [&'static str],
+    indexed: bool,
+    id: &'static str,
+    place: Place,
+    /// Bytes read of what hasn't been spoken for.
+    seen: usize,
+    arguments: Option<Arguments>,
+    in_fence: bool,
+}
+
+impl Named {
+    /// `fenced` is how it is written; a fence is read wherever it stands.
+    pub(super) fn new(
+        before: &'static str,
+        between: &'static [&'static str],
+        fenced: bool,
+        indexed: bool,
+        id: &'static str,
+    ) -> Self {
+        let _ = fenced;
+        Self { before, between, indexed, id, place: Place::Header, seen: 0, arguments: None, in_fence: false }
+    }
+
+    /// Finds the name's end: a separator, a bracket, a fence, a newline. `None` where more bytes are needed.
+    fn name_end(&mut self, input: &[u8], last: bool) -> Result<Option<usize>, Step> {
+        let skipped = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let mut at = self.seen.max(skipped);
+        let before = self.before.as_bytes();
+        if at < skipped + before.len() {
+            let front = input.get(skipped..).unwrap_or_default();
+            if front.starts_with(before) {
+                at = skipped + before.len();
+            } else if before.starts_with(front) && !last {
+                return Ok(None);
+            }
+        }
+        while let Some(&byte) = input.get(at) {
+            let rest = input.get(at..).unwrap_or_default();
+            let mut separators = self.between.iter().copied().chain([self.id]).filter(|text| !text.is_empty());
+            if matches!(byte, b'{' | b'\n' | b'`' | b'"')
+                || separators.clone().any(|text| rest.starts_with(text.as_bytes()))
+            {
+                self.seen = at;
+                return Ok(Some(at));
+            }
+            if !last && separators.any(|text| text.as_bytes().starts_with(rest)) {
+                break;
+            }
+            // A marker that isn't ours: the arguments are missing.
+            if byte == b'<' {
+                match rest.get(1) {
+                    None if !last => break,
+                    _ => {
+                        self.seen = at;
+                        return Ok(Some(at));
+                    }
+                }
+            }
+            at += 1;
+        }
+        self.seen = at;
+        if at > LONGEST_HEADER {
+            return Err(Step::Failed("a name without end"));
+        }
+        if last && at == input.len() { Err(Step::Failed("a name without arguments")) } else { Ok(None) }
+    }
+
+    fn header(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Result<Option<usize>, Step> {
+        let Some(end) = self.name_end(input, last)? else { return Ok(None) };
+        let rest = input.get(end..).unwrap_or_default();
+        let mut taken = end;
+        let header = String::from_utf8_lossy(input.get(..end).unwrap_or_default()).into_owned();
+        let whole = header.trim();
+        let mut id = None;
+        if !self.id.is_empty() && rest.starts_with(self.id.as_bytes()) {
+            // The id goes up to the next separator.
+            let from = end + self.id.len();
+            let tail = input.get(from..).unwrap_or_default();
+            let stops = |at: usize| {
+                let here = tail.get(at..).unwrap_or_default();
+                here.starts_with(b"{")
+                    || self.between.iter().any(|text| !text.is_empty() && here.starts_with(text.as_bytes()))
+            };
+            let Some(length) = (0..tail.len().min(LONGEST_HEADER)).find(|&at| stops(at)) else {
+                return if last || tail.len() >= LONGEST_HEADER {
+                    Err(Step::Failed("an id without end"))
+                } else {
+                    Ok(None)
+                };
+            };
+            id = Some(String::from_utf8_lossy(tail.get(..length).unwrap_or_default()).trim().to_owned());
+            taken = from + length;
+        }
+        let mut name = whole.strip_prefix(self.before).unwrap_or(whole).trim();
+        if self.indexed
+            && let Some((front, index)) = name.rsplit_once(':')
+            && !index.is_empty()
+            && index.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            id = Some(whole.to_owned());
+            name = front;
+        }
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            return Err(Step::Failed("no name"));
+        }
+        sink.start(name, id.as_deref(), taken);
+        self.place = Place::Between;
+        self.seen = 0;
+        Ok(Some(taken))
+    }
+
+    /// Skips separators, white space and the opening fence. Gives whether the arguments begin.
+    fn between(&mut self, input: &[u8], at: &mut usize, last: bool) -> Option<bool> {
+        loop {
+            let rest = input.get(*at..).unwrap_or_default();
+            let first = *rest.first()?;
+            if first.is_ascii_whitespace() {
+                *at += 1;
+                continue;
+            }
+            let mut unsure = false;
+            let mut step = 0;
+            for text in self.between.iter().map(|text| text.trim().as_bytes()).filter(|text| !text.is_empty()) {
+                if rest.starts_with(text) {
+                    step = text.len();
+                    break;
+                }
+                unsure |= text.starts_with(rest);
+            }
+            if step == 0 && !self.in_fence && rest.starts_with(FENCE) {
+                // The word behind the fence goes with it.
+                let word = rest.iter().skip(FENCE.len()).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+                if FENCE.len() + word == rest.len() && !last && word < 16 {
+                    return None;
+                }
+                self.in_fence = true;
+                step = FENCE.len() + word;
+            } else if step == 0 && FENCE.starts_with(rest) {
+                unsure = true;
+            }
+            if step > 0 {
+                *at += step;
+            } else if unsure {
+                // At the end of the text it is a cut separator: arguments were to come.
+                return None;
+            } else {
+                return Some(true);
+            }
+        }
+    }
+
+    fn go(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink, from: &mut usize) -> Result<Step, Step> {
+        let mut at = *from + self.seen;
+        if self.place == Place::Header {
+            match self.header(input, last, sink)? {
+                Some(taken) => (*from, at) = (taken, taken),
+                None => return Ok(Step::More),
+            }
+        }
+        if self.place == Place::Between {
+            let begins = self.between(input, &mut at, last);
+            self.seen = at - *from;
+            if at > *from {
+                sink.markup(at - *from);
+                *from = at;
+                self.seen = 0;
+            }
+            match begins {
+                Some(_) => {}
+                None if last => {
+                    sink.finish(input.len() - *from, false);
+                    *from = input.len();
+                    return Ok(Step::Done);
+                }
+                None => return Ok(Step::More),
+            }
+            // A marker in place of the arguments: there are none.
+            if input.get(at) == Some(&b'<') {
+                sink.arguments("{}", 0);
+                sink.finish(0, true);
+                self.place = Place::After;
+            } else {
+                self.arguments = Some(Arguments::new(sink.max_depth(), if self.in_fence { &["```"] } else { &[] }));
+                self.place = Place::Arguments;
+            }
+        }
+        if self.place == Place::Arguments {
+            let leave = Leave { room: sink.room(), repairs: sink.repairs() };
+            let Some(arguments) = &mut self.arguments else { return Ok(Step::Done) };
+            let base = at;
+            let (bytes, verdict) =
+                arguments.step(input.get(at..).unwrap_or_default(), last, leave, &mut |json, upto| {
+                    sink.arguments(json, base + upto - *from);
+                    *from = base + upto;
+                });
+            at += bytes;
+            arguments.tell(leave.repairs, |how| sink.repaired(how));
+            self.seen = at - *from;
+            match verdict {
+                Verdict::Failed(why) => {
+                    if at > *from {
+                        sink.arguments("", at - *from);
+                    }
+                    return Err(Step::Failed(why));
+                }
+                Verdict::More if last => {
+                    sink.finish(input.len() - *from, false);
+                    *from = input.len();
+                    return Ok(Step::Done);
+                }
+                Verdict::More => return Ok(Step::More),
+                Verdict::Done => {
+                    sink.finish(at - *from, true);
+                    *from = at;
+                    self.seen = 0;
+                    self.place = Place::After;
+                }
+            }
+        }
+        Ok(self.after(input, last, sink, from))
+    }
+
+    /// Takes a bracket too many and the closing fence.
+    fn after(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink, from: &mut usize) -> Step {
+        let mut at = *from + self.seen;
+        while let Some(&byte) = input.get(at) {
+            let rest = input.get(at..).unwrap_or_default();
+            let taken = match byte {
+                b'}' | b']' => 1,
+                _ if byte.is_ascii_whitespace() && at - *from < LONGEST_HEADER => {
+                    at += 1;
+                    continue;
+                }
+                b'`' if self.in_fence && rest.starts_with(FENCE) => {
+                    self.in_fence = false;
+                    FENCE.len()
+                }
+                b'`' if self.in_fence && FENCE.starts_with(rest) && !last => {
+                    self.seen = at - *from;
+                    return Step::More;
+                }
+                _ => return Step::Done,
+            };
+            at += taken;
+            sink.markup(at - *from);
+            *from = at;
+        }
+        self.seen = at - *from;
+        if last { Step::Done } else { Step::More }
+    }
+}
+
+impl Body for Named {
+    fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
+        let mut from = 0;
+        // The way that nearly all pieces of a long string take.
+        if self.place == Place::Arguments
+            && self.seen == 0
+            && let Some(arguments) = &mut self.arguments
+        {
+            let text = arguments.glide(input);
+            if !text.is_empty() {
+                sink.arguments(text, text.len());
+                if text.len() == input.len() && !last {
+                    return Step::More;
+                }
+                from = text.len();
+            }
+        }
+        self.go(input, last, sink, &mut from).unwrap_or_else(|failed| failed)
+    }
+
+    fn straight<'a>(&mut self, input: &'a [u8]) -> &'a str {
+        match &mut self.arguments {
+            Some(arguments) if self.place == Place::Arguments && self.seen == 0 => arguments.glide(input),
+            _ => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::probe::*, *};
+
+    type Said = (String, Option<String>, String, Option<bool>);
+
+    fn read(make: &dyn Fn() -> Box<dyn Body>, text: &str) -> (Said, Step) {
+        let (mut probe, step) = every_way(make, &Probe::new(), text.as_bytes());
+        assert_eq!(probe.calls.len(), 1, "{text}");
+        let call = probe.calls.remove(0);
+        ((call.name, call.id, call.json, call.complete), step)
+    }
+
+    fn said(name: &str, id: Option<&str>, json: &str, complete: bool) -> Said {
+        (name.to_owned(), id.map(str::to_owned), json.to_owned(), Some(complete))
+    }
+
+    #[test]
+    fn mistral_with_and_without_its_separator_and_id() {
+        let make: &dyn Fn() -> Box<dyn Body> = &|| Box::new(Named::new("", &["[ARGS]", ""], false, false, "[CALL_ID]"));
+        for text in [r#"f[ARGS]{"a": 1}"#, r#"f{"a": 1}"#, "f [ARGS] {\"a\": 1}}\n", "f\n{\"a\": 1}[TOOL_CALLS]"] {
+            assert_eq!(read(make, text), (said("f", None, r#"{"a": 1}"#, true), Step::Done), "{text}");
+        }
+        assert_eq!(
+            read(make, r#"f[CALL_ID]abc12[ARGS]{"a": 1}"#),
+            (said("f", Some("abc12"), r#"{"a": 1}"#, true), Step::Done)
+        );
+        assert_eq!(read(make, r#"f[ARGS]{"a": 1"#).0, said("f", None, r#"{"a": "#, false));
+    }
+
+    #[test]
+    fn kimi_with_its_index() {
+        let make: &dyn Fn() -> Box<dyn Body> =
+            &|| Box::new(Named::new("functions.", &["<|tool_call_argument_begin|>"], false, true, ""));
+        let json = r#"{"a": "<|tool_call_end|>"}"#;
+        for (head, id) in [("functions.f:0", Some("functions.f:0")), ("f:12", Some("f:12")), (" functions.f ", None)] {
+            let text = format!("{head}<|tool_call_argument_begin|>{json}<|tool_call_end|>");
+            assert_eq!(read(make, &text), (said("f", id, json, true), Step::Done), "{text}");
+        }
+        assert_eq!(
+            read(make, "functions.f:0<|tool_call_argument_begin|><|tool_call_end|>").0,
+            said("f", Some("functions.f:0"), "{}", true)
+        );
+    }
+
+    #[test]
+    fn deepseek_with_and_without_its_fence() {
+        let make: &dyn Fn() -> Box<dyn Body> =
+            &|| Box::new(Named::new("function<｜tool▁sep｜>", &["\n"], true, false, ""));
+        let json = r#"{"a": "```"}"#;
+        for text in [
+            format!("function<｜tool▁sep｜>f\n```json\n{json}\n```<｜tool▁call▁end｜>"),
+            format!("f\n```\n{json}\n```\n"),
+            format!("function<｜tool▁sep｜>f\n{json}<｜tool▁call▁end｜>"),
+            format!("function<｜tool▁sep｜>f```json{json}```<｜tool▁call▁end｜>"),
+        ] {
+            assert_eq!(read(make, &text), (said("f", None, json, true), Step::Done), "{text}");
+        }
+        let text = "function<｜tool▁sep｜>f\n```json\n{\"a\": [1\n```<｜tool▁call▁end｜>";
+        assert_eq!(read(make, text).0, said("f", None, "{\"a\": [1\n]}", true));
+    }
+}

@@ -1,0 +1,567 @@
+//! Calls written as elements named by keys, each with a prefix before it: `<invoke name="N">`, then `<KEY>V</KEY>`, in which
+//! objects are further elements and arrays are `<item>` elements or the same element over again. Values escape nothing and are streamed.
+//!
+//! What is declared decides what elements inside a value make: an array, an object. Where nothing is, `<item>` makes an
+//! array and any other name an object. A declared array whose element holds no `<item>` and no JSON array holds that one thing,
+//! and more of them if the same element follows. Of other elements that come twice the first counts. Arrays and objects may also be
+//! written as JSON inside their element, and so may all arguments inside `<invoke>`.
+
+use std::collections::BTreeSet;
+
+use super::{
+    arguments::TOO_DEEP,
+    body::{Body, Sink, Step},
+    dialect::{Grammar, dialects},
+    members::{Balanced, Next, run},
+    signature::{Kind, Signature},
+    tags::find_attribute,
+    until::{Bound, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seen, Until, Verdict},
+    value::{Forms, Value},
+};
+
+/// What names an element of an array.
+const ITEM: &str = "item";
+const CALL: &str = "invoke";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before a call, the first or a further one.
+    Before,
+    /// Where an element may begin or end.
+    Inside,
+    /// After an element's opening.
+    Content,
+    /// In a value without elements.
+    Text,
+    /// In an object that holds all arguments.
+    Object,
+    Over,
+}
+
+#[derive(Debug, Clone)]
+enum Frame {
+    Object {
+        name: String,
+        signature: Option<Signature>,
+        first: bool,
+        keys: BTreeSet<String>,
+    },
+    Array {
+        name: String,
+        items: Kind,
+        first: bool,
+    },
+    /// An array written as the same element over again; it has no closing of its own.
+    Repeated {
+        name: String,
+        items: Kind,
+    },
+}
+
+/// The grammar `Nested` at work.
+#[derive(Debug, Clone)]
+pub(super) struct NestedBody {
+    prefix: &'static str,
+    closers: Vec<&'static str>,
+    marks: Marks,
+    state: State,
+    look: Look,
+    /// How far the end of the element at hand was looked for.
+    seen: usize,
+    any: bool,
+    frames: Vec<Frame>,
+    /// How many frames there were when one began that goes nowhere.
+    muted: Option<usize>,
+    /// The element that was opened last, and what it may be.
+    name: String,
+    kind: Kind,
+    /// What is to be said before its value.
+    lead: String,
+    value: Value,
+    until: Until,
+    ends: Marks,
+    json: Balanced,
+}
+
+impl NestedBody {
+    pub(super) fn new(prefix: &'static str) -> Self {
+        let same = dialects().iter().filter(|dialect| dialect.grammar == Grammar::Nested { prefix });
+        Self::within(
+            prefix,
+            same.flat_map(|dialect| dialect.close.iter().chain(dialect.section.iter().flat_map(|s| s.1))).copied(),
+        )
+    }
+
+    fn within(prefix: &'static str, closers: impl Iterator<Item = &'static str>) -> Self {
+        let mut marks = Marks::default();
+        marks.add(OPEN, Bound::Nothing, &[prefix, "<"]);
+        Self {
+            prefix,
+            closers: closers.filter(|closer| !closer.is_empty()).collect(),
+            marks,
+            state: State::Before,
+            look: Look::default(),
+            seen: 0,
+            any: false,
+            frames: Vec::new(),
+            muted: None,
+            name: String::new(),
+            kind: Kind::Any,
+            lead: String::new(),
+            value: Value::new(),
+            until: Until::default(),
+            ends: Marks::default(),
+            json: Balanced::default(),
+        }
+    }
+
+    fn go(&mut self, state: State) {
+        self.state = state;
+        self.look = Look::default();
+        self.seen = 0;
+    }
+
+    fn stop(&mut self, step: Step) -> Next {
+        self.state = State::Over;
+        Next::Stop(step)
+    }
+
+    fn broken(&mut self, why: &'static str) -> Next {
+        self.stop(Step::Failed(why))
+    }
+
+    fn no_call(&mut self) -> Next {
+        self.stop(if self.any { Step::Done } else { Step::Failed("no call where one was announced") })
+    }
+
+    fn wait(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        if !last {
+            return Next::Wait;
+        }
+        sink.finish(input.len(), false);
+        self.state = State::Over;
+        Next::Took(input.len())
+    }
+
+    /// Says JSON text, unless it goes nowhere.
+    fn say(&self, json: &str, bytes: usize, sink: &mut dyn Sink) {
+        sink.arguments(if self.muted.is_some() { "" } else { json }, bytes);
+    }
+
+    /// What stands in the element whose inside begins at `from`, and where it ends.
+    fn tag<'a>(&mut self, input: &'a [u8], from: usize) -> Result<Option<(&'a [u8], usize)>, ()> {
+        let at = self.seen.max(from);
+        if let Some(end) = memchr::memchr(b'>', input.get(at..).unwrap_or_default()).map(|end| at + end)
+            && end - from <= MAX_HEAD
+        {
+            return Ok(Some((input.get(from..end).unwrap_or_default(), end + 1)));
+        }
+        self.seen = input.len();
+        if input.len() - from > MAX_HEAD { Err(()) } else { Ok(None) }
+    }
+
+    fn next(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        match self.state {
+            State::Before => self.before(input, last, sink),
+            State::Inside => self.inside(input, last, sink),
+            State::Content => self.content(input, last, sink),
+            State::Text => self.text(input, last, sink),
+            State::Object => match self.json.step(input, sink) {
+                (bytes, Ok(true)) => {
+                    self.frames.clear();
+                    self.go(State::Inside);
+                    Next::Took(bytes)
+                }
+                (_, Ok(false)) if !last => Next::Wait,
+                (_, Ok(false)) => self.wait(&[], last, sink),
+                (_, Err(step)) => self.stop(step),
+            },
+            State::Over => Next::Stop(Step::Done),
+        }
+    }
+
+    fn before(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let (start, inside) = match self.look.step(&self.marks, OPEN, input) {
+            Seen::Mark { start, end, .. } => (start, end),
+            Seen::Nothing | Seen::Part(_) if !last => return Next::Wait,
+            _ => return self.no_call(),
+        };
+        // The mark is found again at once, should the element not be whole yet.
+        self.look = Look::at(start);
+        let (tag, end) = match self.tag(input, inside) {
+            Ok(Some(found)) => found,
+            Ok(None) if !last => return Next::Wait,
+            _ => return self.no_call(),
+        };
+        let tag = String::from_utf8_lossy(tag);
+        let name = tag.strip_prefix(CALL).filter(|head| head.starts_with([' ', '\t', '\n', '\r'])).and_then(|head| {
+            let head = head.strip_suffix('/').unwrap_or(head);
+            find_attribute(head, "name").map(str::trim).filter(|name| !name.is_empty())
+        });
+        let Some(name) = name else { return self.no_call() };
+        sink.markup(start);
+        let signature = sink.start(name, None, end - start).cloned();
+        self.any = true;
+        self.muted = None;
+        self.json = Balanced::default();
+        self.frames.clear();
+        if tag.ends_with('/') {
+            sink.arguments("{}", 0);
+            sink.finish(0, true);
+            self.go(State::Before);
+        } else {
+            self.frames.push(Frame::Object { name: CALL.to_owned(), signature, first: true, keys: BTreeSet::new() });
+            self.go(State::Inside);
+        }
+        Next::Took(end)
+    }
+
+    /// Whether nothing was said of the call's arguments yet.
+    fn is_empty(&self) -> bool {
+        matches!(self.frames.as_slice(), [Frame::Object { first: true, .. }])
+    }
+
+    fn inside(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let (start, inside) = match self.look.step(&self.marks, OPEN, input) {
+            Seen::Mark { start, end, .. } => (start, end),
+            Seen::Other(start) if self.is_empty() && input.get(start) == Some(&b'{') => {
+                sink.arguments("", start);
+                self.go(State::Object);
+                return Next::Took(start);
+            }
+            Seen::Nothing | Seen::Part(_) => return self.wait(input, last, sink),
+            _ => return self.broken("something other than an element stands inside the call"),
+        };
+        self.look = Look::at(start);
+        let (tag, end) = match self.tag(input, inside) {
+            Ok(Some(found)) => found,
+            Ok(None) => return self.wait(input, last, sink),
+            Err(()) => return self.broken("an element's opening has no end"),
+        };
+        let tag = String::from_utf8_lossy(tag);
+        match tag.strip_prefix('/') {
+            Some(name) if name.trim() == CALL => {
+                if self.frames.len() > 1 && !self.unwind(1, sink) {
+                    return self.broken("an element isn't closed");
+                }
+                self.end_call(start, end - start, sink);
+                Next::Took(end)
+            }
+            Some(_) if self.closers.iter().any(|closer| input.get(start..end) == Some(closer.as_bytes())) => {
+                if !sink.repairs() || !self.unwind(1, sink) {
+                    return self.broken("the call isn't closed");
+                }
+                sink.repaired("a call without its closing element");
+                self.end_call(start, 0, sink);
+                self.state = State::Over;
+                Next::Took(start)
+            }
+            Some(name) => self.close(name.trim(), end, sink),
+            None if self.frames.is_empty() => self.broken("something follows the arguments' object"),
+            None => self.open(&tag, end, sink),
+        }
+    }
+
+    fn end_call(&mut self, before: usize, bytes: usize, sink: &mut dyn Sink) {
+        let rest = match self.frames.pop() {
+            None => "",
+            Some(Frame::Object { first: true, .. }) => "{}",
+            Some(_) => "}",
+        };
+        self.say(rest, before, sink);
+        sink.finish(bytes, true);
+        self.go(State::Before);
+    }
+
+    /// Closes what is open beyond so many frames; `false` if that would be a repair and may not be.
+    fn unwind(&mut self, keep: usize, sink: &mut dyn Sink) -> bool {
+        while self.frames.len() > keep {
+            if !matches!(self.frames.last(), Some(Frame::Repeated { .. })) {
+                if !sink.repairs() {
+                    return false;
+                }
+                sink.repaired("an element without its closing");
+            }
+            self.pop(0, sink);
+        }
+        true
+    }
+
+    /// Ends the innermost array or object.
+    fn pop(&mut self, bytes: usize, sink: &mut dyn Sink) {
+        let rest = match self.frames.pop() {
+            Some(Frame::Object { .. }) => "}",
+            Some(_) => "]",
+            None => "",
+        };
+        self.say(rest, bytes, sink);
+        if self.muted.is_some_and(|muted| self.frames.len() <= muted) {
+            self.muted = None;
+        }
+    }
+
+    fn close(&mut self, name: &str, bytes: usize, sink: &mut dyn Sink) -> Next {
+        let at = self.frames.iter().rposition(|frame| match frame {
+            Frame::Object { name: open, .. } | Frame::Array { name: open, .. } => open == name,
+            Frame::Repeated { .. } => false,
+        });
+        match at {
+            Some(at) if at > 0 && self.unwind(at + 1, sink) => {
+                self.pop(bytes, sink);
+                self.go(State::Inside);
+                Next::Took(bytes)
+            }
+            _ => self.broken("an element is closed that wasn't open"),
+        }
+    }
+
+    fn open(&mut self, tag: &str, bytes: usize, sink: &mut dyn Sink) -> Next {
+        let tag = tag.trim_end();
+        let (tag, closed) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
+        // Attributes mean nothing here.
+        let name = tag.split([' ', '\t', '\n', '\r']).next().unwrap_or(tag);
+        if name.is_empty() {
+            return self.broken("an element without a name");
+        }
+        if self.frames.len() > sink.max_depth() {
+            return self.broken(TOO_DEEP);
+        }
+        self.lead.clear();
+        if let Some(Frame::Repeated { name: open, .. }) = self.frames.last()
+            && open != name
+        {
+            self.pop(0, sink);
+        }
+        let mut twice = false;
+        match self.frames.last_mut() {
+            Some(Frame::Repeated { items, .. }) => {
+                self.kind = items.clone();
+                self.lead.push(',');
+            }
+            Some(Frame::Array { items, first, .. }) => {
+                self.kind = items.clone();
+                if !std::mem::take(first) {
+                    self.lead.push(',');
+                }
+            }
+            Some(Frame::Object { signature, first, keys, .. }) => {
+                self.kind = signature.as_ref().and_then(|signature| signature.kind(name)).cloned().unwrap_or(Kind::Any);
+                twice = !keys.insert(name.to_owned());
+                if !twice {
+                    // The call's own brace waits for the first member.
+                    if !*first {
+                        self.lead.push(',');
+                    } else if self.frames.len() == 1 {
+                        self.lead.push('{');
+                    }
+                    if let Some(Frame::Object { first, .. }) = self.frames.last_mut() {
+                        *first = false;
+                    }
+                    self.lead.push('"');
+                    super::escape::escape(name.as_bytes(), true, &mut self.lead);
+                    self.lead.push_str("\":");
+                }
+            }
+            None => {}
+        }
+        self.name.clear();
+        self.name.push_str(name);
+        if twice && self.muted.is_none() {
+            sink.repaired("an element came twice; the first one was kept");
+            self.muted = Some(self.frames.len());
+        }
+        sink.arguments("", bytes);
+        if closed {
+            self.empty(0, sink);
+            self.leave();
+            self.go(State::Inside);
+        } else {
+            self.go(State::Content);
+        }
+        Next::Took(bytes)
+    }
+
+    /// A value that was muted for itself is over.
+    fn leave(&mut self) {
+        if self.muted == Some(self.frames.len()) {
+            self.muted = None;
+        }
+    }
+
+    /// A value without text.
+    fn empty(&mut self, bytes: usize, sink: &mut dyn Sink) {
+        let nothing = match self.kind {
+            Kind::Array(_) => "[]",
+            Kind::Object(_) => "{}",
+            _ => {
+                self.begin(Forms::of(&self.kind), sink);
+                // Nothing is no JSON: this can't fail.
+                let _ = self.value.end(bytes, &self.name, Some(&self.kind), sink);
+                return;
+            }
+        };
+        self.lead.push_str(nothing);
+        self.say(&self.lead, bytes, sink);
+    }
+
+    fn begin(&mut self, forms: Forms, sink: &mut dyn Sink) {
+        if self.muted.is_some() {
+            self.value.begin_ignored(0, sink);
+        } else {
+            self.value.begin(forms, &self.lead, 0, sink);
+        }
+    }
+
+    fn content(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let (start, inside) = match self.look.step(&self.marks, OPEN, input) {
+            Seen::Mark { start, end, .. } => (start, end),
+            Seen::Other(at) => return self.scalar(input.get(at).copied(), sink),
+            Seen::Space => return self.scalar(None, sink),
+            Seen::Nothing | Seen::Part(_) => return self.wait(input, last, sink),
+        };
+        self.look = Look::at(start);
+        if input.get(inside) == Some(&b'/') {
+            if matches!(self.kind, Kind::Array(_) | Kind::Object(_)) {
+                // The same whether the end belongs to this element or, by mistake, to another.
+                let closing = [self.prefix, "</", &self.name, ">"].concat();
+                let rest = input.get(start..).unwrap_or_default();
+                if rest.len() < closing.len() && closing.as_bytes().starts_with(rest) && !last {
+                    return Next::Wait;
+                }
+                if rest.starts_with(closing.as_bytes()) {
+                    let bytes = start + closing.len();
+                    self.empty(bytes, sink);
+                    self.leave();
+                    self.go(State::Inside);
+                    return Next::Took(bytes);
+                }
+            }
+            return self.scalar(None, sink);
+        }
+        // The first element inside tells arrays from objects.
+        let (tag, _) = match self.tag(input, inside) {
+            Ok(Some(found)) => found,
+            Ok(None) => return self.wait(input, last, sink),
+            Err(()) => return self.broken("an element's opening has no end"),
+        };
+        let tag = String::from_utf8_lossy(tag);
+        let child = tag.split([' ', '\t', '\n', '\r', '/']).next().unwrap_or_default();
+        self.container(child, sink);
+        sink.arguments("", start);
+        self.go(State::Inside);
+        Next::Took(start)
+    }
+
+    /// The element at hand holds elements, of which `child` is the first.
+    fn container(&mut self, child: &str, sink: &mut dyn Sink) {
+        let name = self.name.clone();
+        let (mut items, mut signature) = (None, None);
+        match std::mem::replace(&mut self.kind, Kind::Any) {
+            Kind::Array(kind) => items = Some(*kind),
+            Kind::Object(declared) => signature = Some(declared),
+            Kind::OneOf(kinds) => {
+                for kind in kinds {
+                    match kind {
+                        Kind::Array(kind) if items.is_none() => items = Some(*kind),
+                        Kind::Object(declared) if signature.is_none() => signature = Some(declared),
+                        _ => {}
+                    }
+                }
+                if items.is_some() && signature.is_some() {
+                    if child == ITEM {
+                        signature = None;
+                    } else {
+                        items = None;
+                    }
+                }
+            }
+            Kind::Any => {}
+            kind => {
+                if self.muted.is_none() {
+                    sink.wrong_type(&name, &kind);
+                }
+            }
+        }
+        if items.is_none() && signature.is_none() && child == ITEM {
+            items = Some(Kind::Any);
+        }
+        let mut lead = std::mem::take(&mut self.lead);
+        match items {
+            Some(Kind::Object(declared)) if child != ITEM && declared.kind(child).is_some() && self.may_repeat() => {
+                lead.push_str("[{");
+                self.frames.push(Frame::Repeated { name: name.clone(), items: Kind::Object(declared.clone()) });
+                self.frames.push(Frame::Object { name, signature: Some(declared), first: true, keys: BTreeSet::new() });
+            }
+            Some(items) => {
+                lead.push('[');
+                self.frames.push(Frame::Array { name, items, first: true });
+            }
+            None => {
+                lead.push('{');
+                self.frames.push(Frame::Object { name, signature, first: true, keys: BTreeSet::new() });
+            }
+        }
+        self.say(&lead, 0, sink);
+        self.lead = lead;
+    }
+
+    /// Whether the element at hand is a member that may come again.
+    fn may_repeat(&self) -> bool {
+        self.muted.is_none() && matches!(self.frames.last(), Some(Frame::Object { .. }))
+    }
+
+    /// The element at hand holds text, whose first byte that isn't white space is `first`.
+    fn scalar(&mut self, first: Option<u8>, sink: &mut dyn Sink) -> Next {
+        if let Kind::Array(items) = &self.kind
+            && first.is_some_and(|first| first != b'[')
+            && self.may_repeat()
+        {
+            let items = (**items).clone();
+            self.kind = items.clone();
+            self.lead.push('[');
+            self.frames.push(Frame::Repeated { name: self.name.clone(), items });
+        }
+        self.begin(Forms::of(&self.kind), sink);
+        self.ends = Marks::default();
+        self.ends.add(END, Bound::Nothing, &[self.prefix, "</", &self.name, ">"]);
+        // Whatever follows the end of an element has the prefix.
+        self.ends.add(OPEN, Bound::Nothing, &[self.prefix, "<"]);
+        self.until = Until::default();
+        self.go(State::Text);
+        Next::Took(0)
+    }
+
+    fn text(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let first = self.prefix.bytes().next().unwrap_or(b'<');
+        let rule = Rule { first, ends: END, newline: false };
+        let (data, verdict) = self.until.step(&self.ends, rule, input, last);
+        let more = !self.until.held() && matches!(verdict, Verdict::More | Verdict::Cut);
+        let own = input.get(..data).unwrap_or_default();
+        let took = if own.is_empty() { 0 } else { self.value.push(own, more, sink) };
+        match verdict {
+            Verdict::More => Next::Wait,
+            Verdict::End(bytes) => {
+                if let Err(step) = self.value.end(bytes, &self.name, Some(&self.kind), sink) {
+                    return self.stop(step);
+                }
+                self.leave();
+                self.go(State::Inside);
+                Next::Took(data + bytes)
+            }
+            _ => {
+                sink.finish(input.len() - took, false);
+                self.state = State::Over;
+                Next::Took(input.len())
+            }
+        }
+    }
+}
+
+impl Body for NestedBody {
+    fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
+        run(input, |rest| self.next(rest, last, sink))
+    }
+}
+
+#[cfg(test)]
+mod tests;

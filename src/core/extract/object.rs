@@ -1,0 +1,983 @@
+//! Calls written as JSON objects that hold a name and arguments: keys in any order, objects one after another or in an array,
+//! wrapped once more or not. Objects inside a call are never calls; arguments pass as written, piece by piece.
+
+use super::{
+    arguments::{Arguments, BROKEN, Leave, TOO_DEEP, TOO_LARGE, Verdict, unescape},
+    body::{Body, Sink, Step},
+    json::{Json, Mend},
+};
+
+const CUT: &str = "the text ends inside a call";
+const NO_NAME: &str = "a call without a name";
+const NO_CALL: &str = "no JSON object";
+
+/// The most that is held of a value that is neither name nor arguments, whatever arguments may have.
+const LONGEST_SKIPPED: usize = 64 * 1024;
+/// A key, a name or an id isn't longer.
+const LONGEST_TOKEN: usize = 64 * 1024;
+/// White space behind a call beyond this is not of the region.
+const LONGEST_GAP: usize = 4096;
+
+/// What a key leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Name,
+    Id,
+    Arguments,
+    /// An object that holds the name and the arguments.
+    Wrapper,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    Known {
+        name: &'static [&'static str],
+        arguments: &'static [&'static str],
+    },
+    /// Every key is a name, every value its arguments.
+    Names,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    /// Before a key or the end of the object.
+    Key,
+    /// In a key or a string: the quote that ends it, none for bare keys.
+    Token {
+        value: bool,
+        quote: Option<u8>,
+    },
+    Colon,
+    Value,
+    Arguments,
+    Skip,
+    AfterMember,
+    AfterCall,
+}
+
+/// One call on its way.
+#[derive(Debug, Default, Clone)]
+struct Pending {
+    name: Option<String>,
+    id: Option<String>,
+    started: bool,
+    arguments: Option<Arguments>,
+    /// The arguments are at their end.
+    whole: bool,
+    /// Arguments that came before the name.
+    held: String,
+    /// What was mended, each kind once.
+    mends: Vec<&'static str>,
+}
+
+impl Pending {
+    /// Starts the call if its name is known.
+    fn start(&mut self, bytes: usize, sink: &mut dyn Sink) -> bool {
+        let Some(name) = self.name.as_deref().filter(|_| !self.started) else { return false };
+        sink.start(name, self.id.as_deref(), bytes);
+        self.started = true;
+        for &how in &self.mends {
+            sink.repaired(how);
+        }
+        if !self.held.is_empty() {
+            sink.arguments(&self.held, 0);
+            self.held = String::new();
+        }
+        true
+    }
+
+    fn mended(&mut self, what: Mend, sink: &mut dyn Sink) -> Result<(), Step> {
+        if !sink.repairs() {
+            return Err(Step::Failed(BROKEN));
+        }
+        if !self.mends.contains(&what.describe()) {
+            self.mends.push(what.describe());
+            if self.started {
+                sink.repaired(what.describe());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Calls of `Grammar::Object` and `Grammar::Keyed`.
+#[derive(Debug, Clone)]
+pub(super) struct Object {
+    keys: Keys,
+    place: Place,
+    /// Bytes read of what hasn't been spoken for.
+    seen: usize,
+    array: bool,
+    wrapped: usize,
+    role: Role,
+    call: Pending,
+    token: Vec<u8>,
+    skipped: Option<Json>,
+    calls: usize,
+    shaped: bool,
+}
+
+/// Where a step stands: bytes spoken for, bytes read.
+struct Cursor<'a> {
+    input: &'a [u8],
+    from: usize,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn rest(&self) -> &'a [u8] {
+        self.input.get(self.at..).unwrap_or_default()
+    }
+
+    /// The bytes read and not yet spoken for, which now are.
+    fn speak(&mut self) -> usize {
+        let bytes = self.at - self.from;
+        self.from = self.at;
+        bytes
+    }
+}
+
+impl Object {
+    /// `array` is how it is written; both forms are read.
+    pub(super) fn new(name: &'static [&'static str], arguments: &'static [&'static str], array: bool) -> Self {
+        let _ = array;
+        Self::with(Keys::Known { name, arguments })
+    }
+
+    fn with(keys: Keys) -> Self {
+        Self {
+            keys,
+            place: Place::Start,
+            seen: 0,
+            array: false,
+            wrapped: 0,
+            role: Role::Other,
+            call: Pending::default(),
+            token: Vec::new(),
+            skipped: None,
+            calls: 0,
+            shaped: false,
+        }
+    }
+
+    /// Takes an object for a call only if it has both a name and arguments; for calls without markers.
+    pub(super) fn shaped(mut self) -> Self {
+        self.shaped = true;
+        self
+    }
+
+    fn role(&self, key: &str) -> Role {
+        match self.keys {
+            Keys::Names => Role::Arguments,
+            Keys::Known { name, .. } if name.contains(&key) => Role::Name,
+            Keys::Known { arguments, .. } if arguments.contains(&key) => Role::Arguments,
+            Keys::Known { .. } => match key {
+                "id" | "call_id" | "tool_call_id" => Role::Id,
+                "function_call" | "tool_call" => Role::Wrapper,
+                _ => Role::Other,
+            },
+        }
+    }
+
+    /// A key or a string is at its end.
+    fn token_ends(&mut self, value: bool, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) {
+        let token = decode(&self.token);
+        self.token.clear();
+        if !value {
+            self.role = self.role(&token);
+            if self.keys == Keys::Names {
+                self.call.name = Some(token);
+            }
+            self.place = Place::Colon;
+            return;
+        }
+        match self.role {
+            Role::Name if self.call.name.is_none() => self.call.name = Some(token.trim().to_owned()),
+            Role::Id if self.call.id.is_none() && !self.call.started => self.call.id = Some(token),
+            _ => {}
+        }
+        if self.call.arguments.is_some() || self.call.whole {
+            let bytes = cursor.at - cursor.from;
+            if self.call.start(bytes, sink) {
+                cursor.from = cursor.at;
+            }
+        }
+        self.place = Place::AfterMember;
+    }
+
+    /// Reads one arguments value.
+    fn arguments(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Result<bool, Step> {
+        let leave = Leave { room: sink.room(), repairs: sink.repairs() };
+        let Some(arguments) = &mut self.call.arguments else { return Ok(true) };
+        let (input, base) = (cursor.rest(), cursor.at);
+        let (started, held, from) = (self.call.started, &mut self.call.held, &mut cursor.from);
+        let (bytes, verdict) = arguments.step(input, last, leave, &mut |json, upto| {
+            if started {
+                sink.arguments(json, base + upto - *from);
+                *from = base + upto;
+            } else {
+                held.push_str(json);
+            }
+        });
+        cursor.at += bytes;
+        let mends = &mut self.call.mends;
+        arguments.tell(leave.repairs, |how| {
+            if !mends.contains(&how) {
+                mends.push(how);
+                if started {
+                    sink.repaired(how);
+                }
+            }
+        });
+        match verdict {
+            Verdict::Failed(why) => {
+                if started && cursor.at > cursor.from {
+                    sink.arguments("", cursor.speak());
+                }
+                Err(Step::Failed(why))
+            }
+            _ if self.call.held.len() > leave.room => Err(Step::Failed(TOO_LARGE)),
+            Verdict::More => Ok(false),
+            Verdict::Done => {
+                self.call.whole = true;
+                self.call.arguments = None;
+                Ok(true)
+            }
+        }
+    }
+
+    /// An object is at its end; the outermost one ends the call.
+    fn object_ends(&mut self, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Step> {
+        if self.wrapped > 0 {
+            self.wrapped -= 1;
+            self.place = Place::AfterMember;
+            return Ok(());
+        }
+        self.call_ends(cursor, true, sink)
+    }
+
+    fn call_ends(&mut self, cursor: &mut Cursor<'_>, complete: bool, sink: &mut dyn Sink) -> Result<(), Step> {
+        if !self.call.whole && self.shaped && !self.call.started {
+            return Err(Step::Failed(NO_CALL));
+        }
+        if !self.call.started {
+            if self.call.name.is_none() {
+                return Err(Step::Failed(NO_NAME));
+            }
+            let bytes = cursor.speak();
+            self.call.start(bytes, sink);
+        }
+        if complete && !self.call.whole {
+            sink.arguments("{}", cursor.speak());
+        }
+        sink.finish(cursor.speak(), complete);
+        self.call = Pending::default();
+        self.wrapped = 0;
+        self.calls += 1;
+        self.place = Place::AfterCall;
+        Ok(())
+    }
+
+    /// Nothing follows, or nothing that belongs here.
+    fn broken_off(&mut self, cursor: &mut Cursor<'_>, why: &'static str, sink: &mut dyn Sink) -> Step {
+        let begun = self.call.started || (self.call.name.is_some() && !self.shaped);
+        if begun && self.call_ends(cursor, false, sink).is_ok() {
+            return Step::Done;
+        }
+        Step::Failed(why)
+    }
+
+    /// A value that is neither name nor arguments.
+    fn skip(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &dyn Sink) -> Result<bool, Step> {
+        let json = self.skipped.get_or_insert_with(|| Json::new(sink.max_depth(), &[]));
+        cursor.at += json.run(cursor.rest(), last);
+        json.take(false, |_| {});
+        if json.too_deep() {
+            return Err(Step::Failed(TOO_DEEP));
+        }
+        // No argument: the limit on these isn't meant, and what is held depends on the cuts.
+        if json.held() > sink.room().max(LONGEST_SKIPPED) {
+            return Err(Step::Failed(TOO_LARGE));
+        }
+        let ended = json.ended();
+        if ended {
+            self.skipped = None;
+        }
+        Ok(ended)
+    }
+
+    /// Reads on in a key or a string. Gives whether it ended.
+    fn token(&mut self, cursor: &mut Cursor<'_>, last: bool, quote: Option<u8>) -> Result<bool, Step> {
+        loop {
+            let rest = cursor.rest();
+            let Some(quote) = quote else {
+                let ends =
+                    |byte: u8| matches!(byte, b':' | b'=' | b',' | b'}' | b']' | b'"' | b'{' | b'<') || byte <= b' ';
+                let length = rest.iter().position(|&byte| ends(byte)).unwrap_or(rest.len());
+                self.token.extend_from_slice(rest.get(..length).unwrap_or_default());
+                cursor.at += length;
+                if self.token.len() > LONGEST_TOKEN {
+                    return Err(Step::Failed(TOO_LARGE));
+                }
+                return Ok(length < rest.len() || last);
+            };
+            let plain = memchr::memchr2(quote, b'\\', rest).unwrap_or(rest.len());
+            self.token.extend_from_slice(rest.get(..plain).unwrap_or_default());
+            cursor.at += plain;
+            if self.token.len() > LONGEST_TOKEN {
+                return Err(Step::Failed(TOO_LARGE));
+            }
+            let rest = cursor.rest();
+            match rest.first() {
+                None => return Ok(false),
+                Some(b'\\') => match unescape(rest, last, &mut self.token) {
+                    Some((bytes, _)) => cursor.at += bytes,
+                    None => return Ok(false),
+                },
+                Some(_) => {
+                    cursor.at += 1;
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    fn go(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Result<Step, Step> {
+        loop {
+            match self.place {
+                Place::Token { value, quote } => {
+                    if !self.token(cursor, last, quote)? {
+                        return Ok(self.wait(cursor, last, sink));
+                    }
+                    self.token_ends(value, cursor, sink);
+                    continue;
+                }
+                Place::Arguments => {
+                    if !self.arguments(cursor, last, sink)? {
+                        return Ok(self.wait(cursor, last, sink));
+                    }
+                    self.place = Place::AfterMember;
+                    continue;
+                }
+                Place::Skip => {
+                    if !self.skip(cursor, last, sink)? {
+                        return Ok(self.wait(cursor, last, sink));
+                    }
+                    self.place = Place::AfterMember;
+                    continue;
+                }
+                _ => {}
+            }
+            let Some(&byte) = cursor.rest().first() else { return Ok(self.wait(cursor, last, sink)) };
+            if byte.is_ascii_whitespace() {
+                cursor.at += 1;
+                if cursor.at - cursor.from > LONGEST_GAP {
+                    if self.call.started {
+                        sink.arguments("", cursor.speak());
+                    } else if self.place == Place::AfterCall {
+                        return Ok(Step::Done);
+                    }
+                }
+                continue;
+            }
+            match self.place {
+                Place::Start => match byte {
+                    b'[' if !self.array => {
+                        self.array = true;
+                        cursor.at += 1;
+                    }
+                    b'{' => {
+                        self.place = Place::Key;
+                        cursor.at += 1;
+                    }
+                    b',' | b';' if self.calls > 0 => cursor.at += 1,
+                    b']' if self.array => {
+                        // An empty array: no call at all.
+                        cursor.at += 1;
+                        sink.markup(cursor.speak());
+                        return Ok(Step::Done);
+                    }
+                    _ => return Err(Step::Failed(NO_CALL)),
+                },
+                Place::Key => match byte {
+                    b'"' | b'\'' => {
+                        if byte == b'\'' {
+                            self.call.mended(Mend::Quotes, sink)?;
+                        }
+                        self.next_call_of_names(cursor, sink)?;
+                        self.place = Place::Token { value: false, quote: Some(byte) };
+                        cursor.at += 1;
+                    }
+                    b'}' => {
+                        cursor.at += 1;
+                        self.object_ends(cursor, sink)?;
+                    }
+                    b',' => cursor.at += 1,
+                    b'_' | b'a'..=b'z' | b'A'..=b'Z' => {
+                        self.call.mended(Mend::UnquotedKey, sink)?;
+                        self.next_call_of_names(cursor, sink)?;
+                        self.place = Place::Token { value: false, quote: None };
+                    }
+                    _ => {
+                        if let Some(step) = self.end_or_break(cursor, byte, last, sink)? {
+                            return Ok(step);
+                        }
+                    }
+                },
+                Place::Colon => {
+                    if byte == b':' {
+                        cursor.at += 1;
+                        self.place = Place::Value;
+                    } else if matches!(byte, b',' | b'}') {
+                        self.place = Place::AfterMember;
+                    } else {
+                        self.call.mended(Mend::MissingColon, sink)?;
+                        cursor.at += usize::from(byte == b'=');
+                        self.place = Place::Value;
+                    }
+                }
+                Place::Value => self.value(byte, cursor, sink)?,
+                Place::AfterMember => match byte {
+                    b',' => {
+                        cursor.at += 1;
+                        self.place = Place::Key;
+                    }
+                    b'}' => {
+                        cursor.at += 1;
+                        self.object_ends(cursor, sink)?;
+                    }
+                    _ => {
+                        if let Some(step) = self.end_or_break(cursor, byte, last, sink)? {
+                            return Ok(step);
+                        }
+                    }
+                },
+                Place::AfterCall => match byte {
+                    b'{' => {
+                        self.place = Place::Key;
+                        cursor.at += 1;
+                    }
+                    b',' | b';' => cursor.at += 1,
+                    b']' if self.array => {
+                        self.array = false;
+                        cursor.at += 1;
+                        sink.markup(cursor.speak());
+                    }
+                    // One too many.
+                    b'}' | b']' => {
+                        cursor.at += 1;
+                        sink.markup(cursor.speak());
+                    }
+                    _ => return Ok(Step::Done),
+                },
+                Place::Token { .. } | Place::Arguments | Place::Skip => {}
+            }
+        }
+    }
+
+    /// In `{"A": {..}, "B": {..}}` each key after the first begins another call.
+    fn next_call_of_names(&mut self, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Step> {
+        if self.keys == Keys::Names && self.call.whole {
+            self.call_ends(cursor, true, sink)?;
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, byte: u8, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Step> {
+        match (self.role, byte) {
+            (Role::Name | Role::Id, b'"' | b'\'') => {
+                if byte == b'\'' {
+                    self.call.mended(Mend::Quotes, sink)?;
+                }
+                self.place = Place::Token { value: true, quote: Some(byte) };
+                cursor.at += 1;
+            }
+            (Role::Name | Role::Wrapper, b'{') if self.wrapped == 0 && !self.call.whole && self.call.name.is_none() => {
+                self.wrapped += 1;
+                self.place = Place::Key;
+                cursor.at += 1;
+            }
+            (Role::Arguments, _) if !self.call.whole => {
+                let bytes = cursor.at - cursor.from;
+                if self.call.start(bytes, sink) {
+                    cursor.from = cursor.at;
+                }
+                self.call.arguments = Some(Arguments::new(sink.max_depth(), &[]));
+                self.place = Place::Arguments;
+            }
+            (_, b',' | b'}' | b']') => self.place = Place::AfterMember,
+            _ => self.place = Place::Skip,
+        }
+        Ok(())
+    }
+
+    /// What can't stand here: a marker or the end of the array where braces are missing, or rubbish. `None`: read on.
+    fn end_or_break(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        byte: u8,
+        last: bool,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<Step>, Step> {
+        if self.place == Place::AfterMember && matches!(byte, b'"' | b'\'') {
+            // A comma is missing; a quote alone is rubbish.
+            let rest = cursor.rest();
+            let Some(key) = super::json::quoted_key(rest.get(1..).unwrap_or_default(), last) else {
+                return Ok(Some(self.wait(cursor, last, sink)));
+            };
+            if key {
+                self.call.mended(Mend::MissingComma, sink)?;
+                self.place = Place::Key;
+            } else {
+                self.call.mended(Mend::Stray, sink)?;
+                cursor.at += 1;
+            }
+            return Ok(None);
+        }
+        let marker = byte == b'<' || (byte == b']' && self.array);
+        if marker && self.call.whole && sink.repairs() {
+            self.call.mended(Mend::MissingCloser, sink)?;
+            self.call_ends(cursor, true, sink)?;
+            return Ok(None);
+        }
+        Ok(Some(self.broken_off(cursor, NO_CALL, sink)))
+    }
+
+    /// All of the input was read.
+    fn wait(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Step {
+        if !last {
+            return Step::More;
+        }
+        match self.place {
+            Place::AfterCall => Step::Done,
+            Place::Start => Step::Failed(NO_CALL),
+            _ => {
+                cursor.at = cursor.input.len();
+                self.broken_off(cursor, CUT, sink)
+            }
+        }
+    }
+}
+
+impl Body for Object {
+    fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
+        let mut cursor = Cursor { input, from: 0, at: self.seen };
+        // The way that nearly all pieces of a long string take.
+        if self.place == Place::Arguments
+            && self.seen == 0
+            && self.call.started
+            && let Some(arguments) = &mut self.call.arguments
+        {
+            let text = arguments.glide(input);
+            if !text.is_empty() {
+                sink.arguments(text, text.len());
+                if text.len() == input.len() && !last {
+                    return Step::More;
+                }
+                (cursor.from, cursor.at) = (text.len(), text.len());
+            }
+        }
+        let step = self.go(&mut cursor, last, sink).unwrap_or_else(|failed| failed);
+        self.seen = cursor.at - cursor.from;
+        if self.seen > sink.room().saturating_add(LONGEST_TOKEN) {
+            return Step::Failed(TOO_LARGE);
+        }
+        // What can't be read behind a whole call isn't of this region.
+        match step {
+            Step::Failed(_) if !last && self.calls > 0 && !self.call.started => Step::Done,
+            step => step,
+        }
+    }
+
+    fn straight<'a>(&mut self, input: &'a [u8]) -> &'a str {
+        match &mut self.call {
+            Pending { started: true, arguments: Some(arguments), .. }
+                if self.place == Place::Arguments && self.seen == 0 =>
+            {
+                arguments.glide(input)
+            }
+            _ => "",
+        }
+    }
+}
+
+/// Calls of `Grammar::Keyed`.
+pub(super) struct Keyed;
+
+impl Keyed {
+    #[allow(clippy::new_ret_no_self)] // the same machine under another grammar's name
+    pub(super) fn new() -> Object {
+        Object::with(Keys::Names)
+    }
+}
+
+/// A key or a name, of which escapes are already decoded.
+fn decode(token: &[u8]) -> String {
+    String::from_utf8_lossy(token).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::probe::*, *};
+
+    const NAME: &[&str] = &["name", "tool_name", "function", "tool"];
+    const ARGUMENTS: &[&str] = &["arguments", "parameters", "args", "input"];
+
+    fn object() -> Box<dyn Body> {
+        Box::new(Object::new(NAME, ARGUMENTS, false))
+    }
+
+    fn read(text: &str) -> (Vec<Heard>, Step) {
+        let (probe, step) = every_way(&object, &Probe::new(), text.as_bytes());
+        for call in probe.calls.iter().filter(|call| call.complete == Some(true)) {
+            assert!(serde_json::from_str::<serde_json::Map<_, _>>(&call.json).is_ok(), "{}", call.json);
+        }
+        (probe.calls, step)
+    }
+
+    fn one(text: &str) -> Heard {
+        let (mut calls, _) = read(text);
+        assert_eq!(calls.len(), 1, "{text}");
+        calls.remove(0)
+    }
+
+    #[track_caller]
+    fn clean(text: &str, name: &str, json: &str) {
+        let call = one(text);
+        assert_eq!((call.name.as_str(), call.json.as_str(), call.complete), (name, json, Some(true)), "{text}");
+        assert_eq!(call.mends, Vec::<&str>::new(), "{text}");
+    }
+
+    #[track_caller]
+    fn mended(text: &str, json: &str) {
+        let call = one(text);
+        assert_eq!((call.json.as_str(), call.complete), (json, Some(true)), "{text}");
+        assert!(!call.mends.is_empty(), "{text}");
+    }
+
+    #[test]
+    fn keys_stand_in_any_order_and_under_any_alias() {
+        clean(r#"{"name": "f", "arguments": {"a": 1}}"#, "f", r#"{"a": 1}"#);
+        clean(r#"{"arguments": {"a": [1, {"b": "}"}]}, "name": "f"}"#, "f", r#"{"a": [1, {"b": "}"}]}"#);
+        clean(r#"{"tool_name": "f", "parameters": {}}"#, "f", "{}");
+        clean(
+            r#"{"type": "function", "x": {"name": "no", "arguments": {}}, "name": "f", "args": {"k": "v"}}"#,
+            "f",
+            r#"{"k": "v"}"#,
+        );
+        clean(r#"{"type":"function","function":{"name":"f","arguments":{"a":"\n"}}}"#, "f", r#"{"a":"\n"}"#);
+        clean(r#"{"n\u0061me": "f", "arguments": {"a": "\ud83d\ude80"}}"#, "f", r#"{"a": "\ud83d\ude80"}"#);
+        let call = one(r#"{"id": "call_1", "name": "f", "arguments": {}}"#);
+        assert_eq!(call.id.as_deref(), Some("call_1"));
+        let call = one(r#"{"name": "f", "id": "call_2", "arguments": {}}"#);
+        assert_eq!(call.id.as_deref(), Some("call_2"));
+    }
+
+    #[test]
+    fn calls_without_arguments_get_an_empty_object() {
+        for text in [
+            r#"{"name": "f"}"#,
+            r#"{"name": "f", "arguments": null}"#,
+            r#"{"name": "f", "arguments": ""}"#,
+            r#"{"arguments": "", "name": "f"}"#,
+            r#"{"name": "f", "arguments": "{}"}"#,
+            r#"{"name": "f", "arguments": None}"#,
+        ] {
+            clean(text, "f", "{}");
+        }
+    }
+
+    #[test]
+    fn arguments_in_a_string_are_unwrapped() {
+        clean(r#"{"name": "f", "arguments": "{\"a\": \"x\\ny \\\"q\\\"\"}"}"#, "f", r#"{"a": "x\ny \"q\""}"#);
+        clean(r#"{"name": "f", "arguments": "{\"a\": \"\ud83d\ude80\"}", "id": 3}"#, "f", r#"{"a": "🚀"}"#);
+        mended(r#"{"name": "f", "arguments": "{"a": "x"}"}"#, r#"{"a": "x"}"#);
+        mended(r#"{"name": "f", "arguments": "{\"a\": [1"}"#, r#"{"a": [1]}"#);
+        mended("{\"name\": \"f\", \"arguments\": \"{\\\"a\\\": \\\"x\\ny\\\"}\"}", r#"{"a": "x\ny"}"#);
+    }
+
+    #[test]
+    fn several_calls_follow_each_other_in_each_way() {
+        for text in [
+            r#"[{"name":"f","arguments":{}},{"name":"g","arguments":{"a":1}}]"#,
+            "{\"name\":\"f\",\"arguments\":{}}\n{\"name\":\"g\",\"arguments\":{\"a\":1}}\n",
+            r#"{"name":"f","arguments":{}}; {"name":"g","arguments":{"a":1}}"#,
+            r#"{"name":"f","arguments":{}},{"name":"g","arguments":{"a":1}}"#,
+            r#"[{"name":"f","arguments":{}}, {"arguments":{"a":1},"name":"g"}] </tool_calls>"#,
+        ] {
+            let (calls, step) = read(text);
+            assert_eq!(step, Step::Done);
+            let said: Vec<_> =
+                calls.iter().map(|call| (call.name.as_str(), call.json.as_str(), call.complete)).collect();
+            assert_eq!(said, [("f", "{}", Some(true)), ("g", r#"{"a":1}"#, Some(true))], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_follows_the_object_is_tolerated() {
+        for tail in ["}", "}}\n", "\n</tool_call>", "</tool_call>", " and text", "\n\n", "]"] {
+            let (calls, step) = read(&format!(r#"{{"name":"f","arguments":{{"a":1}}}}{tail}"#));
+            assert_eq!((calls.len(), step), (1, Step::Done), "{tail}");
+            assert_eq!(calls[0].json, r#"{"a":1}"#);
+        }
+        // Missing braces are mended where the closing marker came, and only there.
+        mended("{\"name\":\"f\",\"arguments\":{\"a\":1}\n</tool_call>", "{\"a\":1}");
+        mended("{\"name\":\"f\",\"arguments\":{\"a\":[1,{\"b\":2\n</tool_call>", "{\"a\":[1,{\"b\":2\n}]}");
+        let cut = one(r#"{"name":"f","arguments":{"a":[1,2"#);
+        assert_eq!((cut.json.as_str(), cut.complete), (r#"{"a":[1,"#, Some(false)));
+    }
+
+    #[test]
+    fn markers_in_strings_are_data() {
+        clean(
+            r#"{"name":"f","arguments":{"a":"</tool_call> <tool_call> }{ [\"","b":"```"}}"#,
+            "f",
+            r#"{"a":"</tool_call> <tool_call> }{ [\"","b":"```"}"#,
+        );
+    }
+
+    #[test]
+    fn broken_arguments_are_mended_without_contradiction() {
+        for (broken, whole) in [
+            (r#"{"a": "he said "hi" to me", "b": 1}"#, r#"{"a": "he said \"hi\" to me", "b": 1}"#),
+            (r#"{"a": "print("x")"}"#, r#"{"a": "print(\"x\")"}"#),
+            (r#"{"a": "yes", then left"}"#, r#"{"a": "yes\", then left"}"#),
+            ("{\"a\": \"two\nlines\"}", r#"{"a": "two\nlines"}"#),
+            (r#"{"a": 1, "b": [1, 2, ], }"#, r#"{"a": 1, "b": [1, 2 ] }"#),
+            (r"{'a': 'it\'s', 'b': True, c: None}", r#"{"a": "it's", "b": true, "c": null}"#),
+            (r#"{"a": 'it's', "b": "x"}"#, r#"{"a": "it's", "b": "x"}"#),
+            (
+                r#"{"a": 1 /* one */, // two
+ "b": 2}"#,
+                "{\"a\": 1 , \n \"b\": 2}",
+            ),
+            (r#"{"a": "x" "b": "y"}"#, r#"{"a": "x" ,"b": "y"}"#),
+            (r#"{"a": "\ud83d", "b": "\ude80 x"}"#, r#"{"a": "\ufffd", "b": "\ufffd x"}"#),
+            (r#"{"a": "\ud83d\ud83d\ude80"}"#, r#"{"a": "\ufffd\ud83d\ude80"}"#),
+            (r#"{"a": "C:\users\dir"}"#, r#"{"a": "C:\\users\\dir"}"#),
+            (
+                r#"{"a": 007, "b": 0x1F, "c": +1, "d": .5, "e": NaN}"#,
+                r#"{"a": 7, "b": 31, "c": 1, "d": 0.5, "e": null}"#,
+            ),
+            (r#"{"a": hello world, "b": "x" + "y"}"#, r#"{"a": "hello world", "b": "xy"}"#),
+            ("{“a”: “b”, \"c\": ‘d’}", r#"{"a": "b", "c": "d"}"#),
+            (r#"{"a" 1, "b": [1 2], "c": {"d": [1, 2}}"#, r#"{"a" :1, "b": [1 ,2], "c": {"d": [1, 2]}}"#),
+            (r#"{\"a\": \"b\"}"#, r#"{"a": "b"}"#),
+        ] {
+            for text in [
+                format!(r#"{{"name": "f", "arguments": {broken}}}"#),
+                format!(r#"{{"arguments": {broken}, "name": "f"}}"#),
+                format!("{{\"name\": \"f\", \"arguments\": {broken}}}\n</tool_call>"),
+            ] {
+                mended(&text, whole);
+            }
+        }
+    }
+
+    #[test]
+    fn repairs_can_be_forbidden_and_limits_hold() {
+        let forbid = Probe { repairs: false, ..Probe::new() };
+        let (probe, step) = every_way(&object, &forbid, br#"{"name": "f", "arguments": {"a": 'x'}}"#);
+        assert_eq!((probe.calls[0].json.as_str(), step), ("{\"a\": ", Step::Failed(BROKEN)));
+        let shallow = Probe { deepest: 3, ..Probe::new() };
+        let (_, step) = every_way(&object, &shallow, br#"{"name": "f", "arguments": {"a": [[[1]]]}}"#);
+        assert_eq!(step, Step::Failed(TOO_DEEP));
+        let narrow = Probe { room: 20, ..Probe::new() };
+        let (_, step) = every_way(&object, &narrow, br#"{"arguments": {"a": "0123456789012345678901"}, "name": "f"}"#);
+        assert_eq!(step, Step::Failed(TOO_LARGE));
+    }
+
+    #[test]
+    fn what_is_no_call_fails_before_one_begins() {
+        for text in ["hello", "", "{\"a\": 1}", "[1]", r#"{"arguments": {}}"#, r#"{"name": {"x": 1}}"#] {
+            let (calls, step) = read(text);
+            assert!(calls.is_empty() && matches!(step, Step::Failed(_)), "{text}: {step:?}");
+        }
+        let (calls, step) = read(r#"{"name": "f", "arguments": "Paris"}"#);
+        assert_eq!((calls.len(), step), (1, Step::Failed("the arguments are no JSON object")));
+    }
+
+    #[test]
+    fn calls_keyed_by_their_name() {
+        let keyed: &dyn Fn() -> Box<dyn Body> = &|| Box::new(Keyed::new());
+        for text in [r#"[{"f": {"a": 1}}, {"g": {}}]"#, r#"{"f": {"a": 1}, "g": {}}"#, r#"{"f": {"a": 1}}{"g": null}"#]
+        {
+            let (probe, step) = every_way(keyed, &Probe::new(), text.as_bytes());
+            assert_eq!(step, Step::Done);
+            let said: Vec<_> = probe.calls.iter().map(|call| (call.name.as_str(), call.json.as_str())).collect();
+            assert_eq!(said, [("f", r#"{"a": 1}"#), ("g", "{}")], "{text}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod properties {
+    use proptest::prelude::*;
+
+    use super::{super::probe::*, *};
+
+    fn make(kind: u8) -> Box<dyn Body> {
+        match kind {
+            0 => Box::new(Object::new(&["name", "function"], &["arguments", "parameters"], false)),
+            1 => Box::new(Keyed::new()),
+            2 => Box::new(super::super::named::Named::new("", &["[ARGS]", ""], false, false, "[CALL_ID]")),
+            _ => Box::new(super::super::named::Named::new("function<｜tool▁sep｜>", &["\n"], true, true, "")),
+        }
+    }
+
+    /// Text that is JSON-like often enough.
+    pub(crate) fn scraps() -> impl Strategy<Value = Vec<u8>> {
+        let scrap = prop_oneof![
+            prop::sample::select(vec![
+                "{",
+                "}",
+                "[",
+                "]",
+                ",",
+                ":",
+                "\"",
+                "'",
+                "\\",
+                "\n",
+                " ",
+                "\t",
+                "\"name\"",
+                "\"arguments\"",
+                "\"a\": ",
+                "\"f\"",
+                "1",
+                "-0.5e3",
+                "007",
+                "true",
+                "null",
+                "None",
+                "NaN",
+                "abc",
+                "x y",
+                "//",
+                "/*",
+                "*/",
+                "#",
+                "...",
+                "…",
+                "“",
+                "”",
+                "’",
+                "`",
+                "```",
+                "```json",
+                "</tool_call>",
+                "<|end|>",
+                "<｜x",
+                "\\u",
+                "\\ud83d",
+                "\\ude80",
+                "\\n",
+                "\\\"",
+                "🚀",
+                "é",
+                "\u{0}",
+                "\u{feff}",
+                "\u{a0}",
+                "：",
+                "，",
+                ";",
+                "+",
+                "(",
+                ")",
+                "=",
+                "=>",
+                "{}",
+                "{\"a\": 1}",
+                "{\"name\": \"f\", \"arguments\": {",
+                "f[ARGS]{",
+                "functions.f:0",
+                "null}",
+            ])
+            .prop_map(|text| text.as_bytes().to_vec()),
+            prop::collection::vec(any::<u8>(), 1..4),
+            "[ -~]{1,6}".prop_map(String::into_bytes),
+        ];
+        prop::collection::vec(scrap, 0..24).prop_map(|scraps| scraps.concat())
+    }
+
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(serde_json::Value::from),
+            any::<i64>().prop_map(serde_json::Value::from),
+            any::<f64>().prop_map(serde_json::Value::from),
+            "\\PC{0,12}".prop_map(serde_json::Value::from),
+            any::<String>().prop_map(serde_json::Value::from),
+            prop::sample::select(vec!["</tool_call>", "\"}", "{\"a\": 1}", "\\", "a\", \"b\": ", "```"])
+                .prop_map(serde_json::Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(serde_json::Value::from),
+                prop::collection::vec((".{0,8}", inner), 0..5)
+                    .prop_map(|members| serde_json::Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn sound(kind: u8, text: &[u8], deepest: usize) {
+        let probe = Probe { deepest, ..Probe::new() };
+        let (probe, _) = every_way(&|| make(kind), &probe, text);
+        for call in probe.calls {
+            if call.complete == Some(true) {
+                let read = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&call.json);
+                // A number may be too large for serde_json's tree, never wrong.
+                if let Err(error) = read {
+                    assert!(error.to_string().contains("out of range"), "{error}: {}", call.json);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(600))]
+
+        #[test]
+        fn scraps_are_read_the_same_cut_anywhere(kind in 0u8..4, text in scraps()) {
+            sound(kind, &text, 5);
+        }
+
+        #[test]
+        fn broken_arguments_come_out_as_json(text in scraps()) {
+            let text = [b"{\"name\": \"f\", \"arguments\": {", text.as_slice(), b"}}\n</tool_call>"].concat();
+            sound(0, &text, 100);
+        }
+
+        #[test]
+        fn calls_pass_byte_for_byte(value in json(), pretty in any::<bool>(), first in any::<bool>()) {
+            let arguments = serde_json::json!({ "v": value });
+            let text = if pretty { format!("{arguments:#}") } else { arguments.to_string() };
+            let call = if first {
+                format!("{{\"name\": \"f\", \"arguments\": {text}}}")
+            } else {
+                format!("{{\"arguments\": {text}, \"name\": \"f\"}}")
+            };
+            let (probe, step) = every_way(&|| make(0), &Probe::new(), call.as_bytes());
+            prop_assert_eq!(step, Step::Done);
+            prop_assert_eq!(&probe.calls[0].json, &text);
+            prop_assert!(probe.calls[0].mends.is_empty());
+            prop_assert_eq!(probe.calls[0].complete, Some(true));
+            // The same, in a string.
+            let call = serde_json::json!({"name": "f", "arguments": text}).to_string();
+            let (probe, _) = every_way(&|| make(0), &Probe::new(), call.as_bytes());
+            prop_assert_eq!(&probe.calls[0].json, &text);
+        }
+
+        #[test]
+        fn a_mutated_call_never_contradicts_itself(value in json(), at in any::<prop::sample::Index>(), with in scraps(), drop in 0usize..3) {
+            let mut call = format!("{{\"name\": \"f\", \"arguments\": {}}}", serde_json::json!({ "v": value })).into_bytes();
+            let at = at.index(call.len());
+            let end = (at + drop).min(call.len());
+            call.splice(at..end, with.into_iter().take(6));
+            sound(0, &call, 128);
+        }
+    }
+}

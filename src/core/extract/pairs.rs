@@ -1,0 +1,391 @@
+//! Calls written as a name and pairs: `NAME`, then `<arg_key>K</arg_key><arg_value>V</arg_value>` as often as there are parameters.
+//! Values escape nothing and are streamed; the region's closer ends the call. Read, whatever the dialect writes: any white space
+//! between the pieces, and one JSON object in place of the pairs.
+
+use super::{
+    body::{Body, Sink, Step},
+    dialect::{Grammar, dialects},
+    members::{Flow, Members, Next, Typing, run},
+    until::{Bound, CALL, CDATA, CLOSER, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seek, Seen, is_space},
+};
+
+/// What stands between the name and the first pair.
+const SEPARATOR: u8 = CALL;
+/// What opens a value.
+const VALUE: u8 = CDATA;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before the name and in it.
+    Name,
+    /// After the name; what follows tells whether there is a call at all.
+    AfterName,
+    /// Between pairs.
+    Between,
+    Key,
+    /// Between a key and its value.
+    Middle,
+    Value,
+    /// In an object that holds all arguments.
+    Object,
+    Over,
+}
+
+/// The grammar `Pairs` at work.
+#[derive(Debug, Clone)]
+pub(super) struct PairsBody {
+    key_end: &'static str,
+    first: u8,
+    marks: Marks,
+    state: State,
+    look: Look,
+    seek: Seek,
+    /// Where the name or key that is being read begins, and where it ends.
+    start: usize,
+    end: usize,
+    separated: bool,
+    key: String,
+    members: Members,
+}
+
+impl PairsBody {
+    pub(super) fn new(
+        after_name: &'static str,
+        key: (&'static str, &'static str),
+        value: (&'static str, &'static str),
+        gap: &'static str,
+    ) -> Self {
+        let grammar = Grammar::Pairs { after_name, key, value, gap };
+        let same = dialects().iter().filter(|dialect| dialect.grammar == grammar);
+        let closers = same.flat_map(|dialect| dialect.close.iter().chain(dialect.section.iter().flat_map(|s| s.1)));
+        Self::within(after_name, key, value, closers.copied())
+    }
+
+    fn within(
+        after_name: &'static str,
+        key: (&'static str, &'static str),
+        value: (&'static str, &'static str),
+        closers: impl Iterator<Item = &'static str>,
+    ) -> Self {
+        let mut marks = Marks::default();
+        marks.add(OPEN, Bound::Nothing, &[key.0]);
+        marks.add(VALUE, Bound::Nothing, &[value.0]);
+        marks.add(END, Bound::Nothing, &[value.1]);
+        marks.add(SEPARATOR, Bound::Nothing, &[after_name.trim()]);
+        for closer in closers {
+            marks.add(CLOSER, Bound::Nothing, &[closer]);
+        }
+        Self {
+            key_end: key.1,
+            first: value.1.bytes().next().unwrap_or_default(),
+            marks,
+            state: State::Name,
+            look: Look::default(),
+            seek: Seek::default(),
+            start: 0,
+            end: 0,
+            separated: false,
+            key: String::new(),
+            members: Members::new(),
+        }
+    }
+
+    fn go(&mut self, state: State) {
+        self.state = state;
+        self.look = Look::default();
+    }
+
+    fn next(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        match self.state {
+            State::Name => self.name(input, last),
+            State::AfterName => self.after_name(input, last, sink),
+            State::Between => self.between(input, last, sink),
+            State::Key => self.key(input, last, sink),
+            State::Middle => self.middle(input, last, sink),
+            State::Value => self.value(input, last, sink),
+            State::Object => match self.members.object(input, sink) {
+                (bytes, Ok(true)) => {
+                    self.go(State::Between);
+                    Next::Took(bytes)
+                }
+                (_, Ok(false)) if !last => Next::Wait,
+                (_, Ok(false)) => self.wait(&[], last, sink),
+                (_, Err(step)) => self.stop(step),
+            },
+            State::Over => Next::Stop(Step::Done),
+        }
+    }
+
+    fn stop(&mut self, step: Step) -> Next {
+        self.state = State::Over;
+        Next::Stop(step)
+    }
+
+    fn no_call(&mut self) -> Next {
+        self.stop(Step::Failed("no call where one was announced"))
+    }
+
+    fn wait(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        if !last {
+            return Next::Wait;
+        }
+        sink.finish(input.len(), false);
+        self.state = State::Over;
+        Next::Took(input.len())
+    }
+
+    fn name(&mut self, input: &[u8], last: bool) -> Next {
+        // `start` is where the name begins, `end` how far was looked.
+        while let Some(byte) = input.get(self.end) {
+            if is_space(*byte) && self.start == self.end {
+                self.start += 1;
+            } else if is_space(*byte) || *byte == b'<' {
+                break;
+            }
+            self.end += 1;
+            if self.end > MAX_HEAD {
+                return self.no_call();
+            }
+        }
+        if self.end >= input.len() && !last {
+            return Next::Wait;
+        }
+        if self.start == self.end {
+            return self.no_call();
+        }
+        self.state = State::AfterName;
+        self.look = Look::at(self.end);
+        Next::Took(0)
+    }
+
+    fn after_name(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let wanted = if self.separated { OPEN | CLOSER } else { OPEN | CLOSER | SEPARATOR };
+        match self.look.step(&self.marks, wanted, input) {
+            Seen::Mark { class: SEPARATOR, end, .. } => {
+                self.separated = true;
+                self.look = Look::at(end);
+                return Next::Took(0);
+            }
+            Seen::Mark { .. } => {}
+            Seen::Other(at) if input.get(at) == Some(&b'{') => {}
+            Seen::Nothing | Seen::Part(_) if !last => return Next::Wait,
+            _ => return self.no_call(),
+        }
+        sink.markup(self.start);
+        let name = String::from_utf8_lossy(input.get(self.start..self.end).unwrap_or_default());
+        self.members.start(sink.start(&name, None, self.end - self.start).cloned());
+        // What was seen there is looked at again, once.
+        self.go(State::Between);
+        Next::Took(self.end)
+    }
+
+    fn between(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let empty = self.members.is_empty();
+        let wanted = match (self.members.is_open(), empty) {
+            (true, true) => OPEN | CLOSER | SEPARATOR,
+            (true, false) => OPEN | CLOSER,
+            (false, _) => CLOSER,
+        };
+        match self.look.step(&self.marks, wanted, input) {
+            Seen::Mark { class: SEPARATOR, end, .. } => {
+                sink.arguments("", end);
+                self.go(State::Between);
+                Next::Took(end)
+            }
+            Seen::Mark { class: OPEN, end, .. } => {
+                sink.arguments("", end);
+                self.state = State::Key;
+                self.seek = Seek::default();
+                Next::Took(end)
+            }
+            Seen::Mark { start, .. } => {
+                self.members.close(start, 0, sink);
+                self.state = State::Over;
+                Next::Took(start)
+            }
+            Seen::Other(start) if empty && input.get(start) == Some(&b'{') => {
+                sink.arguments("", start);
+                self.go(State::Object);
+                Next::Took(start)
+            }
+            Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
+            _ => self.stop(Step::Failed("something other than a pair stands inside the call")),
+        }
+    }
+
+    fn key(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let Some(end) = self.seek.step(self.key_end, input).filter(|end| *end <= MAX_HEAD) else {
+            if input.len() > MAX_HEAD + self.key_end.len() {
+                return self.stop(Step::Failed("a key without an end"));
+            }
+            return self.wait(input, last, sink);
+        };
+        self.key.clear();
+        self.key.push_str(String::from_utf8_lossy(input.get(..end).unwrap_or_default()).trim());
+        let end = end + self.key_end.len();
+        sink.arguments("", end);
+        self.go(State::Middle);
+        Next::Took(end)
+    }
+
+    fn middle(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        match self.look.step(&self.marks, VALUE, input) {
+            Seen::Mark { end, .. } => {
+                self.members.begin(&self.key, Typing::Declared, end, sink);
+                self.state = State::Value;
+                Next::Took(end)
+            }
+            Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
+            _ => self.stop(Step::Failed("a key without a value")),
+        }
+    }
+
+    fn value(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let rule = Rule { first: self.first, ends: END, newline: false };
+        match self.members.advance(&self.marks, rule, input, last, sink) {
+            Flow::More => Next::Wait,
+            Flow::On(bytes) => Next::Took(bytes),
+            Flow::Ended(bytes) => {
+                self.go(State::Between);
+                Next::Took(bytes)
+            }
+            Flow::Failed(step) => self.stop(step),
+            Flow::Cut => {
+                self.state = State::Over;
+                Next::Took(input.len())
+            }
+        }
+    }
+}
+
+impl Body for PairsBody {
+    fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
+        run(input, |rest| self.next(rest, last, sink))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{
+        super::{
+            signature::{Kind, Signatures},
+            value::testing::{Recorder, Told, declared, drive, every_way},
+        },
+        *,
+    };
+
+    fn glm() -> PairsBody {
+        PairsBody::within(
+            "\n",
+            ("<arg_key>", "</arg_key>"),
+            ("<arg_value>", "</arg_value>"),
+            ["</tool_call>"].into_iter(),
+        )
+    }
+
+    fn hunyuan() -> PairsBody {
+        PairsBody::within(
+            "<tool_sep>",
+            ("<arg_key>", "</arg_key>"),
+            ("<arg_value>", "</arg_value>"),
+            ["</tool_call>"].into_iter(),
+        )
+    }
+
+    fn signatures() -> Signatures {
+        declared([("a", Kind::String), ("b", Kind::Integer)])
+    }
+
+    fn told(input: &str) -> Told {
+        every_way(&|| Box::new(glm()), input.as_bytes(), &signatures())
+    }
+
+    fn arguments(input: &str) -> String {
+        let told = told(input);
+        assert_eq!(told.step, Step::Done);
+        assert_eq!(told.calls[0].complete, Some(true), "{told:?}");
+        told.json().to_owned()
+    }
+
+    #[test]
+    fn a_call_with_and_without_newlines() {
+        let pair = |key: &str, value: &str, gap: &str| {
+            format!("<arg_key>{key}</arg_key>{gap}<arg_value>{value}</arg_value>{gap}")
+        };
+        let input = format!("f\n{}{}</tool_call>", pair("a", "12\n", "\n"), pair("b", "12", "\n"));
+        assert_eq!(arguments(&input), r#"{"a":"12\n","b":12}"#);
+        let input = format!(" \nf{}{}</tool_call>", pair("a", "\"x\"", ""), pair(" c ", "null", ""));
+        assert_eq!(arguments(&input), r#"{"a":"\"x\"","c":null}"#);
+        assert_eq!(arguments("f</tool_call>"), "{}");
+        assert_eq!(arguments("f\n</tool_call>"), "{}");
+        assert_eq!(arguments("f\n{\"a\": \"</tool_call>\"}\n</tool_call>"), "{\"a\": \"</tool_call>\"}");
+        let input = "f<tool_sep><arg_key>a</arg_key>\n<arg_value></arg_value></tool_call>";
+        let told = every_way(&|| Box::new(hunyuan()), input.as_bytes(), &signatures());
+        assert_eq!((told.json(), &input[told.used..]), ("{\"a\":\"\"}", "</tool_call>"));
+    }
+
+    #[test]
+    fn closers_inside_values_are_data() {
+        let value = "</arg_value>; </tool_call> <arg_key>x</arg_key><arg_value>y</arg_value>";
+        let input = format!("f\n<arg_key>a</arg_key>\n<arg_value>{value}</arg_value>\n</tool_call>");
+        assert_eq!(arguments(&input), serde_json::json!({ "a": value }).to_string());
+    }
+
+    #[test]
+    fn text_that_ends_early_keeps_a_true_beginning() {
+        let input =
+            "f\n<arg_key>a</arg_key><arg_value>x</arg_value><arg_key>b</arg_key><arg_value>12</arg_value></tool_call>";
+        let whole = arguments(input);
+        for end in 0..input.len() {
+            let told = told(&input[..end]);
+            match told.calls.first() {
+                None => assert!(matches!(told.step, Step::Failed(_))),
+                Some(call) => assert!(call.complete == Some(false) && whole.starts_with(&call.json), "{call:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_call_fails() {
+        for input in ["", "f", "f g", "f\ng<arg_key>", "<arg_key>a</arg_key>", "{\"a\":1}", "</tool_call>"] {
+            let told = told(input);
+            assert!(matches!(told.step, Step::Failed(_)) && told.calls.is_empty(), "{input}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn time_is_linear() {
+        for piece in ["</arg_value>", "</arg_value> ", "<", "</arg_valu", "</arg_value>\n</arg_value", "x"] {
+            for step in [1, 4, 997] {
+                let input = format!("f<arg_key>a</arg_key><arg_value>{}", piece.repeat(4_000));
+                let mut body = glm();
+                let cuts: Vec<_> = (1..input.len()).step_by(step).collect();
+                drive(&mut body, input.as_bytes(), cuts.iter().copied(), &mut Recorder::new(signatures()));
+                let touched = body.marks.touched() + input.len();
+                assert!(
+                    touched <= 4 * input.len() + 4 * cuts.len() + 100,
+                    "{piece:?} by {step}: {touched} for {}",
+                    input.len()
+                );
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_split_says_the_same(
+            pieces in prop::collection::vec(prop::sample::select(vec![
+                "<arg_key>", "a", "b", "</arg_key>", "<arg_value>", "</arg_value>", "</tool_call>", "\n", " ", "12", "{", "é", "<", "\"", "<tool_sep>", "}",
+            ]), 0..24),
+            front in prop::sample::select(vec!["", "f", "f<arg_key>b</arg_key><arg_value>", "f<arg_key>a</arg_key><arg_value>"]),
+        ) {
+            let input = front.to_owned() + &pieces.concat();
+            told(&input);
+            every_way(&|| Box::new(hunyuan()), input.as_bytes(), &signatures());
+        }
+    }
+}

@@ -1,0 +1,478 @@
+//! Prose and reasoning: looks for the next marker, decides what it means where it stands, and lets everything else through.
+
+use std::sync::Arc;
+
+use memchr::memchr2;
+
+use super::{
+    call::Source,
+    dialect::{Dialect, Inert, Reasoning, Verdict, frames, reasoning_markups},
+    event::{Events, Span},
+    harmony::{Head, Header},
+    line::Around,
+    markers::{Role, Walk},
+    parser::{Code, Parser, Place, Thinking},
+    policy::Quoted,
+    walker::Walker,
+};
+
+/// A region that may begin at the current place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub(super) dialect: &'static Dialect,
+    /// The section that begins with it.
+    pub(super) section: Option<&'static Dialect>,
+    /// Where its call's opener stands, from the current place.
+    pub(super) call: usize,
+    /// Where its body begins.
+    pub(super) opener: usize,
+    /// The length of its first marker.
+    pub(super) marker: usize,
+    /// Which of the meanings of what stands here it is.
+    pub(super) ordinal: usize,
+}
+
+/// What a marker turns out to mean.
+#[derive(Debug, Clone, Copy)]
+enum Meaning {
+    Call(Candidate, Source),
+    Code(Code),
+    Markup(usize, Then),
+    Inert(usize, &'static Inert),
+}
+
+/// What follows a marker that is only markup.
+#[derive(Debug, Clone, Copy)]
+enum Then {
+    Nothing,
+    Think(&'static Reasoning),
+    Speak,
+    Frame(bool),
+    SectionOver,
+}
+
+enum Found {
+    /// Text; so many bytes of it needn't be looked at again.
+    Text(usize),
+    Wait(Walk, usize),
+    Meaning(Meaning),
+}
+
+enum Proposal {
+    No,
+    More,
+    Yes(Meaning),
+}
+
+/// How much prose is searched and then written at a time: it stays in the nearest cache.
+const PIECE: usize = 16 * 1024;
+/// The most white space between a section's opener, its calls and its closer.
+pub(super) const MOST_SPACE: usize = 64;
+
+impl Parser {
+    pub(super) fn read_prose(&mut self, input: &[u8], last: bool, out: &mut Events) -> (usize, bool) {
+        if self.at < self.inert_until {
+            let text = input.get(..(self.inert_until - self.at).min(input.len())).unwrap_or_default();
+            self.writer.text(self.voice(), text, self.at, out);
+            self.line.advance_each(text);
+            self.follow_bare(text);
+            return (text.len(), !text.is_empty());
+        }
+        let bare = self.policy.bare_json && self.tools.is_some() && matches!(self.thinking, Thinking::Not);
+        let mut window = input.len().min(PIECE);
+        let mut waiting = self.waiting.take();
+        // Up to where the line was followed, and from where on to search.
+        let mut followed = 0;
+        let mut from = 0;
+        loop {
+            let held = waiting.take();
+            let at = if held.is_some() {
+                Some(0)
+            } else {
+                let marker = self.next_marker(input, from, window);
+                let brace = if bare { self.next_brace(input, from, marker.unwrap_or(window)) } else { None };
+                brace.or(marker)
+            };
+            let Some(at) = at else {
+                let all = window == input.len();
+                let tail = if last && all {
+                    0
+                } else {
+                    self.markers.tail(input.get(from.min(window)..window).unwrap_or_default())
+                };
+                let end = window - tail;
+                self.say(input, followed, end, out);
+                return (end, end > 0 && (!all || last));
+            };
+            let rest = input.get(at..).unwrap_or_default();
+            if !matches!(self.thinking, Thinking::Not) && matches!(rest.first(), Some(b'`' | b'~')) {
+                from = at + 3;
+                window = window.max(from).min(input.len());
+                continue;
+            }
+            self.follow(input.get(followed..at).unwrap_or_default());
+            followed = followed.max(at);
+            if matches!(rest.first(), Some(b'`' | b'~')) {
+                // A fence, perhaps: the line follows it.
+                from = at + 3;
+                window = window.max(from).min(input.len());
+                continue;
+            }
+            let (walk, skip) = held.unwrap_or_default();
+            self.front = self.at + at;
+            match self.decide(rest, last, walk, skip, bare) {
+                Found::Text(length) => {
+                    from = at + length;
+                    window = window.max(from).min(input.len());
+                }
+                Found::Wait(walk, skip) => {
+                    self.waiting = Some((walk, skip));
+                    self.say(input, followed, at, out);
+                    return (at, false);
+                }
+                Found::Meaning(meaning) => {
+                    self.say(input, followed, at, out);
+                    self.at += at;
+                    let more = self.mean(meaning, out);
+                    self.at -= at;
+                    return (at + more, true);
+                }
+            }
+        }
+    }
+
+    /// Where the next marker or fence begins. What is known is never searched again.
+    fn next_marker(&mut self, input: &[u8], from: usize, to: usize) -> Option<usize> {
+        let start = from.max(self.unmarked.saturating_sub(self.at));
+        let found = self.markers.find(input, start, to);
+        self.touched += found.unwrap_or(to).saturating_sub(start) as u64;
+        // A marker may begin in the last bytes and be cut there.
+        let clear = found.unwrap_or(to.saturating_sub(2));
+        self.unmarked = self.unmarked.max(self.at + clear);
+        found
+    }
+
+    fn next_brace(&mut self, input: &[u8], from: usize, to: usize) -> Option<usize> {
+        let start = from.max(self.unbraced.saturating_sub(self.at));
+        let found = memchr2(b'{', b'[', input.get(start..to).unwrap_or_default()).map(|at| start + at);
+        self.touched += found.unwrap_or(to).saturating_sub(start) as u64;
+        self.unbraced = self.unbraced.max(self.at + found.unwrap_or(to));
+        found
+    }
+
+    /// Lets `input[..end]` through; the line was followed up to `followed`.
+    fn say(&mut self, input: &[u8], followed: usize, end: usize, out: &mut Events) {
+        self.writer.text(self.voice(), input.get(..end).unwrap_or_default(), self.at, out);
+        self.follow(input.get(followed..end).unwrap_or_default());
+    }
+
+    fn follow(&mut self, bytes: &[u8]) {
+        if matches!(self.thinking, Thinking::Not) && !bytes.is_empty() {
+            self.line.advance(bytes);
+            self.follow_bare(bytes);
+        }
+    }
+
+    fn follow_bare(&mut self, bytes: &[u8]) {
+        if let Some(walker) = &mut self.walker {
+            self.touched += bytes.len() as u64;
+            if walker.read(bytes) {
+                self.walker = None;
+            }
+        }
+    }
+
+    /// Acts on what stands at the current place; gives how much of it is settled.
+    fn mean(&mut self, meaning: Meaning, out: &mut Events) -> usize {
+        match meaning {
+            Meaning::Call(candidate, source) => {
+                self.enter(&candidate, source);
+                0
+            }
+            Meaning::Code(code) => {
+                self.place = Place::Code(code);
+                0
+            }
+            Meaning::Inert(length, inert) => {
+                self.place = Place::Inert { inert, start: self.at };
+                length
+            }
+            Meaning::Markup(length, then) => {
+                self.writer.markup(Span { start: self.at, end: self.at + length }, out);
+                self.line.interrupted();
+                match then {
+                    Then::Nothing => {}
+                    Then::Think(reasoning) => self.thinking = Thinking::In(reasoning),
+                    Then::Speak => {
+                        self.thinking = Thinking::Not;
+                        self.line = super::line::Line::default();
+                    }
+                    Then::Frame(open) => {
+                        self.framed = open;
+                        self.thinking = Thinking::Not;
+                        self.line = super::line::Line::default();
+                    }
+                    Then::SectionOver => self.section = None,
+                }
+                length
+            }
+        }
+    }
+
+    /// What the marker means that `input` begins with, if it is one and means anything here. `skip` meanings are ruled out.
+    fn decide(&mut self, input: &[u8], last: bool, mut walk: Walk, skip: usize, bare: bool) -> Found {
+        let markers = Arc::clone(&self.markers);
+        let seen = walk.length();
+        let longer = markers.walk(&mut walk, input);
+        self.touched += walk.length().saturating_sub(seen) as u64;
+        if longer && !last {
+            return Found::Wait(walk, skip);
+        }
+        let around = self.around();
+        let quoted = around == Around::Quoted;
+        let mut ordinal = 0;
+        let mut below = usize::MAX;
+        while let Some((length, roles)) = markers.longest(input, below) {
+            below = length;
+            if quoted && self.policy.quoted_calls == Quoted::Ignore {
+                continue;
+            }
+            for role in roles {
+                ordinal += 1;
+                if ordinal <= skip {
+                    continue;
+                }
+                match self.propose(*role, length, ordinal - 1, input, last) {
+                    Proposal::No => {}
+                    Proposal::More => return Found::Wait(walk, ordinal - 1),
+                    Proposal::Yes(meaning) => {
+                        if let Some(meaning) = self.judge(meaning, around, length, ordinal - 1) {
+                            return Found::Meaning(meaning);
+                        }
+                    }
+                }
+            }
+        }
+        if bare && matches!(input.first(), Some(b'{' | b'[')) && self.line.at_start() {
+            let allowed = around == Around::Plain || (quoted && self.policy.quoted_calls == Quoted::Run);
+            // Inside an object that is no call only what was begun here goes on.
+            if allowed && (self.walker.is_none() || skip > ordinal) {
+                for dialect in &markers.bare {
+                    ordinal += 1;
+                    if ordinal <= skip {
+                        continue;
+                    }
+                    match dialect.first.holds(input, last) {
+                        Verdict::No => {}
+                        Verdict::More => return Found::Wait(walk, ordinal - 1),
+                        Verdict::Yes => {
+                            let candidate = Candidate {
+                                dialect,
+                                section: None,
+                                call: 0,
+                                opener: 0,
+                                marker: 1,
+                                ordinal: ordinal - 1,
+                            };
+                            return Found::Meaning(Meaning::Call(candidate, Source::Bare));
+                        }
+                    }
+                }
+                // An object that is no call: nothing in it is looked at as one.
+                self.walker = Some(Walker::default());
+            }
+        }
+        Found::Text(if below == usize::MAX { 1 } else { below })
+    }
+
+    /// What becomes of a meaning where code or a quote stands around it.
+    fn judge(&self, meaning: Meaning, around: Around, marker: usize, ordinal: usize) -> Option<Meaning> {
+        match (around, self.policy.quoted_calls) {
+            (Around::Plain, _) => Some(meaning),
+            (Around::Backticks(backticks, fence), Quoted::Ignore) => {
+                let call = if let Meaning::Call(candidate, _) = meaning { Some(candidate) } else { None };
+                Some(Meaning::Code(Code { backticks, fence, marker, ordinal, call, seen: 0, first: None }))
+            }
+            (Around::Quoted, Quoted::Ignore) => None,
+            (_, Quoted::Run) => match meaning {
+                Meaning::Call(candidate, _) => Some(Meaning::Call(candidate, Source::Fenced)),
+                _ => None,
+            },
+        }
+    }
+
+    fn propose(&mut self, role: Role, length: usize, ordinal: usize, input: &[u8], last: bool) -> Proposal {
+        let thinks = !matches!(self.thinking, Thinking::Not);
+        let calls = !thinks || self.policy.reasoning_calls;
+        let rest = input.get(length..).unwrap_or_default();
+        let call = |dialect: &'static Dialect, opener: usize, verdict: Verdict| match verdict {
+            Verdict::No => Proposal::No,
+            Verdict::More => Proposal::More,
+            Verdict::Yes => Proposal::Yes(Meaning::Call(
+                Candidate { dialect, section: None, call: 0, opener, marker: length, ordinal },
+                Source::Tagged,
+            )),
+        };
+        match role {
+            Role::Call(dialect) if calls => {
+                let open = self.section.is_some_and(|section| section.dialect.section == dialect.section);
+                if dialect.section.is_none() || dialect.section_optional || open {
+                    call(dialect, length, dialect.first.holds(rest, last))
+                } else {
+                    Proposal::No
+                }
+            }
+            Role::Bodied(dialect) if calls => call(dialect, 0, dialect.first.holds(input, last)),
+            Role::Section(dialect) if calls => match begins(dialect, rest, last) {
+                Begins::No => Proposal::No,
+                Begins::More => Proposal::More,
+                Begins::Over(end) => Proposal::Yes(Meaning::Markup(length + end, Then::Nothing)),
+                Begins::Call { space, opener } => Proposal::Yes(Meaning::Call(
+                    Candidate {
+                        dialect,
+                        section: Some(dialect),
+                        call: length + space,
+                        opener: length + space + opener,
+                        marker: length,
+                        ordinal,
+                    },
+                    Source::Tagged,
+                )),
+            },
+            Role::SectionClose(dialect) => match self.section {
+                Some(section) if section.dialect.section == dialect.section && self.calls.consumed > section.before => {
+                    Proposal::Yes(Meaning::Markup(length, Then::SectionOver))
+                }
+                _ => Proposal::No,
+            },
+            Role::ReasonOpen(reasoning) => match self.thinking {
+                Thinking::Not => Proposal::Yes(Meaning::Markup(length, Then::Think(reasoning))),
+                // The prompt ended with the opener, and the model wrote it once more.
+                Thinking::Prompted if self.front == 0 => Proposal::Yes(Meaning::Markup(length, Then::Think(reasoning))),
+                _ => Proposal::No,
+            },
+            Role::ReasonClose(reasoning) => match self.thinking {
+                Thinking::In(open) if open.name != reasoning.name => Proposal::No,
+                // A closer without an opener is markup still: the opener stood in the prompt. Not so what closes other things too.
+                Thinking::Not if closes_frames(input.get(..length).unwrap_or_default()) => Proposal::No,
+                Thinking::Not => Proposal::Yes(Meaning::Markup(length, Then::Nothing)),
+                _ => Proposal::Yes(Meaning::Markup(length, Then::Speak)),
+            },
+            Role::Inert(inert) if !thinks => Proposal::Yes(Meaning::Inert(length, inert)),
+            Role::FrameOpen(frame) => match self.thinking {
+                Thinking::In(open) if open.name != frame.name => Proposal::No,
+                _ => Proposal::Yes(Meaning::Markup(length, Then::Frame(true))),
+            },
+            Role::Message(dialect) => {
+                if matches!(self.thinking, Thinking::In(open) if open.name != "harmony") {
+                    return Proposal::No;
+                }
+                let head = self.message.read(input, last);
+                if head != Head::More {
+                    self.message = Header::default();
+                }
+                match (head, dialect) {
+                    (Head::More, _) => Proposal::More,
+                    (Head::Text(end), _) => Proposal::Yes(Meaning::Markup(end, Then::Frame(true))),
+                    (Head::Reasoning(end), _) => match reasoning_markups().iter().find(|one| one.name == "harmony") {
+                        Some(reasoning) => Proposal::Yes(Meaning::Markup(end, Then::Think(reasoning))),
+                        None => Proposal::No,
+                    },
+                    (Head::Call { .. } | Head::Cut { .. }, Some(dialect)) if calls => call(dialect, 0, Verdict::Yes),
+                    _ => Proposal::No,
+                }
+            }
+            Role::FrameClose if self.framed && !thinks => Proposal::Yes(Meaning::Markup(length, Then::Frame(false))),
+            _ => Proposal::No,
+        }
+    }
+
+    /// The first marker with a role that `wanted` accepts: where it stands and how long it is. Without one: how much holds none,
+    /// and 0.
+    pub(super) fn seek(&mut self, input: &[u8], last: bool, wanted: impl Fn(&Role) -> bool) -> (usize, usize) {
+        let mut from = 0;
+        while let Some(at) = self.markers.find(input, from, input.len()) {
+            self.touched += (at + 3 - from) as u64;
+            let rest = input.get(at..).unwrap_or_default();
+            let mut walk = Walk::default();
+            if self.markers.walk(&mut walk, rest) && !last {
+                return (at, 0);
+            }
+            let mut below = usize::MAX;
+            while let Some((length, roles)) = self.markers.longest(rest, below) {
+                if roles.iter().any(&wanted) {
+                    return (at, length);
+                }
+                below = length;
+            }
+            from = at + 3;
+        }
+        self.touched += input.len().saturating_sub(from) as u64;
+        let hold = if last { 0 } else { self.markers.tail(input.get(from.min(input.len())..).unwrap_or_default()) };
+        (input.len() - hold, 0)
+    }
+}
+
+fn closes_frames(marker: &[u8]) -> bool {
+    frames().iter().any(|frame| frame.close.iter().any(|close| close.as_bytes() == marker))
+}
+
+/// How a section goes on.
+pub(super) enum Begins {
+    No,
+    More,
+    /// With its closer, which ends here.
+    Over(usize),
+    /// With a call, behind white space.
+    Call {
+        space: usize,
+        opener: usize,
+    },
+}
+
+/// What stands in a section, behind its opener or a call.
+pub(super) fn begins(dialect: &'static Dialect, input: &[u8], last: bool) -> Begins {
+    let space = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    if space > MOST_SPACE {
+        return Begins::No;
+    }
+    let rest = input.get(space..).unwrap_or_default();
+    let mut more = rest.is_empty();
+    for close in dialect.section.map_or(&[][..], |section| section.1) {
+        match begins_with(rest, close) {
+            Verdict::Yes => return Begins::Over(space + close.len()),
+            Verdict::More => more = true,
+            Verdict::No => {}
+        }
+    }
+    for open in dialect.open.iter().filter(|open| !open.is_empty()) {
+        match begins_with(rest, open) {
+            Verdict::Yes => match dialect.first.holds(rest.get(open.len()..).unwrap_or_default(), last) {
+                Verdict::Yes => return Begins::Call { space, opener: open.len() },
+                Verdict::More => more = true,
+                Verdict::No => {}
+            },
+            Verdict::More => more = true,
+            Verdict::No => {}
+        }
+    }
+    if dialect.open.is_empty() || dialect.open.contains(&"") {
+        match dialect.first.holds(rest, last) {
+            Verdict::Yes => return Begins::Call { space, opener: 0 },
+            Verdict::More => more = true,
+            Verdict::No => {}
+        }
+    }
+    if more && !last { Begins::More } else { Begins::No }
+}
+
+/// Whether `input` begins with `text`.
+pub(super) fn begins_with(input: &[u8], text: &str) -> Verdict {
+    if input.starts_with(text.as_bytes()) {
+        Verdict::Yes
+    } else if text.as_bytes().starts_with(input) {
+        Verdict::More
+    } else {
+        Verdict::No
+    }
+}

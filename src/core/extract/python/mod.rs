@@ -1,0 +1,725 @@
+//! Calls as Python writes them: `[f(a=1, b="x"), g()]`, or one on each line. A transducer from Python's literals to JSON that
+//! never looks back: strings flow while they are open, a container whose kind isn't known yet is held until it is.
+
+mod header;
+pub(super) mod literal;
+pub(super) mod number;
+
+use std::collections::HashSet;
+
+use self::{
+    header::{Found, Header, begins_name, in_name},
+    literal::{Literal, Prefix, Read},
+    number::Number,
+};
+use super::{
+    arguments::{TOO_DEEP, TOO_LARGE},
+    body::{Body, Sink, Step},
+    escape::escape,
+    signature::{Kind, Signature},
+    sort::Sort,
+};
+
+/// The longest keyword or bare word.
+const WORD: usize = 256;
+/// How much JSON is gathered before it is handed on.
+const BATCH: usize = 16 * 1024;
+/// How much of a string is looked at together.
+const PIECE: usize = 16 * 1024;
+/// The most that is held while a container's kind isn't known.
+const HELD: usize = 1024 * 1024;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Call,
+    /// The one dict in the place of all arguments.
+    Whole,
+    List,
+    /// In parentheses; a tuple if a comma comes.
+    Parenthesis,
+    Tuple,
+    /// In braces; a dict if a colon comes.
+    Brace,
+    Dict,
+    Set,
+}
+
+#[derive(Debug, Clone)]
+struct Frame {
+    shape: Shape,
+    /// Whether something stands in it.
+    some: bool,
+    /// Where its bracket stands in what is held.
+    bracket: usize,
+    /// Where room was left for quotes around the first thing in braces.
+    quotes: Option<(usize, usize)>,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    Header(Header),
+    /// Before a keyword or the call's end.
+    Argument,
+    /// In a keyword.
+    Keyword,
+    /// Between a keyword and `=`.
+    Equals,
+    /// Before a value.
+    Value,
+    /// Before an item, a key or the container's end.
+    Item,
+    /// After a value.
+    After,
+    Number(Number),
+    /// In a word that may be a constant or a string's prefix.
+    Word,
+    String(Literal),
+    /// After a string's last quote; the word is what follows it without a space.
+    Closed(Literal),
+    /// After a string and a space, or in the word that follows those.
+    Gap,
+    Ended,
+}
+
+/// The grammar at work.
+#[derive(Debug, Clone)]
+pub(super) struct Python {
+    state: State,
+    /// Whether the calls stand in a list.
+    list: bool,
+    /// Whether a call has ended.
+    any: bool,
+    stack: Vec<Frame>,
+    /// JSON not handed on yet.
+    out: String,
+    /// The place in the stack of the first container whose kind isn't known.
+    held: Option<usize>,
+    /// Whether the dict's key comes next or was read last.
+    key: bool,
+    /// What was written last.
+    sort: Sort,
+    comment: bool,
+    word: Vec<u8>,
+    /// The call's keywords so far.
+    keywords: HashSet<Vec<u8>>,
+    keyword: String,
+    signature: Option<Signature>,
+    /// Whether the call's one positional argument has been read, after which nothing may come.
+    full: bool,
+    /// What a literal took before it failed.
+    read: usize,
+    failure: Option<&'static str>,
+}
+
+impl Python {
+    /// Reads calls, in brackets or not: models leave them out, or write them where they should not.
+    pub(super) fn new(_brackets: bool) -> Self {
+        Self {
+            state: State::Header(Header::first()),
+            list: false,
+            any: false,
+            stack: Vec::new(),
+            out: String::new(),
+            held: None,
+            key: false,
+            sort: Sort::Null,
+            comment: false,
+            word: Vec::new(),
+            keywords: HashSet::new(),
+            keyword: String::new(),
+            signature: None,
+            full: false,
+            read: 0,
+            failure: None,
+        }
+    }
+
+    /// Hands on what is known, for `bytes` of input.
+    fn hand_on(&mut self, bytes: usize, sink: &mut dyn Sink) {
+        if let Some(held) = self.held {
+            let known = self.stack.get(held).map_or(0, |frame| frame.bracket);
+            if bytes > 0 || known > 0 {
+                sink.arguments(self.out.get(..known).unwrap_or_default(), bytes);
+            }
+            if known > 0 {
+                self.out.drain(..known);
+                for frame in self.stack.iter_mut().skip(held) {
+                    frame.bracket -= known;
+                    frame.quotes = frame.quotes.map(|(before, after)| (before - known, after - known));
+                }
+            }
+        } else if bytes > 0 || !self.out.is_empty() {
+            sink.arguments(&self.out, bytes);
+            self.out.clear();
+        }
+    }
+
+    fn top(&mut self) -> Option<&mut Frame> {
+        self.stack.last_mut()
+    }
+
+    fn shape(&self) -> Option<Shape> {
+        self.stack.last().map(|frame| frame.shape)
+    }
+
+    fn open(&mut self, shape: Shape, bracket: char, sink: &mut dyn Sink) -> Result<(), &'static str> {
+        if self.stack.len() >= sink.max_depth() {
+            return Err(TOO_DEEP);
+        }
+        if self.held.is_none() && matches!(shape, Shape::Parenthesis | Shape::Brace) {
+            self.held = Some(self.stack.len());
+        }
+        let bracket_at = self.out.len();
+        self.out.push(bracket);
+        self.stack.push(Frame { shape, some: false, bracket: bracket_at, quotes: None });
+        self.state = State::Item;
+        Ok(())
+    }
+
+    /// Says what the innermost container is.
+    fn decide(&mut self, shape: Shape, bracket: &str) {
+        let depth = self.stack.len();
+        let Some(frame) = self.stack.last_mut() else { return };
+        frame.shape = shape;
+        let mut put = |at: usize, with: &str| {
+            // One byte for one byte; what stands there was put there for this.
+            if self.out.is_char_boundary(at) && self.out.is_char_boundary(at + 1) && at < self.out.len() {
+                self.out.replace_range(at..=at, with);
+            }
+        };
+        put(frame.bracket, bracket);
+        if let (Shape::Dict, Some((before, after))) = (shape, frame.quotes) {
+            put(before, "\"");
+            put(after, "\"");
+        }
+        if self.held == Some(depth - 1) {
+            self.held = None;
+        }
+    }
+
+    fn close(&mut self, bracket: Option<char>, sort: Sort, sink: &mut dyn Sink) {
+        self.stack.pop();
+        // A container is never a key.
+        self.key = false;
+        self.out.extend(bracket);
+        self.wrote(sort, sink);
+    }
+
+    /// What must stand before a value, whatever it is. Says whether it is a dict's key.
+    fn before(&mut self, scalar: bool) -> Result<bool, &'static str> {
+        let key = self.key;
+        let Some(frame) = self.stack.last_mut() else { return Err("a value outside a call") };
+        match frame.shape {
+            Shape::Call => return Ok(false),
+            Shape::Dict | Shape::Whole if !key => return Ok(false),
+            Shape::Dict | Shape::Whole | Shape::Brace if !scalar => return Err("a key that is no string"),
+            Shape::Parenthesis if frame.some => return Err("two values without a comma"),
+            _ => {}
+        }
+        if frame.some {
+            self.out.push(',');
+        }
+        frame.some = true;
+        Ok(matches!(frame.shape, Shape::Dict | Shape::Whole))
+    }
+
+    /// Begins a number or constant, with the quotes of a key.
+    fn begin_bare(&mut self) -> Result<(), &'static str> {
+        if self.before(true)? {
+            self.out.push('"');
+        } else if self.shape() == Some(Shape::Brace) {
+            let at = self.out.len();
+            self.out.push(' ');
+            if let Some(frame) = self.top() {
+                frame.quotes = Some((at, at));
+            }
+        }
+        Ok(())
+    }
+
+    fn end_bare(&mut self, sort: Sort, sink: &mut dyn Sink) {
+        match self.shape() {
+            Some(Shape::Dict | Shape::Whole) if self.key => self.out.push('"'),
+            Some(Shape::Brace) => {
+                let at = self.out.len();
+                self.out.push(' ');
+                if let Some(quotes) = self.top().and_then(|frame| frame.quotes.as_mut()) {
+                    quotes.1 = at;
+                }
+            }
+            _ => {}
+        }
+        self.wrote(sort, sink);
+    }
+
+    /// A value has been written.
+    fn wrote(&mut self, sort: Sort, sink: &mut dyn Sink) {
+        self.state = State::After;
+        self.sort = sort;
+        let signature =
+            self.signature.as_ref().filter(|_| self.stack.last().is_some_and(|frame| frame.shape == Shape::Call));
+        match signature.and_then(|signature| signature.kind(&self.keyword)) {
+            Some(kind) if !sort.fits(kind) => sink.wrong_type(&self.keyword, kind),
+            _ => {}
+        }
+    }
+
+    /// Writes the keyword in `word`.
+    fn begin_argument(&mut self) -> Result<(), &'static str> {
+        if !self.keywords.insert(self.word.clone()) {
+            return Err("a keyword given twice");
+        }
+        self.keyword = String::from_utf8_lossy(&self.word).into_owned();
+        self.word.clear();
+        self.write_keyword();
+        Ok(())
+    }
+
+    fn write_keyword(&mut self) {
+        if let Some(frame) = self.stack.last_mut() {
+            if frame.some {
+                self.out.push(',');
+            }
+            frame.some = true;
+        }
+        self.out.push('"');
+        escape(self.keyword.as_bytes(), true, &mut self.out);
+        self.out.push_str("\":");
+    }
+
+    /// An argument without a keyword: the one parameter there is, or a dict of all.
+    fn positional(&mut self, byte: u8, sink: &mut dyn Sink) -> Result<(), &'static str> {
+        if self.stack.last().is_some_and(|frame| frame.some) || !sink.repairs() {
+            return Err("an argument without a keyword");
+        }
+        let mut parameters = self.signature.iter().flat_map(|signature| &signature.parameters);
+        let only = parameters.next().filter(|_| parameters.next().is_none());
+        if let Some((name, _)) = only.filter(|(_, kind)| byte != b'{' || matches!(kind, Kind::Object(_))) {
+            self.keyword = name.clone();
+            self.write_keyword();
+            sink.repaired("named the one argument");
+            self.state = State::Value;
+        } else if byte == b'{' {
+            sink.repaired("took a dict for the arguments");
+            self.stack.push(Frame { shape: Shape::Whole, some: false, bracket: 0, quotes: None });
+            self.key = true;
+            self.state = State::Item;
+        } else {
+            return Err("an argument without a keyword");
+        }
+        self.full = true;
+        Ok(())
+    }
+
+    /// The first byte of a value. `positional` has taken a brace already.
+    fn value(&mut self, byte: u8, sink: &mut dyn Sink) -> Result<usize, &'static str> {
+        match byte {
+            b'[' => {
+                self.before(false)?;
+                self.open(Shape::List, '[', sink)?;
+            }
+            b'(' => {
+                self.before(false)?;
+                self.open(Shape::Parenthesis, '[', sink)?;
+            }
+            b'{' => {
+                self.before(false)?;
+                self.open(Shape::Brace, '{', sink)?;
+            }
+            b'"' | b'\'' => self.begin_string(byte, Prefix::default())?,
+            b'-' | b'+' | b'.' | b'0'..=b'9' => {
+                self.begin_bare()?;
+                self.state = State::Number(Number::new());
+                return Ok(0);
+            }
+            _ if begins_name(byte) => {
+                self.state = State::Word;
+                return Ok(0);
+            }
+            _ => return Err("what is no value"),
+        }
+        Ok(1)
+    }
+
+    fn begin_string(&mut self, quote: u8, prefix: Prefix) -> Result<(), &'static str> {
+        self.before(true)?;
+        self.out.push('"');
+        self.state = State::String(Literal::new(quote, prefix));
+        Ok(())
+    }
+
+    /// A word has ended before `byte`.
+    fn word(&mut self, byte: u8, sink: &mut dyn Sink) -> Result<usize, &'static str> {
+        let word = std::mem::take(&mut self.word);
+        if matches!(byte, b'"' | b'\'') {
+            let prefix = std::str::from_utf8(&word).ok().and_then(Prefix::read).ok_or("a string after a word")?;
+            self.begin_string(byte, prefix)?;
+            return Ok(1);
+        }
+        let (text, sort) = match word.as_slice() {
+            b"None" | b"null" => ("null", Sort::Null),
+            b"True" | b"true" => ("true", Sort::Boolean),
+            b"False" | b"false" => ("false", Sort::Boolean),
+            _ if byte == b'(' || byte == b'[' => return Err("an expression that needs to be computed"),
+            _ if !sink.repairs() => return Err("a name that stands for nothing"),
+            _ => {
+                sink.repaired("quoted a bare word");
+                self.before(true)?;
+                self.out.push('"');
+                escape(&word, true, &mut self.out);
+                self.out.push('"');
+                self.wrote(Sort::String, sink);
+                return Ok(0);
+            }
+        };
+        self.begin_bare()?;
+        self.out.push_str(text);
+        self.end_bare(sort, sink);
+        Ok(0)
+    }
+
+    fn after(&mut self, byte: u8, sink: &mut dyn Sink) -> Result<(), &'static str> {
+        let Some(shape) = self.shape() else { return Err("a value outside a call") };
+        match (shape, byte) {
+            (Shape::Call, b',') => self.state = State::Argument,
+            (Shape::List | Shape::Tuple | Shape::Set, b',') => self.state = State::Item,
+            (Shape::Parenthesis, b',') => {
+                self.decide(Shape::Tuple, "[");
+                self.state = State::Item;
+            }
+            (Shape::Brace, b',') => {
+                self.decide(Shape::Set, "[");
+                self.state = State::Item;
+            }
+            (Shape::Brace, b':') => {
+                self.decide(Shape::Dict, "{");
+                self.out.push(':');
+                self.key = false;
+                self.state = State::Value;
+            }
+            (Shape::Dict | Shape::Whole, b':') if self.key => {
+                self.out.push(':');
+                self.key = false;
+                self.state = State::Value;
+            }
+            (Shape::Dict | Shape::Whole, b',') if !self.key => {
+                self.key = true;
+                self.state = State::Item;
+            }
+            (Shape::Dict, b'}') if !self.key => self.close(Some('}'), Sort::Object, sink),
+            (Shape::Whole, b'}') if !self.key => {
+                self.stack.pop();
+                self.key = false;
+                self.state = State::After;
+            }
+            (Shape::List, b']') | (Shape::Tuple, b')') | (Shape::Set, b'}') => {
+                self.close(Some(']'), Sort::Array, sink);
+            }
+            (Shape::Brace, b'}') => {
+                self.decide(Shape::Set, "[");
+                self.close(Some(']'), Sort::Array, sink);
+            }
+            (Shape::Parenthesis, b')') => {
+                // Only parentheses around a value.
+                self.decide(Shape::Tuple, " ");
+                self.close(None, self.sort, sink);
+            }
+            _ => return Err("a value that goes on as something else"),
+        }
+        Ok(())
+    }
+
+    /// The end of a container in which nothing follows, or an item of it.
+    fn item(&mut self, byte: u8, sink: &mut dyn Sink) -> Result<usize, &'static str> {
+        let Some(frame) = self.stack.last() else { return Err("a value outside a call") };
+        match (frame.shape, byte) {
+            (Shape::List, b']') | (Shape::Tuple, b')') | (Shape::Set, b'}') => {
+                self.close(Some(']'), Sort::Array, sink);
+            }
+            (Shape::Parenthesis, b')') => {
+                self.decide(Shape::Tuple, "[");
+                self.close(Some(']'), Sort::Array, sink);
+            }
+            (Shape::Brace, b'}') => {
+                self.decide(Shape::Dict, "{");
+                self.close(Some('}'), Sort::Object, sink);
+            }
+            (Shape::Dict, b'}') => self.close(Some('}'), Sort::Object, sink),
+            (Shape::Whole, b'}') => {
+                self.stack.pop();
+                self.key = false;
+                self.state = State::After;
+            }
+            _ => return self.value(byte, sink),
+        }
+        Ok(1)
+    }
+
+    /// One byte, or a run of a string's. Says how many were taken.
+    fn take(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Result<Option<usize>, &'static str> {
+        let Some(&byte) = input.first() else { return Ok(None) };
+        let spaced = matches!(
+            self.state,
+            State::Argument | State::Equals | State::Value | State::Item | State::After | State::Gap
+        ) && self.word.is_empty()
+            || matches!(self.state, State::Equals);
+        if spaced {
+            if self.comment {
+                let end = memchr::memchr(b'\n', input);
+                self.comment = end.is_none();
+                return Ok(Some(end.unwrap_or(input.len())));
+            }
+            match byte {
+                b' ' | b'\t' | b'\n' | b'\r' => return Ok(Some(1)),
+                // A line that goes on.
+                b'\\' => match input.get(1) {
+                    Some(b'\n') => return Ok(Some(2)),
+                    None if !last => return Ok(None),
+                    _ => {}
+                },
+                b'#' => {
+                    self.comment = true;
+                    return Ok(Some(1));
+                }
+                _ => {}
+            }
+        }
+        match &mut self.state {
+            State::Argument => match byte {
+                _ if self.full => return Err("an argument after the one of all"),
+                _ if begins_name(byte) => self.state = State::Keyword,
+                _ => {
+                    self.positional(byte, sink)?;
+                    if self.shape() == Some(Shape::Whole) {
+                        return Ok(Some(1));
+                    }
+                }
+            },
+            State::Keyword => {
+                if in_name(byte) {
+                    if self.word.len() >= WORD {
+                        return Err("a keyword too long");
+                    }
+                    self.word.push(byte);
+                    return Ok(Some(1));
+                }
+                self.state = State::Equals;
+            }
+            State::Equals => {
+                if byte != b'=' {
+                    return Err("an argument without a keyword");
+                }
+                self.begin_argument()?;
+                self.state = State::Value;
+                return Ok(Some(1));
+            }
+            State::Value => return self.value(byte, sink).map(Some),
+            State::Item => return self.item(byte, sink).map(Some),
+            State::After => {
+                self.after(byte, sink)?;
+                return Ok(Some(1));
+            }
+            State::Number(number) => {
+                if number.push(byte, &mut self.out)? {
+                    return Ok(Some(1));
+                }
+                number.end(&mut self.out)?;
+                let sort = if number.text() {
+                    if self.key || self.stack.last().is_some_and(|frame| frame.shape == Shape::Brace) || !sink.repairs()
+                    {
+                        return Err("a number with zeros before it");
+                    }
+                    sink.repaired("kept a number with zeros before it as text");
+                    Sort::String
+                } else if number.float() {
+                    Sort::Number
+                } else {
+                    Sort::Integer
+                };
+                self.end_bare(sort, sink);
+            }
+            State::Word => {
+                if in_name(byte) {
+                    if self.word.len() >= WORD {
+                        return Err("a word too long");
+                    }
+                    self.word.push(byte);
+                    return Ok(Some(1));
+                }
+                return self.word(byte, sink).map(Some);
+            }
+            State::String(literal) => {
+                // A long string goes on in pieces that stay in the nearest cache.
+                let piece = input.get(..input.len().min(PIECE)).unwrap_or_default();
+                match literal.step(piece, last && piece.len() == input.len(), &mut self.out, sink) {
+                    Read::More(left) if left == piece.len() => return Ok(None),
+                    Read::More(left) => return Ok(Some(piece.len() - left)),
+                    Read::Failed(at, why) => {
+                        self.read = at;
+                        return Err(why);
+                    }
+                    Read::Closed(at) => {
+                        if let State::String(literal) = std::mem::replace(&mut self.state, State::Ended) {
+                            self.state = State::Closed(literal);
+                        }
+                        return Ok(Some(at));
+                    }
+                }
+            }
+            State::Closed(literal) => {
+                // Letters right behind a quote: the prefix of another literal, or the quote was an apostrophe.
+                if byte.is_ascii_alphanumeric() || byte >= 0x80 {
+                    if self.word.len() < 2 && byte.is_ascii_alphabetic() {
+                        self.word.push(byte);
+                        return Ok(Some(1));
+                    }
+                } else {
+                    let prefix = std::str::from_utf8(&self.word).ok().and_then(Prefix::read);
+                    if let (Some(prefix), b'"' | b'\'') = (prefix, byte) {
+                        self.word.clear();
+                        self.state = State::String(Literal::new(byte, prefix));
+                        return Ok(Some(1));
+                    }
+                    if self.word.is_empty() {
+                        self.state = State::Gap;
+                        return Ok(Some(0));
+                    }
+                }
+                if !literal.reopens() || !sink.repairs() {
+                    return Err("a string that goes on as something else");
+                }
+                sink.repaired("kept a quote inside a string");
+                literal.reopen(&mut self.out);
+                escape(&self.word, true, &mut self.out);
+                self.word.clear();
+                if let State::Closed(literal) = std::mem::replace(&mut self.state, State::Ended) {
+                    self.state = State::String(literal);
+                }
+            }
+            State::Gap => {
+                if byte.is_ascii_alphabetic() && self.word.len() < 2 {
+                    self.word.push(byte);
+                    return Ok(Some(1));
+                }
+                if matches!(byte, b'"' | b'\'') {
+                    let prefix = std::str::from_utf8(&self.word).ok().and_then(Prefix::read);
+                    let prefix = prefix.ok_or("a string after a word")?;
+                    self.word.clear();
+                    self.state = State::String(Literal::new(byte, prefix));
+                    return Ok(Some(1));
+                }
+                if !self.word.is_empty() {
+                    return Err("a string that goes on as something else");
+                }
+                self.out.push('"');
+                self.wrote(Sort::String, sink);
+            }
+            State::Header(_) | State::Ended => return Ok(None),
+        }
+        Ok(Some(0))
+    }
+
+    fn begin_call(&mut self, name: &[u8], sink: &mut dyn Sink) {
+        self.signature = sink.start(&String::from_utf8_lossy(name), None, name.len() + 1).cloned();
+        self.keywords.clear();
+        self.full = false;
+        self.key = false;
+        self.held = None;
+        self.out.clear();
+        self.out.push('{');
+        self.stack.clear();
+        self.stack.push(Frame { shape: Shape::Call, some: false, bracket: 0, quotes: None });
+        self.state = State::Argument;
+    }
+
+    /// Whether a closing parenthesis would be the call's.
+    fn ends_call(&self) -> bool {
+        let state = matches!(self.state, State::After | State::Argument);
+        state && !self.comment && self.shape() == Some(Shape::Call)
+    }
+
+    fn end(&mut self, failure: Option<&'static str>) -> Step {
+        self.state = State::Ended;
+        self.failure = failure;
+        failure.map_or(Step::Done, Step::Failed)
+    }
+}
+
+impl Body for Python {
+    fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
+        let mut at = 0;
+        // What has been spoken for.
+        let mut said = 0;
+        loop {
+            let rest = input.get(at..).unwrap_or_default();
+            if rest.first() == Some(&b')') && self.ends_call() {
+                at += 1;
+                self.out.push('}');
+                self.hand_on(at - said, sink);
+                said = at;
+                sink.finish(0, true);
+                self.any = true;
+                self.state = State::Header(Header::next(self.list));
+                continue;
+            }
+            match &mut self.state {
+                State::Ended => return self.end(self.failure),
+                State::Header(header) => match header.read(rest) {
+                    Found::More if !last => return Step::More,
+                    Found::Call(from, to) => {
+                        self.list |= header.list;
+                        if from > 0 {
+                            sink.markup(from);
+                        }
+                        self.begin_call(rest.get(from..to).unwrap_or_default(), sink);
+                        at += to + 1;
+                        said = at;
+                    }
+                    Found::End(bytes) => {
+                        sink.markup(bytes);
+                        return self.end(None);
+                    }
+                    Found::More | Found::No => {
+                        let broken = self.list && header.separated;
+                        return if !self.any {
+                            self.end(Some("no list of calls"))
+                        } else if broken {
+                            self.end(Some("what is no call in a list of calls"))
+                        } else {
+                            self.end(None)
+                        };
+                    }
+                },
+                _ => match self.take(rest, last, sink) {
+                    Ok(Some(bytes)) => {
+                        at += bytes;
+                        if self.held.is_some() && self.out.len() > HELD.min(sink.room()) {
+                            self.hand_on(at - said, sink);
+                            return self.end(Some(TOO_LARGE));
+                        }
+                        if self.held.is_none() && self.out.len() >= BATCH {
+                            self.hand_on(at - said, sink);
+                            said = at;
+                        }
+                    }
+                    Ok(None) => {
+                        self.hand_on(at - said, sink);
+                        if !last {
+                            return Step::More;
+                        }
+                        sink.finish(rest.len(), false);
+                        return self.end(None);
+                    }
+                    Err(why) => {
+                        at += std::mem::take(&mut self.read);
+                        self.hand_on(at - said, sink);
+                        return self.end(Some(why));
+                    }
+                },
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

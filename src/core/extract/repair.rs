@@ -1,0 +1,445 @@
+//! Broken JSON made valid, for anyone who has a model's answer in hand. The automaton that reads calls does the work; here the JSON
+//! is found in the text around it. The result is always valid JSON, valid JSON stays byte for byte, time is linear, and what was
+//! done is said with the bytes it was done to.
+
+use super::{
+    event::Span,
+    json::{Json, Mend, begins_container, is_scalar, quoted_key},
+};
+
+/// Nothing that is nested deeper survives: no reader in wide use takes more.
+const DEEPEST: usize = 127;
+
+/// One thing that was put right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Repair {
+    /// What it was.
+    pub what: Mend,
+    /// The bytes of the text that it was done to; empty where something was added.
+    pub span: Span,
+}
+
+/// What became of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repaired {
+    /// Valid JSON.
+    pub json: String,
+    /// What was put right, in the order of the text; empty if it was valid.
+    pub repairs: Vec<Repair>,
+    /// Whether the JSON had come to its end. If not the text was cut off, and the last value may be a part of what was meant.
+    pub complete: bool,
+}
+
+/// Makes valid JSON of a text that holds JSON, or something near it. Text without any becomes a JSON string; nothing becomes `null`.
+///
+/// Nesting deeper than 127 becomes `null`, which the repairs tell.
+pub fn repair_json(text: &str) -> Repaired {
+    let bytes = text.as_bytes();
+    let mut repairs = Vec::new();
+    let found = find(bytes);
+    let mut out = Vec::with_capacity(text.len() + 16);
+    let mut note = |what, start: usize, end: usize| repairs.push(Repair { what, span: Span { start, end } });
+
+    let Some(found) = found else {
+        let trimmed = text.trim_ascii();
+        let start = text.len() - text.trim_ascii_start().len();
+        if trimmed.is_empty() {
+            note(Mend::MissingValue, 0, text.len());
+            return Repaired { json: "null".to_owned(), repairs, complete: false };
+        }
+        note(Mend::UnquotedText, start, start + trimmed.len());
+        return Repaired { json: serde_json::Value::from(trimmed).to_string(), repairs, complete: true };
+    };
+    if bytes.get(..found.start).unwrap_or_default().iter().all(|byte| blank(*byte)) {
+        out.extend_from_slice(bytes.get(..found.start).unwrap_or_default());
+    } else if let Some((before, fence)) = found.fence {
+        if before > 0 {
+            note(Mend::Around, 0, before);
+        }
+        note(Mend::Fence, before, fence);
+    } else {
+        note(if text.starts_with('\u{feff}') { Mend::Stray } else { Mend::Around }, 0, found.start);
+    }
+
+    let closers: &[&str] = if found.fence.is_some() { &["```"] } else { &[] };
+    let mut at = found.start;
+    let first = out.len();
+    let mut several = false;
+    let mut complete;
+    loop {
+        let mut json = Json::whole(DEEPEST, closers, at);
+        if found.bare {
+            json.open_object();
+        }
+        let read = json.run(bytes.get(at..).unwrap_or_default(), true);
+        complete = json.closed();
+        json.finish();
+        let (value, notes) = json.into_text();
+        out.extend_from_slice(&value);
+        for done in notes {
+            note(done.what, done.start, done.end);
+        }
+        at += read;
+        // Values one after another, as in a file of lines.
+        let rest = bytes.get(at..).unwrap_or_default();
+        let gap = rest.iter().take_while(|byte| blank(**byte) || matches!(byte, b',' | b';')).count();
+        let next = rest.get(gap..).unwrap_or_default();
+        if !complete || next.first() != bytes.get(found.start) || !begins_container(next) {
+            break;
+        }
+        if !several {
+            several = true;
+            out.insert(first, b'[');
+        }
+        note(Mend::Several, at, at + gap);
+        out.push(b',');
+        at += gap;
+    }
+    if several {
+        out.push(b']');
+    }
+    after(bytes, at, found.fence.is_some(), &mut out, &mut note);
+    let json = String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Repaired { json, repairs, complete }
+}
+
+/// Says what stands behind the JSON.
+fn after(bytes: &[u8], mut at: usize, fenced: bool, out: &mut Vec<u8>, note: &mut impl FnMut(Mend, usize, usize)) {
+    let rest = |at: usize| bytes.get(at..).unwrap_or_default();
+    if rest(at).iter().all(|byte| blank(*byte)) {
+        out.extend_from_slice(rest(at));
+        return;
+    }
+    let gap = |at: usize| rest(at).iter().take_while(|byte| blank(**byte)).count();
+    loop {
+        let next = at + gap(at);
+        match bytes.get(next) {
+            Some(b'}' | b']') => {
+                note(Mend::ExtraCloser, next, next + 1);
+                at = next + 1;
+            }
+            Some(b'`') if fenced && rest(next).starts_with(b"```") => {
+                note(Mend::Fence, at, next + 3);
+                at = next + 3;
+                break;
+            }
+            _ => break,
+        }
+    }
+    let next = at + gap(at);
+    if next < bytes.len() {
+        note(Mend::Around, next, bytes.len());
+    }
+}
+
+fn blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+}
+
+/// Where the JSON begins.
+struct Found {
+    start: usize,
+    /// Where the code fence around it begins and ends.
+    fence: Option<(usize, usize)>,
+    /// The opening brace is missing.
+    bare: bool,
+}
+
+fn find(bytes: &[u8]) -> Option<Found> {
+    let mark = if bytes.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
+    let blanks = |at: usize| bytes.get(at..).unwrap_or_default().iter().take_while(|byte| blank(**byte)).count();
+    let start = mark + blanks(mark);
+    let rest = bytes.get(start..).unwrap_or_default();
+    let plain = |start| Some(Found { start, fence: None, bare: false });
+    match rest.first()? {
+        b'{' | b'[' => return plain(start),
+        b'"' => {
+            if quoted_key(rest.get(1..).unwrap_or_default(), true) == Some(true) {
+                return Some(Found { start, fence: None, bare: true });
+            }
+            if let Some(end) = string_end(rest)
+                && rest.get(end..).unwrap_or_default().iter().all(|byte| blank(*byte))
+            {
+                return plain(start);
+            }
+        }
+        _ if is_scalar(rest.trim_ascii_end()) => return plain(start),
+        _ => {}
+    }
+    // Somewhere in the text.
+    let container = memchr::memchr2_iter(b'{', b'[', rest)
+        .find(|&at| begins_container(rest.get(at..).unwrap_or_default()))
+        .map(|at| start + at);
+    let Some(begin) = container else {
+        return if matches!(rest.first(), Some(b'"' | b'\'' | b'`')) || rest.starts_with("“".as_bytes()) {
+            plain(start)
+        } else {
+            None
+        };
+    };
+    Some(Found { start: begin, fence: fence(bytes.get(..begin).unwrap_or_default()), bare: false })
+}
+
+/// The code fence that `before` ends with.
+fn fence(before: &[u8]) -> Option<(usize, usize)> {
+    let text = before.trim_ascii_end();
+    let word = text.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let ticks = text.get(..text.len() - word)?;
+    let count = ticks.iter().rev().take_while(|byte| **byte == b'`').count();
+    (count >= 3).then(|| (ticks.len() - count, before.len()))
+}
+
+/// Where the string at the front ends.
+fn string_end(rest: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        let next = at + memchr::memchr2(b'"', b'\\', rest.get(at..)?)?;
+        if rest.get(next) == Some(&b'"') {
+            return Some(next + 1);
+        }
+        at = next + 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn valid(text: &str) -> bool {
+        match serde_json::from_str::<serde_json::Value>(text) {
+            Ok(_) => true,
+            // Lexically right, too large for a float.
+            Err(error) => error.to_string().contains("out of range"),
+        }
+    }
+
+    #[track_caller]
+    fn becomes(text: &str, json: &str) {
+        let repaired = repair_json(text);
+        assert_eq!(repaired.json, json, "{text}\n{:?}", repaired.repairs);
+        assert!(valid(json));
+        assert_eq!(repaired.repairs.is_empty(), text == json, "{text}");
+        for repair in &repaired.repairs {
+            assert!(text.get(repair.span.start..repair.span.end).is_some(), "{text}: {repair:?}");
+        }
+    }
+
+    #[test]
+    fn no_mend_is_told_of_half_a_character_or_of_each_byte_in_a_row() {
+        for text in ["{'\\\u{feff}", "{'a\\é': 1}", "{\"a\": \"\\🌍\"}", "[\\🌍]"] {
+            for repair in &repair_json(text).repairs {
+                assert!(text.get(repair.span.start..repair.span.end).is_some(), "{text}: {repair:?}");
+            }
+        }
+        let text = format!("[1{}]", ",".repeat(1000));
+        assert!(repair_json(&text).repairs.len() <= 2, "{:?}", repair_json(&text).repairs.len());
+        let text = format!("{{\"a\": 1{}", "]".repeat(1000));
+        assert!(repair_json(&text).repairs.len() <= 2, "{:?}", repair_json(&text).repairs.len());
+    }
+
+    #[test]
+    fn what_models_do_wrong_is_put_right() {
+        for (text, json) in [
+            ("```json\n{\"a\": 1}\n```", "{\"a\": 1}"),
+            ("Here it is:\n```json\n{\"a\": \"```\"}\n```\nDone.", "{\"a\": \"```\"}"),
+            ("Sure! {\"a\": 1} Hope that helps {x}", "{\"a\": 1}"),
+            ("As in [note], {\"a\": [1, 2", "{\"a\": [1, 2]}"),
+            ("{'a': 'it''s', 'b': 'don't'}", r#"{"a": "it''s", "b": "don't"}"#),
+            ("{a: 1, b_c: two words, $d: x}", r#"{"a": 1, "b_c": "two words", "$d": "x"}"#),
+            ("{“a”: ‘b’, \"c\": „d“}", r#"{"a": "b", "c": "d"}"#),
+            (
+                "{\"a\": True, \"b\": None, \"c\": NaN, \"d\": -Infinity, \"e\": undefined}",
+                r#"{"a": true, "b": null, "c": null, "d": null, "e": null}"#,
+            ),
+            ("{\"a\": 1, // one\n /* two */ \"b\": 2 # three\n}", "{\"a\": 1, \n  \"b\": 2 \n}"),
+            ("[1, 2, 3,]", "[1, 2, 3]"),
+            ("[1 2, \"a\" \"b\", {\"a\": 1} {\"b\": 2}]", r#"[1 ,2, "a" ,"b", {"a": 1} ,{"b": 2}]"#),
+            ("[1,,2,]", "[1,2]"),
+            ("{\"a\" 1, \"b\" \"x\", \"c\": }", r#"{"a" :1, "b" :"x", "c": null}"#),
+            ("{\"a\": {\"b\": [1, 2}", r#"{"a": {"b": [1, 2]}}"#),
+            ("{\"a\": 1}}]", r#"{"a": 1}"#),
+            (r#"{"a": "say "hi", "b": "ok"}"#, r#"{"a": "say \"hi", "b": "ok"}"#),
+            (
+                r#"{"a": "say "hi" now", "b": "he said: "no", and left"}"#,
+                r#"{"a": "say \"hi\" now", "b": "he said: \"no\", and left"}"#,
+            ),
+            ("{\"a\": \"two\nlines\ttab\"}", r#"{"a": "two\nlines\ttab"}"#),
+            ("{\"a\": \"x\u{0}y\"}", r#"{"a": "x\u0000y"}"#),
+            (
+                r#"{"a": "\u12", "b": "\x41", "c": "\d+\.", "d": "\ud83d"}"#,
+                r#"{"a": "\\u12", "b": "\\x41", "c": "\\d+\\.", "d": "\ufffd"}"#,
+            ),
+            (
+                "{\"a\": 0x1F, \"b\": +5, \"c\": 007, \"d\": 1., \"e\": .5, \"f\": 1_000, \"g\": 1e}",
+                r#"{"a": 31, "b": 5, "c": 7, "d": 1, "e": 0.5, "f": 1000, "g": 1}"#,
+            ),
+            ("[1, 2, ...]", "[1, 2 ]"),
+            ("{\"a\": [\"x\", ...], ...}", r#"{"a": ["x" ] }"#),
+            ("{\"a\": \"x\" + \"y\" +\n \"z\"}", r#"{"a": "xyz"}"#),
+            ("\u{feff}{\"a\": 1}", r#"{"a": 1}"#),
+            ("{\"a\": \"hello, \"b\": 2}", r#"{"a": "hello","b": 2}"#),
+            ("{\"a\": \"hello\n  \"b\": 2}", r#"{"a": "hello","b": 2}"#),
+            ("[\"a, \"b\"]", r#"["a","b"]"#),
+            ("{\"a\": hello\", \"b\": 2}", r#"{"a": "hello", "b": 2}"#),
+            ("\"a\": 1, \"b\": 2", r#"{"a": 1, "b": 2}"#),
+            ("{\"a\": 1}\n{\"a\": 2}\n", "[{\"a\": 1},{\"a\": 2}]\n"),
+            (r#"{\"a\": \"b\", \"c\": [1]}"#, r#"{"a": "b", "c": [1]}"#),
+            ("{\"a\"：1，\"b\": 2}", r#"{"a":1,"b": 2}"#),
+            ("{\"u\": http://x.y/z?a=b, \"d\": 2024-01-02}", r#"{"u": "http://x.y/z?a=b", "d": "2024-01-02"}"#),
+            ("{{\"a\": 1}}", r#"{"a": 1}"#),
+            ("True", "true"),
+            ("hello", "\"hello\""),
+            ("", "null"),
+            ("{", "{}"),
+            ("[{\"a\": \"x", "[{\"a\": \"x\"}]"),
+        ] {
+            becomes(text, json);
+        }
+    }
+
+    #[test]
+    fn valid_json_stays_and_says_nothing() {
+        for text in [
+            "{}",
+            " [1 , 2 ]\n",
+            "\"a\"",
+            "1e999",
+            "-0",
+            "null",
+            "{\"a\":{\"a\":[]},\"a\":\"\\ud83d\\ude80 </x>\"}",
+            "[\"//\", \"#\", \"...\"]",
+        ] {
+            becomes(text, text);
+            assert!(repair_json(text).complete);
+        }
+    }
+
+    #[test]
+    fn it_says_where_and_whether_it_was_cut() {
+        let text = "{\"a\": 'x', /* c */ \"b\": 1,}";
+        let repaired = repair_json(text);
+        let said: Vec<_> =
+            repaired.repairs.iter().map(|repair| (repair.what, &text[repair.span.start..repair.span.end])).collect();
+        assert_eq!(said[0].0, Mend::Quotes);
+        assert_eq!(said[1], (Mend::Comment, "/* c */"));
+        assert_eq!(said[2].0, Mend::TrailingComma);
+        assert!(repaired.complete);
+        let whole = r#"{"a": [1, {"b": "x\u00e9\ud83d\ude80"}], "c": null}"#;
+        for cut in 1..whole.len() {
+            let repaired = repair_json(&whole[..cut]);
+            assert!(valid(&repaired.json), "{}", repaired.json);
+            assert!(!repaired.complete, "{}", &whole[..cut]);
+        }
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        for open in ["[", "{\"a\":", "[{\"a\":"] {
+            let repaired = repair_json(&open.repeat(1_000_000));
+            assert!(valid(&repaired.json));
+            assert!(!repaired.complete);
+        }
+        let deep = format!("[{}1{}, 2]", "[".repeat(200), "]".repeat(200));
+        let repaired = repair_json(&deep);
+        assert!(valid(&repaired.json) && repaired.json.ends_with(", 2]"));
+        assert!(repaired.repairs.iter().any(|repair| repair.what == Mend::TooDeep));
+    }
+
+    fn scraps() -> impl Strategy<Value = String> {
+        let scrap = prop_oneof![
+            prop::sample::select(vec![
+                "{",
+                "}",
+                "[",
+                "]",
+                ",",
+                ":",
+                "\"",
+                "'",
+                "\\",
+                "\n",
+                " ",
+                "\"a\": ",
+                "\"f\"",
+                "1",
+                "-",
+                "007",
+                "true",
+                "null",
+                "None",
+                "NaN",
+                "abc",
+                "x y",
+                "//",
+                "/*",
+                "*/",
+                "#",
+                "...",
+                "…",
+                "“",
+                "”",
+                "’",
+                "`",
+                "```",
+                "```json",
+                "\\u",
+                "\\ud83d",
+                "\\ude80",
+                "\\n",
+                "\\\"",
+                "🚀",
+                "é",
+                "\u{0}",
+                "\u{feff}",
+                "\u{a0}",
+                "：",
+                "，",
+                ";",
+                "+",
+                "(",
+                ")",
+                "=",
+                "=>",
+                "{\"a\": 1}",
+                "0x",
+                "1e",
+                "+ \"",
+                "\",",
+                "\":",
+            ])
+            .prop_map(str::to_owned),
+            "\\PC{1,4}",
+            "[ -~]{1,8}",
+        ];
+        (prop::sample::select(vec!["", "{", "[", "{\"a\": \"", "x {\"a\": "]), prop::collection::vec(scrap, 0..24))
+            .prop_map(|(head, scraps)| head.to_owned() + &scraps.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn the_result_is_valid_and_repairs_to_itself(text in scraps()) {
+            let repaired = repair_json(&text);
+            prop_assert!(valid(&repaired.json), "{} -> {}", text, repaired.json);
+            let again = repair_json(&repaired.json);
+            prop_assert_eq!(&again.json, &repaired.json);
+            prop_assert!(again.repairs.is_empty());
+            if valid(&text) {
+                prop_assert_eq!(&repaired.json, &text);
+            } else {
+                prop_assert!(!repaired.repairs.is_empty());
+            }
+            for repair in &repaired.repairs {
+                prop_assert!(repair.span.start <= repair.span.end && repair.span.end <= text.len());
+            }
+        }
+
+        #[test]
+        fn any_text_becomes_valid(text in any::<String>()) {
+            prop_assert!(valid(&repair_json(&text).json));
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! Calls written as elements: `<invoke name="N"><parameter name="K">V</parameter></invoke>`, `<function=N><parameter=K>V</parameter></function>`
+//! and their relatives. Values escape nothing and are streamed; several calls may stand in one region; the region ends where no further
+//! call follows a call's end.
+//!
+//! Read, whatever the dialect writes: white space between elements, attributes in any order, with either quote or none, and ones that
+//! mean nothing here; namespace prefixes; `<invoke name="N"/>`; one JSON object inside the call in place of parameters;
+//! `string="true"` (the value is text) and `string="false"` (the value is JSON) after any parameter's name; a missing closing
+//! element of the last parameter where the call's and the wrapper's follow one another, and of any other before a line that begins with
+//! the opening of a declared parameter that wasn't given yet; a missing one of the call before the wrapper's.
+
+use super::{
+    body::{Body, Sink, Step},
+    dialect::{Grammar, Tags, dialects},
+    members::{Flow, Members, Next, Typing, run},
+    until::{
+        Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seen, Until, Verdict,
+        is_space,
+    },
+};
+
+/// What ends a value where a missing closing element is forgiven.
+const FORGIVING: u8 = END | CALL_END | OPEN;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before a call, the first or a further one.
+    Before,
+    /// In a call's opening element.
+    Call,
+    /// Between parameters.
+    Inside,
+    /// In a parameter's opening element.
+    Parameter,
+    /// Before the first byte of a value.
+    Opening,
+    Value,
+    Cdata,
+    /// In an object that holds all arguments.
+    Object,
+    Over,
+}
+
+/// The grammar `Tags` at work.
+#[derive(Debug, Clone)]
+pub(super) struct TagsBody {
+    tags: Tags,
+    attributes: [&'static str; 2],
+    marks: Marks,
+    state: State,
+    look: Look,
+    head: Head,
+    /// Whether a call was made.
+    any: bool,
+    members: Members,
+}
+
+impl TagsBody {
+    pub(super) fn new(tags: Tags) -> Self {
+        // The region's closers are the parser's to take, but they tell where a value or a call ends that wasn't closed.
+        let same = dialects().iter().filter(|dialect| dialect.grammar == Grammar::Tags(tags));
+        Self::within(
+            tags,
+            same.flat_map(|dialect| dialect.close.iter().chain(dialect.section.iter().flat_map(|s| s.1))).copied(),
+        )
+    }
+
+    fn within(tags: Tags, closers: impl Iterator<Item = &'static str>) -> Self {
+        let mut marks = Marks::default();
+        let (call, call_attribute) = element(tags.call.0, tags.call_end);
+        let (parameter, parameter_attribute) = element(tags.parameter.0, tags.parameter_end);
+        // Told by what the dialect writes there: a value may well talk of another's elements.
+        let bound = |attribute: &str| if attribute.is_empty() { Bound::Equals } else { Bound::Space };
+        let (call_bound, parameter_bound) = (bound(call_attribute), bound(parameter_attribute));
+        for prefix in [""].iter().chain(tags.prefixes) {
+            marks.add(CALL, call_bound, &["<", prefix, call]);
+            marks.add(CALL_END, Bound::Nothing, &["</", prefix, call, ">"]);
+            marks.add(OPEN, parameter_bound, &["<", prefix, parameter]);
+            marks.add(END, Bound::Nothing, &["</", prefix, parameter, ">"]);
+        }
+        if tags.cdata {
+            marks.add(CDATA, Bound::Nothing, &["<![CDATA["]);
+            marks.add(CDATA_END, Bound::Nothing, &["]]>"]);
+        }
+        for closer in closers.filter(|closer| !closer.is_empty() && *closer != tags.call_end) {
+            marks.add(CLOSER, Bound::Nothing, &[closer]);
+        }
+        Self {
+            tags,
+            attributes: [call_attribute, parameter_attribute],
+            marks,
+            state: State::Before,
+            look: Look::default(),
+            head: Head::default(),
+            any: false,
+            members: Members::new(),
+        }
+    }
+
+    /// Whether `value` may stand between a parameter's elements as it is, and is read back whole whatever is declared.
+    pub(super) fn holds(tags: Tags, value: &str) -> bool {
+        if tags.cdata && value.trim_start().starts_with("<![CDATA[") {
+            return false;
+        }
+        let body = Self::new(tags);
+        let newline = if tags.newlines { "\n" } else { "" };
+        let text = [value, newline, tags.parameter_end, tags.call_end].concat();
+        let rule = Rule { first: b'<', ends: FORGIVING, newline: tags.newlines };
+        let end = (value.len(), Verdict::End(newline.len() + tags.parameter_end.len()));
+        Until::default().step(&body.marks, rule, text.as_bytes(), false) == end
+    }
+
+    fn go(&mut self, state: State) {
+        self.state = state;
+        self.look = Look::default();
+    }
+
+    fn next(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        match self.state {
+            State::Before => self.before(input, last),
+            State::Call => self.call(input, last, sink),
+            State::Inside => self.inside(input, last, sink),
+            State::Parameter => self.parameter(input, last, sink),
+            State::Opening => self.opening(input, last, sink),
+            State::Value => {
+                let ends = if sink.repairs() { FORGIVING } else { END };
+                self.value(Rule { first: b'<', ends, newline: self.tags.newlines }, input, last, sink)
+            }
+            State::Cdata => self.value(Rule { first: b']', ends: CDATA_END, newline: false }, input, last, sink),
+            State::Object => self.object(input, last, sink),
+            State::Over => Next::Stop(Step::Done),
+        }
+    }
+
+    fn before(&mut self, input: &[u8], last: bool) -> Next {
+        match self.look.step(&self.marks, CALL, input) {
+            Seen::Mark { start, end, .. } => {
+                self.head = Head { start, name: end, at: end, quote: None, equals: false };
+                self.state = State::Call;
+                Next::Took(0)
+            }
+            Seen::Nothing | Seen::Part(_) if !last => Next::Wait,
+            _ => self.no_call(),
+        }
+    }
+
+    fn no_call(&mut self) -> Next {
+        self.state = State::Over;
+        Next::Stop(if self.any { Step::Done } else { Step::Failed("no call where one was announced") })
+    }
+
+    fn call(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let Some(end) = self.head.end(input) else {
+            return if last || self.head.too_long() { self.no_call() } else { Next::Wait };
+        };
+        let Some(head) = self.head.read(input, end, self.attributes[0]).filter(|head| !head.name.is_empty()) else {
+            return self.no_call();
+        };
+        let start = self.head.start;
+        sink.markup(start);
+        self.members.start(sink.start(&head.name, None, end - start).cloned());
+        self.any = true;
+        if head.closed {
+            self.members.close(0, 0, sink);
+            self.go(State::Before);
+        } else {
+            self.go(State::Inside);
+        }
+        Next::Took(end)
+    }
+
+    fn inside(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let wanted = if self.members.is_open() { OPEN | CALL_END | CLOSER } else { CALL_END | CLOSER };
+        match self.look.step(&self.marks, wanted, input) {
+            Seen::Mark { class: OPEN, start, end } => {
+                self.head = Head { start, name: end, at: end, quote: None, equals: false };
+                self.state = State::Parameter;
+                Next::Took(0)
+            }
+            Seen::Mark { class: CALL_END, start, end } => {
+                self.members.close(start, end - start, sink);
+                self.go(State::Before);
+                Next::Took(end)
+            }
+            Seen::Mark { start, .. } if sink.repairs() => {
+                sink.repaired("a call without its closing element");
+                self.members.close(start, 0, sink);
+                self.state = State::Over;
+                Next::Took(start)
+            }
+            Seen::Other(start) if self.members.is_empty() && input.get(start) == Some(&b'{') => {
+                sink.arguments("", start);
+                self.go(State::Object);
+                Next::Took(start)
+            }
+            Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
+            _ => self.broken("something other than a parameter stands inside the call"),
+        }
+    }
+
+    fn wait(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        if !last {
+            return Next::Wait;
+        }
+        sink.finish(input.len(), false);
+        self.state = State::Over;
+        Next::Took(input.len())
+    }
+
+    fn broken(&mut self, why: &'static str) -> Next {
+        self.state = State::Over;
+        Next::Stop(Step::Failed(why))
+    }
+
+    fn parameter(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let Some(end) = self.head.end(input) else {
+            return if self.head.too_long() {
+                self.broken("a parameter's opening element has no end")
+            } else {
+                self.wait(input, last, sink)
+            };
+        };
+        let Some(head) = self.head.read(input, end, self.attributes[1]) else {
+            return self.broken("a parameter without a name");
+        };
+        self.members.begin(&head.name, head.typing, end, sink);
+        if head.closed {
+            if let Err(step) = self.members.end(0, sink) {
+                self.state = State::Over;
+                return Next::Stop(step);
+            }
+            self.go(State::Inside);
+        } else {
+            self.go(State::Opening);
+        }
+        Next::Took(end)
+    }
+
+    fn opening(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        if self.tags.cdata {
+            match self.look.step(&self.marks, CDATA, input) {
+                Seen::Mark { end, .. } => {
+                    sink.arguments("", end);
+                    self.state = State::Cdata;
+                    return Next::Took(end);
+                }
+                Seen::Nothing | Seen::Part(_) if !last => return Next::Wait,
+                _ => {}
+            }
+        }
+        let newline = match input.first() {
+            Some(byte) => usize::from(self.tags.newlines && *byte == b'\n'),
+            None if last => 0,
+            None => return Next::Wait,
+        };
+        sink.arguments("", newline);
+        self.state = State::Value;
+        Next::Took(newline)
+    }
+
+    fn value(&mut self, rule: Rule, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        match self.members.advance(&self.marks, rule, input, last, sink) {
+            Flow::More => Next::Wait,
+            Flow::On(bytes) => Next::Took(bytes),
+            Flow::Ended(bytes) => {
+                self.go(State::Inside);
+                Next::Took(bytes)
+            }
+            Flow::Failed(step) => {
+                self.state = State::Over;
+                Next::Stop(step)
+            }
+            Flow::Cut => {
+                self.state = State::Over;
+                Next::Took(input.len())
+            }
+        }
+    }
+
+    fn object(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        match self.members.object(input, sink) {
+            (bytes, Ok(true)) => {
+                self.go(State::Inside);
+                Next::Took(bytes)
+            }
+            (_, Err(step)) => {
+                self.state = State::Over;
+                Next::Stop(step)
+            }
+            (_, Ok(false)) if last => self.wait(&[], last, sink),
+            (_, Ok(false)) => Next::Wait,
+        }
+    }
+}
+
+impl Body for TagsBody {
+    fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
+        run(input, |rest| self.next(rest, last, sink))
+    }
+}
+
+/// An element's name and the attribute that names the call or parameter, if one does, from how its opening and closing are written.
+fn element(open: &'static str, end: &'static str) -> (&'static str, &'static str) {
+    let inside = open.strip_prefix('<').unwrap_or(open);
+    let closing = end.strip_prefix("</").and_then(|end| end.strip_suffix('>')).filter(|name| inside.starts_with(name));
+    let name = closing.unwrap_or_else(|| inside.split(['=', ' ']).next().unwrap_or(inside));
+    let attribute =
+        inside.get(name.len()..).unwrap_or_default().trim().trim_end_matches(['"', '\'']).trim_end_matches('=');
+    (name, attribute)
+}
+
+/// An opening element on its way in.
+#[derive(Debug, Default, Clone)]
+struct Head {
+    /// Where it begins.
+    start: usize,
+    /// Where its element's name ends.
+    name: usize,
+    at: usize,
+    quote: Option<u8>,
+    /// Whether a value may begin here.
+    equals: bool,
+}
+
+/// What an opening element says.
+struct Read {
+    name: String,
+    typing: Typing,
+    closed: bool,
+}
+
+impl Head {
+    /// Where the element ends, once it does: at the first `>` that isn't in quotes.
+    fn end(&mut self, input: &[u8]) -> Option<usize> {
+        let bare = input.get(self.name) == Some(&b'=');
+        while let Some(byte) = input.get(self.at) {
+            self.at += 1;
+            match (self.quote, *byte) {
+                (None, b'>') => return Some(self.at),
+                (None, b'"' | b'\'') if self.equals && !bare => self.quote = Some(*byte),
+                (Some(quote), byte) if quote == byte => self.quote = None,
+                _ => {}
+            }
+            if self.quote.is_none() && !is_space(*byte) {
+                self.equals = *byte == b'=';
+            }
+            if self.too_long() {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn too_long(&self) -> bool {
+        self.at - self.start > MAX_HEAD
+    }
+
+    fn read(&self, input: &[u8], end: usize, attribute: &str) -> Option<Read> {
+        let text = String::from_utf8_lossy(input.get(self.name..end.checked_sub(1)?)?);
+        if let Some(name) = text.strip_prefix('=') {
+            let (name, typing) = match name.rsplit_once(" string=") {
+                Some((name, "\"true\"" | "'true'")) => (name, Typing::Text),
+                Some((name, "\"false\"" | "'false'")) => (name, Typing::Json),
+                _ => (name, Typing::Declared),
+            };
+            let name = name.trim();
+            let quoted = ['"', '\''].iter().find_map(|quote| name.strip_prefix(*quote)?.strip_suffix(*quote));
+            return Some(Read { name: quoted.unwrap_or(name).to_owned(), typing, closed: false });
+        }
+        let (text, closed) = match text.strip_suffix('/') {
+            Some(text) => (text, true),
+            None => (&*text, false),
+        };
+        let typing = match find_attribute(text, "string") {
+            Some("true") => Typing::Text,
+            Some("false") => Typing::Json,
+            _ => Typing::Declared,
+        };
+        let name = find_attribute(text, attribute)?.trim().to_owned();
+        Some(Read { name, typing, closed })
+    }
+}
+
+/// An attribute's value, in quotes of either kind or none.
+pub(super) fn find_attribute<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (name, after) = rest.split_at(rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(rest.len()));
+        let Some(value) = after.trim_start().strip_prefix('=') else {
+            rest = after.trim_start();
+            continue;
+        };
+        let value = value.trim_start();
+        let (value, after) = match value.chars().next() {
+            Some(quote @ ('"' | '\'')) => {
+                let inside = value.get(1..).unwrap_or_default();
+                inside.split_once(quote).unwrap_or((inside, ""))
+            }
+            _ => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
+        };
+        if name == wanted {
+            return Some(value);
+        }
+        rest = after.trim_start();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! A region whose opener is followed by a title: the tool's name once more, and a marker. Both are markup; what follows is read as
+//! if they weren't there.
+
+use super::{
+    bodies::Boxed,
+    body::{Body, Sink, Step},
+};
+
+/// The longest title.
+const LONGEST: usize = 1024;
+
+/// Some other body, behind a title.
+#[derive(Clone)]
+pub(super) struct Titled {
+    ends: &'static [&'static str],
+    past: bool,
+    body: Boxed,
+}
+
+impl Titled {
+    pub(super) fn new(ends: &'static [&'static str], body: Boxed) -> Self {
+        Self { ends, past: false, body }
+    }
+
+    /// Where the title ends in `input`, behind its marker.
+    fn end(&self, input: &[u8]) -> Option<usize> {
+        let found = |end: &&str| memchr::memmem::find(input, end.as_bytes()).map(|at| at + end.len());
+        self.ends.iter().filter_map(found).min()
+    }
+}
+
+impl Body for Titled {
+    fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
+        let mut from = 0;
+        if !self.past {
+            // No more than a title is looked at, however much came.
+            let head = input.get(..input.len().min(LONGEST)).unwrap_or_default();
+            let Some(end) = self.end(head) else {
+                return if last || head.len() == LONGEST { Step::Failed("a title without end") } else { Step::More };
+            };
+            sink.markup(end);
+            self.past = true;
+            from = end;
+        }
+        self.body.step(input.get(from..).unwrap_or_default(), last, sink)
+    }
+}

@@ -1,0 +1,394 @@
+//! Histories made to fit, for `loopwright.context`: messages come and go as JSON text in the shape they were given in.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use serde_json::Value;
+
+use super::{convert, errors, wire::named};
+use crate::core::{
+    context::{Archive, BytesPerFour, CALL_OVERHEAD, ContextWindow, Count, Placed, Policy, compress, message_by_texts},
+    error::{Error, Result},
+    json::Raw,
+    message::{Message, Wire},
+    tokens::{TokenCounter, Tokenizer, o200k_base},
+    wire,
+};
+
+/// What left a request, under handles.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct ContextArchive(Mutex<Archive>);
+
+impl ContextArchive {
+    fn with<T>(&self, work: impl FnOnce(&mut Archive) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[pymethods]
+impl ContextArchive {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::new(Archive::new()))
+    }
+
+    /// An archive from what `to_json` gave.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        let archive = serde_json::from_str(text)
+            .map_err(|error| errors::usage("invalid_value", format!("invalid archive: {error}")))?;
+        Ok(Self(Mutex::new(archive)))
+    }
+
+    /// The archive as JSON text.
+    fn to_json(&self) -> String {
+        self.with(|archive| serde_json::to_string(archive).unwrap_or_default())
+    }
+
+    /// The message under a handle, in the canonical form.
+    fn get(&self, handle: &str) -> Option<String> {
+        self.with(|archive| archive.get(handle).map(|message| serde_json::to_string(&**message).unwrap_or_default()))
+    }
+
+    /// What is under a handle, as text, from a line on.
+    fn recall(&self, handle: &str, from_line: usize, limit: usize) -> PyResult<String> {
+        self.with(|archive| archive.recall(handle, from_line, limit)).map_err(|error| errors::exception(&error))
+    }
+
+    /// The lines that hold these words.
+    fn find(&self, words: &str, limit: usize) -> String {
+        self.with(|archive| archive.find(words, limit))
+    }
+
+    /// All handles, in the order the messages came.
+    fn handles(&self) -> Vec<String> {
+        self.with(|archive| archive.iter().map(|(handle, _)| handle.to_owned()).collect())
+    }
+
+    fn __len__(&self) -> usize {
+        self.with(|archive| archive.len())
+    }
+
+    fn __contains__(&self, handle: &str) -> bool {
+        self.with(|archive| archive.get(handle).is_some())
+    }
+}
+
+/// The counters, by encoding, that no call is using: what one call counted the next one remembers.
+static IDLE: Mutex<Vec<TokenCounter>> = Mutex::new(Vec::new());
+/// More than this many are let go.
+const MOST_IDLE: usize = 4;
+
+fn idle() -> MutexGuard<'static, Vec<TokenCounter>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts as `model` does; without a model, by `o200k_base`.
+fn with_counter<T>(model: Option<&str>, work: impl FnOnce(&mut TokenCounter) -> T) -> T {
+    let tokenizer = model.map_or_else(|| Tokenizer::of(o200k_base()), Tokenizer::for_model);
+    let at = |counter: &TokenCounter| counter.tokenizer().encoding.name() == tokenizer.encoding.name();
+    let found = {
+        let mut idle = idle();
+        idle.iter().position(at).map(|at| idle.swap_remove(at))
+    };
+    let mut counter = found.unwrap_or_else(|| TokenCounter::new(tokenizer));
+    counter.set_tokenizer(tokenizer);
+    let done = work(&mut counter);
+    let mut idle = idle();
+    if idle.len() < MOST_IDLE {
+        idle.push(counter);
+    }
+    done
+}
+
+/// A function of Python that counts the tokens of a text. Its first exception is kept, and raised in the end.
+struct Called<'py> {
+    function: Bound<'py, PyAny>,
+    failed: Option<PyErr>,
+}
+
+impl Count for Called<'_> {
+    fn text(&mut self, text: &str) -> usize {
+        if self.failed.is_some() {
+            return BytesPerFour.text(text);
+        }
+        match self.function.call1((text,)).and_then(|count| count.extract::<usize>()) {
+            Ok(count) => count,
+            Err(error) => {
+                self.failed = Some(error);
+                0
+            }
+        }
+    }
+
+    fn message(&mut self, message: &Message) -> usize {
+        message_by_texts(message, &mut |text| self.text(text))
+    }
+}
+
+/// The shape that messages were given in: a wire, or our own.
+fn shape_of(shape: &str) -> PyResult<Option<Wire>> {
+    if shape == "canonical" { Ok(None) } else { named(shape).map(Some) }
+}
+
+fn decode(shape: Option<Wire>, raw: &Raw) -> Result<Message> {
+    match shape {
+        None => raw.to().map_err(|error| Error::usage("invalid_message", error.to_string())),
+        Some(wire) => wire::decode_message(wire, raw),
+    }
+}
+
+fn decode_all(shape: Option<Wire>, text: &str) -> Result<Vec<Arc<Message>>> {
+    let raws: Vec<Raw> = serde_json::from_str(text)
+        .map_err(|error| Error::usage("invalid_messages", format!("the messages are no list: {error}")))?;
+    let one = |(at, raw): (usize, &Raw)| {
+        decode(shape, raw).map(Arc::new).map_err(|error| {
+            Error::usage("invalid_message", format!("message {at}: {}", error.message))
+                .hint(error.hint.unwrap_or_else(|| "give messages of one shape".to_owned()))
+        })
+    };
+    raws.iter().enumerate().map(one).collect()
+}
+
+fn encode(shape: Option<Wire>, message: &Message) -> String {
+    match shape {
+        None => serde_json::to_string(message).unwrap_or_default(),
+        Some(wire) => wire::encode_message(wire, message),
+    }
+}
+
+/// Each message as the index it had, or as JSON text (elements of the shape, separated by commas).
+fn encoded(shape: Option<Wire>, messages: &[Placed]) -> Vec<(Option<usize>, Option<String>)> {
+    messages
+        .iter()
+        .map(|placed| match placed.origin {
+            Some(origin) if !placed.changed => (Some(origin), None),
+            origin => (origin, Some(encode(shape, &placed.message))),
+        })
+        .collect()
+}
+
+fn policy_of(policy: Option<&str>, shape: Option<Wire>) -> PyResult<Policy> {
+    let mut policy: Policy = match policy {
+        None => Policy::default(),
+        Some(text) => serde_json::from_str(text)
+            .map_err(|error| errors::usage("invalid_policy", format!("invalid policy: {error}")))?,
+    };
+    policy.wire = policy.wire.or(shape);
+    Ok(policy)
+}
+
+type Answer = (Vec<(Option<usize>, Option<String>)>, String);
+
+/// Makes messages fit into a budget. `text` is a list of messages in `shape`.
+#[pyfunction]
+#[pyo3(signature = (text, shape, budget, policy, count, model, archive))]
+#[allow(clippy::too_many_arguments)] // as Python gives them
+pub(super) fn compress_context<'py>(
+    py: Python<'py>,
+    text: &str,
+    shape: &str,
+    budget: usize,
+    policy: Option<&str>,
+    count: Option<Bound<'py, PyAny>>,
+    model: Option<&str>,
+    archive: &ContextArchive,
+) -> PyResult<Answer> {
+    let shape = shape_of(shape)?;
+    let policy = policy_of(policy, shape)?;
+    let messages = py.detach(|| decode_all(shape, text)).map_err(|error| errors::exception(&error))?;
+    let done = if let Some(function) = count {
+        // Python's own function may ask the archive: it is taken only for a copy.
+        let mut own = archive.with(|archive| archive.clone());
+        let mut called = Called { function, failed: None };
+        let done = compress(&messages, None, budget, &policy, &mut called, &mut own);
+        if let Some(error) = called.failed {
+            return Err(error);
+        }
+        archive.with(|archive| *archive = own);
+        done
+    } else {
+        py.detach(|| {
+            with_counter(model, |counter| {
+                archive.with(|archive| compress(&messages, None, budget, &policy, counter, archive))
+            })
+        })
+    };
+    let done = done.map_err(|error| errors::exception(&error))?;
+    py.detach(|| Ok((encoded(shape, &done.messages), serde_json::to_string(&done.report).unwrap_or_default())))
+}
+
+/// Tokens of a list of messages in `shape`, with what a request costs beside them.
+#[pyfunction]
+#[pyo3(signature = (text, shape, count, model))]
+pub(super) fn count_context(
+    py: Python<'_>,
+    text: &str,
+    shape: &str,
+    count: Option<Bound<'_, PyAny>>,
+    model: Option<&str>,
+) -> PyResult<usize> {
+    let messages = decode_all(shape_of(shape)?, text).map_err(|error| errors::exception(&error))?;
+    let Some(function) = count else {
+        return Ok(py.detach(|| with_counter(model, |counter| sum_of(&messages, counter))));
+    };
+    let mut called = Called { function, failed: None };
+    let sum = sum_of(&messages, &mut called);
+    called.failed.map_or(Ok(sum), Err)
+}
+
+fn sum_of(messages: &[Arc<Message>], count: &mut dyn Count) -> usize {
+    let base = if messages.is_empty() { 0 } else { count.base() };
+    messages.iter().fold(base, |sum, message| sum.saturating_add(count.message(message)))
+}
+
+/// Tokens that definitions of tools take in a request; `tools` is a list as JSON text.
+#[pyfunction]
+#[pyo3(signature = (tools, count, model))]
+pub(super) fn count_tools(tools: &str, count: Option<Bound<'_, PyAny>>, model: Option<&str>) -> PyResult<usize> {
+    let tools: Vec<Value> = serde_json::from_str(tools)
+        .map_err(|error| errors::usage("invalid_value", format!("the tools are no list: {error}")))?;
+    let Some(function) = count else {
+        return Ok(with_counter(model, |counter| {
+            let base = counter.base();
+            let request = serde_json::json!({"messages": [], "tools": tools});
+            counter.json(&request).upper_bound.saturating_sub(base)
+        }));
+    };
+    let mut called = Called { function, failed: None };
+    let sum =
+        tools.iter().fold(0_usize, |sum, tool| sum.saturating_add(called.text(&tool.to_string()) + CALL_OVERHEAD));
+    called.failed.map_or(Ok(sum), Err)
+}
+
+/// A history that grows inside a budget.
+#[pyclass(module = "loopwright._core")]
+pub(super) struct Window {
+    inner: ContextWindow,
+    shape: Option<Wire>,
+    count: Counting,
+}
+
+/// How a window counts.
+enum Counting {
+    Function(Py<PyAny>),
+    Model(Box<TokenCounter>),
+}
+
+impl Counting {
+    fn of(count: Option<Py<PyAny>>, model: Option<&str>) -> Self {
+        let tokenizer = || model.map_or_else(|| Tokenizer::of(o200k_base()), Tokenizer::for_model);
+        count.map_or_else(|| Self::Model(Box::new(TokenCounter::new(tokenizer()))), Self::Function)
+    }
+}
+
+impl Window {
+    fn counting<T>(
+        &mut self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut ContextWindow, &mut dyn Count) -> T,
+    ) -> PyResult<T> {
+        match &mut self.count {
+            Counting::Model(counter) => Ok(work(&mut self.inner, &mut **counter)),
+            Counting::Function(function) => {
+                let mut called = Called { function: function.bind(py).clone(), failed: None };
+                let done = work(&mut self.inner, &mut called);
+                called.failed.map_or(Ok(done), Err)
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Window {
+    #[new]
+    #[pyo3(signature = (budget, shape, policy, count, model, high, low))]
+    fn new(
+        budget: usize,
+        shape: &str,
+        policy: Option<&str>,
+        count: Option<Py<PyAny>>,
+        model: Option<&str>,
+        high: f64,
+        low: f64,
+    ) -> PyResult<Self> {
+        let shape = shape_of(shape)?;
+        let inner = ContextWindow::with_marks(budget, policy_of(policy, shape)?, high, low);
+        Ok(Self { inner, shape, count: Counting::of(count, model) })
+    }
+
+    /// Adds a message: JSON text, or what Python writes as such.
+    fn append(&mut self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<()> {
+        let raw: Raw = convert::parse(message, "message")?;
+        let message = decode(self.shape, &raw).map_err(|error| errors::exception(&error))?;
+        self.counting(py, |window, count| window.append(message, count))
+    }
+
+    /// Makes the view fit, if it is too large; gives whether it had to.
+    fn settle(&mut self, py: Python<'_>) -> PyResult<bool> {
+        let done = self.counting(py, |window, count| window.settle(count).map(|report| report.is_some()))?;
+        done.map_err(|error| errors::exception(&error))
+    }
+
+    /// Makes the view anew, down to the low mark.
+    fn compact(&mut self, py: Python<'_>) -> PyResult<()> {
+        let done = self.counting(py, |window, count| window.compact(count).map(drop))?;
+        done.map_err(|error| errors::exception(&error))
+    }
+
+    /// The view from message `start` on: JSON text of each, elements of the shape separated by commas.
+    fn view(&self, start: usize) -> Vec<String> {
+        self.inner.view().iter().skip(start).map(|message| encode(self.shape, message)).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.view().len()
+    }
+
+    /// Tokens of the view.
+    #[getter]
+    fn tokens(&self) -> usize {
+        self.inner.tokens()
+    }
+
+    /// The budget.
+    #[getter]
+    fn budget(&self) -> usize {
+        self.inner.budget()
+    }
+
+    /// How many compactions there were.
+    #[getter]
+    fn compactions(&self) -> usize {
+        self.inner.compactions()
+    }
+
+    /// What the last compaction did, as JSON text.
+    fn report(&self) -> Option<String> {
+        self.inner.report().map(|report| serde_json::to_string(report).unwrap_or_default())
+    }
+
+    /// What left the view.
+    fn archive(&self) -> ContextArchive {
+        ContextArchive(Mutex::new(self.inner.archive().clone()))
+    }
+
+    /// Words of a summarizer, for the next compaction.
+    fn set_summary(&mut self, words: Option<String>) {
+        self.inner.policy_mut().summary = words;
+    }
+
+    /// The window as JSON text.
+    fn to_json(&self) -> String {
+        serde_json::to_string(&self.inner).unwrap_or_default()
+    }
+
+    /// A window that was saved.
+    #[staticmethod]
+    #[pyo3(signature = (text, shape, count, model))]
+    fn from_json(text: &str, shape: &str, count: Option<Py<PyAny>>, model: Option<&str>) -> PyResult<Self> {
+        let inner = serde_json::from_str(text)
+            .map_err(|error| errors::usage("invalid_value", format!("invalid window: {error}")))?;
+        Ok(Self { inner, shape: shape_of(shape)?, count: Counting::of(count, model) })
+    }
+}

@@ -1,0 +1,168 @@
+//! The live view: what it costs, when it changes, and that it is what a plan from scratch would be.
+
+#![allow(clippy::print_stdout)] // figures for whoever asks for them
+
+use std::{sync::Arc, time::Instant};
+
+use loopwright::core::{
+    context::{Archive, BytesPerFour, ContextWindow, Count, HIGH, LOW, Policy, compress, is_legal},
+    message::{Block, Message, Role, ToolResult, ToolUse},
+    tokens::TokenCounter,
+};
+use proptest::prelude::*;
+
+type History = Vec<Arc<Message>>;
+
+/// A history of reads and builds whose outputs share lines, as those of real runs do.
+fn history(exchanges: usize, lines: usize) -> History {
+    let mut out = vec![Arc::new(Message::text(Role::System, "be careful")), Arc::new(Message::user("fix src/main.rs"))];
+    for at in 0..exchanges {
+        let id = format!("call_{at}");
+        let input = format!(r#"{{"path":"src/file_{}.rs","line":{at}}}"#, at % 97);
+        let call = Block::ToolUse(ToolUse::from_text(&id, "read", input));
+        let text = (0..lines).fold(String::new(), |text, line| {
+            // One line in three was seen before.
+            let number = if line % 3 == 0 { line } else { at * 31 + line };
+            format!(
+                "{text}    let value_{number} = compute_{}(input, {number}); // of file {}\n",
+                number % 13,
+                number % 97
+            )
+        });
+        out.push(Arc::new(Message::new(Role::Assistant, vec![Block::text("Let me look."), call])));
+        out.push(Arc::new(Message::new(Role::User, vec![Block::ToolResult(ToolResult::text(&id, "read", text))])));
+    }
+    out
+}
+
+fn tokens(messages: &[Arc<Message>]) -> usize {
+    messages.iter().map(|message| BytesPerFour.message(message)).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn c26_c06_the_window_never_overflows_and_its_prefix_stays(exchanges in 20_usize..120, budget in 2_000_usize..9_000) {
+        let mut window = ContextWindow::new(budget, Policy::default());
+        let (mut before, mut compactions): (History, usize) = (Vec::new(), 0);
+        let mut appended = 0;
+        let mut last = 0;
+        for message in history(exchanges, 6) {
+            appended += BytesPerFour.message(&message);
+            let answers = message.tool_results().next().is_some();
+            window.append(message, &mut BytesPerFour);
+            // A request is made when the results are there.
+            if !answers {
+                continue;
+            }
+            let settled = window.settle(&mut BytesPerFour).unwrap().is_some();
+            prop_assert!(window.tokens() <= budget);
+            prop_assert_eq!(window.tokens(), tokens(window.view()));
+            prop_assert!(is_legal(window.view(), None));
+            if settled {
+                compactions += 1;
+                // It frees enough that the next one is far off.
+                prop_assert!(window.tokens() <= (budget as f64 * LOW) as usize);
+                prop_assert!(compactions == 1 || appended - last >= (budget as f64 * (HIGH - LOW) * 0.9) as usize);
+                last = appended;
+            } else {
+                prop_assert_eq!(&window.view()[..before.len()], &before[..]);
+            }
+            before = window.view().to_vec();
+        }
+        prop_assert_eq!(window.compactions(), compactions);
+        prop_assert!(compactions <= 1 + appended / (budget / 5));
+    }
+
+    #[test]
+    fn c26_a_view_is_what_a_plan_from_scratch_gives(exchanges in 20_usize..80) {
+        let all = history(exchanges, 6);
+        let mut window = ContextWindow::new(4_000, Policy::default());
+        for (at, message) in all.iter().enumerate() {
+            window.append(message.clone(), &mut BytesPerFour);
+            if window.is_full() && message.tool_results().next().is_some() {
+                // Saved and read again in the middle, it goes on as before.
+                window = serde_json::from_str(&serde_json::to_string(&window).unwrap()).unwrap();
+                window.settle(&mut BytesPerFour).unwrap();
+                let target = (4_000.0 * LOW) as usize;
+                let whole = compress(
+                    &all[..=at], None, target, &Policy::default(), &mut BytesPerFour, &mut Archive::new(),
+                ).unwrap();
+                let whole: History = whole.messages.into_iter().map(|placed| placed.message).collect();
+                prop_assert_eq!(window.view(), &whole[..]);
+                prop_assert!(window.report().is_some() && !window.archive().is_empty());
+            }
+        }
+        prop_assert_eq!(window.history(), &all[..]);
+    }
+}
+
+#[test]
+fn c26_no_thrash_where_little_can_go() {
+    // What must stay takes most of the budget: compactions do not come with every message.
+    let mut window = ContextWindow::new(2_000, Policy::default());
+    window.append(Message::text(Role::System, "x".repeat(5_200)), &mut BytesPerFour);
+    for message in history(40, 4) {
+        window.append(message, &mut BytesPerFour);
+        if window.view().last().is_some_and(|last| last.role == Role::User) {
+            window.settle(&mut BytesPerFour).unwrap();
+            assert!(window.tokens() <= 2_000);
+        }
+    }
+    assert!(window.compactions() <= 30, "{}", window.compactions());
+    let mut window = ContextWindow::new(1_000, Policy::default());
+    window.append(Message::text(Role::System, "x".repeat(5_200)), &mut BytesPerFour);
+    let error = window.settle(&mut BytesPerFour).unwrap_err();
+    assert_eq!(error.code, "budget_too_small");
+}
+
+/// Run with `cargo test --release --no-default-features --test context_window -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    let best = |mut work: Box<dyn FnMut() + '_>| {
+        (0..7)
+            .map(|_| {
+                let began = Instant::now();
+                work();
+                began.elapsed()
+            })
+            .min()
+            .unwrap_or_default()
+    };
+    for exchanges in [1_000, 5_000, 10_000] {
+        let all = history(exchanges, 11);
+        let bytes: usize = all.iter().map(|message| BytesPerFour.message(message) * 4).sum();
+        let counts: Vec<usize> = all.iter().map(|message| BytesPerFour.message(message)).collect();
+        let took = best(Box::new(|| {
+            let mut archive = Archive::new();
+            let done =
+                compress(&all, Some(&counts), 100_000, &Policy::default(), &mut BytesPerFour, &mut archive).unwrap();
+            assert!(done.report.after <= 100_000);
+        }));
+        println!("{} messages, {:.1} MB: {took:.1?}", all.len(), bytes as f64 / 1e6);
+        let mut counter = TokenCounter::for_model("gpt-4o");
+        let began = Instant::now();
+        let sum: usize = all.iter().map(|message| Count::message(&mut counter, message)).sum();
+        println!("  {sum} exact tokens, counted the first time in {:.1?}", began.elapsed());
+        let took = best(Box::new(|| {
+            let mut archive = Archive::new();
+            let done = compress(&all, None, 100_000, &Policy::default(), &mut counter, &mut archive).unwrap();
+            assert!(done.report.after <= 100_000);
+        }));
+        println!("  exact, all counts from the cache: {took:.1?}");
+    }
+    let mut window = ContextWindow::new(3_000_000, Policy::default());
+    for message in history(10_000, 11) {
+        window.append(message, &mut BytesPerFour);
+    }
+    let extra = history(1_000, 11);
+    let began = Instant::now();
+    for message in &extra {
+        window.append(message.clone(), &mut BytesPerFour);
+        window.settle(&mut BytesPerFour).unwrap();
+        assert!(!window.view().is_empty());
+    }
+    println!("append and plan on a full window: {:.2?}", began.elapsed() / extra.len() as u32);
+}

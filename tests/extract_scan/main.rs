@@ -1,0 +1,6 @@
+//! The scanner through the public API: each decision at every cut of its input.
+
+mod decisions;
+mod properties;
+mod stress;
+mod support;

@@ -1,0 +1,161 @@
+//! Properties over random bytes and random mixtures of markers, fragments and calls.
+
+use loopwright::core::extract::{Policy, Quoted, UnknownTool, dialects, frames, inert_regions, reasoning_markups};
+use proptest::prelude::*;
+
+use crate::support::{parse, sound, tools};
+
+/// Every marker of the table.
+fn markers() -> Vec<&'static str> {
+    let mut all = Vec::new();
+    for dialect in dialects() {
+        all.extend(dialect.open.iter().chain(dialect.close).copied());
+        if let Some((open, close)) = dialect.section {
+            all.extend(open.iter().chain(close).copied());
+        }
+    }
+    for row in reasoning_markups() {
+        all.extend(row.open.iter().chain(row.close).copied());
+    }
+    for row in inert_regions() {
+        all.extend(row.open.iter().chain(row.close).copied());
+    }
+    for row in frames() {
+        all.extend(row.open.iter().chain(row.close).copied());
+    }
+    all.retain(|marker| !marker.is_empty());
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+const PIECES: &[&str] = &[
+    "\n",
+    "\n\n",
+    " ",
+    "`",
+    "``",
+    "```",
+    "~~~",
+    "\n```\n",
+    "> ",
+    "- ",
+    "1. ",
+    "    ",
+    "a",
+    "word ",
+    "\u{e9}",
+    "\u{1f680}",
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    "\\",
+    ":",
+    ",",
+    "=",
+    "<",
+    ">",
+    "/",
+    "name",
+    "arguments",
+    "{\"name\":\"look\",\"arguments\":{}}",
+    "{\"name\":\"look\",\"arguments\":{\"at\":\"<tool_call>`\"}}",
+    "{\"name\": \"rm\", \"arguments\": {\"x\": [1, {\"y\": null}]}}",
+    "[{\"name\":\"look\",\"arguments\":{}},{\"name\":\"rm\",\"arguments\":{\"a\":1}}]",
+    "<function=look>",
+    "</function>",
+    "<parameter=at>",
+    "</parameter>",
+    "<invoke name=\"look\">",
+    "<parameter name=\"at\">",
+    "</invoke>",
+    "look",
+    "rm",
+    "[look(at=\"x\")]",
+    "[look(at='x'), rm(y=[1,{2:3}])]",
+    "look(at=1)",
+    "<arg_key>",
+    "</arg_key>",
+    "<arg_value>",
+    "</arg_value>",
+    "functions.look:0",
+    "to=functions.look",
+    "call:look{",
+    "json",
+    "<|constrain|>json<|message|>",
+    "<tool_call>\n<function=look>\n<parameter=at>\nsea\n</parameter>\n</function>\n</tool_call>",
+    "<tool_call>\n{\"name\": \"look\", \"arguments\": {\"at\": \"sea\"}}\n</tool_call>",
+    "<tool_cal",
+    "<|",
+    "</",
+    "<\u{ff5c}",
+];
+
+const BROKEN: &[&[u8]] = &[b"\xff", b"\xe2\x82", b"\xf0\x9f", b"\xc3", b"\x80\x80", b"\0", b"\xed\xa0\x80"];
+
+fn input() -> impl Strategy<Value = Vec<u8>> {
+    let marker = prop::sample::select(markers()).prop_map(|text| text.as_bytes().to_vec());
+    let piece = prop::sample::select(PIECES).prop_map(|text| text.as_bytes().to_vec());
+    let broken = prop::sample::select(BROKEN).prop_map(<[u8]>::to_vec);
+    let noise = prop::collection::vec(any::<u8>(), 0..6);
+    let one = prop_oneof![6 => marker, 8 => piece, 1 => broken, 1 => noise];
+    prop::collection::vec(one, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    (any::<[bool; 6]>(), prop::sample::select(&[1, 3, 128][..]), prop::sample::select(&[80, 1000, 1 << 24][..]))
+        .prop_map(|([quoted, reasoning, unknown, bare, starts, repair], max_calls, max_argument_bytes)| Policy {
+            quoted_calls: if quoted { Quoted::Run } else { Quoted::Ignore },
+            reasoning_calls: reasoning,
+            unknown_tools: if unknown { UnknownTool::Call } else { UnknownTool::Text },
+            bare_json: bare,
+            starts_in_reasoning: starts,
+            repair,
+            max_calls,
+            max_argument_bytes,
+            max_depth: 4,
+        })
+}
+
+fn config() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases.max(2000), failure_persistence: None, ..usual }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn d08_spans_tile_and_no_cut_can_be_seen(
+        input in input(),
+        policy in policy(),
+        declared in any::<bool>(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        let known = declared.then(|| tools(&["look"]));
+        let (whole, touched) = parse([&input[..]], known.as_ref(), &policy);
+        sound(&input, &whole);
+        prop_assert!(touched <= 4 * input.len() as u64 + 8192, "{touched} of {}", input.len());
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(input.len() + 1)).collect();
+        cuts.sort_unstable();
+        let mut pieces = Vec::new();
+        let mut from = 0;
+        for cut in cuts {
+            pieces.push(&input[from..cut]);
+            from = cut;
+        }
+        pieces.push(&input[from..]);
+        let shown = String::from_utf8_lossy(&input).into_owned();
+        prop_assert_eq!(&parse(pieces, known.as_ref(), &policy).0, &whole, "{}", shown);
+        prop_assert_eq!(&parse(input.chunks(1), known.as_ref(), &policy).0, &whole, "{}", shown);
+    }
+
+    #[test]
+    fn random_bytes_do_no_harm(input in prop::collection::vec(any::<u8>(), 0..400)) {
+        let (whole, _) = parse([&input[..]], None, &Policy::default());
+        sound(&input, &whole);
+        prop_assert_eq!(&parse(input.chunks(1), None, &Policy::default()).0, &whole);
+    }
+}
