@@ -3,7 +3,6 @@
 //! Everything else about pieces is ordinary code; only the step from bytes to masks differs, and the tests hold all
 //! ways to the same masks.
 
-
 use super::scan::{Masks, WINDOW};
 
 /// What needs masks. `run` is compiled once for each kind of processor; it must be `#[inline(always)]`.
