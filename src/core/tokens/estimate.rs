@@ -113,7 +113,7 @@ fn ratio(encoding: &Encoding, text: &str, strata: &[Stratum], plan: &Plan) -> f6
     tokens / weight.max(1.0)
 }
 
-/// A number for a number, without pattern, and the same every time: the finalizer of SplitMix64.
+/// A number for a number, without pattern, and the same every time: the finalizer of `SplitMix64`.
 fn wander(n: usize) -> usize {
     let n = (n as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let n = (n ^ n >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
