@@ -15,7 +15,7 @@ use super::{
     error::{Error, Failure, FailureKind, Result},
     extract,
     json::{Fields, Raw},
-    message::{Message, Wire},
+    message::{Message, Usage, Wire},
     request::{Delta, Request, Response},
 };
 
@@ -30,6 +30,12 @@ pub trait Decode: Send {
 
     /// The whole answer. A stream that broke off before its end is a failure of kind `cut`.
     fn finish(&mut self) -> Result<Response, Failure>;
+
+    /// The usage that the provider has reported since this was last asked, for an answer that is stopped on the way.
+    /// Wires that report it only with the end have nothing to say.
+    fn reported(&mut self) -> Option<Usage> {
+        None
+    }
 
     /// What has come so far, for an answer that breaks off: only what is whole enough to stand in a history
     /// (no half-written tool uses, no reasoning without its signature). `None` if there is nothing.
