@@ -2,5 +2,7 @@
 //! A model may add an opinion on top; it never loosens a verdict of this room.
 
 mod level;
+mod lines;
+pub mod policy;
 
 pub use level::RiskLevel;

@@ -1,0 +1,87 @@
+//! Shell lines of calls: which argument holds one, and its simple commands in the form that rules and keys need.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::policy::subject::{Word, words_of};
+
+/// A simple command.
+pub(crate) struct Simple {
+    pub(crate) words: Vec<Word>,
+    pub(crate) redirects: Vec<Redirect>,
+    pub(crate) span: Range<usize>,
+}
+
+/// A file that a command reads from or writes to.
+pub(crate) struct Redirect {
+    pub(crate) target: String,
+    pub(crate) writes: bool,
+}
+
+/// A line, taken apart.
+pub(crate) struct Parsed {
+    pub(crate) commands: Vec<Simple>,
+    pub(crate) unparsed: Option<Range<usize>>,
+}
+
+/// The argument that holds a shell line, and the line.
+pub(crate) fn shell_line(tool: &str, input: &Value) -> Option<(String, String)> {
+    const ARGUMENTS: [&str; 8] =
+        ["command", "cmd", "commands", "shell_command", "command_line", "bash", "shell", "cmdline"];
+    const OF_SHELLS: [&str; 5] = ["script", "code", "input", "line", "text"];
+    const SHELLS: [&str; 9] = ["shell", "bash", "sh", "zsh", "terminal", "exec", "execute", "command", "console"];
+    let find = |names: &[&str]| {
+        names.iter().find_map(|name| input.get(*name).and_then(line_of).map(|line| ((*name).to_owned(), line)))
+    };
+    find(&ARGUMENTS).or_else(|| {
+        let shell = words_of(tool).any(|word| SHELLS.contains(&word.as_str()));
+        shell.then(|| find(&OF_SHELLS)).flatten()
+    })
+}
+
+/// A line, or the words of one command, or several lines.
+fn line_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(line) => Some(line.clone()),
+        Value::Array(items) if !items.is_empty() => {
+            let words: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+            Some(words?.into_iter().map(quoted).collect::<Vec<_>>().join(" "))
+        }
+        _ => None,
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=:@%+,".contains(c));
+    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// Programs whose words name hosts.
+pub(crate) fn goes_out(program: &str) -> bool {
+    const PROGRAMS: [&str; 22] = [
+        "curl", "wget", "http", "https", "xh", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "netcat", "telnet", "ftp",
+        "ping", "dig", "nslookup", "host", "socat", "openssl", "aria2c", "lynx",
+    ];
+    PROGRAMS.contains(&program)
+}
+
+/// Takes a line apart.
+pub(crate) fn parse(line: &str) -> Parsed {
+    let mut commands = Vec::new();
+    let mut start = 0;
+    for piece in line.split_inclusive([';', '|', '&', '\n']) {
+        let text = piece.trim_end_matches([';', '|', '&', '\n']);
+        let begin = start + (text.len() - text.trim_start().len());
+        let span = begin..(start + text.trim_end().len()).max(begin);
+        start += piece.len();
+        let words: Vec<Word> = text
+            .split_whitespace()
+            .map(|word| Word { text: word.trim_matches(['\'', '"']).to_owned(), exact: !word.contains('$') })
+            .collect();
+        if !words.is_empty() {
+            commands.push(Simple { words, redirects: Vec::new(), span });
+        }
+    }
+    Parsed { commands, unparsed: None }
+}
