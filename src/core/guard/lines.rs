@@ -4,7 +4,13 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::policy::subject::{Word, words_of};
+use super::{
+    Declared, RiskLevel,
+    policy::{
+        Subject, Surroundings,
+        subject::{Word, words_of},
+    },
+};
 
 /// A simple command.
 pub(crate) struct Simple {
@@ -84,4 +90,24 @@ pub(crate) fn parse(line: &str) -> Parsed {
         }
     }
     Parsed { commands, unparsed: None }
+}
+
+/// What risk says of a call.
+pub(crate) struct Assessed {
+    pub(crate) level: RiskLevel,
+    pub(crate) rule: String,
+    pub(crate) part: Option<String>,
+    pub(crate) span: Option<Range<usize>>,
+    pub(crate) why: String,
+}
+
+/// How much harm the call may do.
+pub(crate) fn risk_of(subject: &Subject, declared: Declared, _around: &Surroundings) -> Assessed {
+    Assessed {
+        level: declared.risk,
+        rule: "declared".to_owned(),
+        part: None,
+        span: None,
+        why: format!("the tool {:?} is declared {}", subject.tool, declared.risk.name()),
+    }
 }

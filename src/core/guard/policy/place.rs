@@ -23,7 +23,7 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// The surroundings in which the examples of rules are read.
-    pub(super) fn of_examples() -> Self {
+    pub(crate) fn of_examples() -> Self {
         Self { home: Some("/home/user".to_owned()), workspace: Some("/home/user/work".to_owned()) }
     }
 }

@@ -73,7 +73,7 @@ impl Subject {
     }
 
     /// Whether a rule that names this argument names the shell line.
-    pub(super) fn is_shell(&self, name: &str) -> bool {
+    pub(crate) fn is_shell(&self, name: &str) -> bool {
         self.shell.as_deref().is_some_and(|shell| name == shell || name.strip_prefix('/') == Some(shell))
     }
 }
