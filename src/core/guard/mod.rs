@@ -3,4 +3,6 @@
 
 mod level;
 
+pub mod shell;
+
 pub use level::RiskLevel;
