@@ -1,4 +1,4 @@
-//! Shell lines of calls: which argument holds one, and its simple commands in the form that rules and keys need.
+//! What rules, keys and risk share about a call: which argument holds a shell line, and how much harm it may do.
 
 use std::ops::Range;
 
@@ -6,30 +6,8 @@ use serde_json::Value;
 
 use super::{
     Declared, RiskLevel,
-    policy::{
-        Subject, Surroundings,
-        subject::{Word, words_of},
-    },
+    policy::{Subject, Surroundings, subject::words_of},
 };
-
-/// A simple command.
-pub(crate) struct Simple {
-    pub(crate) words: Vec<Word>,
-    pub(crate) redirects: Vec<Redirect>,
-    pub(crate) span: Range<usize>,
-}
-
-/// A file that a command reads from or writes to.
-pub(crate) struct Redirect {
-    pub(crate) target: String,
-    pub(crate) writes: bool,
-}
-
-/// A line, taken apart.
-pub(crate) struct Parsed {
-    pub(crate) commands: Vec<Simple>,
-    pub(crate) unparsed: Option<Range<usize>>,
-}
 
 /// The argument that holds a shell line, and the line.
 pub(crate) fn shell_line(tool: &str, input: &Value) -> Option<(String, String)> {
@@ -70,26 +48,6 @@ pub(crate) fn goes_out(program: &str) -> bool {
         "ping", "dig", "nslookup", "host", "socat", "openssl", "aria2c", "lynx",
     ];
     PROGRAMS.contains(&program)
-}
-
-/// Takes a line apart.
-pub(crate) fn parse(line: &str) -> Parsed {
-    let mut commands = Vec::new();
-    let mut start = 0;
-    for piece in line.split_inclusive([';', '|', '&', '\n']) {
-        let text = piece.trim_end_matches([';', '|', '&', '\n']);
-        let begin = start + (text.len() - text.trim_start().len());
-        let span = begin..(start + text.trim_end().len()).max(begin);
-        start += piece.len();
-        let words: Vec<Word> = text
-            .split_whitespace()
-            .map(|word| Word { text: word.trim_matches(['\'', '"']).to_owned(), exact: !word.contains('$') })
-            .collect();
-        if !words.is_empty() {
-            commands.push(Simple { words, redirects: Vec::new(), span });
-        }
-    }
-    Parsed { commands, unparsed: None }
 }
 
 /// What risk says of a call.

@@ -6,6 +6,7 @@ mod gate;
 mod level;
 mod lines;
 pub mod policy;
+pub mod shell;
 
 pub use authority::Authority;
 pub use gate::{Cautious, DecidedBy, Declared, GuardConfig, Judgement, judge};

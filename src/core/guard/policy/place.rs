@@ -149,6 +149,18 @@ impl Place {
         Self { raw: raw.to_owned(), forms, loose }
     }
 
+    /// A path of a command that runs in `folder`; without one it runs where the call runs.
+    pub(crate) fn within(raw: &str, loose: bool, folder: Option<&str>, around: &Surroundings) -> Self {
+        let rooted = raw.starts_with(['/', '~', '$', '`']) || drive(raw) || raw.starts_with("file:");
+        match folder {
+            Some(folder) if !rooted => {
+                let loose = loose || folder.starts_with('$');
+                Self { raw: raw.to_owned(), ..Self::new(&format!("{folder}/{raw}"), loose, around) }
+            }
+            _ => Self::new(raw, loose, around),
+        }
+    }
+
     /// What kind of place it is.
     pub(crate) fn class(&self) -> PathClass {
         const PRIVATE: [&str; 14] = [

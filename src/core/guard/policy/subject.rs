@@ -11,7 +11,10 @@ use super::{
     host::{host_of_word, hosts_in},
     place::{Place, Surroundings},
 };
-use crate::core::guard::lines::{self, Simple};
+use crate::core::guard::{
+    lines,
+    shell::{self, RedirectKind, SimpleCommand, Via, Word as ShellWord},
+};
 
 /// Strings of a call that are looked at.
 const MOST_STRINGS: usize = 10_000;
@@ -59,9 +62,9 @@ impl Subject {
                 (vec![whole], None, None)
             }
             Some((name, line)) => {
-                let parsed = lines::parse(&line);
-                let parts = parsed.commands.into_iter().map(|simple| command(simple, &line, &beside, around)).collect();
-                (parts, parsed.unparsed, Some(name))
+                let script = shell::parse(&line);
+                let parts = script.commands.iter().map(|simple| command(simple, &line, &beside, around)).collect();
+                (parts, script.unparsed, Some(name))
             }
         };
         Self { tool: tool.to_owned(), input: input.clone(), shell, parts, unparsed }
@@ -78,17 +81,23 @@ impl Subject {
     }
 }
 
-fn command(simple: Simple, line: &str, beside: &Strings, around: &Surroundings) -> Part {
-    let text = line.get(simple.span.clone()).unwrap_or_default().to_owned();
+fn command(simple: &SimpleCommand, line: &str, beside: &Strings, around: &Surroundings) -> Part {
+    let own = matches!(simple.via, Via::Direct | Via::Substitution | Via::Function);
+    let written = own.then(|| line.get(simple.span.clone())).flatten();
+    // One that stands in a string of another has no text of its own.
+    let joined = || simple.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+    let text = written.map_or_else(joined, str::to_owned);
+    let folder = simple.cwd.as_ref().map(|word| if word.exact { word.text.clone() } else { "$CWD".to_owned() });
+    let place =
+        |word: &ShellWord, path: &str| Place::within(path, word.pattern || !word.exact, folder.as_deref(), around);
     let mut paths = beside.paths.clone();
     let mut hosts = beside.hosts.clone();
-    let words: Vec<Word> = simple.words;
-    let program = words.first().map(|word| base_name(&word.text)).unwrap_or_default();
-    for (at, word) in words.iter().enumerate() {
+    let program = simple.program().unwrap_or_default();
+    for (at, word) in simple.words.iter().enumerate() {
         hosts_in(&word.text, &mut hosts);
         if at == 0 {
             if word.text.contains('/') {
-                paths.push(Place::new(&word.text, true, around));
+                paths.push(place(word, &word.text));
             }
             continue;
         }
@@ -101,18 +110,25 @@ fn command(simple: Simple, line: &str, beside: &Strings, around: &Surroundings) 
         let whole = (!word.text.starts_with('-') && !word.text.contains("://")).then_some(word.text.as_str());
         for path in [whole, value, joined].into_iter().flatten().filter(|path| !path.is_empty()) {
             if paths.len() < MOST_STRINGS {
-                paths.push(Place::new(path, true, around));
+                paths.push(place(word, path));
             }
         }
     }
-    let writes: Vec<Place> = simple
-        .redirects
-        .iter()
-        .filter(|redirect| redirect.writes)
-        .map(|to| Place::new(&to.target, true, around))
-        .collect();
-    paths.extend(simple.redirects.iter().map(|to| Place::new(&to.target, true, around)));
-    Part { text, span: Some(simple.span), words, writes, paths, hosts }
+    let mut writes = Vec::new();
+    for redirect in &simple.redirects {
+        let file = match redirect.kind {
+            RedirectKind::Duplicate | RedirectKind::HereText => continue,
+            RedirectKind::Read => false,
+            RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => true,
+        };
+        let to = place(&redirect.target, &redirect.target.text);
+        if file {
+            writes.push(to.clone());
+        }
+        paths.push(to);
+    }
+    let words = simple.words.iter().map(|word| Word { text: word.text.clone(), exact: word.exact && !word.pattern });
+    Part { text, span: Some(simple.span.clone()), words: words.collect(), writes, paths, hosts }
 }
 
 /// The name of a program, without its folders.
