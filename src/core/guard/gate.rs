@@ -4,7 +4,7 @@
 //! asked about, dangerous ones always. An allow of a policy answers the question of risk up to what its tier may lift;
 //! nothing answers the question about a dangerous call, an unreadable line or a secret but a person.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,6 +37,10 @@ pub struct GuardConfig {
     pub around: Surroundings,
     /// What cautious calls need.
     pub cautious: Cautious,
+    /// Tools whose arguments say all there is to know: a shell that is declared `confirm` may list a folder without a
+    /// question.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub by_arguments: BTreeSet<String>,
 }
 
 /// What decided about a call.
