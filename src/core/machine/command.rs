@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Id, Interrupt, Outcome, Time, tree::MachineConfig};
 use crate::core::{
     error::Error,
-    guard::RiskLevel,
+    guard::{Judgement, RiskLevel},
     json::Raw,
     message::{Message, ToolUse, Usage},
     request::{Request, Response},
@@ -70,6 +70,9 @@ pub enum Command {
         why: String,
         /// When the question lapses; then the call is denied.
         expires: Time,
+        /// What the guard saw, where there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        judged: Option<Box<Judgement>>,
     },
     /// Find sources for a question. Answered by `Found`.
     Search {
@@ -221,6 +224,16 @@ pub enum Notice {
         query: String,
         /// Searches in this run so far.
         count: u64,
+    },
+    /// The guard has judged a call, before anything of its reply ran.
+    CallJudged {
+        /// The call's id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// What it saw, and which rule decided.
+        #[serde(flatten)]
+        judged: Judgement,
     },
     /// A person is asked.
     ApprovalAsked {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
-    guard::RiskLevel,
+    guard::{GuardConfig, RiskLevel},
     json::Raw,
     machine::{
         Budget, Price, RetryPolicy,
@@ -85,6 +85,9 @@ pub struct TurnConfig {
     pub progress: ProgressPolicy,
     /// Seconds that a person has to agree to a call; silence is a no.
     pub approval_timeout: f64,
+    /// What judges calls before they run; without one the declared risk of their tools decides alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<GuardConfig>,
     /// Whether a request that fails because of its tools is sent once more without them, with a warning.
     pub degrade_without_tools: bool,
     /// Money for tokens, to count the cost.
@@ -115,6 +118,7 @@ impl Default for TurnConfig {
             retry: RetryPolicy::default(),
             progress: ProgressPolicy::default(),
             approval_timeout: 60.0,
+            guard: None,
             degrade_without_tools: true,
             price: None,
             seed: 0,

@@ -9,6 +9,7 @@
 mod calls;
 mod config;
 mod decision;
+mod gate;
 mod limits;
 mod round;
 mod table;
@@ -26,13 +27,14 @@ pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
 
 use super::{
-    CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Limit, Machine, Notice, Outcome, Purpose,
-    Spent, Stop, Time,
+    ApprovalDecision, CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Limit, Machine, Notice,
+    Outcome, Purpose, Spent, Stop, Time,
 };
 use crate::core::{
     breaker::Breaker,
     error::{Error, Failure, FailureKind},
     extract::{self, Signatures},
+    guard::Authority,
     message::{Block, Message, Role, StopReason, ToolResult, ToolUse},
     request::{History, Request, Response, ToolChoice},
     sense::{
@@ -88,6 +90,9 @@ pub struct TurnMachine {
     progress: Progress,
     breakers: BTreeMap<String, Breaker>,
     ids: CallIds,
+    /// What the person has asked for in the messages that the run began with.
+    #[serde(default)]
+    authority: Authority,
     outcome: Outcome,
     reply: Option<String>,
     nudged: bool,
@@ -114,6 +119,7 @@ impl TurnMachine {
             progress: Progress::default(),
             breakers: BTreeMap::new(),
             ids: CallIds::default(),
+            authority: Authority::default(),
             outcome: Outcome::new(Stop::Error),
             reply: None,
             nudged: false,
@@ -174,6 +180,9 @@ impl TurnMachine {
             return self.fail(error.hint("give the run a message"), out);
         }
         self.started = self.now;
+        if self.config.guard.is_some() {
+            self.authority = Authority::of(self.history.iter());
+        }
         if self.config.budget.cost.is_some() && self.config.price.is_none() {
             self.warn(out, "cost_unknown", "the price of the model is not known: the limit on the cost can't be kept");
         }
@@ -265,11 +274,12 @@ impl TurnMachine {
         if no_calls && prose.trim().is_empty() && stop != StopReason::PauseTurn && !self.interrupted {
             return self.empty_answer(out);
         }
+        let judged = self.judge_all(&calls);
         let decision = assess(&Situation {
             interrupted: self.interrupted,
             tool_calls: calls.len(),
             limit: self.limit_ahead(no_calls),
-            risk: calls.iter().filter_map(|call| self.tool(&call.name)).map(|tool| tool.risk).max().unwrap_or_default(),
+            risk: gate::level_of(&judged),
             progress: self.progress.verdict(&self.config.progress),
             provider_paused: stop == StopReason::PauseTurn,
             asks_for_input: speech::asks_for_input(&prose),
@@ -282,7 +292,8 @@ impl TurnMachine {
         match decision {
             Decision::Continue | Decision::PauseForConfirm if !no_calls => {
                 self.spent.tool_rounds += 1;
-                let round = Round::new(calls, broken, self);
+                let round = Round::new(calls, broken, judged, self);
+                self.tell_judgements(&round, out);
                 self.phase = Phase::Tools(round);
                 self.advance(out);
             }
@@ -642,12 +653,7 @@ impl Machine for TurnMachine {
                 }
             }
             EventKind::Decided { id, hash, decision } => {
-                let now = self.now;
-                let taken = match &mut self.phase {
-                    Phase::Tools(round) => round.decided(id, &hash, decision, now, &mut out),
-                    _ => false,
-                };
-                if taken { self.advance(&mut out) } else { self.drop_answer() }
+                self.decided(id, &hash, decision, &mut out);
             }
             EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
             EventKind::Found { .. } | EventKind::Child { .. } => self.drop_answer(),
@@ -698,6 +704,16 @@ impl TurnMachine {
             emit(out, notice);
         }
         self.advance(out);
+    }
+
+    fn decided(&mut self, id: Id, hash: &str, decision: ApprovalDecision, out: &mut Vec<Command>) {
+        if !matches!(self.phase, Phase::Tools(_)) {
+            return self.drop_answer();
+        }
+        let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
+        let taken = round.decided(id, hash, decision, self, out);
+        self.phase = Phase::Tools(round);
+        if taken { self.advance(out) } else { self.drop_answer() }
     }
 
     fn fired(&mut self, id: Id, partial: Option<Response>, out: &mut Vec<Command>) {
