@@ -61,8 +61,9 @@ impl Round {
             .into_iter()
             .zip(broken)
             .map(|(call, broken)| {
-                let failure = broken.or_else(|| unknown_tool(&call, turn));
-                let result = failure.map(|failure| ToolResult::failed(&call.id, &call.name, failure));
+                let failed = |failure| ToolResult::failed(&call.id, &call.name, failure);
+                let result = broken.map(failed).or_else(|| turn.recalled(&call));
+                let result = result.or_else(|| unknown_tool(&call, turn).map(failed));
                 Pending { call, running: None, allowed: false, since: None, duration: 0.0, result }
             })
             .collect();
@@ -70,6 +71,22 @@ impl Round {
         by_id.sort_by(|a, b| calls[*a].call.id.cmp(&calls[*b].call.id));
         let open = calls.iter().filter(|pending| pending.result.is_none()).count();
         Self { calls, by_id, next: 0, open, running: 0, question: None, aborted: false, limits }
+    }
+
+    /// Calls that the machine answered itself are told of like others.
+    pub(super) fn tell_recalled(&self, turn: &TurnMachine, out: &mut Vec<Command>) {
+        if !turn.offers_recall() {
+            return;
+        }
+        let round = turn.spent.iterations;
+        for Pending { call, result, .. } in self.calls.iter().filter(|pending| pending.call.name == turn.recall_name())
+        {
+            let Some(result) = result else { continue };
+            let (id, name) = (call.id.clone(), call.name.clone());
+            emit(out, Notice::ToolStarted { id: id.clone(), name: name.clone(), input: call.input.value(), round });
+            let excerpt = shorten(&result.prose(), 200);
+            emit(out, Notice::ToolFinished { id, name, round, is_error: result.is_error, excerpt, duration: 0.0 });
+        }
     }
 
     pub(super) const fn is_done(&self) -> bool {
@@ -347,7 +364,8 @@ fn unknown_tool(call: &ToolUse, turn: &TurnMachine) -> Option<ToolFailure> {
     if turn.tool(&call.name).is_some() {
         return None;
     }
-    let names: Vec<&str> = turn.config.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let names = turn.config.tools.iter().map(|tool| tool.name.as_str());
+    let names: Vec<&str> = names.chain(turn.offers_recall().then(|| turn.recall_name())).collect();
     let hint = if names.is_empty() {
         "there are no tools".into()
     } else {
