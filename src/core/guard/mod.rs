@@ -4,3 +4,5 @@
 mod level;
 
 pub use level::RiskLevel;
+
+pub mod sensitivity;
