@@ -62,6 +62,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<testing::WireServer>()?;
     module.add_function(wrap_pyfunction!(testing::fetch_page, module)?)?;
     module.add_function(wrap_pyfunction!(run::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(run::compare_journals, module)?)?;
+    module.add_function(wrap_pyfunction!(run::journal_head, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
     module.add_function(wrap_pyfunction!(messages::canonical_message, module)?)?;
     module.add_function(wrap_pyfunction!(messages::canonical_block, module)?)?;
