@@ -78,6 +78,9 @@ pub struct Judgement {
     pub span: Option<Range<usize>>,
     /// Why, in words.
     pub why: String,
+    /// What it would touch, in words: files with the kind of their place, hosts. Only where a person is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touches: Vec<String>,
     /// Whether it holds a secret that would leave: a yes is never kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
@@ -129,7 +132,43 @@ pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Va
         }
         None => {}
     }
+    if judged.asks() {
+        judged.touches = touches(&subject);
+    }
     judged
+}
+
+fn shorten(text: &str, chars: usize) -> String {
+    let mut short: String = text.chars().take(chars).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// What a call would touch, for the person who is asked.
+fn touches(subject: &Subject) -> Vec<String> {
+    const MOST: usize = 20;
+    let mut found: Vec<String> = Vec::new();
+    let mut push = |text: String| {
+        if found.len() < MOST && !found.contains(&text) {
+            found.push(text);
+        }
+    };
+    for part in &subject.parts {
+        for place in &part.writes {
+            push(format!("writes {} ({})", shorten(&place.raw, 100), place.class().words()));
+        }
+        for place in
+            part.paths.iter().filter(|place| subject.shell.is_none() || place.raw.contains(['/', '.', '~', '*']))
+        {
+            push(format!("{} ({})", shorten(&place.raw, 100), place.class().words()));
+        }
+        for host in &part.hosts {
+            push(format!("the host {}", shorten(host, 100)));
+        }
+    }
+    found
 }
 
 /// What risk says, without rules.
@@ -143,6 +182,7 @@ fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, decla
         part: risk.part,
         span: risk.span,
         why: risk.why,
+        touches: Vec::new(),
         secret: false,
     };
     if let Some(range) = &subject.unparsed {
