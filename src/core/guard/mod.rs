@@ -13,3 +13,5 @@ pub mod shell;
 pub use authority::Authority;
 pub use gate::{Cautious, DecidedBy, Declared, GuardConfig, Judgement, judge};
 pub use level::RiskLevel;
+
+pub mod sensitivity;

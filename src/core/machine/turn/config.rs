@@ -4,6 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
+use super::ContextConfig;
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
@@ -79,6 +80,9 @@ pub struct TurnConfig {
     pub stream: bool,
     /// What the run may use.
     pub budget: Budget,
+    /// How requests are held inside the model's window.
+    #[serde(skip_serializing_if = "ContextConfig::is_default")]
+    pub context: ContextConfig,
     /// When a model call that failed is tried again.
     pub retry: RetryPolicy,
     /// When repetition and failure stop a run.
@@ -115,6 +119,7 @@ impl Default for TurnConfig {
             cache: true,
             stream: false,
             budget: Budget::default(),
+            context: ContextConfig::default(),
             retry: RetryPolicy::default(),
             progress: ProgressPolicy::default(),
             approval_timeout: 60.0,
@@ -137,6 +142,7 @@ impl TurnConfig {
             known_dialect(format)?;
         }
         self.check_tools()?;
+        self.context.check()?;
         self.check_numbers()
     }
 

@@ -14,6 +14,7 @@ mod limits;
 mod round;
 mod table;
 mod text;
+mod window;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,8 @@ pub use decision::{Decision, Situation, assess};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
+pub use window::ContextConfig;
+use window::Window;
 
 use super::{
     ApprovalDecision, CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Limit, Machine, Notice,
@@ -83,6 +86,8 @@ pub struct TurnMachine {
     issued: u32,
     phase: Phase,
     history: History,
+    #[serde(default)]
+    window: Window,
     started: Time,
     now: Time,
     deadline: Id,
@@ -112,6 +117,7 @@ impl TurnMachine {
             issued: 0,
             phase: Phase::Idle,
             history: History::new(),
+            window: Window::default(),
             started: Time::default(),
             now: Time::default(),
             deadline: 0,
@@ -198,6 +204,10 @@ impl TurnMachine {
 
     /// Sends the next request, or ends the run if the budget forbids it.
     fn ask(&mut self, out: &mut Vec<Command>) {
+        if let Err(error) = self.fit(out) {
+            self.outcome.error = Some(error);
+            return self.finish(Stop::ContextWindow, out);
+        }
         if let Some(limit) = self.next_request_exceeds() {
             return self.stop_at(limit, out);
         }
@@ -210,8 +220,8 @@ impl TurnMachine {
     }
 
     fn generate(&mut self, asking: Asking, out: &mut Vec<Command>) {
-        let mut request = self.template.get_or_insert_with(|| self.config.request()).clone();
-        request.messages = self.history.clone();
+        let mut request = self.template().clone();
+        request.messages = self.view();
         if self.spent.iterations > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
             // A forced tool is for the first request only; forced again it would never let the model answer.
             request.tool_choice = None;
@@ -244,6 +254,7 @@ impl TurnMachine {
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
         let Response { mut message, stop, usage, .. } = response;
+        self.reported(usage.input, usage.provider_tool_uses);
         emit(out, Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses });
         self.count_provider_searches(&message, out);
         self.read_markup(&mut message, out);
@@ -294,6 +305,7 @@ impl TurnMachine {
                 self.spent.tool_rounds += 1;
                 let round = Round::new(calls, broken, judged, self);
                 self.tell_judgements(&round, out);
+                round.tell_recalled(self, out);
                 self.phase = Phase::Tools(round);
                 self.advance(out);
             }
@@ -327,11 +339,13 @@ impl TurnMachine {
 
     /// Calls that the model has written into its text become calls, reasoning becomes reasoning.
     fn read_markup(&mut self, message: &mut Message, out: &mut Vec<Command>) {
-        if !self.config.reads_markup() || self.without_tools {
+        if !self.reads_markup() || self.without_tools {
             return;
         }
-        let template = self.template.get_or_insert_with(|| self.config.request());
-        let signatures = self.signatures.get_or_insert_with(|| extract::signatures(&template.tools));
+        if self.signatures.is_none() {
+            self.signatures = Some(extract::signatures(&self.template().tools));
+        }
+        let Some(signatures) = &self.signatures else { return };
         let format = self.config.tool_format.as_deref().and_then(extract::dialect_named);
         let reading = extract::read_reply(message, signatures, format);
         if reading.doubled > 0 {
@@ -411,6 +425,18 @@ impl TurnMachine {
             out.push(Command::Timer { id: timer, at: self.now.after(delay) });
             self.phase = Phase::Waiting { timer, asking };
             return;
+        }
+        if failure.kind == FailureKind::ContextTooLong && !self.interrupted && self.shrink(&failure, out) {
+            if let Some(limit) = self.next_attempt_exceeds() {
+                return self.stop_at(limit, out);
+            }
+            if visible {
+                emit(out, Notice::Reset { round: self.spent.iterations });
+            }
+            asking.visible = false;
+            asking.attempt += 1;
+            asking.id = self.id();
+            return self.generate(asking, out);
         }
         if self.may_degrade(&failure) {
             self.without_tools = true;
@@ -607,6 +633,7 @@ impl Machine for TurnMachine {
             self.drop_answer();
             return out;
         }
+        self.wake_window();
         match event.kind {
             EventKind::Start { messages } => {
                 if matches!(self.phase, Phase::Idle) {

@@ -91,10 +91,10 @@ impl Round {
             .zip(broken)
             .zip(judged)
             .map(|((call, broken), judged)| {
-                let failure = broken
-                    .or_else(|| unknown_tool(&call, turn))
-                    .or_else(|| (judged.verdict == Ruled::Forbid).then(|| forbidden(&judged)));
-                let result = failure.map(|failure| ToolResult::failed(&call.id, &call.name, failure));
+                let failed = |failure| ToolResult::failed(&call.id, &call.name, failure);
+                let refused = || (judged.verdict == Ruled::Forbid).then(|| forbidden(&judged));
+                let result = broken.map(failed).or_else(|| turn.recalled(&call));
+                let result = result.or_else(|| unknown_tool(&call, turn).or_else(refused).map(failed));
                 Pending {
                     hash: arguments_hash(&call),
                     call,
@@ -112,6 +112,22 @@ impl Round {
         by_id.sort_by(|a, b| calls[*a].call.id.cmp(&calls[*b].call.id));
         let open = calls.iter().filter(|pending| pending.result.is_none()).count();
         Self { calls, by_id, next: 0, open, running: 0, question: None, aborted: false, limits }
+    }
+
+    /// Calls that the machine answered itself are told of like others.
+    pub(super) fn tell_recalled(&self, turn: &TurnMachine, out: &mut Vec<Command>) {
+        if !turn.offers_recall() {
+            return;
+        }
+        let round = turn.spent.iterations;
+        for Pending { call, result, .. } in self.calls.iter().filter(|pending| pending.call.name == turn.recall_name())
+        {
+            let Some(result) = result else { continue };
+            let (id, name) = (call.id.clone(), call.name.clone());
+            emit(out, Notice::ToolStarted { id: id.clone(), name: name.clone(), input: call.input.value(), round });
+            let excerpt = shorten(&result.prose(), 200);
+            emit(out, Notice::ToolFinished { id, name, round, is_error: result.is_error, excerpt, duration: 0.0 });
+        }
     }
 
     pub(super) const fn is_done(&self) -> bool {
@@ -433,7 +449,8 @@ fn unknown_tool(call: &ToolUse, turn: &TurnMachine) -> Option<ToolFailure> {
     if turn.tool(&call.name).is_some() {
         return None;
     }
-    let names: Vec<&str> = turn.config.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let names = turn.config.tools.iter().map(|tool| tool.name.as_str());
+    let names: Vec<&str> = names.chain(turn.offers_recall().then(|| turn.recall_name())).collect();
     let hint = if names.is_empty() {
         "there are no tools".into()
     } else {
