@@ -154,10 +154,10 @@ class Driver:
         try:
             if isinstance(answer, BaseException):
                 raise answer
-            decision, reason = decision_of(answer)
+            decision, reason, arguments = decision_of(answer)
         except BaseException as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
-            decision, reason = "deny", f"asking failed: {type(error).__name__}: {error}"
-        return _core.Event.decided(command.id, command.hash, decision, reason)  # type: ignore[arg-type]
+            decision, reason, arguments = "deny", f"asking failed: {type(error).__name__}: {error}", None
+        return _core.Event.decided(command.id, command.hash, decision, reason, arguments)  # type: ignore[arg-type]
 
     def nobody(self, command: _core.Command) -> _core.Event:
         """The event for a question that nobody is there to hear."""
@@ -411,7 +411,7 @@ class AsyncDriver(Driver):
         self.start(command.id, "approval", None, self.ask_person, command, ask)  # type: ignore[arg-type]
 
     async def ask_person(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
-        question = Approval.of(command, self.run.now())
+        question = Approval.of(command, self.run.now(), self.plan.around)
         try:
             if _is_async(ask):
                 answer = ask(question)
@@ -662,7 +662,7 @@ class SyncDriver(Driver):
         if ask is None:
             self.inbox.append(self.nobody(command))
             return
-        question = Approval.of(command, self.run.now())
+        question = Approval.of(command, self.run.now(), self.plan.around)
 
         async def wait(answer: Any) -> None:
             try:

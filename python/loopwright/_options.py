@@ -6,6 +6,7 @@ The machine checks the numbers' ranges; what is checked here is what would other
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,9 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "approval_timeout": (_number, "a finite number of seconds"),
     "seed": (_whole, "a whole number from 0 up"),
     "approve": (callable, "a function that takes an Approval"),
+    "approvals": (callable, "a loopwright.guard.Approvals"),
+    "cautious": (lambda value: value in ("run", "intent", "ask"), "'run', 'intent' or 'ask'"),
+    "workspace": (lambda value: isinstance(value, (str, os.PathLike)), "the path of a folder"),
     "name": (lambda value: isinstance(value, str), "text"),
 }
 _PLAIN = {"api_key", "headers"}

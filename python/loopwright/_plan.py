@@ -32,6 +32,8 @@ class Plan:
     folders: tuple[str, ...] = ()
     """Where searches look for sources."""
     durable: bool = False
+    around: tuple[str | None, str | None] = (None, None)
+    """The home folder and the workspace, for those who look at calls."""
 
     @property
     def model_name(self) -> str:

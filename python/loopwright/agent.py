@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._driver import Driver
     from ._output import OutputType
     from .events import Event
+    from .guard import Approvals, Policy
     from .messages import Content
     from .models import Model
     from .signal import Signal
@@ -74,6 +75,14 @@ class Agent(Generic[Output]):
         timeouts: Seconds for `connect`, `first_byte`, `idle` and `total` (90 for one request).
         retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
         progress: When repetition and failure end a run: `repeats`, `momentum`.
+        policy: What may run: a `loopwright.guard.Policy`, or the path of its TOML file. Without one the built-in rules
+            hold. Forbidden calls never run, whoever says so.
+        approvals: Who is asked, with a memory: a `loopwright.guard.Approvals`. In place of `approve`.
+        cautious: What calls at `cautious` need: `"run"` nothing, `"intent"` a word of the user that names their verb or
+            target (else a person is asked), `"ask"` a person. By default `"intent"` where there are `approvals`, else
+            `"run"`.
+        workspace: What relative paths in calls start from, for the guard. By default that of the built-in tools, else
+            the current folder.
         approval_timeout: Seconds that a person has to answer; silence is a no.
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
         journal: A folder for the journals of runs.
@@ -96,6 +105,10 @@ class Agent(Generic[Output]):
         api_key: str | None = None,
         headers: Mapping[str, str] | None = None,
         approve: Callable[[Approval], Any] | None = None,
+        policy: Policy | str | os.PathLike[str] | None = None,
+        approvals: Approvals | None = None,
+        cautious: str | None = None,
+        workspace: str | os.PathLike[str] | None = None,
         provider_tools: Sequence[Mapping[str, Any]] = (),
         web_search: bool | Mapping[str, Any] = False,
         max_tokens: int | None = None,
@@ -110,7 +123,7 @@ class Agent(Generic[Output]):
         timeouts: Mapping[str, float] | None = None,
         retry: Mapping[str, Any] | None = None,
         progress: Mapping[str, Any] | None = None,
-        approval_timeout: float = 60.0,
+        approval_timeout: float | None = None,
         price: Mapping[str, float] | None = None,
         journal: str | os.PathLike[str] | bool | None = None,
         durable: bool = False,
@@ -125,6 +138,9 @@ class Agent(Generic[Output]):
             base_url=base_url,
             api_key=api_key,
             approve=approve,
+            approvals=approvals,
+            cautious=cautious,
+            workspace=workspace,
             max_tokens=max_tokens,
             temperature=temperature,
             top_p=top_p,
@@ -160,7 +176,15 @@ class Agent(Generic[Output]):
             from ._output import OutputType
 
             self._output = OutputType(output_type)
+        if approvals is not None:
+            if approve is not None:
+                message = "approve and approvals both say who is asked"
+                raise UsageError(message, "invalid_option", "give one of them: Approvals(approve) is both")
+            approve = approvals
+        if approval_timeout is None:
+            approval_timeout = getattr(approvals, "timeout", 60.0)
         self._approve = approve
+        guard, self._around = _guard_of(self.tools, policy, cautious or ("run" if approvals is None else "intent"), workspace)
         self._durable = durable
         wire = self._endpoint.wire if self._endpoint is not None else "openai_chat"
         given: list[dict[str, Any]] = [
@@ -184,6 +208,7 @@ class Agent(Generic[Output]):
             "retry": dict(retry or {}),
             "progress": dict(progress or {}),
             "approval_timeout": approval_timeout,
+            "guard": guard,
             "price": dict(price) if price else None,
             "seed": seed,
         }
@@ -360,6 +385,7 @@ class Agent(Generic[Output]):
                 self._approve,
                 folders=self._folders,
                 durable=self._durable,
+                around=self._around,
             )
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
@@ -561,6 +587,31 @@ def _heard(answer: object) -> None:
         getattr(answer, "close", bool)()
         message = "run_sync calls on_event without an event loop, and it gave something to await"
         raise UsageError(message, "invalid_callback", "give a plain function, or await run")
+
+
+def _guard_of(
+    tools: Iterable[Tool[..., Any]], policy: object, cautious: str, workspace: str | os.PathLike[str] | None
+) -> tuple[dict[str, Any], tuple[str | None, str | None]]:
+    """What judges the calls, and where they run."""
+    import os.path
+
+    if policy is None:
+        rules = _core.Policy.built_in()
+    else:
+        from .guard._policy import policy_of
+
+        rules = policy_of(policy)
+    places = [place for tool in tools if (place := getattr(tool, "workspace", None)) is not None]
+    home = os.path.expanduser("~")
+    folder = os.path.abspath(os.fspath(workspace if workspace is not None else (places or ["."])[0]))
+    around = (home if os.path.isabs(home) else None, folder)
+    guard = {
+        "policy": json.loads(rules.to_json()),
+        "around": {"home": around[0], "workspace": folder},
+        "cautious": cautious,
+        "by_arguments": sorted(tool.name for tool in tools if getattr(tool, "by_arguments", False)),
+    }
+    return guard, around
 
 
 def _tool_format(given: str, model: str) -> str | None:

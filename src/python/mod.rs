@@ -12,6 +12,7 @@ mod convert;
 mod environment;
 mod errors;
 mod extract;
+mod guard_policy;
 mod history;
 mod machine;
 mod messages;
@@ -98,5 +99,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(context::compress_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
+    module.add_class::<guard_policy::Policy>()?;
+    module.add_class::<guard_policy::ApprovalDesk>()?;
     Ok(())
 }

@@ -50,6 +50,43 @@ pub(crate) fn goes_out(program: &str) -> bool {
     PROGRAMS.contains(&program)
 }
 
+/// Options of those programs behind which a file or some text stands, not a host.
+pub(crate) fn takes_no_host(option: &str) -> bool {
+    const OPTIONS: [&str; 30] = [
+        "-o",
+        "--output",
+        "-O",
+        "--output-document",
+        "--output-dir",
+        "-d",
+        "--data",
+        "--data-raw",
+        "--data-binary",
+        "--data-urlencode",
+        "-H",
+        "--header",
+        "-F",
+        "--form",
+        "-T",
+        "--upload-file",
+        "-K",
+        "--config",
+        "-b",
+        "--cookie",
+        "-c",
+        "--cookie-jar",
+        "-E",
+        "--cert",
+        "--key",
+        "--cacert",
+        "-i",
+        "-A",
+        "--user-agent",
+        "-P",
+    ];
+    OPTIONS.contains(&option)
+}
+
 /// What risk says of a call.
 pub(crate) struct Assessed {
     pub(crate) level: RiskLevel,

@@ -1,11 +1,13 @@
 //! What may run, and what may be shown: rules that are deterministic, explain themselves and cost microseconds.
 //! A model may add an opinion on top; it never loosens a verdict of this room.
 
+pub mod approval;
 mod authority;
 mod gate;
 mod level;
 mod lines;
 pub mod policy;
+mod shape;
 pub mod shell;
 
 pub use authority::Authority;

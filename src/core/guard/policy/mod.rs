@@ -17,6 +17,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::RiskLevel;
 use crate::core::error::Error;
+pub(crate) use host::hosts_in;
 use place::Match;
 pub(crate) use place::Place;
 pub use place::{PathClass, Surroundings};

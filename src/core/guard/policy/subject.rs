@@ -101,7 +101,8 @@ fn command(simple: &SimpleCommand, line: &str, beside: &Strings, around: &Surrou
             }
             continue;
         }
-        if lines::goes_out(program) {
+        let before = simple.words.get(at.wrapping_sub(1)).map(|word| word.text.as_str());
+        if lines::goes_out(program) && !before.is_some_and(lines::takes_no_host) {
             host_of_word(&word.text, &mut hosts);
         }
         // `--file=/etc/x`, `if=/dev/sda`, `-f/etc/x`: what may be a path in a word.
