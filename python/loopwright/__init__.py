@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         estimate_tokens,
     )
     from ._core import Event as MachineEvent
-    from ._replay import Replay, replay
+    from ._replay import Diff, Replay, diff, replay
     from .agent import Agent, RunStream
     from .budget import Budget
     from .context import ContextWindow, compress
@@ -88,6 +88,7 @@ _HOMES = {
     "ModelError": "errors",
     "ModelFailure": "models",
     "ProviderError": "errors",
+    "Diff": "_replay",
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
@@ -117,6 +118,7 @@ _HOMES = {
     "encode_tokens": "_core",
     "estimate_tokens": "_core",
     "compress": "context",
+    "diff": "_replay",
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
@@ -173,6 +175,7 @@ __all__ = [
     "render_call",
     "render_results",
     "repair_json",
+    "diff",
     "replay",
     "strip_tool_markup",
     "tool",

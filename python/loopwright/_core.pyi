@@ -499,7 +499,35 @@ class Run:
     `journal` is the path of a new file that lines are appended to as they come; `keep` keeps them in memory.
     """
 
-    def __new__(cls, id: str, config: MachineConfig, *, journal: str | None = None, keep: bool = False) -> Run: ...
+    def __new__(
+        cls,
+        id: str,
+        config: MachineConfig,
+        *,
+        journal: str | None = None,
+        keep: bool = False,
+        about: str | None = None,
+    ) -> Run: ...
+    @staticmethod
+    def resume(path: str) -> tuple[Run, list[Command], str]:
+        """The run of a journal, which goes on in it (or, where it is damaged, beside it): the run, its open commands, the
+        path.
+        """
+
+    @staticmethod
+    def fork(
+        id: str,
+        text: str,
+        at: int,
+        *,
+        prompt: str | None = None,
+        model: str | None = None,
+        result: str | None = None,
+        journal: str | None = None,
+        keep: bool = False,
+        about: str | None = None,
+    ) -> tuple[Run, list[Command]]:
+        """A run that begins with the events of a journal up to number `at`, and its open commands."""
     def now(self) -> float:
         """Seconds since the run's start."""
 
@@ -571,6 +599,12 @@ def fetch_page(
 
 def replay(journal: str) -> tuple[dict[str, Any], History, list[list[str]]]:
     """Feeds a journal to a new machine: what came of it, the messages at the end, the commands of each event."""
+
+def compare_journals(left: str, right: str) -> dict[str, Any] | None:
+    """Where two journals part."""
+
+def journal_head(text: str) -> tuple[str, str | None, str]:
+    """The run's name, what whoever started it wrote, and the machine's configuration, as JSON."""
 
 def shutdown() -> None:
     """Ends the I/O threads; called at exit."""

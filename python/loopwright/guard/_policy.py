@@ -116,9 +116,7 @@ class Policy:
         return policy
 
     @classmethod
-    def load(
-        cls, *paths: str | os.PathLike[str] | tuple[Tier, str | os.PathLike[str]], tier: Tier = "user"
-    ) -> Policy:
+    def load(cls, *paths: str | os.PathLike[str] | tuple[Tier, str | os.PathLike[str]], tier: Tier = "user") -> Policy:
         """The rules of these files, beside the built-in ones.
 
         A path may come with a tier of its own: `Policy.load("mine.toml", ("project", ".loopwright/policy.toml"))`.

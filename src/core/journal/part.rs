@@ -1,6 +1,7 @@
 //! Where two runs part.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::read::{Journal, Line};
 use crate::core::json::Raw;
@@ -25,7 +26,7 @@ pub fn compare(left: &Journal, right: &Journal) -> Option<Parting> {
         if left.event.kind != right.event.kind {
             return Some((seq, "event", happened(left), happened(right)));
         }
-        let differs = |(left, right): &(&Raw, &Raw)| left.text() != right.text();
+        let differs = |(left, right): &(&Raw, &Raw)| left.text() != right.text() && timeless(left) != timeless(right);
         let other = left.commands.iter().zip(&right.commands).find(differs);
         let other = other.map(|(left, right)| (Some(left.text().to_owned()), Some(right.text().to_owned())));
         let shared = left.commands.len().min(right.commands.len());
@@ -46,6 +47,25 @@ pub fn compare(left: &Journal, right: &Journal) -> Option<Parting> {
         (left.machine != right.machine).then(|| (0, "machine", made(left), made(right)))
     });
     parting.map(|(seq, what, left, right)| Parting { seq, what, left, right })
+}
+
+/// A command without its times.
+fn timeless(command: &Raw) -> Value {
+    let mut value = command.value();
+    let mut open = vec![&mut value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => {
+                for name in ["at", "duration", "expires"] {
+                    members.remove(name);
+                }
+                open.extend(members.values_mut());
+            }
+            _ => {}
+        }
+    }
+    value
 }
 
 fn happened(line: &Line) -> Option<String> {
