@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .errors import UsageError
 from .result import Messages
+
+if TYPE_CHECKING:
+    from .guard import Policy
 
 __all__ = ["Replay", "replay"]
 
@@ -37,10 +40,14 @@ class Replay:
         return self.divergence is None
 
 
-def replay(journal: str | os.PathLike[str]) -> Replay:
-    """Replays a journal: a path, or its lines as text."""
+def replay(journal: str | os.PathLike[str], *, policy: Policy | None = None) -> Replay:
+    """Replays a journal: a path, or its lines as text.
+
+    A run replays with the policy it ran with, which stands in its journal; a journal whose policy was changed is an
+    error. With `policy`, so is one whose run went by another.
+    """
     text = journal if isinstance(journal, str) and "\n" in journal else _read(journal)
-    found, messages, steps = _core.replay(text)
+    found, messages, steps = _core.replay(text, None if policy is None else policy.digest)
     return Replay(
         run=found["run"],
         events=found["events"],

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     error::{Error, Result},
+    guard::policy::CHANGED,
     json::Raw,
     machine::{Command, Digest, Event, Machine, MachineConfig, Outcome, Tree},
 };
@@ -159,6 +160,11 @@ pub struct Replay {
 
 /// Feeds the events of a journal to a new machine and compares the commands.
 pub fn replay(journal: &str) -> Result<Replay> {
+    replay_under(journal, None)
+}
+
+/// [`replay`], if the run went by the policy of that digest; else an error.
+pub fn replay_under(journal: &str, policy: Option<&str>) -> Result<Replay> {
     let mut lines = journal.split_inclusive('\n').enumerate().peekable();
     let wrong = |line: usize, why: &dyn std::fmt::Display| {
         Error::usage("invalid_journal", format!("line {} of the journal can't be read: {why}", line + 1))
@@ -166,7 +172,19 @@ pub fn replay(journal: &str) -> Result<Replay> {
     let Some((_, first)) = lines.next() else {
         return Err(Error::usage("invalid_journal", "the journal is empty"));
     };
-    let header: Header = read_line(first).map_err(|error| wrong(0, &error))?;
+    let header: Header = read_line(first).map_err(|error| {
+        if error.to_string().contains(CHANGED) {
+            let message = format!("line 1 of the journal: {error}");
+            return Error::usage("policy_changed", message).hint("a run replays with the policy it ran with");
+        }
+        wrong(0, &error)
+    })?;
+    if let (Some(policy), Some(digest)) = (policy, header.machine.policy_digest())
+        && policy != digest
+    {
+        let message = format!("the run went by the policy {digest}, not by {policy}");
+        return Err(Error::usage("policy_changed", message).hint("a run replays with the policy it ran with"));
+    }
     if header.loopwright != VERSION {
         return Err(Error::usage(
             "journal_version",
