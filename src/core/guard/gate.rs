@@ -189,7 +189,7 @@ fn destination(subject: &Subject) -> Option<String> {
     if let Some(host) = hosts.find(|host| !here(host)) {
         return Some(shorten(host, 100));
     }
-    let sends = subject.shell.is_none() && words_of(&subject.tool).any(|word| SENDING.contains(&word.as_str()));
+    let sends = !subject.runs_lines() && words_of(&subject.tool).any(|word| SENDING.contains(&word.as_str()));
     sends.then(|| format!("wherever {} sends it", subject.tool))
 }
 
@@ -225,8 +225,7 @@ fn touches(subject: &Subject) -> Vec<String> {
         for place in &part.writes {
             push(format!("writes {} ({})", shorten(&place.raw, 100), place.class().words()));
         }
-        for place in
-            part.paths.iter().filter(|place| subject.shell.is_none() || place.raw.contains(['/', '.', '~', '*']))
+        for place in part.paths.iter().filter(|place| !subject.runs_lines() || place.raw.contains(['/', '.', '~', '*']))
         {
             push(format!("{} ({})", shorten(&place.raw, 100), place.class().words()));
         }
