@@ -112,7 +112,7 @@ pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Va
     match ruling.verdict {
         Some(Verdict::Allow) => {
             let lifted = matches!(judged.by, DecidedBy::Risk | DecidedBy::Intent) && judged.risk <= ruling.lifts;
-            if judged.asks() && lifted {
+            if lifted {
                 judged.verdict = Verdict::Allow;
                 judged.by = DecidedBy::Policy;
                 judged.rules = ruling.rules;
