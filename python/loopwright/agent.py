@@ -78,7 +78,8 @@ class Agent(Generic[Output]):
         policy: What may run: a `loopwright.guard.Policy`, or the path of its TOML file. Without one the built-in rules
             hold. Forbidden calls never run, whoever says so.
         approvals: Who is asked, with a memory: a `loopwright.guard.Approvals`. In place of `approve`.
-        cautious: What calls at `cautious` need: `"run"` nothing, `"intent"` a word of the user that names their verb or
+        cautious: What calls at `cautious` need: `"run"` nothing (but in a
+            shell, which is declared stricter, the words that `"intent"` wants), `"intent"` a word of the user that names their verb or
             target (else a person is asked), `"ask"` a person. By default `"intent"` where there are `approvals`, else
             `"run"`.
         workspace: What relative paths in calls start from, for the guard. By default that of the built-in tools, else

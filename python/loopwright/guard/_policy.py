@@ -204,7 +204,7 @@ class Policy:
             by_arguments: Whether its arguments may show that a call is less than that, as for a shell.
             home: What `~` stands for; without it, this process's home folder.
             workspace: What relative paths start from; without it, the current folder.
-            cautious: What cautious calls need: `"run"` nothing, `"intent"` a word of `task` that names their verb or
+            cautious: What cautious calls need: `"run"` nothing where `risk` is no more, `"intent"` a word of `task` that names their verb or
                 their target, `"ask"` a person.
             task: What the user said, for `"intent"`. Give the user's own words and nothing else.
         """

@@ -19,7 +19,8 @@ use super::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cautious {
-    /// Nothing.
+    /// Nothing, where their tool is declared so. Where it is declared stricter and only the arguments say less, as in
+    /// a shell, it is as with `Intent`.
     #[default]
     Run,
     /// A word of the user that names their verb or their target; else a person is asked.
@@ -271,12 +272,12 @@ fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, decla
     }
     if judged.risk == RiskLevel::Cautious {
         match config.cautious {
-            Cautious::Run => {}
+            Cautious::Run if declared.risk <= RiskLevel::Cautious => {}
             Cautious::Ask => {
                 judged.verdict = Verdict::Ask;
                 judged.why = format!("{}; every cautious call is asked about", judged.why);
             }
-            Cautious::Intent => {
+            Cautious::Run | Cautious::Intent => {
                 judged.by = DecidedBy::Intent;
                 if let Some(signal) = authority.names(subject) {
                     judged.why = format!("{}; the user's words name its {} {:?}", judged.why, signal.kind, signal.word);
@@ -376,5 +377,18 @@ mod tests {
         let line = json!({"command": "if then ( \"$("});
         let found = judged(&config, "", "shell", &line, RiskLevel::Safe);
         assert_eq!((found.verdict, found.by), (Verdict::Ask, DecidedBy::Unparsed), "{found:?}");
+    }
+
+    #[test]
+    fn c14_a_shell_that_is_declared_strict_runs_cautious_lines_only_where_they_are_wanted() {
+        let config = config("", Tier::User, Cautious::Run);
+        let declared = Declared { risk: RiskLevel::Confirm, by_arguments: true };
+        let verdict = |said: &str, line: &str| {
+            judge(&config, &Authority::of_text(said), "shell", &json!({"command": line}), declared).verdict
+        };
+        assert_eq!(verdict("look around", "ls -l"), Verdict::Allow);
+        assert_eq!(verdict("look around", "mkdir x"), Verdict::Ask);
+        assert_eq!(verdict("make a folder", "mkdir x"), Verdict::Allow);
+        assert_eq!(verdict("remove it", "rm -rf src"), Verdict::Ask);
     }
 }
