@@ -318,9 +318,7 @@ class Event:
         """A tool failed; the model reads why and what to do."""
 
     @staticmethod
-    def decided(
-        id: int, hash: str, decision: str, reason: str | None = None, arguments: _Json | None = None
-    ) -> Event:
+    def decided(id: int, hash: str, decision: str, reason: str | None = None, arguments: _Json | None = None) -> Event:
         """Somebody decided: `allow`, `deny`, `abort`, `edit` (with the new `arguments`), or `remembered` for a yes of
         before, of which `reason` tells. Without the question's `hash` an allow is a deny.
         """

@@ -152,7 +152,15 @@ def test_x07_text_of_a_tool_can_never_authorise(work: Path, said: str, way: str)
 
 @pytest.mark.parametrize(
     ("answer", "failure"),
-    [(True, None), ("allow", None), ("once", None), (False, "denied"), ("not now", "denied"), (None, "denied"), (7, "denied")],
+    [
+        (True, None),
+        ("allow", None),
+        ("once", None),
+        (False, "denied"),
+        ("not now", "denied"),
+        (None, "denied"),
+        (7, "denied"),
+    ],
 )
 def test_d15_answers_of_a_front_end(work: Path, way: str, answer: Any, failure: str | None) -> None:
     with WireServer(commands("rm src/a.txt")) as server:
@@ -210,7 +218,11 @@ def test_an_edited_call_is_judged_again(work: Path, way: str) -> None:
 
 @pytest.mark.parametrize(
     ("edit", "failure"),
-    [({"command": "git push"}, "forbidden"), ({"command": "sudo rm -rf /"}, "denied"), ({"cmd": 1}, "invalid_arguments")],
+    [
+        ({"command": "git push"}, "forbidden"),
+        ({"command": "sudo rm -rf /"}, "denied"),
+        ({"cmd": 1}, "invalid_arguments"),
+    ],
 )
 def test_an_edit_is_no_way_around(work: Path, edit: dict[str, Any], failure: str) -> None:
     person = Person(Edit(edit), False)

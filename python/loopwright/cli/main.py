@@ -140,7 +140,11 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-rounds", type=_count, metavar="N", help="rounds of tools at most (default: 30)")
     parser.add_argument("--no-shell", action="store_true", help="leave the shell out")
     parser.add_argument(
-        "--policy", action="append", default=[], metavar="FILE", help="rules for calls, beside those of the usual places"
+        "--policy",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="rules for calls, beside those of the usual places",
     )
     parser.add_argument(
         "--cautious",

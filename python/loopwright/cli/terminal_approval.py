@@ -33,7 +33,9 @@ _RISKS = {
     "confirm": "may change things for good",
     "dangerous": "may do harm that can't be undone",
 }
-_KEYS = "y: run it · o: run it once · n or Enter: don't · e: edit it first · ?: explain · Ctrl-C or Ctrl-D: stop the run"
+_KEYS = (
+    "y: run it · o: run it once · n or Enter: don't · e: edit it first · ?: explain · Ctrl-C or Ctrl-D: stop the run"
+)
 _LINES = 30
 _TOUCHES = 6
 _CHARACTERS = 2_000
