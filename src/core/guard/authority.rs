@@ -271,7 +271,7 @@ fn targets_of(subject: &Subject) -> Vec<String> {
             found.push(name);
         }
     };
-    for part in &subject.parts {
+    for part in subject.all() {
         for path in &part.paths {
             // Words of a line that only may be paths count where they look like names of files.
             let sure = !subject.runs_lines() || path.raw.contains(['/', '.', '~']);

@@ -186,7 +186,7 @@ fn destination(subject: &Subject) -> Option<String> {
             || host.starts_with("127.")
             || host.ends_with(".localhost")
     };
-    let mut hosts = subject.parts.iter().flat_map(|part| &part.hosts);
+    let mut hosts = subject.all().flat_map(|part| &part.hosts);
     if let Some(host) = hosts.find(|host| !here(host)) {
         return Some(shorten(host, 100));
     }
@@ -222,7 +222,7 @@ fn touches(subject: &Subject) -> Vec<String> {
             found.push(text);
         }
     };
-    for part in &subject.parts {
+    for part in subject.all() {
         for place in &part.writes {
             push(format!("writes {} ({})", shorten(&place.raw, 100), place.class().words()));
         }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    host::{host_of_word, hosts_in},
+    host::{MOST_HOSTS, host_of_word, hosts_in},
     place::{Place, Surroundings},
 };
 use crate::core::guard::{
@@ -17,8 +17,10 @@ use crate::core::guard::{
     shell::{self, RedirectKind, SimpleCommand, Via, Word as ShellWord},
 };
 
-/// Strings of a call that are looked at.
-const MOST_STRINGS: usize = 10_000;
+/// Strings of a call that are looked at. A call that holds more is not understood: a person is asked.
+const MOST_STRINGS: usize = 2_048;
+/// Pairs of a command and a path beside it that are compared for what permits.
+const MOST_PAIRS: usize = 200_000;
 
 /// A call, taken apart.
 pub(crate) struct Subject {
@@ -27,6 +29,8 @@ pub(crate) struct Subject {
     /// The arguments that hold shell lines, as JSON pointers.
     pub(crate) lines: Vec<String>,
     pub(crate) parts: Vec<Part>,
+    /// What stands beside shell lines: a folder to run in, for one.
+    pub(crate) beside: Option<Part>,
     /// What of a shell line nobody understands.
     pub(crate) unparsed: Option<Range<usize>>,
 }
@@ -61,22 +65,33 @@ impl Subject {
                 Line::Text(text) => (text.clone(), shell::parse(text)),
                 Line::Words(words) => (words.join(" "), shell::parse_words(words)),
             };
-            if parts.len() + script.commands.len() > MOST_STRINGS {
-                // More than anybody looks at is not understood.
+            lines.push(pointer);
+            unparsed = unparsed.or(script.unparsed);
+            if parts.len() + script.commands.len() > 2 * shell::MAX_COMMANDS {
                 unparsed = unparsed.or(Some(0..text.len()));
                 break;
             }
             let words = matches!(line, Line::Words(_));
-            parts.extend(script.commands.iter().map(|simple| command(simple, &text, words, &strings, around)));
-            unparsed = unparsed.or(script.unparsed);
-            lines.push(pointer);
+            for simple in &script.commands {
+                let part = command(simple, &text, words, around);
+                if part.paths.len() > MOST_STRINGS || part.hosts.len() > MOST_HOSTS {
+                    unparsed = unparsed.or(Some(simple.span.clone()));
+                }
+                parts.push(part);
+            }
         }
+        let Strings { paths, hosts, seen, .. } = strings;
+        if seen > MOST_STRINGS || hosts.len() > MOST_HOSTS || parts.len() * (paths.len() + hosts.len()) > MOST_PAIRS {
+            unparsed = unparsed.or(Some(0..0));
+        }
+        let whole = Part { text: tool.to_owned(), span: None, words: Vec::new(), writes: Vec::new(), paths, hosts };
+        let mut beside = None;
         if lines.is_empty() {
-            let Strings { paths, hosts, .. } = strings;
-            parts =
-                vec![Part { text: tool.to_owned(), span: None, words: Vec::new(), writes: Vec::new(), paths, hosts }];
+            parts.push(whole);
+        } else if !(whole.paths.is_empty() && whole.hosts.is_empty()) {
+            beside = Some(whole);
         }
-        Self { tool: tool.to_owned(), input: input.clone(), lines, parts, unparsed }
+        Self { tool: tool.to_owned(), input: input.clone(), lines, parts, beside, unparsed }
     }
 
     /// The value that a rule names: by a JSON pointer, or by its key.
@@ -94,6 +109,11 @@ impl Subject {
         })
     }
 
+    /// All parts, and what stands beside them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().chain(&self.beside)
+    }
+
     /// Whether it runs shell lines.
     pub(crate) fn runs_lines(&self) -> bool {
         !self.lines.is_empty()
@@ -106,7 +126,7 @@ enum Line {
     Words(Vec<String>),
 }
 
-fn command(simple: &SimpleCommand, line: &str, given: bool, beside: &Strings, around: &Surroundings) -> Part {
+fn command(simple: &SimpleCommand, line: &str, given: bool, around: &Surroundings) -> Part {
     let own = !given && matches!(simple.via, Via::Direct | Via::Substitution | Via::Function);
     let written = own.then(|| line.get(simple.span.clone())).flatten();
     // One that stands in a string of another has no text of its own.
@@ -115,8 +135,8 @@ fn command(simple: &SimpleCommand, line: &str, given: bool, beside: &Strings, ar
     let folder = simple.cwd.as_ref().map(|word| if word.exact { word.text.clone() } else { "$CWD".to_owned() });
     let place =
         |word: &ShellWord, path: &str| Place::within(path, word.pattern || !word.exact, folder.as_deref(), around);
-    let mut paths = beside.paths.clone();
-    let mut hosts = beside.hosts.clone();
+    let mut paths = Vec::new();
+    let mut hosts = Vec::new();
     let program = simple.program().unwrap_or_default();
     for (at, word) in simple.words.iter().enumerate() {
         hosts_in(&word.text, &mut hosts);
@@ -135,7 +155,7 @@ fn command(simple: &SimpleCommand, line: &str, given: bool, beside: &Strings, ar
         let joined = word.text.strip_prefix('-').and_then(|flag| flag.find(['/', '~']).map(|at| &flag[at..]));
         let whole = (!word.text.starts_with('-') && !word.text.contains("://")).then_some(word.text.as_str());
         for path in [whole, value, joined].into_iter().flatten().filter(|path| !path.is_empty()) {
-            if paths.len() < MOST_STRINGS {
+            if paths.len() <= MOST_STRINGS {
                 paths.push(place(word, path));
             }
         }
@@ -175,8 +195,11 @@ impl Strings {
     fn walk(&mut self, pointer: &str, key: &str, value: &Value, nature: &Nature, around: &Surroundings) {
         // Depth is bounded by the parser of the arguments.
         match value {
-            Value::String(text) if self.seen < MOST_STRINGS => {
+            Value::String(text) => {
                 self.seen += 1;
+                if self.seen > MOST_STRINGS {
+                    return;
+                }
                 if is_command(&key.to_ascii_lowercase(), nature) {
                     self.lines.push((pointer.to_owned(), Line::Text(text.clone())));
                     return;
