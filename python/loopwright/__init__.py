@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         strip_tool_markup,
     )
     from .grounded import Grounded
+    from .guard import Approvals, Policy
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Agent": "agent",
     "Approval": "_approval",
+    "Approvals": "guard",
     "Budget": "budget",
     "Call": "models",
     "Command": "_core",
@@ -87,6 +89,7 @@ _HOMES = {
     "Model": "models",
     "ModelError": "errors",
     "ModelFailure": "models",
+    "Policy": "guard",
     "ProviderError": "errors",
     "Diff": "_replay",
     "Replay": "_replay",
@@ -127,6 +130,7 @@ _HOMES = {
 __all__ = [
     "Agent",
     "Approval",
+    "Approvals",
     "Budget",
     "Call",
     "Command",
@@ -145,6 +149,7 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelFailure",
+    "Policy",
     "ProviderError",
     "Replay",
     "Response",

@@ -15,6 +15,8 @@ from .result import Messages
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .guard import Policy
+
 __all__ = ["Diff", "Replay", "diff", "journal_text", "naming", "replay"]
 
 
@@ -43,10 +45,14 @@ class Replay:
         return self.divergence is None and self.damage is None
 
 
-def replay(journal: str | os.PathLike[str]) -> Replay:
-    """Replays a journal: a path, or its lines as text."""
+def replay(journal: str | os.PathLike[str], *, policy: Policy | None = None) -> Replay:
+    """Replays a journal: a path, or its lines as text.
+
+    A run replays with the policy it ran with, which stands in its journal; a journal whose policy was changed is an
+    error. With `policy`, so is one whose run went by another.
+    """
     with naming(journal):
-        found, messages, steps = _core.replay(journal_text(journal))
+        found, messages, steps = _core.replay(journal_text(journal), None if policy is None else policy.digest)
     return Replay(
         run=found["run"],
         events=found["events"],

@@ -79,9 +79,9 @@ class Agent(Generic[Output]):
         policy: What may run: a `loopwright.guard.Policy`, or the path of its TOML file. Without one the built-in rules
             hold. Forbidden calls never run, whoever says so.
         approvals: Who is asked, with a memory: a `loopwright.guard.Approvals`. In place of `approve`.
-        cautious: What calls at `cautious` need: `"run"` nothing, `"intent"` a word of the user that names their verb or
-            target (else a person is asked), `"ask"` a person. By default `"intent"` where there are `approvals`, else
-            `"run"`.
+        cautious: What calls at `cautious` need: `"run"` nothing (but in a shell, which is declared stricter, the words
+            that `"intent"` wants), `"intent"` a word of the user that names their verb or target (else a person is
+            asked), `"ask"` a person. By default `"intent"` where there are `approvals`, else `"run"`.
         workspace: What relative paths in calls start from, for the guard. By default that of the built-in tools, else
             the current folder.
         approval_timeout: Seconds that a person has to answer; silence is a no.
@@ -716,7 +716,8 @@ def _guard_of(
     tools: Iterable[Tool[..., Any]], policy: object, cautious: str, workspace: str | os.PathLike[str] | None
 ) -> tuple[dict[str, Any], tuple[str | None, str | None]]:
     """What judges the calls, and where they run."""
-    import os.path
+    import os
+    from pathlib import Path
 
     if policy is None:
         rules = _core.Policy.built_in()
@@ -725,9 +726,9 @@ def _guard_of(
 
         rules = policy_of(policy)
     places = [place for tool in tools if (place := getattr(tool, "workspace", None)) is not None]
-    home = os.path.expanduser("~")
-    folder = os.path.abspath(os.fspath(workspace if workspace is not None else (places or ["."])[0]))
-    around = (home if os.path.isabs(home) else None, folder)
+    home = Path("~").expanduser()
+    folder = str(Path(os.fspath(workspace if workspace is not None else (places or ["."])[0])).absolute())
+    around = (str(home) if home.is_absolute() else None, folder)
     guard = {
         "policy": json.loads(rules.to_json()),
         "around": {"home": around[0], "workspace": folder},

@@ -252,13 +252,16 @@ pub(super) fn journal_head(text: &str) -> PyResult<(String, Option<String>, Stri
     Ok((journal.run, about, Raw::of(&journal.machine).text().to_owned()))
 }
 
-/// Feeds a journal to a new machine; gives what came of it as a dict, and the messages at the end.
+/// Feeds a journal to a new machine; gives what came of it as a dict, and the messages at the end. With the digest of
+/// a policy, only if the run went by that.
 #[pyfunction]
+#[pyo3(signature = (journal, policy=None))]
 pub(super) fn replay<'py>(
     py: Python<'py>,
     journal: &str,
+    policy: Option<&str>,
 ) -> PyResult<(Bound<'py, PyAny>, history::History, Vec<Vec<String>>)> {
-    let replay = py.detach(|| journal::replay(journal)).map_err(|error| errors::exception(&error))?;
+    let replay = py.detach(|| journal::replay_under(journal, policy)).map_err(|error| errors::exception(&error))?;
     let text = serde_json::to_string(&replay).unwrap_or_default();
     Ok((convert::loads(py, &text)?, history::History(replay.messages), replay.steps))
 }

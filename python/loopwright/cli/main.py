@@ -152,6 +152,19 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-rounds", type=_count, metavar="N", help="rounds of tools at most (default: 30)")
     parser.add_argument("--no-shell", action="store_true", help="leave the shell out")
+    parser.add_argument(
+        "--policy",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="rules for calls, beside those of the usual places",
+    )
+    parser.add_argument(
+        "--cautious",
+        choices=("run", "intent", "ask"),
+        default="intent",
+        help="what calls that change something need: nothing, a word of the task, or a person (default: intent)",
+    )
     parser.add_argument("--system", metavar="TEXT", help="instructions in place of the built-in ones")
     _common_arguments(parser)
 

@@ -38,6 +38,7 @@ _SECONDS = 900.0
 def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[Any]] | None = None) -> int:
     """Runs a task, or goes on with one that has a `past`; gives the exit code."""
     from loopwright import Agent, Budget, builtin_tools
+    from loopwright.guard import Approvals, Policy
 
     screen = Screen(quiet=arguments.quiet, bare=arguments.json)
     model = chosen_model(arguments)
@@ -45,6 +46,9 @@ def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
     if arguments.no_shell:
         tools = [tool for tool in tools if tool.name != "shell"]
     folder = Path(arguments.workspace).absolute()
+    policy = Policy.discover(folder)
+    for path in arguments.policy:
+        policy = policy.with_file(path)
     rounds = _ROUNDS if arguments.max_rounds is None else arguments.max_rounds
     agent: Agent[Any] = Agent(
         model,
@@ -56,7 +60,10 @@ def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
             wall_time=_SECONDS if arguments.max_time is None else arguments.max_time,
         ),
         base_url=arguments.base_url,
-        approve=TerminalApproval(screen, {tool.name: tool for tool in tools}),
+        policy=policy,
+        approvals=Approvals(TerminalApproval(screen, {tool.name: tool for tool in tools})),
+        cautious=arguments.cautious,
+        workspace=folder,
         journal=journal_folder(arguments.journal, screen, wanted=not arguments.no_journal),
         labels=labels(arguments, model=model, workspace=str(folder)),
     )

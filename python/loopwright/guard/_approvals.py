@@ -183,7 +183,7 @@ class Approvals:
         Raises a `UsageError` with the code `approval_gone` or `approval_expired` if nobody waits for it any more, and
         `approval_changed` if `hash` is not that of the call.
         """
-        kind: Answer = {True: "allow", False: "deny"}[decision] if isinstance(decision, bool) else decision
+        kind: Answer = decision if isinstance(decision, str) else ("allow" if decision is True else "deny")
         answer: Any = {"allow": True, "once": True, "abort": "abort"}.get(kind, False)
         if kind == "edit":
             answer = Edit(_object(arguments))
@@ -194,7 +194,7 @@ class Approvals:
             loop, decided = self._waiting.get(request, (None, None))
         if loop is not None and decided is not None:
             with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(lambda: decided.done() or decided.set_result(answer))
+                loop.call_soon_threadsafe(_set, decided, answer)
         return kept
 
     def describe(self, request: int) -> str:
@@ -264,6 +264,11 @@ async def _answer(front_end: Callable[[Approval], Any], question: Approval) -> A
     in_thread("approval", work, done)
     answer = await said
     return await answer if inspect.isawaitable(answer) else answer
+
+
+def _set(decided: asyncio.Future[Any], answer: Any) -> None:
+    if not decided.done():
+        decided.set_result(answer)
 
 
 def _object(arguments: object) -> dict[str, Any]:

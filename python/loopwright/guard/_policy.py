@@ -112,7 +112,7 @@ class Policy:
     @classmethod
     def _of(cls, sources: list[tuple[str, str, str]]) -> Policy:
         policy = cls.__new__(cls)
-        policy._core = _core.Policy(sources)
+        policy._core = _core.Policy(sources)  # noqa: SLF001
         return policy
 
     @classmethod
@@ -202,8 +202,8 @@ class Policy:
             by_arguments: Whether its arguments may show that a call is less than that, as for a shell.
             home: What `~` stands for; without it, this process's home folder.
             workspace: What relative paths start from; without it, the current folder.
-            cautious: What cautious calls need: `"run"` nothing, `"intent"` a word of `task` that names their verb or
-                their target, `"ask"` a person.
+            cautious: What cautious calls need: `"run"` nothing where `risk` is no more, `"intent"` a word of `task`
+                that names their verb or their target, `"ask"` a person.
             task: What the user said, for `"intent"`. Give the user's own words and nothing else.
         """
         name, given = _name_and_arguments(call, arguments)
@@ -213,7 +213,7 @@ class Policy:
             risk=risk,
             by_arguments=by_arguments,
             home=os.fspath(home) if home is not None else str(Path.home()),
-            workspace=os.path.abspath(os.fspath(workspace) if workspace is not None else "."),
+            workspace=str(Path(os.fspath(workspace) if workspace is not None else ".").absolute()),
             cautious=cautious,
             task=task,
         )
@@ -253,14 +253,16 @@ def policy_of(given: object) -> _core.Policy:
     if given is None:
         return _core.Policy.built_in()
     if isinstance(given, Policy):
-        return given._core
+        return given._core  # noqa: SLF001 - a part of ours
     if isinstance(given, (str, os.PathLike)):
-        return Policy.load(given)._core
+        return Policy.load(given)._core  # noqa: SLF001
     message = f"policy can't be {given!r:.100}"
     raise UsageError(message, "invalid_option", "give a loopwright.guard.Policy, or the path of a TOML file")
 
 
 def _name_and_arguments(call: Any, arguments: Mapping[str, Any] | None) -> tuple[str, Any]:
+    name: Any
+    given: Any
     if isinstance(call, str):
         name, given = call, arguments if arguments is not None else {}
     elif isinstance(call, dict):

@@ -19,7 +19,8 @@ use super::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cautious {
-    /// Nothing.
+    /// Nothing, where their tool is declared so. Where it is declared stricter and only the arguments say less, as in
+    /// a shell, it is as with `Intent`.
     #[default]
     Run,
     /// A word of the user that names their verb or their target; else a person is asked.
@@ -112,7 +113,7 @@ pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Va
     match ruling.verdict {
         Some(Verdict::Allow) => {
             let lifted = matches!(judged.by, DecidedBy::Risk | DecidedBy::Intent) && judged.risk <= ruling.lifts;
-            if judged.asks() && lifted {
+            if lifted {
                 judged.verdict = Verdict::Allow;
                 judged.by = DecidedBy::Policy;
                 judged.rules = ruling.rules;
@@ -185,11 +186,11 @@ fn destination(subject: &Subject) -> Option<String> {
             || host.starts_with("127.")
             || host.ends_with(".localhost")
     };
-    let mut hosts = subject.parts.iter().flat_map(|part| &part.hosts);
+    let mut hosts = subject.all().flat_map(|part| &part.hosts);
     if let Some(host) = hosts.find(|host| !here(host)) {
         return Some(shorten(host, 100));
     }
-    let sends = subject.shell.is_none() && words_of(&subject.tool).any(|word| SENDING.contains(&word.as_str()));
+    let sends = !subject.runs_lines() && words_of(&subject.tool).any(|word| SENDING.contains(&word.as_str()));
     sends.then(|| format!("wherever {} sends it", subject.tool))
 }
 
@@ -221,12 +222,11 @@ fn touches(subject: &Subject) -> Vec<String> {
             found.push(text);
         }
     };
-    for part in &subject.parts {
+    for part in subject.all() {
         for place in &part.writes {
             push(format!("writes {} ({})", shorten(&place.raw, 100), place.class().words()));
         }
-        for place in
-            part.paths.iter().filter(|place| subject.shell.is_none() || place.raw.contains(['/', '.', '~', '*']))
+        for place in part.paths.iter().filter(|place| !subject.runs_lines() || place.raw.contains(['/', '.', '~', '*']))
         {
             push(format!("{} ({})", shorten(&place.raw, 100), place.class().words()));
         }
@@ -272,12 +272,12 @@ fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, decla
     }
     if judged.risk == RiskLevel::Cautious {
         match config.cautious {
-            Cautious::Run => {}
+            Cautious::Run if declared.risk <= RiskLevel::Cautious => {}
             Cautious::Ask => {
                 judged.verdict = Verdict::Ask;
                 judged.why = format!("{}; every cautious call is asked about", judged.why);
             }
-            Cautious::Intent => {
+            Cautious::Run | Cautious::Intent => {
                 judged.by = DecidedBy::Intent;
                 if let Some(signal) = authority.names(subject) {
                     judged.why = format!("{}; the user's words name its {} {:?}", judged.why, signal.kind, signal.word);
@@ -377,5 +377,18 @@ mod tests {
         let line = json!({"command": "if then ( \"$("});
         let found = judged(&config, "", "shell", &line, RiskLevel::Safe);
         assert_eq!((found.verdict, found.by), (Verdict::Ask, DecidedBy::Unparsed), "{found:?}");
+    }
+
+    #[test]
+    fn c14_a_shell_that_is_declared_strict_runs_cautious_lines_only_where_they_are_wanted() {
+        let config = config("", Tier::User, Cautious::Run);
+        let declared = Declared { risk: RiskLevel::Confirm, by_arguments: true };
+        let verdict = |said: &str, line: &str| {
+            judge(&config, &Authority::of_text(said), "shell", &json!({"command": line}), declared).verdict
+        };
+        assert_eq!(verdict("look around", "ls -l"), Verdict::Allow);
+        assert_eq!(verdict("look around", "mkdir x"), Verdict::Ask);
+        assert_eq!(verdict("make a folder", "mkdir x"), Verdict::Allow);
+        assert_eq!(verdict("remove it", "rm -rf src"), Verdict::Ask);
     }
 }

@@ -3,15 +3,25 @@
 
 pub mod approval;
 mod authority;
+mod code;
+mod command;
+mod files;
 mod gate;
 mod level;
 mod lines;
+mod paths;
 pub mod policy;
+mod risk;
+mod rules;
 mod shape;
 pub mod shell;
+mod sql;
+mod table;
 
 pub use authority::Authority;
 pub use gate::{Cautious, DecidedBy, Declared, GuardConfig, Judgement, judge};
 pub use level::RiskLevel;
+pub use paths::RiskContext;
+pub use risk::{DeclaredRisk, Part, Risk, assess_arguments, assess_risk, assess_shell};
 
 pub mod sensitivity;

@@ -122,7 +122,7 @@ pub(crate) fn shape_of(subject: &Subject, around: &Surroundings) -> Option<Shape
         return None;
     }
     let (mut keys, mut words) = (BTreeSet::new(), Vec::new());
-    if subject.shell.is_some() {
+    if subject.runs_lines() {
         for part in &subject.parts {
             let shape = of_command(part)?;
             if keys.insert(shape.key) {

@@ -25,7 +25,7 @@ use super::{
 pub use fork::{Change, fork};
 pub use part::{Parting, compare};
 pub use read::{Damage, Journal, Line};
-pub use replay::{Divergence, Replay, replay};
+pub use replay::{Divergence, Replay, replay, replay_under};
 pub use resume::{Continued, resume};
 
 /// The version of the format. Journals of version 1 have no sums; they can be read.

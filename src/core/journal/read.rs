@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::{Escaped, Header, SUM, SUM_DIGITS, VERSION};
 use crate::core::{
     error::{Error, Result},
+    guard::policy::CHANGED,
     json::Raw,
     machine::{Event, MachineConfig},
 };
@@ -72,7 +73,13 @@ impl Journal {
             Error::usage("invalid_journal", format!("line 1 of the journal can't be read: {why}"))
         };
         let first = unescaped(first);
-        let header: Header = serde_json::from_str(&first).map_err(|error| wrong(&error))?;
+        let header: Header = serde_json::from_str(&first).map_err(|error| {
+            if error.to_string().contains(CHANGED) {
+                let message = format!("line 1 of the journal: {error}");
+                return Error::usage("policy_changed", message).hint("a run replays with the policy it ran with");
+            }
+            wrong(&error)
+        })?;
         let summed = header.loopwright == VERSION;
         if !summed && header.loopwright != 1 {
             let (found, ours) = (header.loopwright, VERSION);

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::read::{Damage, Journal, Line};
 use crate::core::{
-    error::Result,
+    error::{Error, Result},
     json::Raw,
     machine::{Command, Digest, Machine, Outcome, Tree},
     request::History,
@@ -50,7 +50,18 @@ pub struct Replay {
 
 /// Feeds the events of a journal to a new machine and compares the commands.
 pub fn replay(journal: &str) -> Result<Replay> {
+    replay_under(journal, None)
+}
+
+/// [`replay`], if the run went by the policy of that digest; else an error.
+pub fn replay_under(journal: &str, policy: Option<&str>) -> Result<Replay> {
     let journal = Journal::read(journal)?;
+    if let (Some(policy), Some(digest)) = (policy, journal.machine.policy_digest())
+        && policy != digest
+    {
+        let message = format!("the run went by the policy {digest}, not by {policy}");
+        return Err(Error::usage("policy_changed", message).hint("a run replays with the policy it ran with"));
+    }
     let mut tree = Tree::new(journal.machine);
     let mut replay = Replay {
         run: journal.run,
