@@ -47,7 +47,7 @@ pub(super) struct Leave {
 pub(super) struct Arguments {
     json: Json,
     form: Form,
-    /// What a string held and the object's automaton hasn't read.
+    /// Of what a string holds, what the object's automaton hasn't read.
     text: Vec<u8>,
     word: Vec<u8>,
     raw_quote: Option<u8>,
@@ -258,7 +258,8 @@ impl Arguments {
         }
     }
 
-    /// Takes a JSON string's inside apart and reads the object that it holds.
+    /// Takes a JSON string's inside apart and reads the object that it holds. Only what the object's automaton has read counts as
+    /// read, so that nothing depends on how much of the string came with it.
     fn inner(
         &mut self,
         rest: &[u8],
@@ -267,8 +268,11 @@ impl Arguments {
         base: usize,
         say: &mut dyn FnMut(&str, usize),
     ) -> (usize, Verdict) {
+        // Up to where the string was taken apart, and up to where that was read.
         let mut at = 0;
+        let mut read_to = 0;
         let mut ended = false;
+        self.text.clear();
         while let Some(&byte) = rest.get(at) {
             let here = rest.get(at..).unwrap_or_default();
             let mut plain = 0;
@@ -287,13 +291,18 @@ impl Arguments {
                     None => break,
                 },
                 _ => {
-                    plain = memchr::memchr2(b'"', b'\\', here).unwrap_or(here.len());
-                    if self.json.untouched() {
-                        plain = 1;
-                    }
+                    plain = if self.json.untouched() {
+                        1
+                    } else {
+                        memchr::memchr2(b'"', b'\\', here).unwrap_or(here.len())
+                    };
                     self.text.extend_from_slice(here.get(..plain).unwrap_or_default());
                     at += plain;
                 }
+            }
+            if self.mends != 0 && !leave.repairs {
+                self.hand_out(false, leave, base + read_to, say);
+                return (read_to, Verdict::Failed(BROKEN));
             }
             if self.json.untouched() {
                 match self.text.trim_ascii_start().first() {
@@ -302,15 +311,21 @@ impl Arguments {
                     _ => return (at, Verdict::Failed(NO_OBJECT)),
                 }
             }
+            let mut read = 0;
             if !self.json.ended() {
-                let read = self.json.run(&self.text, ended);
+                read = self.json.run(&self.text, ended);
                 self.text.drain(..read);
             }
             if self.json.ended() {
                 self.text.clear();
-            } else if self.json.stopped() {
-                // Where exactly it stopped doesn't depend on how the input was cut.
-                at -= self.text.len().min(plain);
+            }
+            read_to = match self.text.len() {
+                0 => at,
+                // What is left stands as it was written.
+                unread if unread <= plain => at - unread,
+                _ => read_to + self.written(rest.get(read_to..).unwrap_or_default(), read, last),
+            };
+            if self.json.stopped() {
                 break;
             }
             if ended {
@@ -319,16 +334,39 @@ impl Arguments {
                 break;
             }
         }
-        if self.mends != 0 && !leave.repairs {
-            return (at, Verdict::Failed(BROKEN));
-        }
+        let at = if ended && !self.json.stopped() { at } else { read_to };
         let verdict = match self.hand_out(ended, leave, base + at, say) {
             // The string goes on behind the object.
             Verdict::Done if !ended => Verdict::More,
-            Verdict::More if self.text.len() > leave.room => Verdict::Failed(TOO_LARGE),
             verdict => verdict,
         };
+        if verdict == Verdict::Done {
+            // The arguments reach to the end of their string, whatever stands behind the object.
+            say("", base + at);
+        }
         (at, verdict)
+    }
+
+    /// How many bytes of a string's inside make the first `length` bytes of its text.
+    fn written(&mut self, rest: &[u8], length: usize, last: bool) -> usize {
+        let unread = self.text.len();
+        let mut at = 0;
+        loop {
+            let here = rest.get(at..).unwrap_or_default();
+            let bytes = match here.first() {
+                Some(b'\\') => unescape(here, last, &mut self.text).map_or(0, |(bytes, _)| bytes),
+                Some(byte) => {
+                    self.text.push(*byte);
+                    1
+                }
+                None => 0,
+            };
+            if bytes == 0 || self.text.len() - unread > length {
+                self.text.truncate(unread);
+                return at;
+            }
+            at += bytes;
+        }
     }
 
     fn word(&mut self, rest: &[u8], last: bool, quoted: bool) -> (usize, Verdict) {
