@@ -409,7 +409,14 @@ impl Parser {
                     (0, false)
                 }
             }
-            Step::More if mode == Mode::Live && self.calls.count == count && !pending && end == limit => {
+            // Only what stands behind the limit shows that the call is over it.
+            Step::More
+                if mode == Mode::Live
+                    && self.calls.count == count
+                    && !pending
+                    && end == limit
+                    && whole.len() > end =>
+            {
                 self.overflow(used, end, whole, out);
                 (used, true)
             }
