@@ -411,11 +411,7 @@ impl Parser {
             }
             // Only what stands behind the limit shows that the call is over it.
             Step::More
-                if mode == Mode::Live
-                    && self.calls.count == count
-                    && !pending
-                    && end == limit
-                    && whole.len() > end =>
+                if mode == Mode::Live && self.calls.count == count && !pending && end == limit && whole.len() > end =>
             {
                 self.overflow(used, end, whole, out);
                 (used, true)

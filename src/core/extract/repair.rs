@@ -37,7 +37,7 @@ pub fn repair_json(text: &str) -> Repaired {
     let bytes = text.as_bytes();
     let mut repairs = Vec::new();
     let found = find(bytes);
-    let mut out = Vec::with_capacity(text.len() + 16);
+    let mut out = Vec::with_capacity(text.len() + text.len() / 8 + 16);
     let mut note = |what, start: usize, end: usize| repairs.push(Repair { what, span: Span { start, end } });
 
     let Some(found) = found else {

@@ -101,6 +101,12 @@ impl Json {
             word::Word::Json => None,
             word::Word::Literal(text) => Some((Mend::Literal, text.as_bytes().to_vec())),
             word::Word::Number(text) => Some((Mend::Number, text.into_bytes())),
+            word::Word::Text if !self.token().iter().any(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)) => {
+                self.note_to(if self.key { Mend::UnquotedKey } else { Mend::UnquotedText }, start, stop);
+                self.out.insert(end, b'"');
+                self.out.insert(self.mark, b'"');
+                None
+            }
             word::Word::Text => {
                 let mut text = vec![b'"'];
                 for &byte in self.token() {

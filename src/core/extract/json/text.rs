@@ -203,6 +203,17 @@ impl Json {
 
     /// The quote stands inside the string, and so does what followed it.
     pub(super) fn text_goes_on(&mut self) {
+        if self.mark + 1 == self.out.len() && matches!(self.quote, Quote::Double | Quote::Curly | Quote::Escaped) {
+            // Nothing stands behind the quote.
+            self.comma = None;
+            self.note_to(Mend::InnerQuote, self.at.saturating_sub(1), self.at);
+            self.out.insert(self.mark, b'\\');
+            self.last_byte = b'"';
+            self.newline = false;
+            self.doubtful = true;
+            self.state = State::Text;
+            return;
+        }
         let tail = self.out.split_off(self.mark.min(self.out.len()));
         self.comma = None;
         self.note_to(Mend::InnerQuote, self.at.saturating_sub(tail.len()), self.at);
