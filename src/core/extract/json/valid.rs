@@ -30,12 +30,15 @@ impl Json {
         let mut sure_waits = waits;
         let mut at = 0;
         loop {
-            let next = solid(rest, &mut at);
-            // White space is valid wherever a token may begin; were it left, it would be read here once more for each of its bytes.
-            (sure, sure_state, sure_comma, sure_waits) = (at, state, comma, waits);
+            let (before, next) = (at, solid(rest, &mut at));
+            if sure == before {
+                // White space is safe as well; were it left, it would be looked at from here once more for each of its bytes.
+                sure = at;
+            }
             let Some(byte) = next else { break };
             match (state, byte) {
                 (State::Value, b'"') if self.stack.len > 0 => {
+                    (sure, sure_state, sure_comma, sure_waits) = (at, state, comma, waits);
                     let Some(end) = string(rest, at) else { break };
                     at = end;
                     let Some(next) = solid(rest, &mut at) else { break };
@@ -46,6 +49,7 @@ impl Json {
                     state = State::AfterValue;
                 }
                 (State::Key, b'"') => {
+                    (sure, sure_state, sure_comma, sure_waits) = (at, state, comma, waits);
                     let Some(end) = string(rest, at) else { break };
                     at = end;
                     if solid(rest, &mut at) != Some(b':') {
@@ -54,17 +58,21 @@ impl Json {
                     at += 1;
                     (comma, waits) = (None, false);
                     state = State::Value;
+                    (sure, sure_state, sure_comma, sure_waits) = (at, state, comma, waits);
                 }
                 (State::Value, b'{' | b'[') => {
                     if self.stack.len >= self.max_depth {
+                        (sure, sure_state, sure_comma, sure_waits) = (at, state, comma, waits);
                         break;
                     }
                     self.stack.push(byte == b'{');
                     state = if byte == b'{' { State::Key } else { State::Value };
                     at += 1;
                     (comma, waits) = (None, false);
+                    (sure, sure_state, sure_comma, sure_waits) = (at, state, comma, waits);
                 }
                 (State::Value, b'-' | b'0'..=b'9' | b't' | b'f' | b'n') if self.stack.len > 0 => {
+                    (sure, sure_state, sure_comma, sure_waits) = (at, state, comma, waits);
                     let here = rest.get(at..).unwrap_or_default();
                     let Some(length) = here
                         .iter()
@@ -96,6 +104,7 @@ impl Json {
                         break;
                     }
                     state = State::AfterValue;
+                    (sure, sure_state, sure_comma, sure_waits) = (at, state, comma, waits);
                 }
                 _ => break,
             }
