@@ -53,6 +53,12 @@ pub(super) struct Arguments {
     raw_quote: Option<u8>,
     mends: u32,
     told: u32,
+    /// Up to where white space was seen before the form is known: behind a first quote or bracket, and behind the brace after it.
+    blank: (usize, usize),
+    /// How many bytes of a string must be there before it is taken apart again.
+    patience: usize,
+    /// How many bytes were looked at more than once.
+    looks: usize,
 }
 
 impl Arguments {
@@ -65,7 +71,21 @@ impl Arguments {
             raw_quote: None,
             mends: 0,
             told: 0,
+            blank: (1, 0),
+            patience: 0,
+            looks: 0,
         }
+    }
+
+    /// Tries again with the next byte what couldn't be decided.
+    pub(super) fn hurry(&mut self) {
+        self.patience = 0;
+        self.json.hurry();
+    }
+
+    /// How many bytes were looked at more than once since this was asked last.
+    pub(super) fn looks(&mut self) -> usize {
+        std::mem::take(&mut self.looks) + self.json.looks()
     }
 
     /// Tells once of each kind of mend so far.
@@ -159,9 +179,12 @@ impl Arguments {
     /// Decides on the form. `Err(Done)` means that there are no arguments.
     fn begin(&mut self, rest: &[u8], last: bool) -> Result<Option<usize>, Verdict> {
         let more = || if last { Err(Verdict::Failed(NO_OBJECT)) } else { Ok(None) };
-        let solid = |from: usize| {
-            let rest = rest.get(from..).unwrap_or_default();
-            rest.iter().position(|byte| !byte.is_ascii_whitespace()).map(|at| from + at)
+        // What was seen to be white space isn't looked at again.
+        let solid = |from: &mut usize| {
+            let rest = rest.get(*from..).unwrap_or_default();
+            let blank = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            *from += blank;
+            (blank < rest.len()).then_some(*from)
         };
         match rest.first() {
             None => return more(),
@@ -170,7 +193,7 @@ impl Arguments {
                 return Ok(Some(0));
             }
             Some(&quote @ (b'"' | b'\'')) => {
-                let Some(first) = solid(1) else {
+                let Some(first) = solid(&mut self.blank.0) else {
                     return if rest.len() > 64 { Err(Verdict::Failed(NO_OBJECT)) } else { more() };
                 };
                 if rest.get(first) != Some(&b'{') {
@@ -181,7 +204,8 @@ impl Arguments {
                     };
                     return Ok(Some(1));
                 }
-                let Some(second) = solid(first + 1) else {
+                self.blank.1 = self.blank.1.max(first + 1);
+                let Some(second) = solid(&mut self.blank.1) else {
                     return if rest.len() > 128 { Err(Verdict::Failed(NO_OBJECT)) } else { more() };
                 };
                 // In a string each quote of the object would be escaped.
@@ -195,7 +219,7 @@ impl Arguments {
                 return Ok(Some(1));
             }
             Some(b'[') => {
-                let Some(first) = solid(1) else {
+                let Some(first) = solid(&mut self.blank.0) else {
                     return if rest.len() > 64 { Err(Verdict::Failed(NO_OBJECT)) } else { more() };
                 };
                 if rest.get(first) != Some(&b']') {
@@ -268,6 +292,9 @@ impl Arguments {
         base: usize,
         say: &mut dyn FnMut(&str, usize),
     ) -> (usize, Verdict) {
+        if !last && rest.len() < self.patience {
+            return (0, Verdict::More);
+        }
         // Up to where the string was taken apart, and up to where that was read.
         let mut at = 0;
         let mut read_to = 0;
@@ -314,6 +341,7 @@ impl Arguments {
             let mut read = 0;
             if !self.json.ended() {
                 read = self.json.run(&self.text, ended);
+                self.looks += read;
                 self.text.drain(..read);
             }
             if self.json.ended() {
@@ -334,6 +362,9 @@ impl Arguments {
                 break;
             }
         }
+        // What wasn't read comes again.
+        self.patience = if at > read_to { at - read_to + (at - read_to) / 2 + 1 } else { 0 };
+        self.looks += at - read_to;
         let at = if ended && !self.json.stopped() { at } else { read_to };
         let verdict = match self.hand_out(ended, leave, base + at, say) {
             // The string goes on behind the object.
@@ -363,6 +394,7 @@ impl Arguments {
             };
             if bytes == 0 || self.text.len() - unread > length {
                 self.text.truncate(unread);
+                self.looks += at;
                 return at;
             }
             at += bytes;

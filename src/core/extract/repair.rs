@@ -154,7 +154,7 @@ fn find(bytes: &[u8]) -> Option<Found> {
     match rest.first()? {
         b'{' | b'[' => return plain(start),
         b'"' => {
-            if quoted_key(rest.get(1..).unwrap_or_default(), true) == Some(true) {
+            if quoted_key(rest.get(1..).unwrap_or_default(), true, &mut 0) == Some(true) {
                 return Some(Found { start, fence: None, bare: true });
             }
             if let Some(end) = string_end(rest)
