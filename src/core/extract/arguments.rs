@@ -1,7 +1,7 @@
 //! The arguments of a call written as JSON, in each form that models use: an object, a string that holds one, `null`, nothing.
 //! What comes out is always the text of one object, piece by piece; what can't be an object fails.
 
-use super::json::{Json, Mend};
+use super::json::{Json, Mend, patience};
 
 /// Why arguments, or a call, can't be read.
 pub(super) const TOO_DEEP: &str = "nested too deep";
@@ -363,7 +363,7 @@ impl Arguments {
             }
         }
         // What wasn't read comes again.
-        self.patience = if at > read_to { at - read_to + (at - read_to) / 2 + 1 } else { 0 };
+        self.patience = if at > read_to { patience(at - read_to) } else { 0 };
         self.looks += at - read_to;
         let at = if ended && !self.json.stopped() { at } else { read_to };
         let verdict = match self.hand_out(ended, leave, base + at, say) {

@@ -4,7 +4,7 @@
 use super::{
     arguments::{Arguments, BROKEN, Leave, TOO_DEEP, TOO_LARGE, Verdict, unescape},
     body::{Body, Sink, Step},
-    json::{Json, Mend},
+    json::{Json, Mend, patience},
 };
 
 const CUT: &str = "the text ends inside a call";
@@ -534,7 +534,7 @@ impl Object {
             sink.looked(looks);
             let Some(key) = key else {
                 // Looked at again when there is half as much again.
-                self.patience = rest.len() + rest.len() / 2 + 1;
+                self.patience = patience(rest.len());
                 return Ok(Some(self.wait(cursor, last, sink)));
             };
             if key {

@@ -473,7 +473,8 @@ impl Parser {
                     let call = self.calls.count.saturating_sub(1);
                     let why = format!("the call ended before its arguments did: {why}");
                     self.calls.break_off(self.at + used, kind, &why, &mut self.writer, out);
-                    self.place = if dialect.close.iter().all(|close| close.is_empty()) {
+                    let often = self.spent > (self.at / VAIN).saturating_add(FREE);
+                    self.place = if often || dialect.close.iter().all(|close| close.is_empty()) {
                         Place::Prose
                     } else {
                         Place::Remains { dialect, kind, call, seen: 0 }
@@ -649,6 +650,7 @@ impl Parser {
             }
         }
         let Some(end) = end else {
+            self.spent = self.spent.saturating_add(from.min(window.len()));
             self.place = Place::Prose;
             return (0, true);
         };

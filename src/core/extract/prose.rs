@@ -268,6 +268,10 @@ impl Parser {
     /// What the marker means that `input` begins with, if it is one and means anything here. `skip` meanings are ruled out.
     fn decide(&mut self, input: &[u8], last: bool, mut walk: Walk, skip: usize, bare: bool) -> Found {
         let markers = Arc::clone(&self.markers);
+        if walk.length() == 0 && self.sought.0 == self.front {
+            // It was followed before, by whoever looked for the remains of a call.
+            walk = self.sought.1;
+        }
         let seen = walk.length();
         let longer = markers.walk(&mut walk, input);
         self.touched += walk.length().saturating_sub(seen) as u64;

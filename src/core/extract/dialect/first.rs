@@ -87,7 +87,7 @@ struct Glance {
 /// Glances at places behind markers, kept for the next dialect that asks and the next bytes that come.
 #[derive(Debug, Default)]
 pub(in crate::core::extract) struct Glances {
-    recent: [Glance; 16],
+    recent: [Glance; 32],
     next: usize,
     /// How many bytes were looked at.
     pub(in crate::core::extract) looked: u64,
@@ -144,9 +144,7 @@ impl Glances {
             self.remember(slot, at, sort, same, false);
             Verdict::More
         } else {
-            if from > 0 {
-                self.remember(slot, at, sort, same, true);
-            }
+            self.remember(slot, at, sort, same, true);
             Verdict::No
         }
     }

@@ -164,6 +164,11 @@ pub(super) struct Json {
     kinds: u32,
 }
 
+/// How many bytes there must be for another look, where so many didn't tell. All looks together stay in proportion to the input.
+pub(super) const fn patience(bytes: usize) -> usize {
+    bytes + if bytes < 16 { bytes.div_ceil(2) + bytes / 4 } else { bytes / 2 } + 1
+}
+
 impl Json {
     /// For a value inside a region that ends with one of `closers`.
     pub(super) fn new(max_depth: usize, closers: &'static [&'static str]) -> Self {
@@ -409,7 +414,7 @@ impl Json {
             }
             let Some(taken) = step else {
                 // Looked at again when there is half as much again, so that all looks stay in proportion.
-                self.patience = rest.len() + rest.len() / 2 + 1;
+                self.patience = patience(rest.len());
                 break;
             };
             i += taken;
