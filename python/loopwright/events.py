@@ -18,6 +18,7 @@ __all__ = [
     "ApprovalAsked",
     "ApprovalDecided",
     "ArgumentsDelta",
+    "Compacted",
     "Draft",
     "Event",
     "PhaseFinished",
@@ -134,6 +135,28 @@ class ApprovalDecided:
 
 
 @dataclass(frozen=True)
+class Compacted:
+    """The history no longer fitted into the model's window: request `round` is made of less. Nothing is lost.
+
+    `kept`, `shortened`, `referenced`, `summarised` and `dropped` say of how many messages (`messages`) with how many
+    tokens (`before`, `after`). `reason` is `full`, or `refused` where the provider found the request too long.
+    """
+
+    round: int
+    reason: str
+    before: int
+    after: int
+    budget: int
+    kept: dict[str, int]
+    shortened: dict[str, int]
+    referenced: dict[str, int]
+    summarised: dict[str, int]
+    dropped: dict[str, int]
+    repaired: int
+    first_changed: int | None
+
+
+@dataclass(frozen=True)
 class Warning:  # noqa: A001 - the field's word for it
     """Something that the caller should know."""
 
@@ -191,6 +214,7 @@ Event: TypeAlias = (
     | SearchCompleted
     | ApprovalAsked
     | ApprovalDecided
+    | Compacted
     | Warning
     | PhaseStarted
     | PhaseFinished
@@ -210,6 +234,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "search_completed": SearchCompleted,
         "approval_asked": ApprovalAsked,
         "approval_decided": ApprovalDecided,
+        "compacted": Compacted,
         "warning": Warning,
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,

@@ -96,5 +96,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(context::compress_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
+    module.add_function(wrap_pyfunction!(context::assemble_context, module)?)?;
+    module.add_function(wrap_pyfunction!(context::window_of, module)?)?;
     Ok(())
 }

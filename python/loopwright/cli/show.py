@@ -56,6 +56,7 @@ class Watcher:
             events.ToolFinished: self._tool_finished,
             events.SearchCompleted: self._searched,
             events.ApprovalDecided: self._decided,
+            events.Compacted: self._compacted,
             events.Warning: lambda event: self.warn(f"{event.code}: {event.message}"),
             events.PhaseStarted: self._phase_started,
             events.PhaseFinished: self._phase_finished,
@@ -102,6 +103,9 @@ class Watcher:
 
     def _retry(self, event: events.Retry) -> None:
         self._note(f"No luck with the provider ({one_line(event.reason)}); trying again in {seconds(event.delay)}")
+
+    def _compacted(self, event: events.Compacted) -> None:
+        self._note(f"Made room in the conversation: {event.before} tokens became {event.after}")
 
     def _decided(self, event: events.ApprovalDecided) -> None:
         if not event.allowed:

@@ -316,6 +316,12 @@ impl ContextWindow {
         self.tokens
     }
 
+    /// Tokens of the view as it would be without the last compaction.
+    pub fn uncompacted(&self) -> usize {
+        let left = self.report.as_ref().map_or(0, |report| report.before.saturating_sub(report.after));
+        self.tokens.saturating_add(left)
+    }
+
     /// The budget.
     pub const fn budget(&self) -> usize {
         self.marks.budget
