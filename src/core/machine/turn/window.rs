@@ -153,8 +153,8 @@ impl TurnMachine {
         let born = self.window.live.is_none();
         self.enliven();
         let Some(live) = &mut self.window.live else { return Ok(()) };
-        let before = live.window.expected().max(live.window.uncompacted());
-        let had = if born { 0 } else { live.window.compactions() };
+        let (before, had) =
+            if born { (live.window.uncompacted(), 0) } else { (live.window.expected(), live.window.compactions()) };
         let fits = if live.window.is_full() {
             // What is a guess, or an upper bound of what is known, is no reason to give up.
             let given = self.config.context.budget.is_some() || self.config.context.window.is_some();
