@@ -21,7 +21,7 @@ use loopwright::{
     drive::sim::{Step, World},
 };
 use proptest::prelude::*;
-use std::sync::Arc;
+use std::{fmt::Write as _, sync::Arc};
 use turn_support::*;
 
 const MODEL: &str = "gpt-4o";
@@ -86,7 +86,7 @@ fn output(n: usize, lines: usize) -> String {
         if line % 4 == 0 {
             text.push_str("    return compute_common_value(input, output, state);\n");
         } else {
-            text.push_str(&format!("    let value_{} = step_{}(é, {});\n", n * 31 + line, line % 7, n * line));
+            let _ = writeln!(text, "    let value_{} = step_{}(é, {});", n * 31 + line, line % 7, n * line);
         }
     }
     text + &format!("secret_{n} = {}\n", fact(n))

@@ -75,8 +75,8 @@ class Agent(Generic[Output]):
         timeouts: Seconds for `connect`, `first_byte`, `idle` and `total` (90 for one request).
         retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
         progress: When repetition and failure end a run: `repeats`, `momentum`.
-        context: How requests are held inside the model's window: a `ContextPolicy`, or the tokens that a request takes at
-            most; `False` sends histories as they are. Without it the window is known by the model's name.
+        context: How requests are held inside the model's window: a `ContextPolicy`, or the tokens that a request takes
+            at most; `False` sends histories as they are. Without it the window is known by the model's name.
         approval_timeout: Seconds that a person has to answer; silence is a no.
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
         journal: A folder for the journals of runs.

@@ -177,9 +177,7 @@ def test_c26_what_the_provider_reports_counts(serve: Any) -> None:
     def reply(n: int, tokens: int) -> Reply:
         block = {"type": "tool_use", "id": f"c{n}", "name": "read", "input": {"n": n}}
         usage = {"input": tokens, "output": 5}
-        return response(
-            {"message": {"role": "assistant", "content": [block]}, "stop": "tool_use", "usage": usage}
-        )
+        return response({"message": {"role": "assistant", "content": [block]}, "stop": "tool_use", "usage": usage})
 
     compacted = {}
     for factor in (1, 3):
