@@ -269,7 +269,7 @@ impl TurnMachine {
         let said = told(&failure.message)
             .map(|(counted, limit)| (counted, limit - answer_room(limit, max_tokens).min(limit / 4)));
         live.window.refused(said, &live.counter);
-        let smaller = live.window.compact(&mut live.counter).is_ok() && live.window.tokens() < tokens;
+        let smaller = matches!(live.window.compact(&mut live.counter), Ok(true)) && live.window.tokens() < tokens;
         if smaller {
             self.compacted("refused", before, out);
         }
