@@ -52,6 +52,7 @@ __all__ = [
     "Window",
     "WireServer",
     "__version__",
+    "assemble_context",
     "canonical_block",
     "canonical_message",
     "canonical_request",
@@ -84,6 +85,7 @@ __all__ = [
     "repair_json",
     "replay",
     "shutdown",
+    "window_of",
 ]
 
 _Json: TypeAlias = str | dict[str, Any] | Sequence[Any]
@@ -1016,6 +1018,9 @@ class ContextArchive:
     def get(self, handle: str) -> str | None:
         """The message under a handle, in the canonical form."""
 
+    def answer(self, handle: str, find: str, from_line: int, limit: int) -> str:
+        """What a model is told that asks for something back."""
+
     def recall(self, handle: str, from_line: int, limit: int) -> str:
         """What is under a handle, as text, from a line on."""
 
@@ -1041,6 +1046,19 @@ def compress_context(
 
 def count_context(text: str, shape: str, count: Callable[[str], int] | None, model: str | None) -> int:
     """Tokens of a list of messages, with what a request costs beside them."""
+
+def assemble_context(
+    system: str,
+    memory: str,
+    goal: str,
+    plan: str,
+    gathered: Sequence[tuple[str, str]],
+    shape: str,
+) -> tuple[str, list[str]]:
+    """The head of a request in its fixed order: instructions, and each message before the history as JSON text."""
+
+def window_of(model: str) -> int | None:
+    """The tokens of a model's window, where its name is known."""
 
 def count_tools(tools: str, count: Callable[[str], int] | None, model: str | None) -> int:
     """Tokens that definitions of tools take in a request."""
@@ -1069,6 +1087,12 @@ class Window:
     def append(self, message: str | dict[str, Any]) -> None:
         """Adds a message."""
 
+    def replay(self, messages: str) -> None:
+        """Fills an empty window with a history that went through requests before: a list as JSON text."""
+
+    def reported(self, tokens: int) -> None:
+        """What the provider counted for the request that the view was."""
+
     def settle(self) -> bool:
         """Makes the view fit, if it is too large; gives whether it had to."""
 
@@ -1090,6 +1114,10 @@ class Window:
     @property
     def tokens(self) -> int:
         """Tokens of the view."""
+
+    @property
+    def expected(self) -> int:
+        """Tokens of the view by what the provider reported, where it did."""
 
     @property
     def budget(self) -> int:

@@ -101,5 +101,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
     module.add_class::<guard_policy::Policy>()?;
     module.add_class::<guard_policy::ApprovalDesk>()?;
+    module.add_function(wrap_pyfunction!(context::assemble_context, module)?)?;
+    module.add_function(wrap_pyfunction!(context::window_of, module)?)?;
     Ok(())
 }
