@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use super::{
     name::{Kind, kind_of},
-    value,
+    shape, value,
 };
 
 /// What wakes this detector.
-pub(super) const KEYWORDS: &[&str] = &["pass", "pwd", "psw", "secret", "token", "key", "auth", "cred", "contrasen"];
+pub(super) const KEYWORDS: &[&str] =
+    &["pass", "pwd", "psw", "secret", "token", "key", "auth", "cred", "access", "private", "contrasen", "pw"];
 
 /// The longest value that is looked at; longer ones are taken whole once their beginning is a hit.
 const LONGEST: usize = 320;
@@ -183,9 +184,10 @@ fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
             }
             Some((start, Tie::Colon))
         }
+        b"-" if place > before && at(text, end) == b' ' && quote(at(text, end + 1)) => Some((end, Tie::Blank)),
         b">" => Some((end, Tie::Tag)),
         b"" => match at(text, place) {
-            b',' if closed => {
+            b',' if closed && name.start > 0 && quote(text[name.start - 1]) => {
                 let next = blanks_and_breaks(text, place + 1);
                 Some(value_attribute(text, next).map_or((place + 1, Tie::Comma), |value| (value, Tie::Assign)))
             }
@@ -201,7 +203,7 @@ fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
                 value_attribute(text, place).map(|value| (value, Tie::Assign))
             }
             b'i' if starts(text, place, b"is ") && place > before => Some((place + 3, Tie::Blank)),
-            byte if place > before && byte > b' ' && at(text, name.start) == b'-' => Some((place, Tie::Blank)),
+            byte if place > before && byte.is_ascii_alphanumeric() => Some((place, Tie::Blank)),
             _ => None,
         },
         _ => None,
@@ -266,7 +268,7 @@ fn wrapper(callee: &[u8]) -> bool {
     if callee == b"[]byte" || callee == b"N" || callee == b"T" {
         return callee != b"T";
     }
-    let words = super::shape::words(callee, 8);
+    let words = shape::words(callee, 8);
     words.last().is_some_and(|word| WRAPPERS.contains(&word.as_str()))
         && !words.iter().any(|word| {
             matches!(
@@ -340,9 +342,6 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
     if matches!(tie, Tie::Call | Tie::Comma) {
         return None;
     }
-    if tie == Tie::Blank && at(text, name.start) != b'-' && !starts(text, start.saturating_sub(3), b"is ") {
-        return None;
-    }
     bare(text, place, tie)
 }
 
@@ -399,6 +398,7 @@ fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
     let mut end = start;
     while end < limit {
         match text[end] {
+            b' ' | b'\t' | b'"' | b'\'' | b'`' | b'\\' | b',' | b';' | b'&' if tie == Tie::Tag => end += 1,
             b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\' | b'<' | b',' | b';' | b'&' => break,
             b'[' if text[end..].starts_with(super::redact::MARK) => break,
             _ => end += 1,
@@ -462,7 +462,7 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
         return None;
     }
     let value = value_behind(text, name)?;
-    let mut kind = kind_of(&text[name.clone()])?;
+    let mut kind = kind_of(&text[name.clone()], value.tie == Tie::Call)?;
     if kind == Kind::Key && name.start > 1 && matches!(text[name.start - 1], b' ') {
         // "API key", "secret key": the word before says what key it is.
         let mut start = name.start - 1;
@@ -471,14 +471,23 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
         }
         let joined: Vec<u8> =
             text[start..name.end].iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect();
-        kind = kind_of(&joined)?;
+        kind = kind_of(&joined, false)?;
     }
     let found = &text[value.span.clone()];
+    let sentence = name.start > 1 && text[name.start - 1] == b' ' && text[name.start - 2].is_ascii_lowercase();
+    if !value.quoted
+        && at(text, name.start) != b'-'
+        && (value.tie == Tie::Blank || (value.tie == Tie::Colon && sentence && kind != Kind::Password))
+    {
+        // Prose goes on like this; only what chance wrote counts.
+        let made = value::opaque(found) || (kind == Kind::Secret && value::hash(found) && !shape::stand_in(found));
+        return (found.len() >= 16 && found.len() <= LONGEST && made).then_some(value.span);
+    }
     let looked = &found[..found.len().min(LONGEST)];
     if value::judge(kind, looked, &text[name.clone()], &value) {
         return Some(value.span);
     }
-    if !value.quoted && value.tie != Tie::Tag {
+    if (!value.quoted && value.tie != Tie::Tag) || value.tie == Tie::Blank {
         return None;
     }
     // One word of several: `{vendor AQ oVH3…}`, `Bearer …`.

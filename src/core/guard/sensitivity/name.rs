@@ -290,7 +290,6 @@ const KNOWN: &[&str] = &[
     "unk",
     "stop",
     "mask",
-    "special",
     "keyframe",
     "input",
     "output",
@@ -557,9 +556,21 @@ fn key(word: &str) -> bool {
         || matches!(word, "mykey" | "keystring")
 }
 
-/// What the name says.
-pub(super) fn kind_of(name: &[u8]) -> Option<Kind> {
+/// What may stand behind the noun in the name of a function that takes the secret.
+const TAKES: &[&str] =
+    &["assign", "equals", "eq", "equal", "compare", "matches", "of", "is", "value", "append", "string", "text"];
+
+/// What the name says; that of a function is stricter: it must take the secret, not work on it.
+pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
     let words = shape::words(name, 16);
+    // A function that asks about a secret gets something else first.
+    const ASKS: &[&str] = &[
+        "check", "verify", "validate", "test", "has", "get", "find", "is", "compare", "hash", "assert", "expect",
+        "generate",
+    ];
+    if function && words.first().is_some_and(|word| ASKS.contains(&word.as_str())) {
+        return None;
+    }
     let mut kind = None;
     let mut noun = 0;
     for (at, word) in words.iter().enumerate() {
@@ -577,6 +588,8 @@ pub(super) fn kind_of(name: &[u8]) -> Option<Kind> {
             let opens = OPENING_WORDS.contains(&word)
                 || words[..at].iter().any(|word| OPENS.contains(&word.as_str()) || secret(word));
             Some(if opens { Kind::Secret } else { Kind::Key })
+        } else if matches!(word, "access" | "private") {
+            Some(Kind::Key)
         } else if credential(word) {
             Some(if matches!(word, "auth" | "oauth") || before == Some("with") { Kind::Key } else { Kind::Secret })
         } else {
@@ -592,7 +605,8 @@ pub(super) fn kind_of(name: &[u8]) -> Option<Kind> {
         }
     }
     let kind = kind?;
-    if words[noun + 1..].iter().any(|word| ABOUT.contains(&word.as_str())) {
+    let behind = &words[noun + 1..];
+    if behind.iter().any(|word| ABOUT.contains(&word.as_str()) || (function && !TAKES.contains(&word.as_str()))) {
         return None;
     }
     Some(kind)

@@ -11,7 +11,6 @@ use super::{
     detector::{Check, Detector, Find},
     label, personal, shape,
     table::TABLES,
-    value,
 };
 
 /// How far an expression that begins at its keyword may reach.
@@ -219,14 +218,23 @@ impl Scanner {
     }
 
     fn by_digits(&self, text: &[u8], found: &mut Vec<Found>) {
+        let row_of = |id: &str| self.rows.iter().position(|row| row.detector.id == id);
+        let discord = row_of("discord-bot-token");
         let mut place = 0;
         while place < text.len() {
+            if text[place] == b'.'
+                && text.get(place + 7) == Some(&b'.')
+                && let Some(span) = three_parts(text, place)
+                && let Some(row) = discord
+            {
+                found.push(Found { span, row: row as u16 });
+            }
             if !text[place].is_ascii_digit() {
                 place += 1;
                 continue;
             }
             if let Some((id, span)) = personal::digits(text, place)
-                && let Some(row) = self.rows.iter().position(|row| row.detector.id == id)
+                && let Some(row) = row_of(id)
             {
                 place = place.max(span.end);
                 found.push(Found { span, row: row as u16 });
@@ -239,15 +247,24 @@ impl Scanner {
     }
 }
 
+/// A number in base64, six characters of a time, and a signature, around the first dot: the token of a Discord bot.
+fn three_parts(text: &[u8], dot: usize) -> Option<Range<usize>> {
+    let part = |byte: u8| word(byte) || byte == b'-';
+    let start = (0..dot).rev().take(29).take_while(|at| part(text[*at])).last()?;
+    let end = (dot + 8..text.len()).take(60).take_while(|at| part(text[*at])).last()? + 1;
+    let formed = (23..=28).contains(&(dot - start))
+        && (27..=45).contains(&(end - dot - 8))
+        && text[dot + 1..dot + 7].iter().all(|byte| part(*byte))
+        && matches!(text[start], b'M' | b'N' | b'O');
+    (formed && random(&text[start..end])).then_some(start..end)
+}
+
 fn near(text: &[u8], row: &Row, start: usize, end: usize, back: usize, ahead: usize) -> Option<Range<usize>> {
     let from = start.saturating_sub(back);
     let window = &text[from..text.len().min(end + ahead)];
     let form = row.form()?;
-    if form.captures_len() < 2 || !form.is_match(window) {
-        return None;
-    }
     form.captures_iter(window).find_map(|captures| {
-        let one = captures.get(1)?;
+        let one = captures.iter().skip(1).flatten().next().or_else(|| captures.get(0))?;
         let span = from + one.start()..from + one.end();
         checked(text, row.detector.check, &span, &span)
     })
@@ -287,9 +304,12 @@ fn random(value: &[u8]) -> bool {
 }
 
 fn jwt(value: &[u8]) -> bool {
-    let header = shape::base64(value, 600);
+    let header = value.split(|byte| *byte == b'.').next().unwrap_or_default();
+    let header = shape::base64(&header[..header.len().min(4000)], 3000);
     let text = String::from_utf8_lossy(&header);
-    text.trim_start().starts_with('{')
+    let text = text.trim();
+    text.starts_with('{')
+        && text.ends_with('}')
         && ["\"alg\"", "\"typ\"", "\"enc\"", "\"kid\""].iter().any(|member| text.contains(member))
 }
 
@@ -302,14 +322,11 @@ fn basic(value: &[u8]) -> bool {
 }
 
 fn password(value: &[u8]) -> bool {
+    let plain = matches!(value, b"password" | b"passwd" | b"pwd" | b"PASSWORD" | b"Password" | b"PASS");
     value.len() > 2
-        && !shape::stand_in(value)
-        && !shape::trial(value)
-        && !value.starts_with(b"$")
-        && !value.starts_with(b"<")
-        && !value.starts_with(b"[")
-        && !value.starts_with(b"{")
-        && !value.starts_with(b"%")
+        && !plain
+        && !shape::masked(value)
+        && !matches!(value[0], b'$' | b'<' | b'[' | b'{' | b'%')
         && memchr::memmem::find(value, super::redact::MARK).is_none()
 }
 

@@ -21,10 +21,15 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
     if !place.quoted && code(value) {
         return false;
     }
+    let named = shape::words(name, 4).len() > 1 && place.tie != Tie::Blank;
     match kind {
         Kind::Password => password(value, name, place),
         Kind::Secret => secret(value, place),
-        Kind::Key => opaque(value) && value.len() >= 20 && !hash(value) && !uuid(value),
+        // A name of two words (`vendor_key`) may have a hash of hex digits; a lone `key` is the key of a map.
+        Kind::Key => {
+            (opaque(value) && value.len() >= 20 && !uuid(value) && !hash(value))
+                || (hash(value) && named && shape::Shape::of(value).letters() > 0)
+        }
     }
 }
 
@@ -54,10 +59,14 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
             .count();
         return place.quoted && strange >= 3 && shape.digits > 0 && shape.marks * 3 < value.len();
     }
-    if shape::trial(value) && !(shape.digits >= 2 && shape.marks >= 1 && shape.random()) {
+    // Words that name what stands there, and nothing else; words in another alphabet.
+    let spoken = !value.is_ascii() && shape.digits == 0 && !odd(value);
+    if spoken || fake(value) || (shape.digits == 0 && !odd(value) && shape::names(value)) {
         return false;
     }
-    if path(value) || value.ends_with(b":") || value.starts_with(b"--") {
+    let masked = value.ends_with(b"*") && shape.marks == 1;
+    let escape = value.starts_with(b"\\") && value.len() < 8;
+    if masked || escape || value[0] == b'/' || path(value) || value.ends_with(b":") || value.starts_with(b"--") {
         return false;
     }
     if place.quoted {
@@ -66,6 +75,9 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
             value.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'.' | b'_' | b'-' | b':' | b'/'))
                 && shape.marks > 0;
         return !dotted;
+    }
+    if shape.letters() == 0 && shape.marks == 0 {
+        return shape.digits >= 5 && shape.digits <= 12 && !matches!(place.tie, Tie::Blank | Tie::Comma);
     }
     // Bare: a shell's or a file's value, or the name of a variable.
     let word =
@@ -103,10 +115,18 @@ fn secret(value: &[u8], place: &Value) -> bool {
         + usize::from(shape.digits > 0)
         + usize::from(odd(value));
     if place.quoted || place.tie == Tie::Tight {
-        kinds >= 3 && odd(value) && !shape::trial(value)
+        kinds >= 3 && odd(value) && !shape::names(value)
     } else {
         kinds == 4 && odd(value)
     }
+}
+
+/// Whether it says of itself that it is none.
+fn fake(value: &[u8]) -> bool {
+    let lower = value.to_ascii_lowercase();
+    [&b"fake"[..], b"dummy", b"sample", b"mock", b"notreal", b"notareal"]
+        .iter()
+        .any(|word| memchr::memmem::find(&lower, word).is_some())
 }
 
 /// Whether a password would hold it and a name would not.

@@ -44,7 +44,7 @@ pub(super) const TABLE: &[Detector] = &[
     token("supabase-token", "a Supabase key", &["sbp_", "sb_secret_"], r"^(?:sbp_(?:v0_)?[0-9a-f]{40}|sb_secret_[A-Za-z0-9_-]{22,45})"),
     token("planetscale-token", "a PlanetScale credential", &["pscale_"], r"^pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_=.-]{32,64}"),
     token("neon-key", "a Neon key", &["napi_", "npg_"], r"^(?:napi_[a-z0-9]{40,70}|npg_[A-Za-z0-9]{12,40})"),
-    token("databricks-token", "a Databricks token", &["dapi", "dose"], r"^(?:dapi[0-9a-f]{32}(?:-\d)?|dose[0-9a-f]{32})"),
+    token("databricks-token", "a Databricks token", &["dapi", "dose"], r"^(?:dapi[0-9a-fA-F]{32}(?:-\d)?|dose[0-9a-f]{32})"),
     token("mongodb-atlas-key", "a MongoDB Atlas secret", &["mdb_sa_sk_"], r"^mdb_sa_sk_[\w-]{40}"),
     token("clickhouse-key", "a ClickHouse Cloud key", &["4b1d"], r"^4b1d[A-Za-z0-9]{38}").check(Check::Random),
     token("aiven-token", "an Aiven credential", &["AVNS_"], r"^AVNS_[A-Za-z0-9_-]{15,30}"),

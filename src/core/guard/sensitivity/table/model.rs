@@ -3,7 +3,12 @@
 use super::super::detector::{Detector, near, token};
 
 pub(super) const TABLE: &[Detector] = &[
-    token("anthropic-key", "an Anthropic key", &["sk-ant-"], r"^sk-ant-(?:[a-z]+\d*-)?[\w-]{20,200}"),
+    token(
+        "anthropic-key",
+        "an Anthropic key",
+        &["sk-ant-"],
+        r"^sk-ant-(?:(?:api|admin)\d\d-[\w-]{93}AA|(?:[bce-z][a-z]+|a[a-ce-oq-z][a-z]*)\d*-[\w-]{60,200}|[A-Za-z0-9]{60,200})",
+    ),
     token("openrouter-key", "an OpenRouter key", &["sk-or-"], r"^sk-or-(?:v\d-)?[0-9a-zA-Z]{32,128}"),
     token("langfuse-key", "a Langfuse secret key", &["sk-lf-"], r"^sk-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     token(

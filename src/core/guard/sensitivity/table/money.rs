@@ -34,7 +34,7 @@ pub(super) const TABLE: &[Detector] = &[
         "shopify-token",
         "a Shopify token",
         &["shpat_", "shpca_", "shppa_", "shpss_", "shptka_", "shpua_"],
-        r"^shp(?:at|ca|pa|ss|tka|ua)_[0-9a-fA-F]{32}",
+        r"^shp(?:at|ca|pa|ss|tka|ua)_[0-9A-Za-z]{32}",
     ),
     token(
         "flutterwave-key",

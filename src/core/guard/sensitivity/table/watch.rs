@@ -22,6 +22,7 @@ pub(super) const TABLE: &[Detector] = &[
     token("contentful-token", "a Contentful token", &["CFPAT-"], r"^CFPAT-[A-Za-z0-9_-]{43}"),
     token("wakatime-key", "a WakaTime key", &["waka_", "waka_sec_", "waka_tok_"], r"^waka_(?:sec_|tok_)?[A-Za-z0-9-]{36,80}"),
     token("logfire-token", "a Logfire token", &["pylf_v"], r"^pylf_v\d(?:_[a-z]+)?_[A-Za-z0-9]{40,50}"),
-    near("sumologic-key", "a Sumo Logic key", &["sumo"], (0, 120), r#"(?i)sumo[\w .-]{0,30}["'`]?[^\w\n]{1,8}((?-i:su)[A-Za-z0-9]{12}|[A-Za-z0-9]{64})\b"#),
+    near("sumologic-key", "a Sumo Logic key", &["sumo"], (0, 120), r#"(?i)sumo(?:logic|[_ .-])[\w .-]{0,30}["'`]?[^\w\n]{1,8}((?-i:su)[A-Za-z0-9]{12}|[A-Za-z0-9]{64})\b"#),
+    near("sonar-login", "a Sonar token", &["sonar"], (0, 90), r"(?i)^sonar[\w.-]{0,12}login[\x22']?[^\w\n]{1,8}([0-9a-f]{40})\b"),
     near("splunk-token", "a Splunk token", &["splunk"], (0, 90), r"(?i)\bsplunk[ \t]+([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"),
 ];

@@ -32,7 +32,7 @@ pub(super) const TABLE: &[Detector] = &[
         "an Okta token",
         &["okta", "SSWS"],
         (0, 100),
-        r#"(?i)(?:okta|ssws)[\w .-]{0,30}["'`]?[^\w\n]{1,8}(00[\w=-]{40})(?:[^\w-]|$)"#,
+        r#"(?i)(?:^|[^a-z])(?:okta|ssws)[\w .-]{0,30}["'`]?[^\w\n]{1,8}(00[\w=-]{40})(?:[^\w-]|$)"#,
     ),
     token(
         "hubspot-token",
