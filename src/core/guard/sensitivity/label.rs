@@ -462,6 +462,9 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
         return None;
     }
     let value = value_behind(text, name)?;
+    if value.span.len() < 4 {
+        return None;
+    }
     let mut kind = kind_of(&text[name.clone()], value.tie == Tie::Call)?;
     if kind == Kind::Key && name.start > 1 && matches!(text[name.start - 1], b' ') {
         // "API key", "secret key": the word before says what key it is.

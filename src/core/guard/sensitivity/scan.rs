@@ -310,6 +310,7 @@ fn jwt(value: &[u8]) -> bool {
     let text = text.trim();
     text.starts_with('{')
         && text.ends_with('}')
+        && !text.contains("\"none\"")
         && ["\"alg\"", "\"typ\"", "\"enc\"", "\"kid\""].iter().any(|member| text.contains(member))
 }
 

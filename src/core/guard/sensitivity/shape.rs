@@ -1,6 +1,10 @@
 //! What a string looks like: random or words, a placeholder or a value, a checksum that holds or not.
 //! Everything here reads its text once and remembers nothing.
 
+use std::sync::OnceLock;
+
+use aho_corasick::AhoCorasick;
+
 /// How unusual a letter is behind another in words, from `a` (a quarter of the letters are this one) to `z` (never),
 /// in half bits; rows are the first letter. Counted over English text and source code.
 const PAIRS: [&[u8; 26]; 26] = [
@@ -304,6 +308,8 @@ const TRIAL_WORDS: &[&str] = &[
     "unset",
     "disabled",
     "enabled",
+    "error", "function", "object", "boolean", "number",
+    "utf", "ascii", "latin", "non",
 ];
 
 /// Words that name what stands there.
@@ -348,6 +354,7 @@ const NAMING_WORDS: &[&str] = &[
     "root",
     "admin",
     "app",
+    "passwort", "senha", "contrasena", "contrasenya", "parola", "parole", "heslo", "haslo", "jelszo", "kodeord", "losenord", "passord", "salasana", "wachtwoord", "sifre",
 ];
 
 /// The words of a name: letters between changes of case, digits and marks. At most `most`, in small letters.
@@ -469,11 +476,14 @@ pub(super) fn stand_in(value: &[u8]) -> bool {
 /// Whether the value is a template, a mask, or says that something is to stand there.
 pub(super) fn masked(value: &[u8]) -> bool {
     let value = &value[..value.len().min(512)];
-    if value.len() < 2 || template(value) || distinct(value) <= 3.min(value.len() / 2) {
-        return true;
-    }
-    let lower = value.to_ascii_lowercase();
-    STAND_INS.iter().any(|word| holds(&lower, word)) || sequence(&lower)
+    value.len() < 2 || distinct(value) <= 3.min(value.len() / 2) || sequence(value) || stands_in(value) || template(value)
+}
+
+/// Whether a word in it says that it stands for something else.
+fn stands_in(value: &[u8]) -> bool {
+    static WORDS: OnceLock<Option<AhoCorasick>> = OnceLock::new();
+    let words = WORDS.get_or_init(|| AhoCorasick::builder().ascii_case_insensitive(true).build(STAND_INS).ok());
+    words.as_ref().is_some_and(|words| words.is_match(value))
 }
 
 /// Whether all its words name what would stand there, or say that it is for trial.

@@ -8,8 +8,13 @@ use super::{
 
 /// Judges the value of a name.
 pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> bool {
-    if value.len() < 4
-        || shape::stand_in(value)
+    // What costs least goes first: most names stand in code and prose.
+    let digits = value.iter().any(u8::is_ascii_digit);
+    if value.len() < 4 || (kind == Kind::Key && (!digits || value.len() < 20)) || (kind == Kind::Secret && !digits && value.len() < 12) {
+        return false;
+    }
+    let stands_in = if kind == Kind::Password { shape::masked(value) } else { shape::stand_in(value) };
+    if stands_in
         || known(value)
         || memchr::memmem::find(value, super::redact::MARK).is_some()
     {
@@ -48,51 +53,53 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
         return secret(value, place);
     }
     let shape = Shape::of(value);
-    if shape.letters() + shape.digits == 0 || (shape.letters() == 0 && shape.marks == 0 && value.len() < 6) {
+    if shape.letters() + shape.digits == 0 {
         return false;
     }
     if memchr::memchr(b' ', value).is_some() {
         // A sentence about passwords, not one.
-        let strange = value
-            .iter()
-            .filter(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'0'..=b'9'))
-            .count();
+        let strange = value.iter().filter(|byte| byte.is_ascii_digit() || STRANGE.contains(byte)).count();
         return place.quoted && strange >= 3 && shape.digits > 0 && shape.marks * 3 < value.len();
     }
     // Words that name what stands there, and nothing else; words in another alphabet.
-    let spoken = !value.is_ascii() && shape.digits == 0 && !odd(value);
-    if spoken || fake(value) || (shape.digits == 0 && !odd(value) && shape::names(value)) {
+    let plain = shape.digits == 0 && !odd(value);
+    if fake(value) || (plain && (!value.is_ascii() || shape::names(value))) {
         return false;
     }
     let masked = value.ends_with(b"*") && shape.marks == 1;
     let escape = value.starts_with(b"\\") && value.len() < 8;
-    if masked || escape || value[0] == b'/' || path(value) || value.ends_with(b":") || value.starts_with(b"--") {
+    let fields = memchr::memchr_iter(b':', value).count() > 2;
+    if masked || escape || fields || value[0] == b'/' || value.ends_with(b":") || value.starts_with(b"--") || path(value) {
         return false;
     }
     if place.quoted {
-        // A name of something in code: `user.password`, `auth:login`, `password_confirmation`.
-        let dotted =
-            value.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'.' | b'_' | b'-' | b':' | b'/'))
-                && shape.marks > 0;
-        return !dotted;
+        return !member(value, &shape);
     }
     if shape.letters() == 0 && shape.marks == 0 {
-        return shape.digits >= 5 && shape.digits <= 12 && !matches!(place.tie, Tie::Blank | Tie::Comma);
+        return (5..=12).contains(&shape.digits) && !matches!(place.tie, Tie::Blank | Tie::Comma);
     }
     // Bare: a shell's or a file's value, or the name of a variable.
-    let word =
-        shape.marks == 0 || value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
+    let word = value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
     if !word {
         return shape.letters() > 2 || shape.digits > 3;
     }
+    let mixed = shape.digits > 0 && shape.letters() > 2;
     let shouted = name.iter().any(u8::is_ascii_uppercase) && !name.iter().any(u8::is_ascii_lowercase);
     match place.tie {
-        Tie::Tight | Tie::Tag => {
-            (shape.digits > 0 && shape.letters() > 0) || (shouted && shape.marks == 0 && shape.letters() >= 4)
-        }
-        Tie::Colon => shape.digits > 0 && shape.letters() > 2 && !value.contains(&b'.'),
-        _ => shape.random() || (shape.digits > 1 && shape.letters() > 2 && !value.contains(&b'.') && value.len() >= 8),
+        Tie::Tight | Tie::Tag => mixed || (shouted && shape.marks == 0 && shape.letters() >= 4),
+        Tie::Colon => !value.contains(&b'.') && (mixed || (shouted && shape.marks == 0 && shape.letters() >= 4)),
+        _ => shape.random() || (mixed && shape.digits > 1 && !value.contains(&b'.') && value.len() >= 8),
     }
+}
+
+/// The name of something in code, or code between quotes: `user.password`, `ds:ResetPassword`, `".md5(`.
+fn member(value: &[u8], shape: &Shape) -> bool {
+    let code = matches!(value[0], b'"' | b'\'' | b'`') && value.get(1).is_some_and(|next| matches!(next, b'.' | b' ' | b'+' | b','));
+    let named = shape.digits == 0
+        && shape.marks > 0
+        && value.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'_' | b':' | b'/' | b'-'));
+    let lower = shape.upper == 0 && value.contains(&b'_');
+    code || (named && (lower || value.iter().any(|byte| matches!(byte, b'.' | b':' | b'/'))))
 }
 
 fn secret(value: &[u8], place: &Value) -> bool {
@@ -123,15 +130,17 @@ fn secret(value: &[u8], place: &Value) -> bool {
 
 /// Whether it says of itself that it is none.
 fn fake(value: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[b"fake", b"dummy", b"sample", b"notreal", b"notareal"];
     let lower = value.to_ascii_lowercase();
-    [&b"fake"[..], b"dummy", b"sample", b"mock", b"notreal", b"notareal"]
-        .iter()
-        .any(|word| memchr::memmem::find(&lower, word).is_some())
+    WORDS.iter().any(|word| memchr::memmem::find(&lower, word).is_some())
 }
+
+/// What passwords hold and names do not.
+const STRANGE: &[u8] = b"!@#$%^&*?~";
 
 /// Whether a password would hold it and a name would not.
 fn odd(value: &[u8]) -> bool {
-    value.iter().any(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'~'))
+    value.iter().any(|byte| STRANGE.contains(byte))
 }
 
 /// Whether chance wrote it, in an alphabet of keys.
@@ -218,7 +227,7 @@ fn known(value: &[u8]) -> bool {
     }
     // Numbers, dates, versions, addresses of machines.
     value.iter().all(|byte| {
-        byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b':' | b'/' | b',' | b'_' | b'T' | b'Z' | b'+')
+        byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b':' | b'/' | b',' | b'_' | b'T' | b'Z' | b'+' | b'=')
     }) && value.iter().any(|byte| !byte.is_ascii_digit())
         || value.starts_with(b"0x") && value.len() <= 18
         || format(value)

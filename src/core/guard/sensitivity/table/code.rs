@@ -31,9 +31,9 @@ pub(super) const TABLE: &[Detector] = &[
     near(
         "npm-auth",
         "an npm token",
-        &["_authToken", ":_auth", "_auth"],
-        (0, 400),
-        r#"(?i)_auth(?:token)?["']?[ \t]*=[ \t]*["']?([A-Za-z0-9_=+/.-]{12,350})"#,
+        &["_authToken", ":_auth", ":_password"],
+        (1, 400),
+        r#"(?i)(?:^|[\s:])_(?:auth|authtoken|password)["']?[ \t]*=[ \t]*["']?([A-Za-z0-9_=+/.-]{12,350})"#,
     )
     .check(Check::Real),
     token("pypi-token", "a PyPI token", &["pypi-"], r"^pypi-Ag[A-Za-z0-9_-]{50,1000}"),
@@ -103,9 +103,9 @@ pub(super) const TABLE: &[Detector] = &[
     near(
         "sidekiq-key",
         "Sidekiq credentials",
-        &["contribsys.com"],
-        (60, 10),
-        r"\b([0-9a-f]{8}:[0-9a-f]{8})@(?:gems|enterprise)\.contribsys\.com",
+        &["contribsys"],
+        (60, 60),
+        r#"(?i)\b([0-9a-f]{8}:[0-9a-f]{8})@(?:gems|enterprise)\.contribsys\.com|contribsys__com[\s"'=:,>]{1,8}([0-9a-f]{8}:[0-9a-f]{8})"#,
     ),
     token("gradle-access-key", "a Gradle access key", &["cmd5"], r"^cmd5[A-Za-z0-9]{50,60}"),
     token(
