@@ -82,6 +82,11 @@ __all__ = [
     "repair_json",
     "replay",
     "shutdown",
+    "classify_sensitivity",
+    "redact",
+    "redact_json",
+    "redact_with_hits",
+    "sensitivity_detectors",
 ]
 
 _Json: TypeAlias = str | dict[str, Any] | Sequence[Any]
@@ -1055,3 +1060,20 @@ class Window:
         """How many compactions there were."""
 
     def __len__(self) -> int: ...
+
+def classify_sensitivity(
+    text: str, source: str | None, labels: dict[str, str] | None
+) -> tuple[str, str | None, list[tuple[str, str, int, int, str]]]:
+    """The class of a text, the label of its source, and what was found."""
+
+def redact(text: str) -> str:
+    """The text without its hits; the very same object if there are none."""
+
+def redact_with_hits(text: str) -> tuple[str, list[tuple[str, str, int, int, str]]]:
+    """The text without its hits, and what they were."""
+
+def redact_json(text: str) -> str:
+    """JSON, or lines of JSON, without its hits."""
+
+def sensitivity_detectors() -> list[tuple[str, str, str]]:
+    """All detectors: the name, the level, what a hit is."""

@@ -12,6 +12,7 @@ mod convert;
 mod environment;
 mod errors;
 mod extract;
+mod guard_sensitivity;
 mod history;
 mod machine;
 mod messages;
@@ -96,5 +97,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(context::compress_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::classify_sensitivity, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::redact, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::redact_with_hits, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::redact_json, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::sensitivity_detectors, module)?)?;
     Ok(())
 }

@@ -150,7 +150,7 @@ fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
         // `key=-v`, `key=.x`: what is behind the sign belongs to the value.
         [b'=', b'-' | b'.' | b'+' | b'?' | b'!' | b'~' | b'<' | b'|' | b':', ..] => assign(place + 1),
         b"=" | b":=" | b"::=" | b":::=" | b"?=" | b"+=" | b".=" | b"||=" | b"|=" | b"==" | b"===" | b"!=" | b"!=="
-        | b"=~" | b"??=" => assign(end),
+        | b"??=" => assign(end),
         b"=>" | b"->" | b"<-" | b"||" | b"::" | b":>" | b"<<" => Some((end, Tie::Assign)),
         b":" | b":-" | b":+" => {
             let mut start = place + 1;
@@ -403,6 +403,9 @@ fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
             b'[' if text[end..].starts_with(super::redact::MARK) => break,
             _ => end += 1,
         }
+    }
+    if tie == Tie::Tag && at(text, blanks_and_breaks(text, end)) != b'<' {
+        return None;
     }
     // What closes around the value is none of it.
     while end > start && matches!(text[end - 1], b')' | b']' | b'}' | b'>' | b':' | b'.' | b'|') {

@@ -291,7 +291,20 @@ const KNOWN: &[&str] = &[
     "author",
     "authors",
     "coauthor",
-    "label", "hint", "placeholder", "tooltip", "title", "forgot", "message", "msg", "error", "err", "invalid", "advice", "enter", "encrypted",
+    "label",
+    "hint",
+    "placeholder",
+    "tooltip",
+    "title",
+    "forgot",
+    "message",
+    "msg",
+    "error",
+    "err",
+    "invalid",
+    "advice",
+    "enter",
+    "encrypted",
 ];
 
 /// In front of `key`, these make it one that opens something.

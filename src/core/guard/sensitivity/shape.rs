@@ -308,8 +308,15 @@ const TRIAL_WORDS: &[&str] = &[
     "unset",
     "disabled",
     "enabled",
-    "error", "function", "object", "boolean", "number",
-    "utf", "ascii", "latin", "non",
+    "error",
+    "function",
+    "object",
+    "boolean",
+    "number",
+    "utf",
+    "ascii",
+    "latin",
+    "non",
 ];
 
 /// Words that name what stands there.
@@ -354,7 +361,21 @@ const NAMING_WORDS: &[&str] = &[
     "root",
     "admin",
     "app",
-    "passwort", "senha", "contrasena", "contrasenya", "parola", "parole", "heslo", "haslo", "jelszo", "kodeord", "losenord", "passord", "salasana", "wachtwoord", "sifre",
+    "passwort",
+    "senha",
+    "contrasena",
+    "contrasenya",
+    "parola",
+    "parole",
+    "heslo",
+    "haslo",
+    "jelszo",
+    "kodeord",
+    "losenord",
+    "passord",
+    "salasana",
+    "wachtwoord",
+    "sifre",
 ];
 
 /// The words of a name: letters between changes of case, digits and marks. At most `most`, in small letters.
@@ -380,10 +401,6 @@ pub(super) fn words(name: &[u8], most: usize) -> Vec<String> {
         last = byte;
     }
     words
-}
-
-fn holds(text: &[u8], word: &str) -> bool {
-    memchr::memmem::find(text, word.as_bytes()).is_some()
 }
 
 /// Whether there is `open`, a name or a short expression, and `close` behind one another.
@@ -476,7 +493,11 @@ pub(super) fn stand_in(value: &[u8]) -> bool {
 /// Whether the value is a template, a mask, or says that something is to stand there.
 pub(super) fn masked(value: &[u8]) -> bool {
     let value = &value[..value.len().min(512)];
-    value.len() < 2 || distinct(value) <= 3.min(value.len() / 2) || sequence(value) || stands_in(value) || template(value)
+    value.len() < 2
+        || distinct(value) <= 3.min(value.len() / 2)
+        || sequence(value)
+        || stands_in(value)
+        || template(value)
 }
 
 /// Whether a word in it says that it stands for something else.

@@ -10,14 +10,14 @@ use super::{
 pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> bool {
     // What costs least goes first: most names stand in code and prose.
     let digits = value.iter().any(u8::is_ascii_digit);
-    if value.len() < 4 || (kind == Kind::Key && (!digits || value.len() < 20)) || (kind == Kind::Secret && !digits && value.len() < 12) {
+    if value.len() < 4
+        || (kind == Kind::Key && (!digits || value.len() < 20))
+        || (kind == Kind::Secret && !digits && value.len() < 12)
+    {
         return false;
     }
     let stands_in = if kind == Kind::Password { shape::masked(value) } else { shape::stand_in(value) };
-    if stands_in
-        || known(value)
-        || memchr::memmem::find(value, super::redact::MARK).is_some()
-    {
+    if stands_in || known(value) || memchr::memmem::find(value, super::redact::MARK).is_some() {
         return false;
     }
     if same_as_name(name, value) {
@@ -69,7 +69,14 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
     let masked = value.ends_with(b"*") && shape.marks == 1;
     let escape = value.starts_with(b"\\") && value.len() < 8;
     let fields = memchr::memchr_iter(b':', value).count() > 2;
-    if masked || escape || fields || value[0] == b'/' || value.ends_with(b":") || value.starts_with(b"--") || path(value) {
+    if masked
+        || escape
+        || fields
+        || value[0] == b'/'
+        || value.ends_with(b":")
+        || value.starts_with(b"--")
+        || path(value)
+    {
         return false;
     }
     if place.quoted {
@@ -94,7 +101,8 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
 
 /// The name of something in code, or code between quotes: `user.password`, `ds:ResetPassword`, `".md5(`.
 fn member(value: &[u8], shape: &Shape) -> bool {
-    let code = matches!(value[0], b'"' | b'\'' | b'`') && value.get(1).is_some_and(|next| matches!(next, b'.' | b' ' | b'+' | b','));
+    let code = matches!(value[0], b'"' | b'\'' | b'`')
+        && value.get(1).is_some_and(|next| matches!(next, b'.' | b' ' | b'+' | b','));
     let named = shape.digits == 0
         && shape.marks > 0
         && value.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'_' | b':' | b'/' | b'-'));

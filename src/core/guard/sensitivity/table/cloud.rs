@@ -24,7 +24,6 @@ pub(super) const TABLE: &[Detector] = &[
     token("google-recaptcha-secret", "a reCAPTCHA key", &["6Le", "6Ld", "6Lc"], r"^6L[c-f][A-Za-z0-9_-]{37}").check(Check::Random),
     near("azure-client-secret", "an Azure client secret", &["Q~"], (4, 44), r"(?:^|[^\w~.-])([\w~.-]{3}\dQ~[\w~.-]{31,34})(?:[^\w~.-]|$)").check(Check::Random),
     near("azure-storage-key", "a key of an Azure service", &["AccountKey", "SharedAccessKey", "AccessKey=", "SharedSecret"], (0, 140), r#"(?i)(?:AccountKey|SharedAccessKey|AccessKey|SharedSecret)["']?\s{0,3}[=:]\s{0,3}["']?([A-Za-z0-9+/]{42,87}={1,2})"#).check(Check::Random),
-    near("azure-long-key", "a key of an Azure service", &["=="], (88, 0), r"(?:^|[^A-Za-z0-9+/])([A-Za-z0-9+/]{86}==)").check(Check::Random),
     near("azure-sas", "a shared access signature", &["sig="], (0, 140), r"(?i)[?&;]?sig=([A-Za-z0-9%+/]{43,130}(?:%3D|=))").check(Check::Random),
     near("azure-devops-token", "an Azure DevOps token", &["AZDO"], (80, 10), r"([A-Za-z0-9]{40,84}AZDO[A-Za-z0-9]{4})"),
     near("azure-function-key", "a key of an Azure service", &["AzFu", "AzSe", "ACDb", "+ASt", "+AMC", "APIM", "ARM", "AzCa", "+ACR", "AIoT"], (72, 48), r"([A-Za-z0-9_/+-]{30,76}(?:AzFu|AzSe|ACDb|\+ASt|\+AMC|APIM|\+ARm|AzCa|\+ACR|AIoT)[A-Za-z0-9_/+=-]{5,10})").check(Check::Random),
