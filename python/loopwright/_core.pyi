@@ -55,6 +55,7 @@ __all__ = [
     "canonical_request",
     "canonical_response",
     "check_json",
+    "classify_sensitivity",
     "compress_context",
     "count_context",
     "count_tokens",
@@ -77,16 +78,15 @@ __all__ = [
     "json_elements",
     "json_members",
     "limit_output",
+    "redact",
+    "redact_json",
+    "redact_with_hits",
     "render_calls",
     "render_results",
     "repair_json",
     "replay",
-    "shutdown",
-    "classify_sensitivity",
-    "redact",
-    "redact_json",
-    "redact_with_hits",
     "sensitivity_detectors",
+    "shutdown",
 ]
 
 _Json: TypeAlias = str | dict[str, Any] | Sequence[Any]

@@ -40,6 +40,8 @@ pub(super) struct Value {
     pub(super) span: Range<usize>,
     pub(super) quoted: bool,
     pub(super) tie: Tie,
+    /// Whether a bare value ends its line, and nothing but its name begins it: YAML, not code.
+    pub(super) alone: bool,
 }
 
 fn at(text: &[u8], place: usize) -> u8 {
@@ -342,7 +344,16 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
     if matches!(tie, Tie::Call | Tie::Comma) {
         return None;
     }
-    bare(text, place, tie)
+    let mut value = bare(text, place, tie)?;
+    let rest = blanks(text, value.span.end);
+    let line = text[..name.start]
+        .iter()
+        .rev()
+        .take(40)
+        .take_while(|byte| **byte != b'\n')
+        .all(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'#'));
+    value.alone = line && matches!(at(text, rest), 0 | b'\n' | b'\r' | b'#') && at(text, value.span.end) != b'#';
+    Some(value)
 }
 
 fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
@@ -390,7 +401,7 @@ fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
     if formatted && memchr::memchr(b'{', &text[start..end]).is_some() {
         return None;
     }
-    Some(Value { span: start..end, quoted: true, tie })
+    Some(Value { span: start..end, quoted: true, tie, alone: false })
 }
 
 fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
@@ -420,7 +431,7 @@ fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
         }
         end -= 1;
     }
-    (end > start).then(|| Value { span: start..end, quoted: false, tie })
+    (end > start).then(|| Value { span: start..end, quoted: false, tie, alone: false })
 }
 
 /// The text before a name that is held against it: `"…" == password`.
@@ -451,6 +462,7 @@ fn value_before(text: &[u8], name: &Range<usize>) -> Option<Value> {
         span: start..end,
         quoted: true,
         tie: Tie::Assign,
+        alone: false,
     })
 }
 
@@ -494,6 +506,9 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
         return Some(value.span);
     }
     if (!value.quoted && value.tie != Tie::Tag) || value.tie == Tie::Blank {
+        return None;
+    }
+    if value::known(looked) {
         return None;
     }
     // One word of several: `{vendor AQ oVH3…}`, `Bearer …`.

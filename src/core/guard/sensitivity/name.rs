@@ -305,6 +305,7 @@ const KNOWN: &[&str] = &[
     "advice",
     "enter",
     "encrypted",
+    "nopasswd",
 ];
 
 /// In front of `key`, these make it one that opens something.
@@ -569,10 +570,12 @@ pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
     let words = shape::words(name, 16);
     // A function that asks about a secret gets something else first.
     const ASKS: &[&str] = &[
-        "check", "verify", "validate", "test", "has", "get", "find", "is", "compare", "hash", "assert", "expect",
-        "generate",
+        "check", "verify", "validate", "test", "has", "get", "find", "is", "compare", "hash", "encode", "decode",
+        "encrypt", "decrypt", "assert", "expect", "generate",
     ];
-    if function && words.first().is_some_and(|word| ASKS.contains(&word.as_str())) {
+    if function
+        && (words.iter().any(|word| ASKS.contains(&word.as_str())) || words.last().is_some_and(|word| word == "pass"))
+    {
         return None;
     }
     let mut kind = None;

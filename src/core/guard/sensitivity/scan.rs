@@ -319,7 +319,7 @@ fn basic(value: &[u8]) -> bool {
     let Some(colon) = memchr::memchr(b':', &decoded) else { return false };
     decoded.iter().all(|byte| (0x20..0x7f).contains(byte))
         && decoded.len() > colon + 2
-        && !shape::stand_in(&decoded[colon + 1..])
+        && !shape::masked(&decoded[colon + 1..])
 }
 
 fn password(value: &[u8]) -> bool {

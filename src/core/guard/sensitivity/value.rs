@@ -40,7 +40,7 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
 
 /// `password = "user-password"`, `token: auth_token`: the value is made of the words of the name.
 fn same_as_name(name: &[u8], value: &[u8]) -> bool {
-    if Shape::of(value).digits > 4 {
+    if Shape::of(value).digits > 0 || odd(value) {
         return false;
     }
     let names = shape::words(name, 16);
@@ -69,7 +69,10 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
     let masked = value.ends_with(b"*") && shape.marks == 1;
     let escape = value.starts_with(b"\\") && value.len() < 8;
     let fields = memchr::memchr_iter(b':', value).count() > 2;
-    if masked
+    let words = shape::words(value, 8);
+    let algorithm = !words.is_empty() && words.iter().all(|word| ALGORITHMS.contains(&word.as_str()));
+    if algorithm
+        || masked
         || escape
         || fields
         || value[0] == b'/'
@@ -80,7 +83,7 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
         return false;
     }
     if place.quoted {
-        return !member(value, &shape);
+        return !member(value, &shape) && (shape.letters() + shape.marks > 0 || shape.digits > 5);
     }
     if shape.letters() == 0 && shape.marks == 0 {
         return (5..=12).contains(&shape.digits) && !matches!(place.tie, Tie::Blank | Tie::Comma);
@@ -94,7 +97,10 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
     let shouted = name.iter().any(u8::is_ascii_uppercase) && !name.iter().any(u8::is_ascii_lowercase);
     match place.tie {
         Tie::Tight | Tie::Tag => mixed || (shouted && shape.marks == 0 && shape.letters() >= 4),
-        Tie::Colon => !value.contains(&b'.') && (mixed || (shouted && shape.marks == 0 && shape.letters() >= 4)),
+        Tie::Colon => {
+            let small = shape.lower == value.len() && value.len() >= 5 && place.alone;
+            !value.contains(&b'.') && (mixed || small || (shouted && shape.marks == 0 && shape.letters() >= 4))
+        }
         _ => shape.random() || (mixed && shape.digits > 1 && !value.contains(&b'.') && value.len() >= 8),
     }
 }
@@ -125,6 +131,9 @@ fn secret(value: &[u8], place: &Value) -> bool {
     if shape.digits == 0 || shape.letters() == 0 {
         return false;
     }
+    if shape.marks == 0 && value.len() >= 10 && shape.digits >= 3 && shape.unusual() > 4.4 {
+        return true;
+    }
     let kinds = usize::from(shape.lower > 0)
         + usize::from(shape.upper > 0)
         + usize::from(shape.digits > 0)
@@ -142,6 +151,12 @@ fn fake(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     WORDS.iter().any(|word| memchr::memmem::find(&lower, word).is_some())
 }
+
+/// Words of the names of ciphers and hashes.
+const ALGORITHMS: &[&str] = &[
+    "sha", "scram", "md", "bcrypt", "scrypt", "argon", "hmac", "aes", "cbc", "gcm", "rsa", "des", "pbkdf", "hs", "rs",
+    "es", "ps", "ecdsa", "dsa", "plain", "oauth", "utf", "base", "x", "v", "bit", "bits",
+];
 
 /// What passwords hold and names do not.
 const STRANGE: &[u8] = b"!@#$%^&*?~";
@@ -181,7 +196,7 @@ pub(super) fn hash(value: &[u8]) -> bool {
 }
 
 /// What is public by its form: hashes that say so, public keys, certificates, addresses, pictures, numbers.
-fn known(value: &[u8]) -> bool {
+pub(super) fn known(value: &[u8]) -> bool {
     const BEGINNINGS: &[&[u8]] = &[
         b"sha256:",
         b"sha256-",
@@ -204,6 +219,7 @@ fn known(value: &[u8]) -> bool {
         b"-----BEGIN",
         b"AAAAB3NzaC1",
         b"AAAAC3NzaC1",
+        b"AAAAE2VjZHNh",
         b"MIIBIjANBg",
         b"refs/",
         b"git@",
@@ -272,6 +288,17 @@ fn path(value: &[u8]) -> bool {
 /// Whether a bare value is code: a name with members, a call, an index, with its brackets in order.
 fn code(value: &[u8]) -> bool {
     if value.first().is_some_and(|byte| matches!(byte, b'(' | b'[' | b'{' | b'$' | b'&' | b'<')) && value.len() < 4 {
+        return true;
+    }
+    if matches!(value.first(), Some(b')' | b'.' | b'}' | b']')) {
+        return true;
+    }
+    // `body.data.password}).error`: members of something, whatever closes behind them.
+    let head = value.split(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}')).next().unwrap_or_default();
+    if head.len() < value.len()
+        && head.contains(&b'.')
+        && head.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'_'))
+    {
         return true;
     }
     let mut open: Vec<u8> = Vec::new();
