@@ -211,6 +211,7 @@ const ABOUT: &[&str] = &[
     "digest",
     "sum",
     "salt",
+    "within", "days", "hours", "minutes", "seconds",
 ];
 
 /// In front of the noun, or in it, these say that the value may be known.

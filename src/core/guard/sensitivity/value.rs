@@ -255,6 +255,13 @@ pub(super) fn known(value: &[u8]) -> bool {
     }) && value.iter().any(|byte| !byte.is_ascii_digit())
         || value.starts_with(b"0x") && value.len() <= 18
         || format(value)
+        || version(value)
+}
+
+/// A version that a manifest asks for, or the tag of a field.
+fn version(value: &[u8]) -> bool {
+    let asked = matches!(value.first(), Some(b'^' | b'~')) && value.get(1).is_some_and(u8::is_ascii_digit) && value.contains(&b'.');
+    asked || value.starts_with(b"workspace:") || value.starts_with(b"json:") || value.starts_with(b"yaml:")
 }
 
 /// A format string.
