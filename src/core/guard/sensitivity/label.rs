@@ -10,7 +10,7 @@ use super::{
 
 /// What wakes this detector.
 pub(super) const KEYWORDS: &[&str] =
-    &["pass", "pwd", "psw", "secret", "token", "key", "auth", "cred", "access", "private", "contrasen", "pw"];
+    &["pass", "pwd", "psw", "secret", "token", "key", "auth", "cred", "access", "private", "contrasen", "pw", "ticket"];
 
 /// The longest value that is looked at; longer ones are taken whole once their beginning is a hit.
 const LONGEST: usize = 320;
@@ -264,6 +264,10 @@ const WRAPPERS: &[&str] = &[
     "buffer",
     "char",
     "set",
+    "some",
+    "just",
+    "option",
+    "ok",
 ];
 
 fn wrapper(callee: &[u8]) -> bool {

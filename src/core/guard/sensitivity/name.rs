@@ -211,7 +211,11 @@ const ABOUT: &[&str] = &[
     "digest",
     "sum",
     "salt",
-    "within", "days", "hours", "minutes", "seconds",
+    "within",
+    "days",
+    "hours",
+    "minutes",
+    "seconds",
 ];
 
 /// In front of the noun, or in it, these say that the value may be known.
@@ -596,7 +600,7 @@ pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
             let opens = OPENING_WORDS.contains(&word)
                 || words[..at].iter().any(|word| OPENS.contains(&word.as_str()) || secret(word));
             Some(if opens { Kind::Secret } else { Kind::Key })
-        } else if matches!(word, "access" | "private") {
+        } else if words.len() > 1 && matches!(word, "access" | "private" | "ticket") {
             Some(Kind::Key)
         } else if credential(word) {
             Some(if matches!(word, "auth" | "oauth") || before == Some("with") { Kind::Key } else { Kind::Secret })

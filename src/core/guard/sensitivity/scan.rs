@@ -327,6 +327,7 @@ fn password(value: &[u8]) -> bool {
     value.len() > 2
         && !plain
         && !shape::masked(value)
+        && !shape::sequence(value)
         && !matches!(value[0], b'$' | b'<' | b'[' | b'{' | b'%')
         && memchr::memmem::find(value, super::redact::MARK).is_none()
 }

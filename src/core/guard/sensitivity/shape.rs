@@ -146,7 +146,7 @@ impl Shape {
         if self.digits == 0 {
             // Letters alone: short runs are capitals strewn about; long ones are judged by their pairs.
             return if self.lower > 0 && self.upper > 0 {
-                (body >= 12 && run < 2.6) || (body >= 16 && self.unusual() > 5.2)
+                (body >= 12 && run < 2.6) || (body >= 16 && self.unusual() > 4.8)
             } else {
                 body >= 16 && self.unusual() > 5.2
             };
@@ -487,17 +487,13 @@ pub(super) fn template(value: &[u8]) -> bool {
 
 /// Whether the value stands in for one: an example, a mask, a pattern of the keyboard, words that name what would be there.
 pub(super) fn stand_in(value: &[u8]) -> bool {
-    masked(value) || names(value)
+    masked(value) || sequence(value) || names(value)
 }
 
 /// Whether the value is a template, a mask, or says that something is to stand there.
 pub(super) fn masked(value: &[u8]) -> bool {
     let value = &value[..value.len().min(512)];
-    value.len() < 2
-        || distinct(value) <= 3.min(value.len() / 2)
-        || sequence(value)
-        || stands_in(value)
-        || template(value)
+    value.len() < 2 || distinct(value) <= 3.min(value.len() / 2) || stands_in(value) || template(value)
 }
 
 /// Whether a word in it says that it stands for something else.
@@ -516,7 +512,7 @@ pub(super) fn names(value: &[u8]) -> bool {
 }
 
 /// Whether it counts up or down from end to end.
-fn sequence(text: &[u8]) -> bool {
+pub(super) fn sequence(text: &[u8]) -> bool {
     let step = |pair: &[u8]| if pair == b"90" { 1 } else { i16::from(pair[1]) - i16::from(pair[0]) };
     let Some(first) = text.get(..2).map(step) else { return false };
     first.abs() <= 1 && text.windows(2).all(|pair| step(pair) == first)

@@ -16,7 +16,8 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
     {
         return false;
     }
-    let stands_in = if kind == Kind::Password { shape::masked(value) } else { shape::stand_in(value) };
+    let stands_in =
+        if kind == Kind::Password { shape::masked(value) || shape::sequence(value) } else { shape::stand_in(value) };
     if stands_in || known(value) || memchr::memmem::find(value, super::redact::MARK).is_some() {
         return false;
     }
@@ -260,7 +261,9 @@ pub(super) fn known(value: &[u8]) -> bool {
 
 /// A version that a manifest asks for, or the tag of a field.
 fn version(value: &[u8]) -> bool {
-    let asked = matches!(value.first(), Some(b'^' | b'~')) && value.get(1).is_some_and(u8::is_ascii_digit) && value.contains(&b'.');
+    let asked = matches!(value.first(), Some(b'^' | b'~'))
+        && value.get(1).is_some_and(u8::is_ascii_digit)
+        && value.contains(&b'.');
     asked || value.starts_with(b"workspace:") || value.starts_with(b"json:") || value.starts_with(b"yaml:")
 }
 

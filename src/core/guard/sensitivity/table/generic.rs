@@ -12,6 +12,7 @@ pub(super) const TABLE: &[Detector] = &[
     near("private-jwk", "a private key", &["\"d\"", "'d'", "d: '", "d: \"", "\"k\"", "k: '", "k: \""], (1, 1100), r#"(?:^|[^\w])["']?[dk]["']?\s{0,4}:\s{0,4}["']([A-Za-z0-9_-]{42,1000})["']"#).check(Check::Random),
     token("jwt", "a signed token", &["eyJ", "ewog", "ewo"], r"^e[yw][A-Za-z0-9_-]{10,4000}\.(?:e[yw][A-Za-z0-9_-]{4,8000}(?:\.[A-Za-z0-9_-]{0,2000})?|[A-Za-z0-9_-]{0,2000}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{8,})").check(Check::Jwt),
     token("jwt-base64", "a signed token", &["ZXlK"], r"^ZXlK[A-Za-z0-9+/=_-]{60,4000}"),
+    token("ntlm-message", "an NTLM answer, which holds a hash", &["TlRMTVNTUAADAAAA"], r"^TlRMTVNTUAADAAAA[A-Za-z0-9+/=]{60,2000}").check(Check::None),
     near("url-password", "a password in an address", &["://"], (0, 400), r#"^://[^\s:@/"'`<>{}\[\]\\]{0,120}:([^\s/"'`<>\\?#]{1,160}?)@[A-Za-z0-9\[%${*<]"#).check(Check::Password),
     near("dsn-password", "a password in a data source", &["@tcp(", "@unix(", "@("], (120, 4), r#"([^\s"'`:/@]{2,80})@(?:tcp|unix)?\("#).check(Check::Password),
     near("basic-auth", "credentials in a header", &["basic", "apikey"], (0, 400), r#"(?i)^(?:basic|apikey)(?:["'\s+:,]|\s|%20){1,6}([A-Za-z0-9+/_-]{6,300}={0,2})"#).check(Check::Basic),
