@@ -216,6 +216,8 @@ const ABOUT: &[&str] = &[
     "hours",
     "minutes",
     "seconds",
+    "hash",
+    "hashed",
 ];
 
 /// In front of the noun, or in it, these say that the value may be known.
@@ -311,6 +313,7 @@ const KNOWN: &[&str] = &[
     "enter",
     "encrypted",
     "nopasswd",
+    "authenticity",
 ];
 
 /// In front of `key`, these make it one that opens something.

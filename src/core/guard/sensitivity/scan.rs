@@ -148,6 +148,10 @@ const fn word(byte: u8) -> bool {
 /// Whether a token may begin here: behind no letter, digit or `-`, unless they end an escape as `\n` or `%20`.
 fn begins(text: &[u8], start: usize) -> bool {
     let Some(before) = start.checked_sub(1).map(|at| text[at]) else { return true };
+    if before == b'.' && start.checked_sub(2).is_some_and(|at| word(text[at])) {
+        // The ending of a name of a file, a member of something.
+        return false;
+    }
     if !word(before) && before != b'-' {
         return true;
     }
@@ -207,7 +211,7 @@ impl Scanner {
         let span = keyword.start + one.start()..keyword.start + one.end();
         // A longer word is something else.
         if row.detector.check != Check::PrivateKey
-            && text.get(span.end).is_some_and(|next| word(*next))
+            && text.get(span.end).is_some_and(|next| word(*next) || matches!(next, b'#' | b'*'))
             && one.end() == whole.end()
         {
             return None;

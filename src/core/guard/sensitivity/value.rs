@@ -114,7 +114,10 @@ fn member(value: &[u8], shape: &Shape) -> bool {
         && shape.marks > 0
         && value.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'_' | b':' | b'/' | b'-'));
     let lower = shape.upper == 0 && value.contains(&b'_');
-    code || (named && (lower || value.iter().any(|byte| matches!(byte, b'.' | b':' | b'/'))))
+    let selector =
+        matches!(value[0], b'#' | b'.') && shape.digits == 0 && !value[1..].iter().any(|byte| STRANGE.contains(byte));
+    let expanded = value.starts_with(b"'$") || value.starts_with(b"\"$");
+    code || selector || expanded || (named && (lower || value.iter().any(|byte| matches!(byte, b'.' | b':' | b'/'))))
 }
 
 fn secret(value: &[u8], place: &Value) -> bool {
@@ -125,7 +128,7 @@ fn secret(value: &[u8], place: &Value) -> bool {
     if uuid(value) || (shape.hex && shape.digits > 0 && shape.letters() > 0 && value.len() >= 10) {
         return true;
     }
-    if shape.random() && shape::entropy(value) > 2.8 {
+    if (value.len() >= 10 || shape.marks > 0) && shape.random() && shape::entropy(value) > 2.8 {
         return true;
     }
     // Long numbers with letters between them; passwords with marks.

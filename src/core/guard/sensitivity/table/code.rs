@@ -17,7 +17,7 @@ pub(super) const TABLE: &[Detector] = &[
             "glpat-", "gldt-", "glft-", "glffct-", "glsoat-", "glrt-", "glrtr-", "glcbt-", "glptt-", "glagent-",
             "gloas-", "glimt-", "glwt-",
         ],
-        r"^gl(?:pat|dt|ft|ffct|soat|rtr?|cbt|ptt|agent|oas|imt|wt)-(?:[0-9a-fA-F]{1,5}_)?[\w.-]{18,300}",
+        r"^(?:gl(?:pat|dt|ft|ffct|soat|rtr?|wt)-(?:[\w-]{20}|[\w-]{27,300}\.[0-9a-z]{2}\.[0-9a-z]{9}|t\d_[\w-]{20,27})|glptt-[0-9a-f]{40}|gloas-[0-9a-f]{64}|glimt-[\w-]{25}|glagent-[\w-]{50}|glcbt-(?:[0-9a-fA-F]{1,5}_)?[\w-]{20})",
     ),
     token("gitlab-runner-token", "a GitLab runner's token", &["GR1348941"], r"^GR1348941[\w-]{20,50}"),
     near("gitlab-session", "a GitLab session", &["_gitlab_session"], (0, 80), r"_gitlab_session=([0-9a-z]{32})"),

@@ -6,7 +6,7 @@ use super::super::{
 };
 
 pub(super) const TABLE: &[Detector] = &[
-    token("private-key", "a private key", &["-----BEGIN", "---- BEGIN"], r"(?i)^-----?\s?BEGIN [A-Z0-9 _-]{0,60}PRIVATE KEY(?: BLOCK)?\s?-----?").check(Check::PrivateKey),
+    token("private-key", "a private key", &["-----BEGIN", "---- BEGIN"], r"(?i)^-----?\s?BEGIN [A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?\s?-----?").check(Check::PrivateKey),
     token("putty-key", "a PuTTY private key", &["Private-Lines:"], r"^Private-Lines:\s{0,3}\d{1,3}(?:\r?\n|\\n|\\r\\n)((?:[A-Za-z0-9+/=]{4,80}(?:\r?\n|\\r?\\?n|$)){1,80})").check(Check::None),
     token("private-key-base64", "a private key in base64", &["LS0tLS1CRUdJTi", "LS0tLS1CRUdJTiB", "tLS0tLUJFR0lO"], r"^(?:LS0tLS1CRUdJTi|tLS0tLUJFR0lO)[A-Za-z0-9+/]{20,4000}={0,2}").check(Check::PrivateKey),
     near("private-jwk", "a private key", &["\"d\"", "'d'", "d: '", "d: \"", "\"k\"", "k: '", "k: \""], (1, 1100), r#"(?:^|[^\w])["']?[dk]["']?\s{0,4}:\s{0,4}["']([A-Za-z0-9_-]{42,1000})["']"#).check(Check::Random),
@@ -17,7 +17,7 @@ pub(super) const TABLE: &[Detector] = &[
     near("dsn-password", "a password in a data source", &["@tcp(", "@unix(", "@("], (120, 4), r#"([^\s"'`:/@]{2,80})@(?:tcp|unix)?\("#).check(Check::Password),
     near("basic-auth", "credentials in a header", &["basic", "apikey"], (0, 400), r#"(?i)^(?:basic|apikey)(?:["'\s+:,]|\s|%20){1,6}([A-Za-z0-9+/_-]{6,300}={0,2})"#).check(Check::Basic),
     near("bearer-token", "a token in a header", &["bearer"], (0, 400), r#"(?i)^bearer(?:[\s"'+:=,]|%20){1,6}([A-Za-z0-9_=.~+/-]{16,400})"#).check(Check::Random),
-    near("curl-credentials", "credentials of a command", &["curl"], (0, 300), r#"(?i)^curl\b[^\n]{0,250}?\s(?:-u|--user|--proxy-user)[ =]?["']?[^\s:"'$]{0,80}:([^\s"'@:]{2,120})"#).check(Check::Password),
+    near("curl-credentials", "credentials of a command", &["curl"], (0, 300), r#"(?i)^curl\b[^\n]{0,250}?\s(?:-u|--user|--proxy-user)[ =]?["']?[^\s:"'$]{0,80}:([^\s"'@:]{2,120})"#).check(Check::Real),
     near("command-password", "a password of a command", &["mysql", "sshpass", "mongo", "psql", "redis-cli", "unzip", "docker login", "htpasswd", "psexec"], (0, 160), r#"(?i)^(?:sshpass\s+-p\s*|psexec\b[^\n|;]{0,80}?\s-p\s+|mysql(?:admin|dump)?\b[^\n|;]{0,80}?\s-p|redis-cli\b[^\n|;]{0,80}?\s-a\s+|mongo\w*\b[^\n|;]{0,80}?\s-p\s+|docker login\b[^\n|;]{0,80}?\s-p\s+|unzip\s+-P\s+|htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+)["']?([^\s"'-][^\s"']{2,80})"#).check(Check::Password),
     near("sql-password", "a password in a statement", &["identified by", "identified with", "password '", "encrypted password"], (0, 160), r#"(?i)^(?:identified (?:with \w+ )?by(?: password)?|(?:encrypted )?password)\s{1,3}["'`\\]{1,2}([^"'`\\\s]{3,80})"#).check(Check::Password),
     near("secure-string", "a password in a script", &["ConvertTo-SecureString"], (0, 160), r#"(?i)^ConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\s$]{3,80})["']"#).check(Check::Password),

@@ -19,7 +19,7 @@ pub(super) const TABLE: &[Detector] = &[
     ),
     token("openai-session", "an OpenAI session key", &["sess-"], r"^sess-[A-Za-z0-9]{40}"),
     token("hugging-face-token", "a Hugging Face token", &["hf_", "api_org_"], r"^(?:hf|api_org)_[A-Za-z0-9]{30,40}"),
-    token("groq-key", "a Groq key", &["gsk_"], r"^gsk_[A-Za-z0-9]{40,60}"),
+    token("groq-key", "a Groq key", &["gsk_"], r"^gsk_[A-Za-z0-9]{52}"),
     token("replicate-token", "a Replicate token", &["r8_"], r"^r8_[A-Za-z0-9]{37}"),
     token("xai-key", "an xAI key", &["xai-"], r"^xai-[A-Za-z0-9_]{60,100}"),
     token("perplexity-key", "a Perplexity key", &["pplx-"], r"^pplx-[A-Za-z0-9]{40,60}"),

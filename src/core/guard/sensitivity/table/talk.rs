@@ -7,7 +7,7 @@ pub(super) const TABLE: &[Detector] = &[
         "slack-token",
         "a Slack token",
         &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxc-", "xoxd-", "xoxe-", "xoxe.", "xoxb_"],
-        r"(?i)^xox(?:e\.xox[bp]-\d-[a-z0-9]{100,200}|e-\d-[a-z0-9]{100,200}|[bpaorse]-(?:\d-)?\d{5,15}-[a-z0-9-]{4,146}|c-[a-z0-9-]{20,150}|d-[a-z0-9%+/=-]{40,300})",
+        r"(?i)^xox(?:e\.xox[bp]-\d-[a-z0-9]{100,200}|e-\d-[a-z0-9]{100,200}|[bpaorse]-(?:\d-)?\d{5,15}-[a-z0-9-]{8,146}|c-[a-z0-9-]{20,150}|d-[a-z0-9%+/=-]{40,300})",
     ),
     token("slack-legacy-token", "a Slack token", &["xoxa-", "xoxr-"], r"(?i)^xox[ar]-(?:\d-)?[0-9a-z]{8,48}")
         .check(Check::Random),
