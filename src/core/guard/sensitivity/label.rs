@@ -230,44 +230,12 @@ fn value_attribute(text: &[u8], place: usize) -> Option<usize> {
 }
 
 /// Words that end the name of a function which hands its text on.
+#[rustfmt::skip] // words, not code
 const WRAPPERS: &[&str] = &[
-    "byte",
-    "bytes",
-    "string",
-    "str",
-    "from",
-    "decode",
-    "b64decode",
-    "b64encode",
-    "encode",
-    "secret",
-    "value",
-    "key",
-    "credential",
-    "quote",
-    "new",
-    "literal",
-    "unhexlify",
-    "fromhex",
-    "utf8",
-    "parse",
-    "text",
-    "raw",
-    "hex",
-    "base64",
-    "password",
-    "token",
-    "of",
-    "array",
-    "sha256",
-    "md5",
-    "buffer",
-    "char",
-    "set",
-    "some",
-    "just",
-    "option",
-    "ok",
+    "byte", "bytes", "string", "str", "from", "decode", "b64decode", "b64encode", "encode", "secret", "value",
+    "key", "credential", "quote", "new", "literal", "unhexlify", "fromhex", "utf8", "parse", "text", "raw", "hex",
+    "base64", "password", "token", "of", "array", "sha256", "md5", "buffer", "char", "set", "some", "just",
+    "option", "ok",
 ];
 
 fn wrapper(callee: &[u8]) -> bool {
@@ -435,7 +403,7 @@ fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
         }
         end -= 1;
     }
-    (end > start).then(|| Value { span: start..end, quoted: false, tie, alone: false })
+    (end > start).then_some(Value { span: start..end, quoted: false, tie, alone: false })
 }
 
 /// The text before a name that is held against it: `"…" == password`.
@@ -462,7 +430,7 @@ fn value_before(text: &[u8], name: &Range<usize>) -> Option<Value> {
     }
     let floor = end.saturating_sub(200);
     let start = memchr::memrchr(close, &text[floor..end])? + floor + 1;
-    (start < end && memchr::memchr(b'\n', &text[start..end]).is_none()).then(|| Value {
+    (start < end && memchr::memchr(b'\n', &text[start..end]).is_none()).then_some(Value {
         span: start..end,
         quoted: true,
         tie: Tie::Assign,

@@ -99,9 +99,9 @@ fn without_lines(text: &str, hits: &[Hit]) -> String {
 /// It stays JSON. Labels count over strings (`"password": "…"`), in JSON inside strings too.
 pub fn redact_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut lines = text.split_inclusive('\n').peekable();
+    let lines = text.split_inclusive('\n');
     if lines.clone().all(|line| line.trim().is_empty() || is_json(line)) {
-        while let Some(line) = lines.next() {
+        for line in lines {
             out.push_str(&redact_value(line));
         }
         return out;

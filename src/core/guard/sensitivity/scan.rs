@@ -131,7 +131,7 @@ pub(super) fn hits(text: &str, least: Level) -> Vec<Hit> {
     kept.into_iter()
         .filter_map(|one| {
             let detector = scanner.rows.get(usize::from(one.row))?.detector;
-            (detector.level >= least).then(|| Hit {
+            (detector.level >= least).then_some(Hit {
                 detector: detector.id,
                 level: detector.level,
                 span: one.span,
@@ -174,7 +174,7 @@ impl Scanner {
                     continue;
                 }
                 let span = match row.detector.find {
-                    Find::Here(_) => self.here(text, row, start..end),
+                    Find::Here(_) => Self::here(text, row, start..end),
                     Find::Near { back, ahead, .. } => near(text, row, start, end, back, ahead),
                     Find::Label => {
                         if start < named {
@@ -196,7 +196,7 @@ impl Scanner {
         }
     }
 
-    fn here(&self, text: &[u8], row: &Row, keyword: Range<usize>) -> Option<Range<usize>> {
+    fn here(text: &[u8], row: &Row, keyword: Range<usize>) -> Option<Range<usize>> {
         if !begins(text, keyword.start) {
             return None;
         }

@@ -157,9 +157,10 @@ fn fake(value: &[u8]) -> bool {
 }
 
 /// Words of the names of ciphers and hashes.
+#[rustfmt::skip] // words, not code
 const ALGORITHMS: &[&str] = &[
-    "sha", "scram", "md", "bcrypt", "scrypt", "argon", "hmac", "aes", "cbc", "gcm", "rsa", "des", "pbkdf", "hs", "rs",
-    "es", "ps", "ecdsa", "dsa", "plain", "oauth", "utf", "base", "x", "v", "bit", "bits",
+    "sha", "scram", "md", "bcrypt", "scrypt", "argon", "hmac", "aes", "cbc", "gcm", "rsa", "des", "pbkdf", "hs",
+    "rs", "es", "ps", "ecdsa", "dsa", "plain", "oauth", "utf", "base", "x", "v", "bit", "bits",
 ];
 
 /// What passwords hold and names do not.
@@ -201,51 +202,14 @@ pub(super) fn hash(value: &[u8]) -> bool {
 
 /// What is public by its form: hashes that say so, public keys, certificates, addresses, pictures, numbers.
 pub(super) fn known(value: &[u8]) -> bool {
+    #[rustfmt::skip] // words, not code
     const BEGINNINGS: &[&[u8]] = &[
-        b"sha256:",
-        b"sha256-",
-        b"sha384-",
-        b"sha512-",
-        b"sha512:",
-        b"sha1-",
-        b"sha1:",
-        b"md5:",
-        b"ssh-rsa",
-        b"ssh-ed25519",
-        b"ecdsa-sha2",
-        b"data:",
-        b"arn:",
-        b"urn:",
-        b"http://",
-        b"https://",
-        b"file:",
-        b"mailto:",
-        b"-----BEGIN",
-        b"AAAAB3NzaC1",
-        b"AAAAC3NzaC1",
-        b"AAAAE2VjZHNh",
-        b"MIIBIjANBg",
-        b"refs/",
-        b"git@",
-        b"vault:",
-        b"ref+",
-        b"op://",
-        b"env:",
-        b"projects/",
-        b"secretsmanager:",
-        b"ssm:",
-        b"@Microsoft.KeyVault",
-        b"iVBORw0KGgo",
-        b"R0lGOD",
-        b"/9j/4",
-        b"^(",
-        b"(?",
-        b"!vault",
-        b"!Ref",
-        b"!Sub",
-        b"kms:",
-        b"*.",
-        b"enc:",
+        b"sha256:", b"sha256-", b"sha384-", b"sha512-", b"sha512:", b"sha1-", b"sha1:", b"md5:", b"ssh-rsa",
+        b"ssh-ed25519", b"ecdsa-sha2", b"data:", b"arn:", b"urn:", b"http://", b"https://", b"file:",
+        b"mailto:", b"-----BEGIN", b"AAAAB3NzaC1", b"AAAAC3NzaC1", b"AAAAE2VjZHNh", b"MIIBIjANBg", b"refs/",
+        b"git@", b"vault:", b"ref+", b"op://", b"env:", b"projects/", b"secretsmanager:", b"ssm:",
+        b"@Microsoft.KeyVault", b"iVBORw0KGgo", b"R0lGOD", b"/9j/4", b"^(", b"(?", b"!vault", b"!Ref",
+        b"!Sub", b"kms:", b"*.", b"enc:",
     ];
     if BEGINNINGS
         .iter()
@@ -279,10 +243,12 @@ fn format(value: &[u8]) -> bool {
 
 /// A path, or the name of a file.
 fn path(value: &[u8]) -> bool {
+    #[rustfmt::skip] // words, not code
     const ENDINGS: &[&[u8]] = &[
-        b".txt", b".json", b".yml", b".yaml", b".pem", b".key", b".crt", b".cer", b".jks", b".p12", b".pfx", b".js",
-        b".ts", b".py", b".go", b".rb", b".php", b".html", b".xml", b".conf", b".cfg", b".ini", b".md", b".sh",
-        b".com", b".org", b".net", b".io", b".java", b".png", b".svg", b".jpg", b".css", b".log", b".env",
+        b".txt", b".json", b".yml", b".yaml", b".pem", b".key", b".crt", b".cer", b".jks", b".p12", b".pfx",
+        b".js", b".ts", b".py", b".go", b".rb", b".php", b".html", b".xml", b".conf", b".cfg", b".ini",
+        b".md", b".sh", b".com", b".org", b".net", b".io", b".java", b".png", b".svg", b".jpg", b".css",
+        b".log", b".env",
     ];
     value.starts_with(b"/") && value[1..].contains(&b'/') && Shape::of(value).run_length() > 2.6
         || value.starts_with(b"./")
