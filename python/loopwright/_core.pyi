@@ -58,6 +58,7 @@ __all__ = [
     "canonical_request",
     "canonical_response",
     "check_json",
+    "classify_sensitivity",
     "compress_context",
     "count_context",
     "count_tokens",
@@ -80,10 +81,14 @@ __all__ = [
     "json_elements",
     "json_members",
     "limit_output",
+    "redact",
+    "redact_json",
+    "redact_with_hits",
     "render_calls",
     "render_results",
     "repair_json",
     "replay",
+    "sensitivity_detectors",
     "shutdown",
     "window_of",
 ]
@@ -1213,3 +1218,20 @@ class ApprovalDesk:
 
     def forget(self) -> None:
         """Forgets every yes."""
+
+def classify_sensitivity(
+    text: str, source: str | None, labels: dict[str, str] | None
+) -> tuple[str, str | None, list[tuple[str, str, int, int, str]]]:
+    """The class of a text, the label of its source, and what was found."""
+
+def redact(text: str) -> str:
+    """The text without its hits; the very same object if there are none."""
+
+def redact_with_hits(text: str) -> tuple[str, list[tuple[str, str, int, int, str]]]:
+    """The text without its hits, and what they were."""
+
+def redact_json(text: str) -> str:
+    """JSON, or lines of JSON, without its hits."""
+
+def sensitivity_detectors() -> list[tuple[str, str, str]]:
+    """All detectors: the name, the level, what a hit is."""

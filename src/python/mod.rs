@@ -13,6 +13,7 @@ mod environment;
 mod errors;
 mod extract;
 mod guard_policy;
+mod guard_sensitivity;
 mod history;
 mod machine;
 mod messages;
@@ -103,5 +104,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<guard_policy::ApprovalDesk>()?;
     module.add_function(wrap_pyfunction!(context::assemble_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::window_of, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::classify_sensitivity, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::redact, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::redact_with_hits, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::redact_json, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::sensitivity_detectors, module)?)?;
     Ok(())
 }

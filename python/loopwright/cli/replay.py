@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import LoopwrightError
+from loopwright.guard import redact, redact_json
 
 from .exit_codes import DIVERGED, OK, UNREADABLE
 from .report import error_line, failure_json
@@ -40,7 +41,7 @@ def replay(arguments: argparse.Namespace) -> int:
     elif arguments.commands:
         for step in found.steps:
             for command in step:
-                screen.answer(command)
+                screen.answer(redact_json(command))
     else:
         _tell(found, screen, steps=arguments.steps)
     if not found.identical and arguments.commands:
@@ -62,7 +63,7 @@ def _json(found: Replay, code: int, *, steps: bool) -> str:
     }
     if steps:
         told["steps"] = found.steps
-    return json.dumps(told)
+    return redact_json(json.dumps(told))
 
 
 def _tell(found: Replay, screen: Screen, *, steps: bool) -> None:
@@ -91,11 +92,11 @@ def _tell(found: Replay, screen: Screen, *, steps: bool) -> None:
     screen.answer(f"It ended with {outcome['stop']} after {plural(outcome['spent']['iterations'], 'request')}.")
     said = outcome["final"] if outcome["final"] is not None else outcome["best_draft"]
     if said:
-        screen.answer(f"  “{fit(one_line(said), screen.columns - 5)}”")
+        screen.answer(f"  “{fit(redact(one_line(said)), screen.columns - 5)}”")
 
 
 def _command(command: str | None) -> str:
-    return "no command" if command is None else fit(clean(command), _LONGEST)
+    return "no command" if command is None else fit(redact(clean(command)), _LONGEST)
 
 
 def _kind(command: str) -> str:
