@@ -20,7 +20,7 @@ use loopwright::{
         },
         request::{Delta, History, ToolChoice, WebSearch},
         retrieve::gather::Gathered,
-        sense::progress::ProgressPolicy,
+        sense::momentum::MomentumPolicy,
     },
     drive::sim::{Step, World},
 };
@@ -234,7 +234,7 @@ fn a19_breaker_of_a_failing_tool() {
             (1.0, if n < 4 { ToolResult::failed("", "", failure) } else { ToolResult::text("", "", "ok") })
         }
     });
-    let config = TurnConfig { progress: ProgressPolicy { repeats: 0, momentum: 0.0 }, ..config() };
+    let config = TurnConfig { stuck: None, momentum: None, ..config() };
     let ended = run(&mut world, config);
     let ids: Vec<String> = executed(&world.commands).into_iter().flat_map(|(ids, _)| ids).collect();
     assert_eq!(ids, ["c1", "c2", "c3", "c6", "c7"], "open after three failures, a probe after 30 s, then closed");
@@ -257,7 +257,7 @@ fn a19_a_half_open_breaker_lets_one_of_many_calls_through() {
                 (1.0, ToolResult::failed("", "", failure))
             }
         });
-    run(&mut world, TurnConfig { progress: ProgressPolicy { repeats: 0, momentum: 0.0 }, ..config() });
+    run(&mut world, TurnConfig { stuck: None, momentum: None, ..config() });
     let sizes: Vec<usize> = executed(&world.commands).iter().map(|(ids, _)| ids.len()).collect();
     assert_eq!(sizes, [3, 1]);
 }
@@ -843,7 +843,7 @@ fn x03_one_nudge() {
     let mut world = World::scripted([answer(say("I'll read the file.")), answer(say("Let me check the tests."))]);
     let ended = run(&mut world, config());
     assert_eq!(world.requests.len(), 2);
-    assert_eq!(world.requests[1].messages.last().unwrap().prose(), "Continue.");
+    assert_eq!(world.requests[1].messages.last().unwrap().prose(), "Proceed with: read the file");
     assert_eq!(
         (ended.outcome.stop, ended.outcome.r#final.as_deref()),
         (Stop::Natural, Some("Let me check the tests."))
@@ -886,7 +886,7 @@ fn c21_repeated_failures_and_low_momentum() {
             let mut n = 0;
             move |_| {
                 n += 1;
-                let message = if same { "disk full".into() } else { format!("error {n}") };
+                let message = if same { "disk full".into() } else { "abcdefgh"[..n].to_owned() };
                 (1.0, ToolResult::failed("", "", ToolFailure { kind: "io".into(), message, hint: None }))
             }
         });
@@ -1161,7 +1161,10 @@ fn configurations_that_make_no_sense_are_typed_errors() {
         (|config| config.budget.cost = Some(f64::INFINITY), "invalid_budget"),
         (|config| config.approval_timeout = -0.5, "invalid_budget"),
         (|config| config.retry.cap = f64::NAN, "invalid_number"),
-        (|config| config.progress.momentum = f64::NAN, "invalid_number"),
+        (
+            |config| config.momentum = Some(MomentumPolicy { pause: f64::NAN, ..MomentumPolicy::default() }),
+            "invalid_number",
+        ),
         (|config| config.temperature = Some(f64::NAN), "invalid_number"),
         (|config| config.max_tokens = Some(0), "invalid_number"),
         (|config| config.tool_choice = Some(ToolChoice::Tool("nope".into())), "invalid_tool_choice"),

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
+    from .senses import Momentum, MomentumPolicy, StuckDetector, StuckPolicy, continuation
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
 
@@ -117,6 +118,11 @@ _HOMES = {
     "encode_tokens": "_core",
     "estimate_tokens": "_core",
     "compress": "context",
+    "Momentum": "senses",
+    "MomentumPolicy": "senses",
+    "StuckDetector": "senses",
+    "StuckPolicy": "senses",
+    "continuation": "senses",
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
@@ -143,6 +149,8 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelFailure",
+    "Momentum",
+    "MomentumPolicy",
     "ProviderError",
     "Replay",
     "Response",
@@ -150,6 +158,8 @@ __all__ = [
     "RunStream",
     "Signal",
     "Source",
+    "StuckDetector",
+    "StuckPolicy",
     "Text",
     "TokenCount",
     "TokenCounter",
@@ -163,6 +173,7 @@ __all__ = [
     "__version__",
     "builtin_tools",
     "compress",
+    "continuation",
     "count_tokens",
     "decode_tokens",
     "dialect_for",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .events import Event
     from .messages import Content
     from .models import Model
+    from .senses import MomentumPolicy, StuckPolicy
     from .signal import Signal
     from .tools import Tool
 
@@ -73,7 +74,10 @@ class Agent(Generic[Output]):
         cache: Whether the provider may cache the prompt's prefix.
         timeouts: Seconds for `connect`, `first_byte`, `idle` and `total` (90 for one request).
         retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
-        progress: When repetition and failure end a run: `repeats`, `momentum`.
+        stuck: When repetition ends a run: a `StuckPolicy` of `loopwright.senses`, `True` for the usual one, `None` for
+            never. The model is told once before.
+        momentum: When too little success ends a run: a `MomentumPolicy`, `True` for the usual one, `None` for never.
+        check_in: Pause with `check_in` after every so many iterations.
         approval_timeout: Seconds that a person has to answer; silence is a no.
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
         journal: A folder for the journals of runs.
@@ -109,7 +113,9 @@ class Agent(Generic[Output]):
         cache: bool = True,
         timeouts: Mapping[str, float] | None = None,
         retry: Mapping[str, Any] | None = None,
-        progress: Mapping[str, Any] | None = None,
+        stuck: StuckPolicy | bool | None = True,
+        momentum: MomentumPolicy | bool | None = True,
+        check_in: int | None = None,
         approval_timeout: float = 60.0,
         price: Mapping[str, float] | None = None,
         journal: str | os.PathLike[str] | bool | None = None,
@@ -133,7 +139,7 @@ class Agent(Generic[Output]):
             tool_format=tool_format,
             timeouts=timeouts,
             retry=retry,
-            progress=progress,
+            check_in=check_in,
             approval_timeout=approval_timeout,
             price=price,
             seed=seed,
@@ -182,7 +188,8 @@ class Agent(Generic[Output]):
             "effort": effort,
             "cache": cache,
             "retry": dict(retry or {}),
-            "progress": dict(progress or {}),
+            "check_in": check_in,
+            **_options.policies(stuck=stuck, momentum=momentum),
             "approval_timeout": approval_timeout,
             "price": dict(price) if price else None,
             "seed": seed,

@@ -18,6 +18,7 @@ __all__ = [
     "ApprovalAsked",
     "ApprovalDecided",
     "ArgumentsDelta",
+    "Assessed",
     "Draft",
     "Event",
     "PhaseFinished",
@@ -134,6 +135,20 @@ class ApprovalDecided:
 
 
 @dataclass(frozen=True)
+class Assessed:
+    """What was decided about a reply or a round, the rule that decided, and what it saw.
+
+    `decision` is `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit` or `stuck`;
+    `tell` where the model is told that it repeats itself, `slow` where too little succeeds.
+    """
+
+    round: int
+    decision: str
+    rule: str
+    saw: str
+
+
+@dataclass(frozen=True)
 class Warning:  # noqa: A001 - the field's word for it
     """Something that the caller should know."""
 
@@ -191,6 +206,7 @@ Event: TypeAlias = (
     | SearchCompleted
     | ApprovalAsked
     | ApprovalDecided
+    | Assessed
     | Warning
     | PhaseStarted
     | PhaseFinished
@@ -210,6 +226,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "search_completed": SearchCompleted,
         "approval_asked": ApprovalAsked,
         "approval_decided": ApprovalDecided,
+        "assessed": Assessed,
         "warning": Warning,
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,

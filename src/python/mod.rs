@@ -17,6 +17,7 @@ mod machine;
 mod messages;
 mod run;
 mod runtime;
+mod senses_stuck;
 mod testing;
 mod tokens;
 mod wire;
@@ -96,5 +97,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(context::compress_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
+    module.add_class::<senses_stuck::StuckDetector>()?;
+    module.add_class::<senses_stuck::Momentum>()?;
+    module.add_function(wrap_pyfunction!(senses_stuck::breakpoint_of, module)?)?;
+    module.add_function(wrap_pyfunction!(senses_stuck::continuation, module)?)?;
     Ok(())
 }

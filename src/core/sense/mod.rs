@@ -3,6 +3,5 @@
 pub mod breakpoint;
 pub mod continuation;
 pub mod momentum;
-pub mod progress;
 pub mod speech;
 pub mod stuck;

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::error::{Error, Result};
+
 /// When momentum is slow, and when it is too low.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -22,6 +24,23 @@ pub struct MomentumPolicy {
 impl Default for MomentumPolicy {
     fn default() -> Self {
         Self { window: 10, slow: 0.5, pause: 0.3, least: 3 }
+    }
+}
+
+impl MomentumPolicy {
+    /// Checks that thresholds are shares and that there is a window.
+    pub fn check(&self) -> Result<()> {
+        let shares = [("slow", self.slow), ("pause", self.pause)];
+        if let Some((name, share)) = shares.into_iter().find(|(_, share)| !(0.0..=1.0).contains(share)) {
+            return Err(
+                Error::usage("invalid_number", format!("momentum.{name} is {share}")).hint("give a share from 0 to 1")
+            );
+        }
+        if !(1..=64).contains(&self.window) {
+            return Err(Error::usage("invalid_number", format!("momentum.window is {}", self.window))
+                .hint("give a window of 1 to 64 results"));
+        }
+        Ok(())
     }
 }
 

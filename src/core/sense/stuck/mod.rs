@@ -128,13 +128,17 @@ impl StuckDetector {
     /// Takes the calls of one round: what a model asked for at once, before it saw any result. Their order says
     /// nothing, and those that ended alike count once. A round that repeats only what is known changes nothing.
     pub fn record_round<'a>(&mut self, pairs: impl Iterator<Item = (&'a ToolUse, &'a ToolResult)>, state: Option<u64>) {
-        let mut steps: Vec<(Step, u16, &str)> = Vec::new();
-        let mut prints = std::collections::HashSet::new();
-        for (call, result) in pairs {
-            let step = Step::of(call, result);
-            let slot = self.past.slot(step.tool, &call.name, &self.policy);
-            if !step.void && !self.past.rules(slot).ignore && prints.insert(step.print()) {
-                steps.push((step, slot, call.arguments_text()));
+        let steps = pairs.map(|(call, result)| (Step::of(call, result), call.name.as_str(), call.arguments_text()));
+        self.record_steps(&distinct_steps(steps), state);
+    }
+
+    /// Takes the calls of one round, as [`distinct_steps`] gives them: step, tool, arguments.
+    pub fn record_steps(&mut self, round: &[(Step, &str, &str)], state: Option<u64>) {
+        let mut steps: Vec<(Step, u16, &str)> = Vec::with_capacity(round.len());
+        for (step, tool, arguments) in round {
+            let slot = self.past.slot(step.tool, tool, &self.policy);
+            if !self.past.rules(slot).ignore {
+                steps.push((*step, slot, *arguments));
             }
         }
         let Some((_, slot, arguments)) = steps.first().copied() else { return };
@@ -311,6 +315,11 @@ impl StuckDetector {
         Some(Verdict::new(pattern, members, rounds, first, self.periods.count()))
     }
 
+    /// The pattern that was found, if any.
+    pub fn pattern(&self) -> Option<Pattern> {
+        self.found.map(|found| found.pattern)
+    }
+
     /// What tells the pattern that was found from others, wherever in a cycle it was found.
     pub fn mark(&self) -> Option<u64> {
         self.found.map(|found| join(found.mark, found.pattern as u64))
@@ -326,6 +335,19 @@ impl StuckDetector {
         let period = if matches!(found.pattern, Pattern::Cycle) { found.period } else { 1 };
         self.past.call(self.periods.count(), period) == Some(sum)
     }
+}
+
+/// The calls of a round that ran, those with the same call and result once.
+pub fn distinct_steps<'a>(steps: impl IntoIterator<Item = (Step, &'a str, &'a str)>) -> Vec<(Step, &'a str, &'a str)> {
+    let mut seen = std::collections::HashSet::new();
+    steps.into_iter().filter(|(step, ..)| !step.void && seen.insert(step.print())).collect()
+}
+
+/// Whether each kind of ending in a round was a success: calls that failed alike count once, because the model had no
+/// chance to do better before it saw the first.
+pub fn outcomes(round: &[(Step, &str, &str)]) -> impl Iterator<Item = bool> {
+    let mut classes = std::collections::HashSet::new();
+    round.iter().filter(move |(step, ..)| !step.failed || classes.insert(step.class())).map(|(step, ..)| !step.failed)
 }
 
 #[cfg(test)]
