@@ -10,6 +10,7 @@ from loopwright.events import (
     ApprovalAsked,
     ApprovalDecided,
     ArgumentsDelta,
+    Assessed,
     Draft,
     Event,
     PhaseFinished,
@@ -96,6 +97,8 @@ def what_happened(event: Event) -> str:
             return str(assert_type(allowed, bool))
         case Warning(message=message):
             return assert_type(message, str)
+        case Assessed(decision=decision, rule=rule):
+            return assert_type(decision, str) + assert_type(rule, str)
         case PhaseStarted(phase=phase) | PhaseFinished(phase=phase):
             return assert_type(phase, str)
         case Draft(text=text):

@@ -4,6 +4,7 @@
 //! result is not. A record costs the same after a hundred and after a million, memory is bounded, and the same records
 //! give the same verdicts on any machine.
 
+mod failure;
 mod noise;
 mod past;
 mod periods;
@@ -272,13 +273,16 @@ impl StuckDetector {
         self.said = past::excerpt(text.trim()).to_owned();
         self.stale = 0;
         let needed = u64::from(self.policy.monologue);
-        self.found = (needed > 0 && self.spoken >= needed).then(|| Found {
-            pattern: Pattern::Monologue,
-            period: 1,
-            rounds: self.spoken,
-            first: self.periods.count(),
-            mark: xxh3_64(self.said.as_bytes()),
-        });
+        // Fewer words change nothing about what the calls have come to.
+        if needed > 0 && self.spoken >= needed {
+            self.found = Some(Found {
+                pattern: Pattern::Monologue,
+                period: 1,
+                rounds: self.spoken,
+                first: self.periods.count(),
+                mark: xxh3_64(self.said.as_bytes()),
+            });
+        }
     }
 
     /// Takes a piece of a reply as it streams; says whether the reply repeats itself. Where the pieces are cut makes no
@@ -347,7 +351,7 @@ pub fn distinct_steps<'a>(steps: impl IntoIterator<Item = (Step, &'a str, &'a st
 /// chance to do better before it saw the first.
 pub fn outcomes(round: &[(Step, &str, &str)]) -> impl Iterator<Item = bool> {
     let mut classes = std::collections::HashSet::new();
-    round.iter().filter(move |(step, ..)| !step.failed || classes.insert(step.class())).map(|(step, ..)| !step.failed)
+    round.iter().filter(move |(step, ..)| !step.marked || classes.insert(step.class())).map(|(step, ..)| !step.marked)
 }
 
 #[cfg(test)]

@@ -6,7 +6,10 @@
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::noise::{self, Grade};
+use super::{
+    failure,
+    noise::{self, Grade},
+};
 use crate::core::message::{Block, Source, ToolResult, ToolUse};
 
 /// Arguments longer than this are hashed as they stand.
@@ -25,10 +28,14 @@ pub struct Step {
     pub(super) call: u64,
     /// The result without noise; of an error, its class.
     pub(super) result: u64,
-    /// Whether it failed.
+    /// Whether it failed, by its mark or in its words.
     pub(super) failed: bool,
+    /// Whether it is marked as a failure.
+    pub(super) marked: bool,
     /// Whether it says nothing about the model: the call never ran.
     pub(super) void: bool,
+    /// Whether the error says only that there was one.
+    pub(super) bare: bool,
 }
 
 impl Step {
@@ -36,7 +43,12 @@ impl Step {
     pub fn of(call: &ToolUse, result: &ToolResult) -> Self {
         let (tool, exact, call) = call_hashes(&call.name, call.arguments_text());
         let mut hash = 0;
-        let grade = if result.is_error { Grade::Error } else { Grade::Result };
+        let text = result.content.iter().find_map(|block| match block {
+            Block::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        });
+        let failed = result.is_error || failure::is_told(text.unwrap_or_default());
+        let grade = if failed { Grade::Error } else { Grade::Result };
         for block in &result.content {
             let next = match block {
                 Block::Text(text) => noise::hash(text.text.as_bytes(), grade),
@@ -53,21 +65,26 @@ impl Step {
             hash = join(xxh3_64(failure.kind.as_bytes()), noise::hash(failure.message.as_bytes(), Grade::Error));
         }
         let kind = result.failure.as_ref().map(|failure| failure.kind.as_str());
-        Self { tool, exact, call, result: hash, failed: result.is_error, void: is_void(kind) }
+        let message = result.failure.as_ref().map_or(text, |failure| Some(&failure.message));
+        let bare = failed && failure::is_bare(message.unwrap_or_default());
+        Self { tool, exact, call, result: hash, failed, marked: result.is_error, void: is_void(kind), bare }
     }
 
     /// The step of a call and a result that are plain text. `kind` is the kind of failure, where there is one.
     pub fn of_text(name: &str, arguments: &str, result: &str, failed: bool, kind: Option<&str>) -> Self {
         let (tool, exact, call) = call_hashes(name, arguments);
+        let marked = failed;
+        let failed = failed || failure::is_told(result);
+        let bare = failed && failure::is_bare(result);
         let grade = if failed { Grade::Error } else { Grade::Result };
         let text = noise::hash(result.as_bytes(), grade);
         let hash = kind.map_or_else(|| join(0, text), |kind| join(xxh3_64(kind.as_bytes()), text));
-        Self { tool, exact, call, result: hash, failed, void: is_void(kind) }
+        Self { tool, exact, call, result: hash, failed, marked, void: is_void(kind), bare }
     }
 
     /// The step of which the hashes are known: of calls that are no tools of ours, for instance.
     pub const fn of_hashes(tool: u64, call: u64, result: u64, failed: bool) -> Self {
-        Self { tool, exact: call, call, result, failed, void: false }
+        Self { tool, exact: call, call, result, failed, marked: failed, void: false, bare: false }
     }
 
     /// Call and result in one.
@@ -77,7 +94,8 @@ impl Step {
 
     /// What tells this error from others.
     pub(super) const fn class(&self) -> u64 {
-        join(self.tool, self.result)
+        // An error that says nothing is the same only for the same call: a search that found nothing, say.
+        join(if self.bare { self.call } else { self.tool }, self.result)
     }
 }
 
@@ -115,6 +133,11 @@ struct Level {
     exact: u64,
     free: u64,
     key: Option<(u64, Role)>,
+    /// Members that say what the call does, what the model thinks of it, and what it does.
+    description: u64,
+    thought: u64,
+    other: bool,
+    command: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -123,6 +146,9 @@ enum Role {
     Slot,
     Counter,
     Stamp,
+    Description,
+    Thought,
+    Command,
 }
 
 /// Reads JSON once and hashes it on the way. It needs no more of the grammar than where values begin and end; what is
@@ -144,13 +170,30 @@ impl<'a> Reader<'a> {
                         return None;
                     }
                     self.at += 1;
-                    levels.push(Level { object: b == b'{', exact: 0, free: 0, key: None });
+                    levels.push(Level {
+                        object: b == b'{',
+                        exact: 0,
+                        free: 0,
+                        key: None,
+                        description: 0,
+                        thought: 0,
+                        other: false,
+                        command: false,
+                    });
                     continue;
                 }
                 b'}' | b']' => {
                     let level = levels.pop().filter(|level| level.object == (b == b'}') && level.key.is_none())?;
                     self.at += 1;
-                    (join(u64::from(b), level.exact), join(u64::from(b), level.free))
+                    let mut free = level.free;
+                    // Words about a command are no part of it; words alone are what the call is.
+                    if !level.command {
+                        free = free.wrapping_add(level.description);
+                    }
+                    if !level.other {
+                        free = free.wrapping_add(level.thought);
+                    }
+                    (join(u64::from(b), level.exact), join(u64::from(b), free))
                 }
                 b',' => {
                     self.at += 1;
@@ -183,10 +226,17 @@ impl<'a> Reader<'a> {
                 return (self.at == self.text.len()).then_some((exact, free));
             };
             if level.object {
-                let (key, _) = level.key.take()?;
+                let (key, role) = level.key.take()?;
+                let free = join(key, free);
                 // Members come in any order.
                 level.exact = level.exact.wrapping_add(join(key, exact));
-                level.free = level.free.wrapping_add(join(key, free));
+                match role {
+                    Role::Description => level.description = level.description.wrapping_add(free),
+                    Role::Thought => level.thought = level.thought.wrapping_add(free),
+                    _ => level.free = level.free.wrapping_add(free),
+                }
+                level.other |= role != Role::Thought;
+                level.command |= role == Role::Command;
             } else {
                 level.exact = join(level.exact, exact);
                 level.free = join(level.free, free);
@@ -230,6 +280,12 @@ fn role_of(key: &[u8]) -> Role {
         Role::Stamp
     } else if noise::names_counter(key) {
         Role::Counter
+    } else if matches!(key, b"command" | b"cmd" | b"code" | b"script") {
+        Role::Command
+    } else if key == b"description" {
+        Role::Description
+    } else if matches!(key, b"thought" | b"thoughts" | b"thinking" | b"reasoning" | b"rationale" | b"explanation") {
+        Role::Thought
     } else if noise::names_slot(key) {
         Role::Slot
     } else {
@@ -242,7 +298,7 @@ fn free_string(inside: &[u8], role: Role) -> u64 {
     if role == Role::Stamp || counts {
         return 0;
     }
-    join(1, noise::hash(inside, Grade::Argument { slot: role == Role::Slot }))
+    join(1, noise::hash(inside.trim_ascii(), Grade::Argument { slot: role == Role::Slot }))
 }
 
 fn free_number(inside: &[u8], role: Role, exact: u64) -> u64 {
@@ -293,6 +349,9 @@ mod tests {
         for (a, b) in [
             (r#"{"q":"x","attempt":1}"#, r#"{"attempt":22,"q":"x"}"#),
             (r#"{"q":"x","retryCount":"1"}"#, r#"{"q":"x","retryCount":"2"}"#),
+            (r#"{"command":"ls","description":"List"}"#, r#"{"description":"Look","command":"ls"}"#),
+            (r#"{"command":"ls"}"#, r#"{"description":"Look","command":"ls "}"#),
+            (r#"{"path":"a","thought":"hm"}"#, r#"{"path":"a","thought":"so"}"#),
             (r#"{"q":"x","ts":1700000001}"#, r#"{"q":"x","ts":1700000002.5}"#),
             (r#"{"q":"x","t":1700000001123}"#, r#"{"q":"x","t":1700000002123}"#),
             (r#"{"q":"x","request_id":"a"}"#, r#"{"q":"x","request_id":"b"}"#),
@@ -302,6 +361,8 @@ mod tests {
             assert_ne!(exact(a), exact(b));
         }
         for (a, b) in [
+            (r#"{"thought":"hm"}"#, r#"{"thought":"so"}"#),
+            (r#"{"title":"a","description":"b"}"#, r#"{"title":"a","description":"c"}"#),
             (r#"{"page":1}"#, r#"{"page":2}"#),
             (r#"{"id":"12"}"#, r#"{"id":"13"}"#),
             (r#"{"start":"2026-01-02T09:00:00"}"#, r#"{"start":"2026-01-02T10:00:00"}"#),

@@ -93,8 +93,8 @@ fn sentence(pattern: Pattern, members: &[Member], rounds: u64) -> String {
             )
         }
         Pattern::NearDuplicate => format!(
-            "The tool `{tool}` was called {rounds} times in a row with arguments that differ only in stamps, counters or \
-             ids, and gave the same result."
+            "The tool `{tool}` was called {rounds} times in a row with arguments that differ only in stamps, counters, ids or \
+             words about it, and gave the same result."
         ),
         Pattern::RepeatedError => {
             format!("The tool `{tool}` failed {rounds} times with the same error, and nothing new came between.")
