@@ -7,10 +7,7 @@ use super::{Decision, Situation, TurnMachine, emit};
 use crate::core::{
     machine::{Command, Notice, Stop, command::shorten},
     message::{Message, ToolResult, ToolUse},
-    sense::{
-        momentum::{MomentumPolicy, Pace},
-        stuck::Pattern,
-    },
+    sense::{momentum::Pace, stuck::Pattern},
 };
 
 /// Patterns that a model is told of in one run. More of them are no accident.
@@ -68,7 +65,7 @@ impl TurnMachine {
             assessed(out, round, "slow", "momentum", self.words_on_momentum());
         }
         if let Some(every) = self.config.check_in
-            && round % every.max(1) == 0
+            && round.is_multiple_of(every.max(1))
         {
             assessed(
                 out,
@@ -133,7 +130,7 @@ impl TurnMachine {
     }
 
     fn words_on_momentum(&self) -> String {
-        let policy = self.config.momentum.unwrap_or_else(MomentumPolicy::default);
+        let policy = self.config.momentum.unwrap_or_default();
         let (successes, count) = self.momentum.seen(&policy);
         format!("{successes} of the last {count} calls succeeded: momentum {:.2}", self.momentum.score(&policy))
     }

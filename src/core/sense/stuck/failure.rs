@@ -1,5 +1,19 @@
 //! Failures that a tool tells in words: many return what a shell said, and mark nothing.
 
+/// How results begin that are failures.
+const BEGINNINGS: [&str; 9] = [
+    "Error: ",
+    "ERROR: ",
+    "error: ",
+    "Error executing ",
+    "Traceback (most recent call last)",
+    "fatal: ",
+    "FATAL: ",
+    "<tool_use_error>",
+    "<error>",
+];
+/// What stands before the code with which a program ended.
+const CODES: [&str; 5] = ["Exit code", "exit code", "<returncode>", "Exit status", "exit status"];
 /// Longer errors say something.
 const HEAD: usize = 200;
 
@@ -11,18 +25,6 @@ pub(super) fn is_told(text: &str) -> bool {
     if !matches!(first, b'E' | b'e' | b'T' | b'f' | b'F' | b'<') {
         return false;
     }
-    const BEGINNINGS: [&str; 9] = [
-        "Error: ",
-        "ERROR: ",
-        "error: ",
-        "Error executing ",
-        "Traceback (most recent call last)",
-        "fatal: ",
-        "FATAL: ",
-        "<tool_use_error>",
-        "<error>",
-    ];
-    const CODES: [&str; 5] = ["Exit code", "exit code", "<returncode>", "Exit status", "exit status"];
     let code = |name: &&str| {
         let rest = text.strip_prefix(*name).map(|rest| rest.trim_start_matches([' ', ':']));
         rest.is_some_and(|rest| rest.trim_start_matches('-').starts_with(|c: char| ('1'..='9').contains(&c)))

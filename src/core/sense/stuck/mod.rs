@@ -33,6 +33,7 @@ const MOST_CLASSES: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Errors {
     class: u64,
+    tool: u64,
     count: u64,
     first: u64,
 }
@@ -115,15 +116,16 @@ impl StuckDetector {
             return;
         }
         let first = self.begin(state);
-        if step.failed {
-            self.count_error(step.class(), first);
+        let class = step.failed.then(|| self.class_of(step));
+        if let Some(class) = class {
+            self.count_error(class, step.tool, first);
         } else if !self.errors.is_empty() && !self.past.knows(step.print()) {
             self.errors.clear();
         }
         self.past.remember(step.print());
         let print = join(step.print(), state.unwrap_or(0));
         let round = Round { print, exact: step.exact, call: step.call, slot, arguments, calls: 1 };
-        self.end(&round, step.failed.then(|| step.class()), false);
+        self.end(&round, class, false);
     }
 
     /// Takes the calls of one round: what a model asked for at once, before it saw any result. Their order says
@@ -150,15 +152,18 @@ impl StuckDetector {
             let known = self.past.knows(step.print());
             news |= !known || self.past.rules(*slot).polling;
             if step.failed {
-                if !classes.contains(&step.class()) && classes.len() < MOST_CLASSES {
-                    classes.push(step.class());
+                let class = (self.class_of(step), step.tool);
+                if !classes.contains(&class) && classes.len() < MOST_CLASSES {
+                    classes.push(class);
                 }
             } else if !known {
                 self.errors.clear();
             }
             self.past.remember(step.print());
         }
-        classes.iter().for_each(|class| self.count_error(*class, first));
+        for (class, tool) in &classes {
+            self.count_error(*class, *tool, first);
+        }
         self.stale = if news { 0 } else { self.stale + 1 };
         let sum = |pick: fn(&Step) -> u64| steps.iter().fold(0_u64, |sum, (step, ..)| sum.wrapping_add(pick(step)));
         let polls = steps.iter().find(|(_, slot, _)| self.past.rules(*slot).polling).map_or(slot, |(_, slot, _)| *slot);
@@ -170,7 +175,8 @@ impl StuckDetector {
             arguments,
             calls: steps.len(),
         };
-        let worst = classes.into_iter().max_by_key(|class| self.errors_of(*class).map_or(0, |errors| errors.count));
+        let classes = classes.into_iter().map(|(class, _)| class);
+        let worst = classes.max_by_key(|class| self.errors_of(*class).map_or(0, |errors| errors.count));
         self.end(&round, worst, state.is_none());
     }
 
@@ -199,7 +205,14 @@ impl StuckDetector {
         self.found = self.judge(round, class, derived);
     }
 
-    fn count_error(&mut self, class: u64, now: u64) {
+    /// The class of an error; that of the tool's last error where the tool was left alone for it.
+    fn class_of(&self, step: &Step) -> u64 {
+        let last = || self.errors.iter().rev().find(|errors| errors.tool == step.tool);
+        let before = if step.left_alone { last() } else { None };
+        before.map_or_else(|| step.class(), |errors| errors.class)
+    }
+
+    fn count_error(&mut self, class: u64, tool: u64, now: u64) {
         if let Some(errors) = self.errors.iter_mut().find(|errors| errors.class == class) {
             errors.count += 1;
             return;
@@ -207,7 +220,7 @@ impl StuckDetector {
         if self.errors.len() >= MOST_CLASSES {
             self.errors.remove(0);
         }
-        self.errors.push(Errors { class, count: 1, first: now });
+        self.errors.push(Errors { class, tool, count: 1, first: now });
     }
 
     fn errors_of(&self, class: u64) -> Option<&Errors> {
@@ -219,7 +232,7 @@ impl StuckDetector {
         if let Some(errors) = class.and_then(|class| self.errors_of(class)) {
             let needed = if self.policy.errors == 0 { 0 } else { rules.repeats.unwrap_or(self.policy.errors) };
             if needed > 0 && errors.count >= u64::from(needed) {
-                let Errors { class, count, first } = *errors;
+                let Errors { class, count, first, .. } = *errors;
                 return Some(Found { pattern: Pattern::RepeatedError, period: 1, rounds: count, first, mark: class });
             }
         }
@@ -238,6 +251,17 @@ impl StuckDetector {
 
     /// The shortest period that has gone through enough rounds.
     fn cycle(&self) -> Option<Found> {
+        // A cycle that goes on has the same members, wherever in it the run stands.
+        if let Some(last) = self.found
+            && matches!(last.pattern, Pattern::RepeatedCall | Pattern::NearDuplicate | Pattern::Cycle)
+            && let Some((period, rounds)) = self.periods.rounds().next()
+            && period == last.period
+            && rounds >= last.rounds
+        {
+            let same = last.pattern != Pattern::RepeatedCall || self.past.ends_alike(self.periods.count());
+            let pattern = if same { last.pattern } else { Pattern::NearDuplicate };
+            return Some(Found { pattern, rounds, ..last });
+        }
         // A multiple of a period that was excused has the same members, and fewer rounds.
         let mut excused = 0;
         for (period, rounds) in self.periods.rounds() {
@@ -253,7 +277,7 @@ impl StuckDetector {
                     (1, false) => Pattern::NearDuplicate,
                     _ => Pattern::Cycle,
                 };
-                let first = (self.periods.count() + 1).saturating_sub(rounds * period as u64);
+                let first = self.periods.first(period);
                 return Some(Found { pattern, period, rounds, first, mark });
             }
             if needed.is_none() && excused == 0 {
@@ -270,7 +294,7 @@ impl StuckDetector {
             return;
         }
         self.spoken += 1;
-        self.said = past::excerpt(text.trim()).to_owned();
+        past::excerpt(text.trim()).clone_into(&mut self.said);
         self.stale = 0;
         let needed = u64::from(self.policy.monologue);
         // Fewer words change nothing about what the calls have come to.

@@ -72,7 +72,9 @@ impl Past {
     /// Whether a step was among the last.
     pub(super) fn knows(&self, print: u64) -> bool {
         let print = print as u32;
-        self.known.chunks(16).any(|chunk| chunk.iter().fold(false, |found, known| found | (*known == print)))
+        self.known
+            .chunks(16)
+            .any(|chunk| chunk.iter().fold(0_u32, |found, known| found | u32::from(*known == print)) != 0)
     }
 
     pub(super) fn remember(&mut self, print: u64) {
@@ -88,7 +90,7 @@ impl Past {
     pub(super) fn push(&mut self, at: u64, mut entry: Entry, arguments: &str) {
         let shown = excerpt(arguments);
         if self.entries.len() < LONGEST {
-            entry.shown = shown.to_owned();
+            shown.clone_into(&mut entry.shown);
             self.entries.push(entry);
         } else if let Some(old) = self.entries.get_mut((at % LONGEST as u64) as usize) {
             // The text's memory is used again.
@@ -131,6 +133,11 @@ impl Past {
             .filter_map(|back| self.entry(count, back))
             .fold(0_u64, |sum, entry| sum.wrapping_add(entry.print));
         (same, sum)
+    }
+
+    /// Whether the last two rounds made the same call to the letter.
+    pub(super) fn ends_alike(&self, count: u64) -> bool {
+        self.entry(count, 1).map(|entry| entry.exact) == self.entry(count, 2).map(|entry| entry.exact)
     }
 
     /// The last `period` rounds, in order.

@@ -98,6 +98,12 @@ impl Periods {
         })
     }
 
+    /// The step, from 1, with which the first round of a period that matches now began.
+    pub(super) fn first(&self, period: usize) -> u64 {
+        let since = self.since.get(period - 1).copied().unwrap_or_default();
+        (since + 1).saturating_sub(period as u64)
+    }
+
     /// Whether any lag matches.
     pub(super) const fn any(&self) -> bool {
         self.active != 0

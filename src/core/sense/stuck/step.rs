@@ -34,6 +34,8 @@ pub struct Step {
     pub(super) marked: bool,
     /// Whether it says nothing about the model: the call never ran.
     pub(super) void: bool,
+    /// Whether the tool was left alone because it failed before: the same failure goes on.
+    pub(super) left_alone: bool,
     /// Whether the error says only that there was one.
     pub(super) bare: bool,
 }
@@ -67,7 +69,17 @@ impl Step {
         let kind = result.failure.as_ref().map(|failure| failure.kind.as_str());
         let message = result.failure.as_ref().map_or(text, |failure| Some(&failure.message));
         let bare = failed && failure::is_bare(message.unwrap_or_default());
-        Self { tool, exact, call, result: hash, failed, marked: result.is_error, void: is_void(kind), bare }
+        Self {
+            tool,
+            exact,
+            call,
+            result: hash,
+            failed,
+            marked: result.is_error,
+            void: is_void(kind),
+            left_alone: kind == Some("unavailable"),
+            bare,
+        }
     }
 
     /// The step of a call and a result that are plain text. `kind` is the kind of failure, where there is one.
@@ -79,12 +91,22 @@ impl Step {
         let grade = if failed { Grade::Error } else { Grade::Result };
         let text = noise::hash(result.as_bytes(), grade);
         let hash = kind.map_or_else(|| join(0, text), |kind| join(xxh3_64(kind.as_bytes()), text));
-        Self { tool, exact, call, result: hash, failed, marked, void: is_void(kind), bare }
+        Self {
+            tool,
+            exact,
+            call,
+            result: hash,
+            failed,
+            marked,
+            void: is_void(kind),
+            left_alone: kind == Some("unavailable"),
+            bare,
+        }
     }
 
     /// The step of which the hashes are known: of calls that are no tools of ours, for instance.
     pub const fn of_hashes(tool: u64, call: u64, result: u64, failed: bool) -> Self {
-        Self { tool, exact: call, call, result, failed, marked: failed, void: false, bare: false }
+        Self { tool, exact: call, call, result, failed, marked: failed, void: false, left_alone: false, bare: false }
     }
 
     /// Call and result in one.

@@ -24,11 +24,13 @@ const LINES: usize = 128;
 /// Shorter lines say nothing when they come back.
 const SHORTEST_LINE: usize = 20;
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+/// What a byte weighs when it leaves the hash.
+const OUT: u64 = BASE.wrapping_pow(SEED as u32);
 const SHOWN: usize = 120;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Lag {
-    lag: u64,
+    back: u64,
     run: u64,
     /// Bytes that must match.
     needed: u64,
@@ -142,7 +144,7 @@ impl TextLoop {
             let mut lags = std::mem::take(&mut self.lags);
             lags.retain_mut(|lag| {
                 lag.run += 1;
-                self.at(here - lag.lag) == b
+                self.at(here - lag.back) == b
             });
             self.lags = lags;
         }
@@ -151,7 +153,6 @@ impl TextLoop {
         }
         self.count += 1;
         // A byte counts one more than it is, so that zeros count too.
-        const OUT: u64 = BASE.wrapping_pow(SEED as u32);
         self.hash = self.hash.wrapping_mul(BASE).wrapping_add(u64::from(b) + 1).wrapping_sub(gone.wrapping_mul(OUT));
         if self.count >= SEED as u64 {
             self.seek();
@@ -169,13 +170,13 @@ impl TextLoop {
             && hash == self.hash
             && lag <= LONGEST
             && self.lags.len() < MOST_LAGS
-            && self.lags.iter().all(|known| lag % known.lag != 0)
+            && self.lags.iter().all(|known| !lag.is_multiple_of(known.back))
             && (1..=SEED as u64).all(|back| self.at(self.count - back) == self.at(self.count - back - lag))
         {
             let needed = self.needed(lag, 1);
-            self.lags.push(Lag { lag, run: SEED as u64, needed, weighed: false });
+            self.lags.push(Lag { back: lag, run: SEED as u64, needed, weighed: false });
         }
-        if self.count % STRIDE == 0
+        if self.count.is_multiple_of(STRIDE)
             && let Some(slot) = self.places.get_mut(index)
         {
             *slot = (self.hash, self.count);
@@ -192,7 +193,7 @@ impl TextLoop {
 
     fn weigh(&mut self) {
         for index in 0..self.lags.len() {
-            let Some(Lag { lag, run, needed, weighed }) = self.lags.get(index).copied() else { return };
+            let Some(Lag { back: lag, run, needed, weighed }) = self.lags.get(index).copied() else { return };
             if run < needed {
                 continue;
             }
