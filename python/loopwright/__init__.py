@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
+    from .senses import Momentum, MomentumPolicy, StuckDetector, StuckPolicy, continuation
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
 
@@ -123,6 +124,11 @@ _HOMES = {
     "estimate_tokens": "_core",
     "compress": "context",
     "diff": "_replay",
+    "Momentum": "senses",
+    "MomentumPolicy": "senses",
+    "StuckDetector": "senses",
+    "StuckPolicy": "senses",
+    "continuation": "senses",
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
@@ -152,6 +158,8 @@ __all__ = [
     "ModelError",
     "ModelFailure",
     "Policy",
+    "Momentum",
+    "MomentumPolicy",
     "ProviderError",
     "Replay",
     "Response",
@@ -159,6 +167,8 @@ __all__ = [
     "RunStream",
     "Signal",
     "Source",
+    "StuckDetector",
+    "StuckPolicy",
     "Text",
     "TokenCount",
     "TokenCounter",
@@ -172,6 +182,7 @@ __all__ = [
     "__version__",
     "builtin_tools",
     "compress",
+    "continuation",
     "count_tokens",
     "decode_tokens",
     "dialect_for",
