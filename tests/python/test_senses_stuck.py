@@ -70,7 +70,9 @@ def test_c25_the_same_error_class() -> None:
     told = found_at([(("sh", {"command": f"cat {name}"}), f"Exit code 1\nno file {n}") for n, name in enumerate("abc")])
     assert told is not None
     assert told[1].pattern == "repeated_error"
-    nothing = [(("sh", {"command": f"grep {name} x"}), {"content": "Exit code 1", "is_error": True}) for name in "abcdef"]
+    nothing = [
+        (("sh", {"command": f"grep {name} x"}), {"content": "Exit code 1", "is_error": True}) for name in "abcdef"
+    ]
     assert found_at(nothing) is None, "nothing found is no error"
 
 
