@@ -20,7 +20,7 @@ use loopwright::{
         },
         request::{Delta, History, ToolChoice, WebSearch},
         retrieve::gather::Gathered,
-        sense::{momentum::MomentumPolicy, stuck::StuckPolicy},
+        sense::{breakpoint::Breakpoint, momentum::MomentumPolicy, stuck::StuckPolicy},
     },
     drive::sim::{Step, World},
 };
@@ -1259,11 +1259,11 @@ fn c25_x20_the_model_is_told_once_then_the_run_ends() {
 
 #[test]
 fn c25_who_listens_goes_on() {
+    const AGAIN: &[&str] = &["{}", "{}", "{}", r#"{"page":1}"#, "{}", "{}", "{}"];
     const PAGES: &[&str] = &["{}", "{}", "{}", r#"{"page":1}"#, r#"{"page":2}"#, r#"{"page":3}"#, r#"{"page":4}"#];
     let ended = run(&mut looking(PAGES), config());
     assert_eq!(ended.outcome.stop, Stop::ToolRounds);
     // The same pattern a second time is no accident.
-    const AGAIN: &[&str] = &["{}", "{}", "{}", r#"{"page":1}"#, "{}", "{}", "{}"];
     let mut world = looking(AGAIN);
     let ended = run(&mut world, budget(|budget| (budget.tool_rounds, budget.iterations) = (20, 20)));
     assert_eq!((ended.outcome.stop, world.requests.len()), (Stop::NoProgress, 7));
@@ -1299,7 +1299,7 @@ fn c21_a_question_which_of_two_is_ambiguous() {
     let which = "There are two. Do you mean the staging database or the production one?";
     let ended = run(&mut World::scripted([answer(say(which))]), config());
     assert_eq!((ended.outcome.stop, ended.outcome.r#final.as_deref()), (Stop::Ambiguous, Some(which)));
-    assert_eq!(Stop::Ambiguous.breakpoint().map(|point| point.name()), Some("ambiguous"));
+    assert_eq!(Stop::Ambiguous.breakpoint().map(Breakpoint::name), Some("ambiguous"));
 }
 
 #[test]

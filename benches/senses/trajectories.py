@@ -1,6 +1,6 @@
 """What the detector says about real runs: one line for each run, and what it saw where it spoke.
 
-    python benches/senses/trajectories.py FOLDER [--long]
+python benches/senses/trajectories.py FOLDER [--long]
 """
 
 from __future__ import annotations

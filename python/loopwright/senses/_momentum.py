@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import _core
-from ..errors import UsageError
+from loopwright import _core
+from loopwright.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Breakpoint", "Momentum", "MomentumPolicy", "Standing", "continuation"]
 
@@ -146,8 +148,8 @@ class Standing:
 def continuation(state: Standing | Mapping[str, Any]) -> str | None:
     """What to say so that a model goes on; the first that applies.
 
-    The stated next step, "Continue." after calls that succeeded, a word about the failure, a word of reflection where it
-    seems stuck, nothing.
+    The stated next step, "Continue." after calls that succeeded, a word about the failure, a word of reflection where
+    it seems stuck, nothing.
 
     >>> continuation(Standing(next_step="read the file", succeeded=True))
     'Proceed with: read the file'

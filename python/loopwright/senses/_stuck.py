@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
-from ..errors import UsageError
+from loopwright import _core
+from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -208,7 +208,7 @@ class StuckDetector:
     def from_json(cls, text: str) -> StuckDetector:
         """A detector that goes on where another was saved."""
         detector = cls.__new__(cls)
-        detector._core = _core.StuckDetector.from_json(text)
+        detector._core = _core.StuckDetector.from_json(text)  # noqa: SLF001 - its own
         return detector
 
     def __repr__(self) -> str:

@@ -116,7 +116,9 @@ mod tests {
 
     fn after(outcomes: &[bool]) -> (f64, Pace) {
         let mut momentum = Momentum::default();
-        outcomes.iter().for_each(|ok| momentum.record(*ok));
+        for ok in outcomes {
+            momentum.record(*ok);
+        }
         let policy = MomentumPolicy::default();
         (momentum.score(&policy), momentum.pace(&policy))
     }

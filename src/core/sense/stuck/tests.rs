@@ -327,7 +327,7 @@ fn repeated_lines_phrases_and_tokens() {
     let paragraph = "First I look at the parser, then at the printer, then at the tests that hold both to each other. \
                      What they have in common is the table; the table is what I have to change, and the tests will tell. ";
     assert!(looping(&paragraph.repeat(5)).is_some());
-    let interleaved: String = (0..20).map(|n| format!("Wait, let me look at this once more.\nNo, {n}.\n")).collect();
+    let interleaved = ["Wait, let me look at this once more.\n", "No.\n"].repeat(20).concat();
     assert!(looping(&interleaved).is_some());
     for fine in [
         "-".repeat(300),
@@ -335,7 +335,7 @@ fn repeated_lines_phrases_and_tokens() {
         "0, 0, 0, 0, ".repeat(30),
         "I will check. ".repeat(6),
         format!("```\n{}```\n", "    null,\n".repeat(30)),
-        (0..200).map(|n| format!("{n}. item number {n} of the list\n")).collect(),
+        (0..200).map(|n| format!("{n}. item number {n} of the list")).collect::<Vec<_>>().join("\n"),
         include_str!("mod.rs").to_owned(),
         include_str!("noise.rs").to_owned(),
         include_str!("tests.rs").replace("```", ""),
