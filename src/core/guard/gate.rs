@@ -216,6 +216,10 @@ fn shorten(text: &str, chars: usize) -> String {
 /// What a call would touch, for the person who is asked.
 fn touches(subject: &Subject) -> Vec<String> {
     const MOST: usize = 20;
+    const FILES: [&str; 18] = [
+        "rm", "rmdir", "mv", "cp", "touch", "mkdir", "ln", "cat", "chmod", "chown", "truncate", "shred", "unlink",
+        "install", "tee", "rsync", "tar", "unzip",
+    ];
     let mut found: Vec<String> = Vec::new();
     let mut push = |text: String| {
         if found.len() < MOST && !found.contains(&text) {
@@ -226,8 +230,10 @@ fn touches(subject: &Subject) -> Vec<String> {
         for place in &part.writes {
             push(format!("writes {} ({})", shorten(&place.raw, 100), place.class().words()));
         }
-        for place in part.paths.iter().filter(|place| !subject.runs_lines() || place.raw.contains(['/', '.', '~', '*']))
-        {
+        // Of a line, bare words are files where the program takes files.
+        let program = part.words.first().map(|word| base_name(&word.text)).unwrap_or_default();
+        let files = !subject.runs_lines() || FILES.contains(&program);
+        for place in part.paths.iter().filter(|place| files || place.raw.contains(['/', '.', '~', '*'])) {
             push(format!("{} ({})", shorten(&place.raw, 100), place.class().words()));
         }
         for host in &part.hosts {
