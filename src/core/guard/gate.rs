@@ -11,7 +11,10 @@ use serde_json::Value;
 
 use super::{
     Authority, RiskLevel,
-    policy::{Policy, Subject, Surroundings, Verdict, subject::words_of},
+    policy::{
+        Policy, Subject, Surroundings, Verdict,
+        subject::{base_name, words_of},
+    },
     sensitivity::{self, Level},
 };
 
