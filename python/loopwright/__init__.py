@@ -35,10 +35,10 @@ if TYPE_CHECKING:
         estimate_tokens,
     )
     from ._core import Event as MachineEvent
-    from ._replay import Replay, replay
+    from ._replay import Diff, Replay, diff, replay
     from .agent import Agent, RunStream
     from .budget import Budget
-    from .context import ContextWindow, compress
+    from .context import ContextPolicy, ContextWindow, compress
     from .errors import (
         InternalError,
         LoopwrightError,
@@ -77,6 +77,7 @@ _HOMES = {
     "Context": "tools",
     "ExtractedCall": "extraction",
     "Extraction": "extraction",
+    "ContextPolicy": "context",
     "ContextWindow": "context",
     "Grounded": "grounded",
     "Image": "tools",
@@ -91,6 +92,7 @@ _HOMES = {
     "ModelFailure": "models",
     "Policy": "guard",
     "ProviderError": "errors",
+    "Diff": "_replay",
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
@@ -120,6 +122,7 @@ _HOMES = {
     "encode_tokens": "_core",
     "estimate_tokens": "_core",
     "compress": "context",
+    "diff": "_replay",
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
@@ -133,6 +136,7 @@ __all__ = [
     "Call",
     "Command",
     "Context",
+    "ContextPolicy",
     "ContextWindow",
     "ExtractedCall",
     "Extraction",
@@ -178,6 +182,7 @@ __all__ = [
     "render_call",
     "render_results",
     "repair_json",
+    "diff",
     "replay",
     "strip_tool_markup",
     "tool",

@@ -78,6 +78,14 @@ class Remembered:
     what: str
 
 
+def is_yes(answer: object) -> bool:
+    """Whether an answer lets the very call run that was asked about."""
+    try:
+        return not isinstance(answer, BaseException) and decision_of(answer)[0] in ("allow", "remembered")
+    except Exception:  # noqa: BLE001 - what can't be understood is a no
+        return False
+
+
 def decision_of(answer: object) -> tuple[str, str | None, str | None]:
     """What an approver's answer means: the decision, a reason, new arguments.
 

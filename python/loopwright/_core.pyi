@@ -52,11 +52,13 @@ __all__ = [
     "Window",
     "WireServer",
     "__version__",
+    "assemble_context",
     "canonical_block",
     "canonical_message",
     "canonical_request",
     "canonical_response",
     "check_json",
+    "classify_sensitivity",
     "compress_context",
     "count_context",
     "count_tokens",
@@ -79,11 +81,16 @@ __all__ = [
     "json_elements",
     "json_members",
     "limit_output",
+    "redact",
+    "redact_json",
+    "redact_with_hits",
     "render_calls",
     "render_results",
     "repair_json",
     "replay",
+    "sensitivity_detectors",
     "shutdown",
+    "window_of",
 ]
 
 _Json: TypeAlias = str | dict[str, Any] | Sequence[Any]
@@ -507,7 +514,35 @@ class Run:
     `journal` is the path of a new file that lines are appended to as they come; `keep` keeps them in memory.
     """
 
-    def __new__(cls, id: str, config: MachineConfig, *, journal: str | None = None, keep: bool = False) -> Run: ...
+    def __new__(
+        cls,
+        id: str,
+        config: MachineConfig,
+        *,
+        journal: str | None = None,
+        keep: bool = False,
+        about: str | None = None,
+    ) -> Run: ...
+    @staticmethod
+    def resume(path: str) -> tuple[Run, list[Command], str]:
+        """The run of a journal, which goes on in it (or, where it is damaged, beside it): the run, its open commands, the
+        path.
+        """
+
+    @staticmethod
+    def fork(
+        id: str,
+        text: str,
+        at: int,
+        *,
+        prompt: str | None = None,
+        model: str | None = None,
+        result: str | None = None,
+        journal: str | None = None,
+        keep: bool = False,
+        about: str | None = None,
+    ) -> tuple[Run, list[Command]]:
+        """A run that begins with the events of a journal up to number `at`, and its open commands."""
     def now(self) -> float:
         """Seconds since the run's start."""
 
@@ -582,6 +617,12 @@ def replay(journal: str, policy: str | None = None) -> tuple[dict[str, Any], His
 
     With the digest of a policy, only if the run went by that.
     """
+
+def compare_journals(left: str, right: str) -> dict[str, Any] | None:
+    """Where two journals part."""
+
+def journal_head(text: str) -> tuple[str, str | None, str]:
+    """The run's name, what whoever started it wrote, and the machine's configuration, as JSON."""
 
 def shutdown() -> None:
     """Ends the I/O threads; called at exit."""
@@ -982,6 +1023,9 @@ class ContextArchive:
     def get(self, handle: str) -> str | None:
         """The message under a handle, in the canonical form."""
 
+    def answer(self, handle: str, find: str, from_line: int, limit: int) -> str:
+        """What a model is told that asks for something back."""
+
     def recall(self, handle: str, from_line: int, limit: int) -> str:
         """What is under a handle, as text, from a line on."""
 
@@ -1007,6 +1051,19 @@ def compress_context(
 
 def count_context(text: str, shape: str, count: Callable[[str], int] | None, model: str | None) -> int:
     """Tokens of a list of messages, with what a request costs beside them."""
+
+def assemble_context(
+    system: str,
+    memory: str,
+    goal: str,
+    plan: str,
+    gathered: Sequence[tuple[str, str]],
+    shape: str,
+) -> tuple[str, list[str]]:
+    """The head of a request in its fixed order: instructions, and each message before the history as JSON text."""
+
+def window_of(model: str) -> int | None:
+    """The tokens of a model's window, where its name is known."""
 
 def count_tools(tools: str, count: Callable[[str], int] | None, model: str | None) -> int:
     """Tokens that definitions of tools take in a request."""
@@ -1035,6 +1092,12 @@ class Window:
     def append(self, message: str | dict[str, Any]) -> None:
         """Adds a message."""
 
+    def replay(self, messages: str) -> None:
+        """Fills an empty window with a history that went through requests before: a list as JSON text."""
+
+    def reported(self, tokens: int) -> None:
+        """What the provider counted for the request that the view was."""
+
     def settle(self) -> bool:
         """Makes the view fit, if it is too large; gives whether it had to."""
 
@@ -1056,6 +1119,10 @@ class Window:
     @property
     def tokens(self) -> int:
         """Tokens of the view."""
+
+    @property
+    def expected(self) -> int:
+        """Tokens of the view by what the provider reported, where it did."""
 
     @property
     def budget(self) -> int:
@@ -1151,3 +1218,20 @@ class ApprovalDesk:
 
     def forget(self) -> None:
         """Forgets every yes."""
+
+def classify_sensitivity(
+    text: str, source: str | None, labels: dict[str, str] | None
+) -> tuple[str, str | None, list[tuple[str, str, int, int, str]]]:
+    """The class of a text, the label of its source, and what was found."""
+
+def redact(text: str) -> str:
+    """The text without its hits; the very same object if there are none."""
+
+def redact_with_hits(text: str) -> tuple[str, list[tuple[str, str, int, int, str]]]:
+    """The text without its hits, and what they were."""
+
+def redact_json(text: str) -> str:
+    """JSON, or lines of JSON, without its hits."""
+
+def sensitivity_detectors() -> list[tuple[str, str, str]]:
+    """All detectors: the name, the level, what a hit is."""

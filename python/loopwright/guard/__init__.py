@@ -1,18 +1,27 @@
-"""What may run: policies, approvals, and what decides about a call before it runs. Useful without an agent.
+"""What may run, and what may be shown: policies, approvals, sensitivity. Useful without an agent.
 
 Importing this is cheap; each name is loaded when it is first used.
 """
 
 from __future__ import annotations
 
-# What type checkers take for true. `typing` itself is slow to import.
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from typing import Any
 
     from ._approvals import Approvals, Edit, Kept, Request
     from ._policy import Decision, Policy, PolicyError, Rule
+    from ._sensitivity import (
+        Redacted,
+        Sensitivity,
+        SensitivityHit,
+        SensitivityLevel,
+        classify_sensitivity,
+        redact,
+        redact_json,
+        redact_with_hits,
+        sensitivity_detectors,
+    )
 
 _HOMES = {
     "Approvals": "_approvals",
@@ -21,8 +30,17 @@ _HOMES = {
     "Kept": "_approvals",
     "Policy": "_policy",
     "PolicyError": "_policy",
+    "Redacted": "_sensitivity",
     "Request": "_approvals",
     "Rule": "_policy",
+    "Sensitivity": "_sensitivity",
+    "SensitivityHit": "_sensitivity",
+    "SensitivityLevel": "_sensitivity",
+    "classify_sensitivity": "_sensitivity",
+    "redact": "_sensitivity",
+    "redact_json": "_sensitivity",
+    "redact_with_hits": "_sensitivity",
+    "sensitivity_detectors": "_sensitivity",
 }
 
 __all__ = [
@@ -32,8 +50,17 @@ __all__ = [
     "Kept",
     "Policy",
     "PolicyError",
+    "Redacted",
     "Request",
     "Rule",
+    "Sensitivity",
+    "SensitivityHit",
+    "SensitivityLevel",
+    "classify_sensitivity",
+    "redact",
+    "redact_json",
+    "redact_with_hits",
+    "sensitivity_detectors",
 ]
 
 
