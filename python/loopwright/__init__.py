@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         strip_tool_markup,
     )
     from .grounded import Grounded
+    from .guard import Risk, RiskContext, assess_risk
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -120,6 +121,9 @@ _HOMES = {
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
+    "Risk": "guard",
+    "RiskContext": "guard",
+    "assess_risk": "guard",
 }
 
 __all__ = [
@@ -147,6 +151,8 @@ __all__ = [
     "Replay",
     "Response",
     "Result",
+    "Risk",
+    "RiskContext",
     "RunStream",
     "Signal",
     "Source",
@@ -161,6 +167,7 @@ __all__ = [
     "Usage",
     "UsageError",
     "__version__",
+    "assess_risk",
     "builtin_tools",
     "compress",
     "count_tokens",

@@ -14,6 +14,7 @@ from .errors import LoopwrightError
 
 __all__ = [
     "ArgumentsDelta",
+    "AssessedRisk",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -39,6 +40,7 @@ __all__ = [
     "Repair",
     "Repaired",
     "Request",
+    "RiskGround",
     "Run",
     "StreamDecoder",
     "TextDelta",
@@ -50,6 +52,8 @@ __all__ = [
     "Window",
     "WireServer",
     "__version__",
+    "assess_arguments",
+    "assess_shell",
     "canonical_block",
     "canonical_message",
     "canonical_request",
@@ -1055,3 +1059,33 @@ class Window:
         """How many compactions there were."""
 
     def __len__(self) -> int: ...
+
+@final
+class AssessedRisk:
+    """How much harm a call may do."""
+
+    @property
+    def level(self) -> Literal["safe", "cautious", "confirm", "dangerous"]: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def why(self) -> str: ...
+    @property
+    def part(self) -> tuple[str, int, int, str] | None:
+        """The argument that decided, the bytes of its text, and the text there."""
+
+@final
+class RiskGround:
+    """What is known of the machine that a call runs on."""
+
+    def __new__(
+        cls, workspace: str | None, cwd: str | None, home: str | None, temporary: Sequence[str]
+    ) -> RiskGround: ...
+
+def assess_shell(text: str, ground: RiskGround) -> AssessedRisk:
+    """The risk of shell text."""
+
+def assess_arguments(
+    name: str, arguments: _Json, declared: str | None, by_arguments: bool, ground: RiskGround
+) -> AssessedRisk:
+    """The risk of a call; `declared` is the level of its tool."""

@@ -12,6 +12,7 @@ mod convert;
 mod environment;
 mod errors;
 mod extract;
+mod guard_risk;
 mod history;
 mod machine;
 mod messages;
@@ -96,5 +97,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(context::compress_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
+    module.add_class::<guard_risk::AssessedRisk>()?;
+    module.add_class::<guard_risk::RiskGround>()?;
+    module.add_function(wrap_pyfunction!(guard_risk::assess_shell, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_risk::assess_arguments, module)?)?;
     Ok(())
 }

@@ -4,10 +4,11 @@ use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
+use super::ContextConfig;
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
-    guard::RiskLevel,
+    guard::{GuardConfig, RiskLevel},
     json::Raw,
     machine::{
         Budget, Price, RetryPolicy,
@@ -79,12 +80,18 @@ pub struct TurnConfig {
     pub stream: bool,
     /// What the run may use.
     pub budget: Budget,
+    /// How requests are held inside the model's window.
+    #[serde(skip_serializing_if = "ContextConfig::is_default")]
+    pub context: ContextConfig,
     /// When a model call that failed is tried again.
     pub retry: RetryPolicy,
     /// When repetition and failure stop a run.
     pub progress: ProgressPolicy,
     /// Seconds that a person has to agree to a call; silence is a no.
     pub approval_timeout: f64,
+    /// What judges calls before they run; without one the declared risk of their tools decides alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<GuardConfig>,
     /// Whether a request that fails because of its tools is sent once more without them, with a warning.
     pub degrade_without_tools: bool,
     /// Money for tokens, to count the cost.
@@ -112,9 +119,11 @@ impl Default for TurnConfig {
             cache: true,
             stream: false,
             budget: Budget::default(),
+            context: ContextConfig::default(),
             retry: RetryPolicy::default(),
             progress: ProgressPolicy::default(),
             approval_timeout: 60.0,
+            guard: None,
             degrade_without_tools: true,
             price: None,
             seed: 0,
@@ -133,6 +142,7 @@ impl TurnConfig {
             known_dialect(format)?;
         }
         self.check_tools()?;
+        self.context.check()?;
         self.check_numbers()
     }
 
