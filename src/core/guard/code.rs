@@ -462,7 +462,9 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             }
         } else if is(DELETE) && names(tokens, arguments.clone(), "recursive") {
             found.push(Act::Delete { path: literal, recursive: true });
-        } else if is(DELETE) && (anything || language != Language::Python) {
+        } else if is(DELETE)
+            && (anything || language != Language::Python || path.contains('.') && matches!(last, "unlink" | "rmdir"))
+        {
             // A list's or a set's `remove` is something else: only names of modules count.
             let listed = language == Language::Python && last == "rmdir" && !path.contains('.');
             if !listed {
