@@ -15,6 +15,7 @@ from .errors import LoopwrightError
 __all__ = [
     "ApprovalDesk",
     "ArgumentsDelta",
+    "AssessedRisk",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -41,6 +42,7 @@ __all__ = [
     "Repair",
     "Repaired",
     "Request",
+    "RiskGround",
     "Run",
     "StreamDecoder",
     "TextDelta",
@@ -53,6 +55,8 @@ __all__ = [
     "WireServer",
     "__version__",
     "assemble_context",
+    "assess_arguments",
+    "assess_shell",
     "canonical_block",
     "canonical_message",
     "canonical_request",
@@ -1235,3 +1239,31 @@ def redact_json(text: str) -> str:
 
 def sensitivity_detectors() -> list[tuple[str, str, str]]:
     """All detectors: the name, the level, what a hit is."""
+class AssessedRisk:
+    """How much harm a call may do."""
+
+    @property
+    def level(self) -> Literal["safe", "cautious", "confirm", "dangerous"]: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def why(self) -> str: ...
+    @property
+    def part(self) -> tuple[str, int, int, str] | None:
+        """The argument that decided, the bytes of its text, and the text there."""
+
+@final
+class RiskGround:
+    """What is known of the machine that a call runs on."""
+
+    def __new__(
+        cls, workspace: str | None, cwd: str | None, home: str | None, temporary: Sequence[str]
+    ) -> RiskGround: ...
+
+def assess_shell(text: str, ground: RiskGround) -> AssessedRisk:
+    """The risk of shell text."""
+
+def assess_arguments(
+    name: str, arguments: _Json, declared: str | None, by_arguments: bool, ground: RiskGround
+) -> AssessedRisk:
+    """The risk of a call; `declared` is the level of its tool."""
