@@ -275,7 +275,7 @@ fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, decla
             judged.risk = judged.risk.max(RiskLevel::Confirm);
             judged.rules = vec!["risk:unparsed".to_owned()];
             judged.span = Some(range.clone());
-            judged.why = "a part of the line can't be read".to_owned();
+            judged.why = String::from("a part of the call can't be read");
         }
         return judged;
     }

@@ -187,21 +187,21 @@ fn of_command(part: &Part) -> Option<Shape> {
     if flags.is_empty() {
         words.push_str(" without flags");
     } else {
-        words.push_str(&format!(" with {}", flags.iter().cloned().collect::<Vec<_>>().join(" ")));
+        words = format!("{words} with {}", flags.iter().cloned().collect::<Vec<_>>().join(" "));
     }
     let told: Vec<String> = places
         .iter()
         .map(|(class, many)| format!("{}{}", if *many { "on many files " } else { "on files " }, class.words()))
         .collect();
     if !told.is_empty() {
-        words.push_str(&format!(" {}", told.join(" and ")));
+        words = format!("{words} {}", told.join(" and "));
     }
     if !writes.is_empty() {
         let told: Vec<&str> = writes.iter().map(|class| class.words()).collect();
-        words.push_str(&format!(", writing to files {}", told.join(" and ")));
+        words = format!("{words}, writing to files {}", told.join(" and "));
     }
     if !hosts.is_empty() {
-        words.push_str(&format!(", reaching {}", part.hosts.join(" and ")));
+        words = format!("{words}, reaching {}", part.hosts.join(" and "));
     }
     Some(Shape { key, words })
 }
