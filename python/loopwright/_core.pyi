@@ -62,6 +62,7 @@ __all__ = [
     "canonical_request",
     "canonical_response",
     "check_json",
+    "compare_journals",
     "classify_sensitivity",
     "compress_context",
     "count_context",
@@ -82,6 +83,7 @@ __all__ = [
     "estimate_tokens",
     "fetch_page",
     "find_json",
+    "journal_head",
     "json_elements",
     "json_members",
     "limit_output",
@@ -1239,6 +1241,8 @@ def redact_json(text: str) -> str:
 
 def sensitivity_detectors() -> list[tuple[str, str, str]]:
     """All detectors: the name, the level, what a hit is."""
+
+@final
 class AssessedRisk:
     """How much harm a call may do."""
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{
     Authority, RiskLevel,
+    lines::takes_files,
     policy::{
         Policy, Subject, Surroundings, Verdict,
         subject::{base_name, words_of},
@@ -219,10 +220,6 @@ fn shorten(text: &str, chars: usize) -> String {
 /// What a call would touch, for the person who is asked.
 fn touches(subject: &Subject) -> Vec<String> {
     const MOST: usize = 20;
-    const FILES: [&str; 18] = [
-        "rm", "rmdir", "mv", "cp", "touch", "mkdir", "ln", "cat", "chmod", "chown", "truncate", "shred", "unlink",
-        "install", "tee", "rsync", "tar", "unzip",
-    ];
     let mut found: Vec<String> = Vec::new();
     let mut push = |text: String| {
         if found.len() < MOST && !found.contains(&text) {
@@ -235,7 +232,7 @@ fn touches(subject: &Subject) -> Vec<String> {
         }
         // Of a line, bare words are files where the program takes files.
         let program = part.words.first().map(|word| base_name(&word.text)).unwrap_or_default();
-        let files = !subject.runs_lines() || FILES.contains(&program);
+        let files = !subject.runs_lines() || takes_files(program);
         for place in part.paths.iter().filter(|place| files || place.raw.contains(['/', '.', '~', '*'])) {
             push(format!("{} ({})", shorten(&place.raw, 100), place.class().words()));
         }

@@ -16,6 +16,15 @@ pub(crate) fn goes_out(program: &str) -> bool {
     PROGRAMS.contains(&program)
 }
 
+/// Programs whose bare words are files.
+pub(crate) fn takes_files(program: &str) -> bool {
+    const PROGRAMS: [&str; 18] = [
+        "rm", "rmdir", "mv", "cp", "touch", "mkdir", "ln", "cat", "chmod", "chown", "truncate", "shred", "unlink",
+        "install", "tee", "rsync", "tar", "unzip",
+    ];
+    PROGRAMS.contains(&program)
+}
+
 /// Options of those programs behind which a file or some text stands, not a host.
 pub(crate) fn takes_no_host(option: &str) -> bool {
     const OPTIONS: [&str; 30] = [

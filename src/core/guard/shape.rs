@@ -189,7 +189,16 @@ fn of_command(part: &Part) -> Option<Shape> {
     } else {
         words = format!("{words} with {}", flags.iter().cloned().collect::<Vec<_>>().join(" "));
     }
-    let told: Vec<String> = places
+    // What is kept is as narrow as the key; what is told of it is what somebody would recognise.
+    let files = super::lines::takes_files(&name);
+    let shown: BTreeSet<(PathClass, bool)> = part
+        .paths
+        .iter()
+        .filter(looks)
+        .filter(|place| files || place.raw.contains(['/', '.', '~', '*', '?']))
+        .map(|place| (place.class(), place.raw.contains(['*', '?', '['])))
+        .collect();
+    let told: Vec<String> = shown
         .iter()
         .map(|(class, many)| format!("{}{}", if *many { "on many files " } else { "on files " }, class.words()))
         .collect();

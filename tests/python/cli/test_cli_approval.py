@@ -85,7 +85,7 @@ def test_explain_shows_the_tool_and_all_arguments(terminal: Callable, tmp_path: 
     with WireServer([call("shell", command=command), text("Over.")]) as server:
         shown = terminal(*run(server))
         shown.until("more characters: ? shows all")
-        assert "touch made" not in shown.text
+        assert "│ touch made" not in shown.text
         shown.until("Run it? [y/N/e/?] ")
         shown.type("?\n")
         shown.until("What shell does: Run a shell command")
