@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         strip_tool_markup,
     )
     from .grounded import Grounded
-    from .guard import Approvals, Policy
+    from .guard import Approvals, Policy, Risk, RiskContext, assess_risk
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -132,6 +132,9 @@ _HOMES = {
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
+    "Risk": "guard",
+    "RiskContext": "guard",
+    "assess_risk": "guard",
 }
 
 __all__ = [
@@ -164,6 +167,8 @@ __all__ = [
     "Replay",
     "Response",
     "Result",
+    "Risk",
+    "RiskContext",
     "RunStream",
     "Signal",
     "Source",
@@ -180,6 +185,7 @@ __all__ = [
     "Usage",
     "UsageError",
     "__version__",
+    "assess_risk",
     "builtin_tools",
     "compress",
     "continuation",

@@ -15,6 +15,7 @@ from .errors import LoopwrightError
 __all__ = [
     "ApprovalDesk",
     "ArgumentsDelta",
+    "AssessedRisk",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -42,6 +43,7 @@ __all__ = [
     "Repair",
     "Repaired",
     "Request",
+    "RiskGround",
     "Run",
     "StreamDecoder",
     "StuckDetector",
@@ -56,11 +58,14 @@ __all__ = [
     "__version__",
     "assemble_context",
     "breakpoint_of",
+    "assess_arguments",
+    "assess_shell",
     "canonical_block",
     "canonical_message",
     "canonical_request",
     "canonical_response",
     "check_json",
+    "compare_journals",
     "classify_sensitivity",
     "compress_context",
     "continuation",
@@ -82,6 +87,7 @@ __all__ = [
     "estimate_tokens",
     "fetch_page",
     "find_json",
+    "journal_head",
     "json_elements",
     "json_members",
     "limit_output",
@@ -1310,3 +1316,33 @@ def breakpoint_of(stop_reason: str) -> str | None:
 
 def continuation(standing: str) -> str | None:
     """What to say so that a model goes on; `standing` as JSON text."""
+
+@final
+class AssessedRisk:
+    """How much harm a call may do."""
+
+    @property
+    def level(self) -> Literal["safe", "cautious", "confirm", "dangerous"]: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def why(self) -> str: ...
+    @property
+    def part(self) -> tuple[str, int, int, str] | None:
+        """The argument that decided, the bytes of its text, and the text there."""
+
+@final
+class RiskGround:
+    """What is known of the machine that a call runs on."""
+
+    def __new__(
+        cls, workspace: str | None, cwd: str | None, home: str | None, temporary: Sequence[str]
+    ) -> RiskGround: ...
+
+def assess_shell(text: str, ground: RiskGround) -> AssessedRisk:
+    """The risk of shell text."""
+
+def assess_arguments(
+    name: str, arguments: _Json, declared: str | None, by_arguments: bool, ground: RiskGround
+) -> AssessedRisk:
+    """The risk of a call; `declared` is the level of its tool."""

@@ -13,6 +13,7 @@ mod environment;
 mod errors;
 mod extract;
 mod guard_policy;
+mod guard_risk;
 mod guard_sensitivity;
 mod history;
 mod machine;
@@ -114,5 +115,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<senses_stuck::Momentum>()?;
     module.add_function(wrap_pyfunction!(senses_stuck::breakpoint_of, module)?)?;
     module.add_function(wrap_pyfunction!(senses_stuck::continuation, module)?)?;
+    module.add_class::<guard_risk::AssessedRisk>()?;
+    module.add_class::<guard_risk::RiskGround>()?;
+    module.add_function(wrap_pyfunction!(guard_risk::assess_shell, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_risk::assess_arguments, module)?)?;
     Ok(())
 }

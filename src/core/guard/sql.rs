@@ -38,7 +38,7 @@ fn tokens(text: &str) -> Vec<(Token<'_>, Range<usize>)> {
             b'#' => find(b"\n", 1),
             b'/' if rest.starts_with(b"/*!") => {
                 // MySQL runs what is in there.
-                at += 3;
+                at += 3 + rest.iter().skip(3).take_while(|byte| byte.is_ascii_digit()).count();
                 continue;
             }
             b'/' if rest.starts_with(b"/*") => find(b"*/", 2),
