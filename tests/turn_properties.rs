@@ -545,7 +545,11 @@ fn ends_by_cancel(config: &TurnConfig, mut tree: Tree, mut ledger: Ledger, now: 
 fn replays(log: &[u8], tree: &Tree) -> Result<(), String> {
     let text = std::str::from_utf8(log).map_err(|error| error.to_string())?;
     let whole = journal::replay(text).map_err(|error| error.to_string())?;
-    if whole.divergence.is_some() || whole.truncated || whole.outcome.as_ref() != tree.outcome() {
+    if whole.divergence.is_some()
+        || whole.truncated
+        || whole.damage.is_some()
+        || whole.outcome.as_ref() != tree.outcome()
+    {
         return Err(format!("the replay differs: {:?}", whole.divergence));
     }
     if !same_history(&whole.messages, &tree.history()) {
@@ -555,7 +559,11 @@ fn replays(log: &[u8], tree: &Tree) -> Result<(), String> {
     for end in 1..lines.len() {
         let prefix = lines[..end].concat();
         let part = journal::replay(&prefix).map_err(|error| error.to_string())?;
-        if part.divergence.is_some() || part.truncated || part.steps[..] != whole.steps[..end - 1] {
+        if part.divergence.is_some()
+            || part.truncated
+            || part.damage.is_some()
+            || part.steps[..] != whole.steps[..end - 1]
+        {
             return Err(format!("a beginning of {end} lines differs"));
         }
         // A crash in the middle of a line loses that line alone.

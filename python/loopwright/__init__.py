@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         estimate_tokens,
     )
     from ._core import Event as MachineEvent
-    from ._replay import Replay, replay
+    from ._replay import Diff, Replay, diff, replay
     from .agent import Agent, RunStream
     from .budget import Budget
     from .context import ContextWindow, compress
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         strip_tool_markup,
     )
     from .grounded import Grounded
+    from .guard import Approvals, Policy
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Agent": "agent",
     "Approval": "_approval",
+    "Approvals": "guard",
     "Budget": "budget",
     "Call": "models",
     "Command": "_core",
@@ -87,7 +89,9 @@ _HOMES = {
     "Model": "models",
     "ModelError": "errors",
     "ModelFailure": "models",
+    "Policy": "guard",
     "ProviderError": "errors",
+    "Diff": "_replay",
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
@@ -117,6 +121,7 @@ _HOMES = {
     "encode_tokens": "_core",
     "estimate_tokens": "_core",
     "compress": "context",
+    "diff": "_replay",
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
@@ -125,6 +130,7 @@ _HOMES = {
 __all__ = [
     "Agent",
     "Approval",
+    "Approvals",
     "Budget",
     "Call",
     "Command",
@@ -143,6 +149,7 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelFailure",
+    "Policy",
     "ProviderError",
     "Replay",
     "Response",
@@ -166,6 +173,7 @@ __all__ = [
     "count_tokens",
     "decode_tokens",
     "dialect_for",
+    "diff",
     "encode_tokens",
     "estimate_tokens",
     "extract",

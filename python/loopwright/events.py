@@ -6,7 +6,7 @@ Text that streams is a draft: it has not been verified, and after a `Reset` it i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
@@ -18,6 +18,7 @@ __all__ = [
     "ApprovalAsked",
     "ApprovalDecided",
     "ArgumentsDelta",
+    "CallJudged",
     "Draft",
     "Event",
     "PhaseFinished",
@@ -115,6 +116,23 @@ class SearchCompleted:
 
 
 @dataclass(frozen=True)
+class CallJudged:
+    """The guard has judged a call, before anything of its reply ran: what it saw, and which rules decided."""
+
+    id: str
+    name: str
+    verdict: str
+    risk: str
+    by: str
+    rules: list[str]
+    why: str
+    part: str | None = None
+    span: dict[str, int] | None = None
+    touches: list[str] = field(default_factory=list)
+    secret: bool = False
+
+
+@dataclass(frozen=True)
 class ApprovalAsked:
     """A person is asked whether a call may run."""
 
@@ -189,6 +207,7 @@ Event: TypeAlias = (
     | ToolProgress
     | ToolFinished
     | SearchCompleted
+    | CallJudged
     | ApprovalAsked
     | ApprovalDecided
     | Warning
@@ -208,6 +227,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "tool_started": ToolStarted,
         "tool_finished": ToolFinished,
         "search_completed": SearchCompleted,
+        "call_judged": CallJudged,
         "approval_asked": ApprovalAsked,
         "approval_decided": ApprovalDecided,
         "warning": Warning,
@@ -221,5 +241,5 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
 def from_notice(notice: dict[str, Any]) -> Event:
     """The event for what a machine tells."""
     kind, names = _NOTICES[notice["type"]]
-    event: Event = kind(*[notice[name] for name in names])
+    event: Event = kind(**{name: notice[name] for name in names if name in notice})
     return event

@@ -10,6 +10,7 @@ from loopwright.events import (
     ApprovalAsked,
     ApprovalDecided,
     ArgumentsDelta,
+    CallJudged,
     Draft,
     Event,
     PhaseFinished,
@@ -90,6 +91,8 @@ def what_happened(event: Event) -> str:
             return assert_type(name, str)
         case SearchCompleted(query=query):
             return assert_type(query, str)
+        case CallJudged(name=name, verdict=verdict):
+            return name + assert_type(verdict, str)
         case ApprovalAsked(name=name, risk=risk):
             return name + assert_type(risk, str)
         case ApprovalDecided(allowed=allowed):

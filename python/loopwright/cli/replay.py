@@ -35,7 +35,7 @@ def replay(arguments: argparse.Namespace) -> int:
             screen.answer(failure_json(error, UNREADABLE))
         screen.say(error_line(error), style=Style.RED)
         return UNREADABLE
-    code = OK if found.identical else DIVERGED
+    code = UNREADABLE if found.damage else OK if found.identical else DIVERGED
     if arguments.json:
         screen.answer(_json(found, code, steps=arguments.steps or arguments.commands))
     elif arguments.commands:
@@ -58,6 +58,7 @@ def _json(found: Replay, code: int, *, steps: bool) -> str:
         "commands": found.commands,
         "divergence": found.divergence,
         "truncated": found.truncated,
+        "damage": found.damage,
         "outcome": found.outcome,
     }
     if steps:
@@ -72,8 +73,13 @@ def _tell(found: Replay, screen: Screen, *, steps: bool) -> None:
             screen.answer(f"  event {number}: {', '.join(_kind(command) for command in step) or 'nothing to do'}")
     if found.truncated:
         screen.answer("The last line is cut off, as after a crash; all before it counts.")
+    if found.damage:
+        line, why = found.damage["line"], one_line(found.damage["why"])
+        screen.answer(f"damaged at line {line}: {why}; only what stands before it counts", style=Style.RED)
     divergence = found.divergence
-    if divergence is None:
+    if divergence is None and found.damage:
+        screen.answer("up to there every command is the same, bit for bit")
+    elif divergence is None:
         screen.answer("identical: every command is the same, bit for bit", style=Style.BOLD)
     else:
         screen.answer(f"diverged at event {divergence['seq']}, command {divergence['command'] + 1}", style=Style.RED)

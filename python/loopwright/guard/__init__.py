@@ -1,4 +1,4 @@
-"""What may run, and what may be shown. Useful without an agent.
+"""What may run, and what may be shown: policies, approvals, secrets in texts. Useful without an agent.
 
 Importing this is cheap; each name is loaded when it is first used.
 """
@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._approvals import Approvals, Edit, Kept, Request
+    from ._policy import Decision, Policy, PolicyError, Rule
     from ._sensitivity import (
         Redacted,
         Sensitivity,
@@ -24,6 +26,14 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "Approvals": "_approvals",
+    "Decision": "_policy",
+    "Edit": "_approvals",
+    "Kept": "_approvals",
+    "Policy": "_policy",
+    "PolicyError": "_policy",
+    "Request": "_approvals",
+    "Rule": "_policy",
     "Redacted": "_sensitivity",
     "Sensitivity": "_sensitivity",
     "SensitivityHit": "_sensitivity",
@@ -36,7 +46,15 @@ _HOMES = {
 }
 
 __all__ = [
+    "Approvals",
+    "Decision",
+    "Edit",
+    "Kept",
+    "Policy",
+    "PolicyError",
     "Redacted",
+    "Request",
+    "Rule",
     "Sensitivity",
     "SensitivityHit",
     "SensitivityLevel",

@@ -29,7 +29,7 @@ pub(in crate::core::guard) struct Options<'w> {
     pub(in crate::core::guard) flags: Vec<&'w str>,
     /// The letters of flags.
     pub(in crate::core::guard) letters: String,
-    /// Options with their value.
+    /// Options with their value; those among letters written together without their dash.
     pub(in crate::core::guard) values: Vec<(&'w str, &'w Word)>,
     /// Options with their value behind an equals sign.
     pub(in crate::core::guard) equals: Vec<(&'w str, &'w str)>,
@@ -75,8 +75,8 @@ impl<'w> Options<'w> {
                         let end = at + letter.len_utf8();
                         let value = if end < text.len() { None } else { words.next() };
                         match value {
-                            Some(value) => options.values.push((text, value)),
-                            None => options.equals.push((&text[..end], &text[end..])),
+                            Some(value) => options.values.push((&text[at..end], value)),
+                            None => options.equals.push((&text[at..end], &text[end..])),
                         }
                         break;
                     }
@@ -97,16 +97,22 @@ impl<'w> Options<'w> {
                     .any(|flag| *flag == long || flag.len() >= 5 && flag.starts_with("--") && long.starts_with(*flag))
     }
 
-    /// Whether this very word was given as an option.
+    /// Whether this very option was given, with a value or without.
     pub(in crate::core::guard) fn word(&self, name: &str) -> bool {
-        self.flags.contains(&name) || self.values.iter().any(|(option, _)| *option == name)
+        self.flags.contains(&name)
+            || self.values.iter().any(|(option, _)| is(option, name))
+            || self.equals.iter().any(|(option, _)| is(option, name))
     }
 
     /// The value of an option.
     pub(in crate::core::guard) fn value(&self, name: &str) -> Option<&'w str> {
-        let spaced = self.values.iter().find(|(option, _)| *option == name).map(|(_, value)| value.text.as_str());
-        spaced.or_else(|| self.equals.iter().find(|(option, _)| *option == name).map(|(_, value)| *value))
+        let spaced = self.values.iter().find(|(option, _)| is(option, name)).map(|(_, value)| value.text.as_str());
+        spaced.or_else(|| self.equals.iter().find(|(option, _)| is(option, name)).map(|(_, value)| *value))
     }
+}
+
+fn is(option: &str, name: &str) -> bool {
+    option == name || name.strip_prefix('-') == Some(option)
 }
 
 #[derive(Clone, Copy, PartialEq)]
