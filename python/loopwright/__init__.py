@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ._replay import Diff, Replay, diff, replay
     from .agent import Agent, RunStream
     from .budget import Budget
-    from .context import ContextWindow, compress
+    from .context import ContextPolicy, ContextWindow, compress
     from .errors import (
         InternalError,
         LoopwrightError,
@@ -77,6 +77,7 @@ _HOMES = {
     "Context": "tools",
     "ExtractedCall": "extraction",
     "Extraction": "extraction",
+    "ContextPolicy": "context",
     "ContextWindow": "context",
     "Grounded": "grounded",
     "Image": "tools",
@@ -135,6 +136,7 @@ __all__ = [
     "Call",
     "Command",
     "Context",
+    "ContextPolicy",
     "ContextWindow",
     "ExtractedCall",
     "Extraction",

@@ -52,6 +52,7 @@ __all__ = [
     "Window",
     "WireServer",
     "__version__",
+    "assemble_context",
     "canonical_block",
     "canonical_message",
     "canonical_request",
@@ -89,6 +90,7 @@ __all__ = [
     "replay",
     "sensitivity_detectors",
     "shutdown",
+    "window_of",
 ]
 
 _Json: TypeAlias = str | dict[str, Any] | Sequence[Any]
@@ -1021,6 +1023,9 @@ class ContextArchive:
     def get(self, handle: str) -> str | None:
         """The message under a handle, in the canonical form."""
 
+    def answer(self, handle: str, find: str, from_line: int, limit: int) -> str:
+        """What a model is told that asks for something back."""
+
     def recall(self, handle: str, from_line: int, limit: int) -> str:
         """What is under a handle, as text, from a line on."""
 
@@ -1046,6 +1051,19 @@ def compress_context(
 
 def count_context(text: str, shape: str, count: Callable[[str], int] | None, model: str | None) -> int:
     """Tokens of a list of messages, with what a request costs beside them."""
+
+def assemble_context(
+    system: str,
+    memory: str,
+    goal: str,
+    plan: str,
+    gathered: Sequence[tuple[str, str]],
+    shape: str,
+) -> tuple[str, list[str]]:
+    """The head of a request in its fixed order: instructions, and each message before the history as JSON text."""
+
+def window_of(model: str) -> int | None:
+    """The tokens of a model's window, where its name is known."""
 
 def count_tools(tools: str, count: Callable[[str], int] | None, model: str | None) -> int:
     """Tokens that definitions of tools take in a request."""
@@ -1074,6 +1092,12 @@ class Window:
     def append(self, message: str | dict[str, Any]) -> None:
         """Adds a message."""
 
+    def replay(self, messages: str) -> None:
+        """Fills an empty window with a history that went through requests before: a list as JSON text."""
+
+    def reported(self, tokens: int) -> None:
+        """What the provider counted for the request that the view was."""
+
     def settle(self) -> bool:
         """Makes the view fit, if it is too large; gives whether it had to."""
 
@@ -1097,6 +1121,10 @@ class Window:
         """Tokens of the view."""
 
     @property
+    def expected(self) -> int:
+        """Tokens of the view by what the provider reported, where it did."""
+
+    @property
     def budget(self) -> int:
         """The budget."""
 
@@ -1105,23 +1133,6 @@ class Window:
         """How many compactions there were."""
 
     def __len__(self) -> int: ...
-
-def classify_sensitivity(
-    text: str, source: str | None, labels: dict[str, str] | None
-) -> tuple[str, str | None, list[tuple[str, str, int, int, str]]]:
-    """The class of a text, the label of its source, and what was found."""
-
-def redact(text: str) -> str:
-    """The text without its hits; the very same object if there are none."""
-
-def redact_with_hits(text: str) -> tuple[str, list[tuple[str, str, int, int, str]]]:
-    """The text without its hits, and what they were."""
-
-def redact_json(text: str) -> str:
-    """JSON, or lines of JSON, without its hits."""
-
-def sensitivity_detectors() -> list[tuple[str, str, str]]:
-    """All detectors: the name, the level, what a hit is."""
 
 @final
 class Policy:
@@ -1207,3 +1218,20 @@ class ApprovalDesk:
 
     def forget(self) -> None:
         """Forgets every yes."""
+
+def classify_sensitivity(
+    text: str, source: str | None, labels: dict[str, str] | None
+) -> tuple[str, str | None, list[tuple[str, str, int, int, str]]]:
+    """The class of a text, the label of its source, and what was found."""
+
+def redact(text: str) -> str:
+    """The text without its hits; the very same object if there are none."""
+
+def redact_with_hits(text: str) -> tuple[str, list[tuple[str, str, int, int, str]]]:
+    """The text without its hits, and what they were."""
+
+def redact_json(text: str) -> str:
+    """JSON, or lines of JSON, without its hits."""
+
+def sensitivity_detectors() -> list[tuple[str, str, str]]:
+    """All detectors: the name, the level, what a hit is."""

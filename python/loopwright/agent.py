@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._approval import Approval
     from ._driver import Driver
     from ._output import OutputType
+    from .context import ContextPolicy
     from .events import Event
     from .guard import Approvals, Policy
     from .messages import Content
@@ -84,6 +85,8 @@ class Agent(Generic[Output]):
             asked), `"ask"` a person. By default `"intent"` where there are `approvals`, else `"run"`.
         workspace: What relative paths in calls start from, for the guard. By default that of the built-in tools, else
             the current folder.
+        context: How requests are held inside the model's window: a `ContextPolicy`, or the tokens that a request takes
+            at most; `False` sends histories as they are. Without it the window is known by the model's name.
         approval_timeout: Seconds that a person has to answer; silence is a no.
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
         journal: A folder for the journals of runs.
@@ -125,6 +128,7 @@ class Agent(Generic[Output]):
         timeouts: Mapping[str, float] | None = None,
         retry: Mapping[str, Any] | None = None,
         progress: Mapping[str, Any] | None = None,
+        context: ContextPolicy | int | bool | None = None,
         approval_timeout: float | None = None,
         price: Mapping[str, float] | None = None,
         journal: str | os.PathLike[str] | bool | None = None,
@@ -218,6 +222,9 @@ class Agent(Generic[Output]):
             "price": dict(price) if price else None,
             "seed": seed,
         }
+        held = _context(context, self._endpoint)
+        if held is not None:
+            self._config["context"] = held
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
         self._plans: dict[tuple[bool, Budget], Plan] = {}
         # What can't work is said here, not in the middle of a program.
@@ -736,6 +743,23 @@ def _guard_of(
         "by_arguments": sorted(tool.name for tool in tools if getattr(tool, "by_arguments", False)),
     }
     return guard, around
+
+
+def _context(given: ContextPolicy | int | bool | None, endpoint: _core.Endpoint | None) -> dict[str, Any] | None:  # noqa: FBT001
+    """How requests are held inside the window, as the machine wants it."""
+    wire = endpoint.wire if endpoint is not None else None
+    if given is False or (given is None and wire == "offline"):
+        return {"on": False}
+    if given is None or given is True:
+        return {"policy": {"wire": wire}} if wire is not None else None
+    from .context import ContextPolicy
+
+    if isinstance(given, int):
+        given = ContextPolicy(budget=given)
+    elif not isinstance(given, ContextPolicy):
+        message = f"context can't be {given!r:.100}"
+        raise UsageError(message, "invalid_option", "give a ContextPolicy, a number of tokens, or False")
+    return given._config(wire)
 
 
 def _tool_format(given: str, model: str) -> str | None:

@@ -19,6 +19,7 @@ __all__ = [
     "ApprovalDecided",
     "ArgumentsDelta",
     "CallJudged",
+    "Compacted",
     "Draft",
     "Event",
     "PhaseFinished",
@@ -152,6 +153,28 @@ class ApprovalDecided:
 
 
 @dataclass(frozen=True)
+class Compacted:
+    """The history no longer fitted into the model's window: request `round` is made of less. Nothing is lost.
+
+    `kept`, `shortened`, `referenced`, `summarised` and `dropped` say of how many messages (`messages`) with how many
+    tokens (`before`, `after`). `reason` is `full`, or `refused` where the provider found the request too long.
+    """
+
+    round: int
+    reason: str
+    before: int
+    after: int
+    budget: int
+    kept: dict[str, int]
+    shortened: dict[str, int]
+    referenced: dict[str, int]
+    summarised: dict[str, int]
+    dropped: dict[str, int]
+    repaired: int
+    first_changed: int | None
+
+
+@dataclass(frozen=True)
 class Warning:  # noqa: A001 - the field's word for it
     """Something that the caller should know."""
 
@@ -210,6 +233,7 @@ Event: TypeAlias = (
     | CallJudged
     | ApprovalAsked
     | ApprovalDecided
+    | Compacted
     | Warning
     | PhaseStarted
     | PhaseFinished
@@ -230,6 +254,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "call_judged": CallJudged,
         "approval_asked": ApprovalAsked,
         "approval_decided": ApprovalDecided,
+        "compacted": Compacted,
         "warning": Warning,
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,

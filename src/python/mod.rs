@@ -100,12 +100,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(context::compress_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
+    module.add_class::<guard_policy::Policy>()?;
+    module.add_class::<guard_policy::ApprovalDesk>()?;
+    module.add_function(wrap_pyfunction!(context::assemble_context, module)?)?;
+    module.add_function(wrap_pyfunction!(context::window_of, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::classify_sensitivity, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::redact, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::redact_with_hits, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::redact_json, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::sensitivity_detectors, module)?)?;
-    module.add_class::<guard_policy::Policy>()?;
-    module.add_class::<guard_policy::ApprovalDesk>()?;
     Ok(())
 }

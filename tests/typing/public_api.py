@@ -11,6 +11,7 @@ from loopwright.events import (
     ApprovalDecided,
     ArgumentsDelta,
     CallJudged,
+    Compacted,
     Draft,
     Event,
     PhaseFinished,
@@ -97,6 +98,8 @@ def what_happened(event: Event) -> str:
             return name + assert_type(risk, str)
         case ApprovalDecided(allowed=allowed):
             return str(assert_type(allowed, bool))
+        case Compacted(before=before, after=after, kept=kept):
+            return f"{assert_type(before, int)} {assert_type(after, int)} {assert_type(kept['messages'], int)}"
         case Warning(message=message):
             return assert_type(message, str)
         case PhaseStarted(phase=phase) | PhaseFinished(phase=phase):

@@ -1,13 +1,11 @@
-"""What may run, and what may be shown: policies, approvals, secrets in texts. Useful without an agent.
+"""What may run, and what may be shown: policies, approvals, sensitivity. Useful without an agent.
 
 Importing this is cheap; each name is loaded when it is first used.
 """
 
 from __future__ import annotations
 
-# What type checkers take for true. `typing` itself is slow to import.
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from typing import Any
 
@@ -32,9 +30,9 @@ _HOMES = {
     "Kept": "_approvals",
     "Policy": "_policy",
     "PolicyError": "_policy",
+    "Redacted": "_sensitivity",
     "Request": "_approvals",
     "Rule": "_policy",
-    "Redacted": "_sensitivity",
     "Sensitivity": "_sensitivity",
     "SensitivityHit": "_sensitivity",
     "SensitivityLevel": "_sensitivity",
