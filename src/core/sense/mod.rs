@@ -2,3 +2,7 @@
 
 pub mod progress;
 pub mod speech;
+
+pub mod next_step;
+mod reading;
+pub mod signals;

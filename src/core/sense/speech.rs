@@ -1,51 +1,15 @@
-//! What a reply without tool calls says about the next step: words, not models.
+//! What the turn machine wants to know of a reply without tool calls: words, not models.
 
-/// The last sentence-like piece of a reply, lowercased.
-fn last_piece(reply: &str) -> String {
-    let trimmed = reply.trim_end();
-    let end = trimmed.trim_end_matches(['.', '!', ':', '…', '?']).len();
-    let start = trimmed[..end].rfind(['.', '!', '?', '\n']).map_or(0, |at| at + 1);
-    trimmed[start..].trim().to_lowercase()
-}
+use super::{next_step::next_step, signals::signals};
 
 /// Whether the reply ends by stating what the model is about to do, without doing it.
 pub fn states_next_step(reply: &str) -> bool {
-    const OPENINGS: [&str; 9] = [
-        "i'll ",
-        "i’ll ",
-        "i will ",
-        "i am going to ",
-        "i'm going to ",
-        "let me ",
-        "next, i",
-        "now i'll ",
-        "now, i will ",
-    ];
-    const NOT_STEPS: [&str; 6] = ["let me know", "i will be ", "i'll be ", "i’ll be ", "i will not ", "i will always "];
-    let last = last_piece(reply);
-    !last.ends_with('?')
-        && OPENINGS.iter().any(|opening| last.starts_with(opening))
-        && !NOT_STEPS.iter().any(|other| last.starts_with(other))
+    next_step(reply).is_some()
 }
 
-/// Whether the reply asks the person for something it needs.
+/// Whether the reply ends by asking the person for something it needs.
 pub fn asks_for_input(reply: &str) -> bool {
-    const PHRASES: [&str; 12] = [
-        "could you clarify",
-        "can you clarify",
-        "please clarify",
-        "could you specify",
-        "please specify",
-        "could you provide",
-        "can you provide",
-        "please provide",
-        "would you like me to",
-        "do you want me to",
-        "which one do you mean",
-        "before i proceed",
-    ];
-    let last = last_piece(reply);
-    (last.ends_with('?') || last.starts_with("please")) && PHRASES.iter().any(|phrase| last.contains(phrase))
+    signals(reply).asks
 }
 
 #[cfg(test)]
