@@ -3,6 +3,9 @@
 pub mod progress;
 pub mod speech;
 
+mod about;
+pub mod drift;
+// pub mod intent;
 pub mod next_step;
 mod reading;
 pub mod signals;
