@@ -84,8 +84,9 @@ pub(super) struct Sketch {
     /// The share of weight that has numbers.
     known: f32,
     pieces: Vec<u64>,
-    /// How much the text says: about the number of its telling words.
-    pub weight: f32,
+    weight: f32,
+    /// How much the text says of a subject: about the number of its telling words, those of work itself left out.
+    pub telling: f32,
 }
 
 impl Sketch {
@@ -94,7 +95,7 @@ impl Sketch {
         let text = text.get(..end).unwrap_or_default();
         let mut terms: Vec<Term> = Vec::new();
         let mut vector = [0.0_f32; NUMBERS];
-        let (mut weight, mut known) = (0.0_f32, 0.0_f32);
+        let (mut weight, mut known, mut telling) = (0.0_f32, 0.0_f32, 0.0_f32);
         words::each_term(text, |word| {
             if terms.len() >= MOST_TERMS || terms.iter().any(|term| term.text == word) {
                 return;
@@ -106,8 +107,10 @@ impl Sketch {
                 own *= 0.3;
             } else if is_of_work(word) {
                 own *= 0.4;
+                telling -= 0.8 * own;
             }
             weight += own;
+            telling += own;
             let numbers = entry.map(|entry| {
                 let mut numbers = Box::new([0.0_f32; NUMBERS]);
                 for (pair, byte) in numbers.chunks_exact_mut(2).zip(entry.numbers) {
@@ -127,7 +130,7 @@ impl Sketch {
         });
         unit(&mut vector);
         let known = if weight > 0.0 { known / weight } else { 0.0 };
-        Self { terms, vector, known, pieces: pieces(text), weight }
+        Self { terms, vector, known, pieces: pieces(text), weight, telling }
     }
 
     /// From 0, nothing in common, to 1, the same.

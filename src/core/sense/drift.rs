@@ -277,7 +277,7 @@ impl GoalDrift {
     fn take(&mut self, message: &str, sketch: &Sketch, step: f32, anchor: f32) -> Drift {
         let phrases = phrases(message);
         let announced = phrases.iter().map(|phrase| phrase.weight).sum::<f32>().min(0.5);
-        let evidence = (sketch.weight / TELLING).min(1.0);
+        let evidence = (sketch.telling / TELLING).min(1.0);
         // What is said to be another subject and looks like one is one; said alone it is a correction.
         let score = |far: f32| evidence * (1.0 - (1.0 - far) * (1.0 - announced));
         let (step, anchor) = (score(step), score(anchor));
@@ -319,7 +319,7 @@ fn near_goal(goal: &str, message: &Sketch) -> f32 {
         return whole;
     }
     let parts = reading.sentences.iter().filter_map(|sentence| goal.get(sentence.bytes.clone()));
-    let parts = parts.map(Sketch::of).filter(|part| part.weight > 1.0).take(MOST_PARTS);
+    let parts = parts.map(Sketch::of).filter(|part| part.telling > 1.0).take(MOST_PARTS);
     parts.map(|part| part.nearness(message)).fold(whole, f32::max)
 }
 
