@@ -24,6 +24,8 @@ const MIDDLE_EMBEDDED: f32 = 1.9;
 const SHARPNESS_EMBEDDED: f32 = 1.3;
 /// A message that says less than this drifts less: "yes, go on" leads nowhere else.
 const TELLING: f32 = 0.6;
+/// A message with less evidence than this is no step of its own.
+const TAKEN: f32 = 0.5;
 /// At most this many parts of a goal are compared one by one.
 const MOST_PARTS: usize = 12;
 /// Goals that were given up and are remembered.
@@ -125,13 +127,54 @@ pub struct GoalDrift {
     seen: u64,
 }
 
-/// What an embedder says of one message.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cosines {
-    /// Of the message and the one before it.
-    pub step: f32,
-    /// Of the message and the goal.
-    pub anchor: f32,
+/// What an embedder makes of a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vectors {
+    background: Background,
+    goal: Vec<f32>,
+    last: Vec<f32>,
+}
+
+impl Vectors {
+    /// From the vectors of [`BACKGROUND`] and that of the goal.
+    ///
+    /// # Errors
+    /// `invalid_vectors` if they can't be the vectors of one embedder.
+    pub fn new(background: &[Vec<f32>], goal: Vec<f32>) -> Result<Self> {
+        let this = Self { background: Background::from_vectors(background)?, last: goal.clone(), goal: goal.clone() };
+        let length = background.first().map_or(0, Vec::len);
+        if length != goal.len() {
+            return Err(bad_vectors("the embedder gave vectors of several lengths"));
+        }
+        this.check(&goal)?;
+        Ok(this)
+    }
+
+    /// The user has another goal now.
+    ///
+    /// # Errors
+    /// `invalid_vectors` as for any vector.
+    pub fn revise(&mut self, goal: Vec<f32>) -> Result<()> {
+        self.check(&goal)?;
+        self.last.clone_from(&goal);
+        self.goal = goal;
+        Ok(())
+    }
+
+    fn check(&self, vector: &[f32]) -> Result<()> {
+        if vector.len() != self.goal.len() {
+            return Err(bad_vectors("the embedder gave vectors of several lengths"));
+        }
+        if vector.iter().any(|x| !x.is_finite()) {
+            return Err(bad_vectors("the embedder gave what is no number"));
+        }
+        Ok(())
+    }
+}
+
+fn bad_vectors(message: &str) -> Error {
+    Error::usage("invalid_vectors", message)
+        .hint("an embedder gives one vector of finite numbers for each text, all of one length")
 }
 
 /// How near an embedder puts texts that have nothing to do with each other.
@@ -148,18 +191,14 @@ impl Background {
     /// `invalid_vectors` if they are fewer than two, of several lengths, or hold what is no number.
     pub fn from_vectors(vectors: &[Vec<f32>]) -> Result<Self> {
         let length = vectors.first().map_or(0, Vec::len);
-        let bad = |message: &str| {
-            Error::usage("invalid_vectors", message)
-                .hint("an embedder gives one vector of finite numbers for each text, all of one length")
-        };
         if vectors.len() < 2 || length == 0 {
-            return Err(bad("the embedder gave no vectors"));
+            return Err(bad_vectors("the embedder gave no vectors"));
         }
         if vectors.iter().any(|vector| vector.len() != length) {
-            return Err(bad("the embedder gave vectors of several lengths"));
+            return Err(bad_vectors("the embedder gave vectors of several lengths"));
         }
         if vectors.iter().flatten().any(|x| !x.is_finite()) {
-            return Err(bad("the embedder gave what is no number"));
+            return Err(bad_vectors("the embedder gave what is no number"));
         }
         let mut all = Vec::new();
         for (at, one) in vectors.iter().enumerate() {
@@ -268,10 +307,19 @@ impl GoalDrift {
         self.take(message, &sketch, step, anchor)
     }
 
-    /// Takes the next message, by the vectors of an embedder.
-    pub fn observe_with(&mut self, message: &str, background: &Background, cosines: Cosines) -> Drift {
-        let sketch = Sketch::of(message);
-        self.take(message, &sketch, background.drift(cosines.step), background.drift(cosines.anchor))
+    /// Takes the next message, by its vector from the embedder that `vectors` is of.
+    ///
+    /// # Errors
+    /// `invalid_vectors` if the vector is of another length, or holds what is no number.
+    pub fn observe_vector(&mut self, message: &str, vector: Vec<f32>, vectors: &mut Vectors) -> Result<Drift> {
+        vectors.check(&vector)?;
+        let far = |other: &[f32]| vectors.background.drift(cosine(&vector, other));
+        let (step, anchor) = (far(&vectors.last), far(&vectors.goal));
+        let seen = self.take(message, &Sketch::of(message), step, anchor);
+        if seen.evidence > TAKEN {
+            vectors.last = vector;
+        }
+        Ok(seen)
     }
 
     fn take(&mut self, message: &str, sketch: &Sketch, step: f32, anchor: f32) -> Drift {
@@ -290,16 +338,16 @@ impl GoalDrift {
                 }
                 self.suspicious = true;
             }
-            DriftState::Drifted if anchor <= self.policy.leave && evidence > 0.5 => {
+            DriftState::Drifted if anchor <= self.policy.leave && evidence > TAKEN => {
                 self.state = DriftState::OnGoal;
                 self.suspicious = false;
             }
             // What says nothing changes nothing.
-            _ if evidence > 0.5 => self.suspicious = false,
+            _ if evidence > TAKEN => self.suspicious = false,
             _ => {}
         }
         let shared = Sketch::of(&self.goal).common(sketch);
-        if evidence > 0.5 {
+        if evidence > TAKEN {
             self.last = cut(message);
         }
         self.seen += 1;

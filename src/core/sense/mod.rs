@@ -5,7 +5,7 @@ pub mod speech;
 
 mod about;
 pub mod drift;
-// pub mod intent;
+pub mod intent;
 pub mod next_step;
 mod reading;
 pub mod signals;

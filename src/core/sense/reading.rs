@@ -459,6 +459,15 @@ impl<T: Copy> Phrases<T> {
         list.iter().find(|(words, _)| fits(words)).map(|(words, kind)| (*kind, words.len()))
     }
 
+    /// All phrases that begin at `at`.
+    pub(super) fn all_at(&self, tokens: &[Token], at: usize) -> impl Iterator<Item = (T, usize)> {
+        let list = tokens.get(at).and_then(|token| self.by_first.get(token.word.as_str()));
+        list.into_iter().flatten().filter_map(move |(words, kind)| {
+            let some = tokens.get(at..at + words.len())?;
+            some.iter().zip(words).all(|(token, word)| token.word == *word).then_some((*kind, words.len()))
+        })
+    }
+
     /// The first phrase anywhere: what it is, where, and how many words.
     pub(super) fn find(&self, tokens: &[Token]) -> Option<(T, usize, usize)> {
         (0..tokens.len()).find_map(|at| self.at(tokens, at).map(|(kind, length)| (kind, at, length)))

@@ -1,15 +1,42 @@
 //! What the turn machine wants to know of a reply without tool calls: words, not models.
 
-use super::{next_step::next_step, signals::signals};
+use super::{
+    next_step::next_step,
+    signals::{SignalKind, signals},
+};
 
 /// Whether the reply ends by stating what the model is about to do, without doing it.
 pub fn states_next_step(reply: &str) -> bool {
     next_step(reply).is_some()
 }
 
-/// Whether the reply ends by asking the person for something it needs.
+/// What the reply says it will do next, in its own words.
+pub fn stated_step(reply: &str) -> Option<String> {
+    let step = reply.get(next_step(reply)?.step)?;
+    let step = step.trim_end().trim_end_matches(['.', '!', ':', '…']).trim_end();
+    (!step.is_empty()).then(|| step.to_owned())
+}
+
+/// Whether the reply asks which of several things is meant.
+pub fn asks_which(reply: &str) -> bool {
+    asked(reply).is_some_and(|question| {
+        let question = question.to_lowercase();
+        let opens = ["do you mean ", "did you mean ", "which "].iter().any(|opening| question.starts_with(opening));
+        opens && ["mean", "should i", "do you want"].iter().any(|words| question.contains(words))
+    })
+}
+
+/// Whether the reply asks the person for something it needs.
 pub fn asks_for_input(reply: &str) -> bool {
-    signals(reply).asks
+    asked(reply).is_some() && !asks_which(reply)
+}
+
+/// The last question that the reply puts to the person.
+fn asked(reply: &str) -> Option<&str> {
+    let all = signals(reply);
+    let asks = |kind| matches!(kind, SignalKind::Clarification | SignalKind::Offer);
+    let last = all.found.iter().rev().find(|signal| asks(signal.kind)).filter(|_| all.asks)?;
+    reply.get(last.sentence.clone())
 }
 
 #[cfg(test)]
@@ -40,5 +67,12 @@ mod tests {
         assert!(asks_for_input("Please provide the path."));
         assert!(!asks_for_input("It is 4. Is there anything else?"));
         assert!(!asks_for_input("You could clarify butter."));
+        assert!(asks_which("There are two. Which file do you mean?") && !asks_which("Which way? I took the left."));
+    }
+
+    #[test]
+    fn c19_the_stated_step_in_its_own_words() {
+        assert_eq!(stated_step("Found it. Let me check the tests:").as_deref(), Some("check the tests"));
+        assert_eq!(stated_step("Done."), None);
     }
 }

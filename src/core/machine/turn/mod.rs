@@ -272,7 +272,7 @@ impl TurnMachine {
             risk: calls.iter().filter_map(|call| self.tool(&call.name)).map(|tool| tool.risk).max().unwrap_or_default(),
             progress: self.progress.verdict(&self.config.progress),
             provider_paused: stop == StopReason::PauseTurn,
-            asks_for_input: speech::asks_for_input(&prose),
+            asks_for_input: speech::asks_for_input(&prose) || speech::asks_which(&prose),
             may_nudge: !self.nudged
                 && !self.tools_off
                 && !self.without_tools

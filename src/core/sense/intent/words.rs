@@ -65,7 +65,10 @@ pub(super) static ACTS: LazyLock<Phrases<Act>> = LazyLock::new(|| {
              overwrite|terminate|force-push|force push|discard|unlink|rmdir|trash|kill|hard reset|wipe out|blow away|throw away|\
              format the disk|format the drive|format my|clear out|bin|scrap",
         ),
-        (Act::Remove, "remove|clear|empty|reset|uninstall|prune|revoke|clean out|clean|strip|cancel|close|archive|eliminate|shut down|drain"),
+        (
+            Act::Remove,
+            "remove|clear|empty|reset|uninstall|prune|revoke|clean out|clean|strip|cancel|close|archive|eliminate|shut down|drain",
+        ),
         (
             Act::Plan,
             "plan|plan out|design|architect|outline|propose|break down|draft a plan|draft a roadmap|create a plan|make a plan|write a plan|\
@@ -115,7 +118,8 @@ const DATA: &str = "account archiv backup bill branch bucket cach calendar clust
     session snapshot stack storag subscript tabl tag tenant ticket user video vm volum workspac machin system product prod member playlist";
 
 /// Everything: a scope rather than a target.
-pub(super) const ALL_OF_IT: &str = "everything|all|anything|lot|whole|it|them|that|this|those|these|stuff|things|thing|one|ones|some|something";
+pub(super) const ALL_OF_IT: &str =
+    "everything|all|anything|lot|whole|it|them|that|this|those|these|stuff|things|thing|one|ones|some|something";
 
 fn set(list: &'static str) -> Vec<&'static str> {
     let mut all: Vec<&'static str> = list.split_whitespace().collect();
