@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
+    from .senses import GoalDrift, Intent, assess_intent, next_step, signals
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
 
@@ -117,6 +118,11 @@ _HOMES = {
     "encode_tokens": "_core",
     "estimate_tokens": "_core",
     "compress": "context",
+    "GoalDrift": "senses",
+    "Intent": "senses",
+    "assess_intent": "senses",
+    "next_step": "senses",
+    "signals": "senses",
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
@@ -132,8 +138,10 @@ __all__ = [
     "ContextWindow",
     "ExtractedCall",
     "Extraction",
+    "GoalDrift",
     "Grounded",
     "Image",
+    "Intent",
     "InternalError",
     "LoopwrightError",
     "MachineConfig",
@@ -161,6 +169,7 @@ __all__ = [
     "Usage",
     "UsageError",
     "__version__",
+    "assess_intent",
     "builtin_tools",
     "compress",
     "count_tokens",
@@ -170,10 +179,12 @@ __all__ = [
     "estimate_tokens",
     "extract",
     "extract_json",
+    "next_step",
     "render_call",
     "render_results",
     "repair_json",
     "replay",
+    "signals",
     "strip_tool_markup",
     "tool",
 ]

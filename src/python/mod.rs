@@ -17,6 +17,7 @@ mod machine;
 mod messages;
 mod run;
 mod runtime;
+mod senses_intent;
 mod testing;
 mod tokens;
 mod wire;
@@ -96,5 +97,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(context::compress_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
+    module.add_class::<senses_intent::GoalDrift>()?;
+    module.add_function(wrap_pyfunction!(senses_intent::find_next_step, module)?)?;
+    module.add_function(wrap_pyfunction!(senses_intent::reply_signals, module)?)?;
+    module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
     Ok(())
 }

@@ -136,17 +136,16 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// From the vectors of [`BACKGROUND`] and that of the goal.
+    /// From the vectors of [`BACKGROUND`], that of the goal, and that of the last message if there was one.
     ///
     /// # Errors
     /// `invalid_vectors` if they can't be the vectors of one embedder.
-    pub fn new(background: &[Vec<f32>], goal: Vec<f32>) -> Result<Self> {
-        let this = Self { background: Background::from_vectors(background)?, last: goal.clone(), goal: goal.clone() };
-        let length = background.first().map_or(0, Vec::len);
-        if length != goal.len() {
-            return Err(bad_vectors("the embedder gave vectors of several lengths"));
+    pub fn new(background: &[Vec<f32>], goal: Vec<f32>, last: Option<Vec<f32>>) -> Result<Self> {
+        let last = last.unwrap_or_else(|| goal.clone());
+        let this = Self { background: Background::from_vectors(background)?, last, goal };
+        for vector in background.iter().chain([&this.goal, &this.last]) {
+            this.check(vector)?;
         }
-        this.check(&goal)?;
         Ok(this)
     }
 

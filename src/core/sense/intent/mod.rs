@@ -81,6 +81,13 @@ pub struct Intent {
     pub plan: bool,
 }
 
+impl Intent {
+    /// The votes for each decision.
+    pub fn votes(&self) -> Vec<(Decision, f32)> {
+        Decision::ALL.into_iter().zip(self.scores).collect()
+    }
+}
+
 /// The kinds of sub-agents that are suggested where nobody says which there are.
 pub const SUB_AGENTS: [&str; 4] = ["explore", "code", "research", "plan"];
 

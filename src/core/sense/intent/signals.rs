@@ -45,6 +45,27 @@ pub struct IntentSignals {
     pub is_conversational: bool,
 }
 
+impl IntentSignals {
+    /// The names of those that hold.
+    pub fn names(&self) -> Vec<&'static str> {
+        let all = [
+            ("is_exploratory", self.is_exploratory),
+            ("is_code_task", self.is_code_task),
+            ("is_planning_task", self.is_planning_task),
+            ("is_complex", self.is_complex),
+            ("is_destructive", self.is_destructive),
+            ("is_multi_step", self.is_multi_step),
+            ("has_independent_parts", self.has_independent_parts),
+            ("is_question", self.is_question),
+            ("is_ambiguous", self.is_ambiguous),
+            ("is_research", self.is_research),
+            ("is_irreversible", self.is_irreversible),
+            ("is_conversational", self.is_conversational),
+        ];
+        all.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name).collect()
+    }
+}
+
 /// The signals, and what only the vote needs.
 #[derive(Default)]
 pub(super) struct Seen {
