@@ -105,6 +105,8 @@ struct Reader<'a> {
     stems: HashMap<String, String>,
     /// Something said before that a reference may mean.
     context: bool,
+    /// What was said before is about code.
+    context_of_code: bool,
 }
 
 pub(super) fn read(message: &str, reading: &Reading, history: &[&str]) -> Seen {
@@ -112,8 +114,32 @@ pub(super) fn read(message: &str, reading: &Reading, history: &[&str]) -> Seen {
         let end = (0..=text.len().min(2_000)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
         crate::core::retrieve::words::terms(text.get(..end).unwrap_or_default()).len() > 1
     });
-    let mut reader =
-        Reader { message, reading, seen: Seen::default(), acts: Vec::new(), stems: HashMap::new(), context };
+    let context_of_code = history.iter().rev().take(2).any(|text| {
+        let reading = Reading::of(text, crate::core::sense::reading::Side::Tail);
+        let mut stems = HashMap::new();
+        let (mut sure, mut weak) = (text.contains("```"), 0);
+        for token in &reading.tokens {
+            match token.kind {
+                Kind::Code => sure = true,
+                Kind::Name => sure |= is_code_name(&token.word),
+                _ => match of_code(stem_of(&token.word, &mut stems)) {
+                    Some(true) => sure = true,
+                    Some(false) => weak += 1,
+                    None => {}
+                },
+            }
+        }
+        sure || weak >= 2
+    });
+    let mut reader = Reader {
+        message,
+        reading,
+        seen: Seen::default(),
+        acts: Vec::new(),
+        stems: HashMap::new(),
+        context,
+        context_of_code,
+    };
     reader.run();
     reader.seen
 }
@@ -295,6 +321,7 @@ impl<'a> Reader<'a> {
 
     fn find_acts(&mut self, number: usize, sentence: &Sentence) {
         let tokens = &self.reading.tokens;
+        let within = tokens.get(..sentence.tokens.end).unwrap_or_default();
         let mut free = true;
         let mut at = sentence.tokens.start;
         while at < sentence.tokens.end {
@@ -308,13 +335,13 @@ impl<'a> Reader<'a> {
             {
                 free = true;
             }
-            if let Some((Mark::Forbids, length)) = MARKS.at(&tokens[..sentence.tokens.end], at) {
+            if let Some((Mark::Forbids, length)) = MARKS.at(within, at) {
                 free = false;
                 at += length;
                 continue;
             }
-            let polite = MARKS.at(&tokens[..sentence.tokens.end], at).filter(|(mark, _)| *mark == Mark::Polite);
-            let act = ACTS.at(&tokens[..sentence.tokens.end], at);
+            let polite = MARKS.all_at(within, at).find(|(mark, _)| *mark == Mark::Polite);
+            let act = ACTS.at(within, at);
             // A wish stands anywhere: "the login is broken, so I need you to fix it".
             if let Some((_, length)) = polite.filter(|(_, length)| *length > 1 || free) {
                 if act.is_none_or(|(_, longer)| longer <= length) {
@@ -324,7 +351,7 @@ impl<'a> Reader<'a> {
                 }
             }
             if let Some((Mark::Independent | Mark::Ordered, length)) =
-                MARKS.at(&tokens[..sentence.tokens.end], at).filter(|_| free || act.is_none())
+                MARKS.at(within, at).filter(|_| free || act.is_none())
                 && length > 1
             {
                 free = true;
@@ -441,11 +468,26 @@ impl<'a> Reader<'a> {
             };
             match found.act {
                 Act::Code => true,
-                Act::Change | Act::Remove | Act::Destroy => acts_on(self.object(found), &mut HashMap::new()),
+                Act::Change => acts_on(self.object(found), &mut HashMap::new()),
+                // A file, a table, a cache: gone or not, no code has changed.
+                Act::Remove | Act::Destroy => {
+                    let object = self.object(found);
+                    let data = object.iter().any(|token| of_data(stem_of(&token.word, &mut HashMap::new())));
+                    is_piece_of_code(object) || (acts_on(object, &mut HashMap::new()) && !data)
+                }
                 _ => false,
             }
         });
-        self.seen.changes_code = changes && self.seen.signals.is_code_task;
+        // "Fix it", and what was said before is code.
+        let refers = self.context_of_code
+            && self.acts.iter().any(|found| {
+                let object = self.object(found);
+                matches!(found.act, Act::Code | Act::Change)
+                    && (object.is_empty() || object.iter().take(2).any(|token| among(PRONOUNS, token)))
+                    && !object.iter().any(|token| among("into|to", token))
+            });
+        self.seen.signals.is_code_task |= refers;
+        self.seen.changes_code = refers || (changes && self.seen.signals.is_code_task);
         let broken = reading.tokens.iter().position(|token| {
             among("bug|broken|fails|failing|crash|crashes|crashing|crashed|regression|segfault|segfaults|exception|traceback|error|errors|bugs|hangs|leaks|undefined|deadlock", token)
         });
@@ -465,9 +507,7 @@ impl<'a> Reader<'a> {
         for found in &self.acts {
             let object = self.object(found);
             let data = object.iter().any(|token| of_data(stem_of(&token.word, &mut self.stems)));
-            let head_is_code = object.iter().find(|token| token.kind != Kind::Plain || is_content(token)).is_some_and(|token| {
-                among("unused|dead|import|imports|function|functions|comment|comments|line|lines|whitespace|parameter|parameters|button|class|method|variable|variables|semicolon|semicolons|dependency|argument|flag|warning|warnings|test|tests|redundant|duplicate|duplicated|trailing|print|prints|debug|word|words|sentence|paragraph|section|space|spaces|field|spacing|punctuation|accents|background|stop|typo|deprecated", token)
-            });
+            let head_is_code = is_piece_of_code(object);
             let inline = object.iter().any(|token| {
                 token.kind == Kind::Code
                     && is_destructive_code(self.message.get(token.start..token.end).unwrap_or_default())
@@ -641,7 +681,12 @@ impl<'a> Reader<'a> {
             self.seen.says_parallel = true;
             independent = Some(own);
         } else if !then && !refers_back {
-            if let Some((at, length)) = beside.filter(|_| steps >= 2) {
+            let firm = |at: usize, length: usize| {
+                length > 1 && tokens.get(at + length - 1).is_some_and(|t| among("also|as|addition", t))
+            };
+            if let Some((at, length)) =
+                beside.filter(|(at, length)| steps >= 2 || (steps == 1 && *at > 1 && firm(*at, *length)))
+            {
                 independent = Some(at..at + length);
             } else if counted && steps >= 2 {
                 independent = tokens.iter().position(|t| among("second|secondly", t)).map(|at| at..at + 1);
@@ -734,13 +779,16 @@ impl<'a> Reader<'a> {
                 && object.iter().take(3).any(|t| among("this|these|following|below", t))
                 || behind.iter().any(|t| t.kind == Kind::Quote)
                 || (self.reading.sentences.get(found.sentence).is_some_and(|s| s.mark == ':') && !behind.is_empty());
-            if antecedent || named || given {
+            if antecedent || given {
                 continue;
             }
             let destroys = matches!(found.act, Act::Destroy | Act::Remove);
             let head =
                 object.iter().find(|t| !among("all|of|the|a|an|to|with|for|in|on|at|up|my|our|your|please|just", t));
             let pronoun = head.filter(|t| among(PRONOUNS, t));
+            if named && pronoun.is_none() {
+                continue;
+            }
             let next = head.and_then(|head| object.iter().skip_while(|t| t.start != head.start).nth(1));
             if let Some(pronoun) = pronoun {
                 let at = tokens.iter().position(|t| t.start == pronoun.start).unwrap_or(found.own.end);
@@ -759,12 +807,20 @@ impl<'a> Reader<'a> {
                     }
                     continue;
                 }
-                if content.len() < 3 && !(pronoun.word == "that" && next.is_some()) && hit.is_none() {
+                // "that the tests pass" is a clause; "that again" is a reference.
+                let clause = pronoun.word == "that"
+                    && next.is_some_and(|t| {
+                        is_content(t) || among("the|a|an|all|it|there|every|my|our|your|no|each|you|we|i", t)
+                    })
+                    && !next.is_some_and(|t| among(VAGUE, t));
+                if content.len() < 3 && !clause && hit.is_none() {
                     hit = Some((at..at + 1, format!("What does “{}” refer to?", pronoun.word)));
                 }
                 continue;
             }
-            let nameless = !content.is_empty() && content.iter().all(|t| among(NAMELESS, t));
+            let nameless = (!content.is_empty() && content.iter().all(|t| among(NAMELESS, t)))
+                || (content.first().is_some_and(|t| among(NAMELESS, t))
+                    && object.iter().any(|t| among("talked|discussed|mentioned|said|spoke", t)));
             let transitive = !matches!(found.act, Act::Other)
                 || among(
                     "summarize|summarise|explain|describe|proofread|rephrase|paraphrase|review|convert|calculate|verify|define|open|save|export|import",
@@ -845,6 +901,12 @@ const VAGUE: &str = "better|nicer|good|great|changes|change|improvements|improve
 
 fn is_content(token: &Token) -> bool {
     token.word.len() > 1 && !is_stop_word(&token.word) && token.word.chars().any(char::is_alphanumeric)
+}
+
+/// Whether what an act is on is a piece of a text of code: to take it out is to edit.
+fn is_piece_of_code(object: &[Token]) -> bool {
+    const PIECES: &str = "unused|dead|import|imports|function|functions|comment|comments|line|lines|whitespace|parameter|parameters|button|class|method|variable|variables|semicolon|semicolons|dependency|argument|flag|warning|warnings|test|tests|redundant|duplicate|duplicated|trailing|print|prints|debug|word|words|sentence|paragraph|section|space|spaces|field|spacing|punctuation|accents|background|stop|typo|deprecated";
+    object.iter().find(|token| token.kind != Kind::Plain || is_content(token)).is_some_and(|token| among(PIECES, token))
 }
 
 fn stem_plain(word: &str) -> String {

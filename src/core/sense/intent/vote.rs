@@ -123,11 +123,11 @@ fn confidence(seen: &Seen, decision: Decision, scores: &[f32; 5]) -> f32 {
         // A fragment or a remark: one word says too little to begin with.
         return match seen.content {
             0 | 1 => 0.3,
-            2 => 0.45,
-            _ => 0.6,
+            2 => 0.5,
+            _ => 0.75,
         };
     }
-    let x = 0.9 + 0.5 * lead;
+    let x = 1.7 + 0.45 * lead;
     1.0 / (1.0 + (-x).exp())
 }
 

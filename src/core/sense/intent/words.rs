@@ -208,7 +208,7 @@ pub(super) static MARKS: LazyLock<Phrases<Mark>> = LazyLock::new(|| {
              i want to|i need to|i would like to|we need to|we should|we have to|we want to|let us|help me|help me to|help us|\
              go ahead and|you should|you need to|you must|your task is to|your job is to|i am trying to|we are trying to|\
              i have to|make sure to|make sure you|be sure to|try to|feel free to|the task is to|the goal is to|you are to|kindly|just|\
-             now|next|also|and|then|first|firstly|second|secondly|third|thirdly|finally|lastly|but|so|or|ok|okay|hi|hello|hey|pls|plz|instead|to|after that|afterwards|in parallel|simultaneously|meanwhile|additionally|separately|at the same time|can i have you|i would like|start by|begin by|quickly|carefully|safely|permanently|completely|immediately|and also|plus|not|automatically|properly|i would love you to|go|could u|can u|would u|should|must|in addition|as well as|again|simply|thoroughly|alternatively|either|do|already",
+             now|next|also|and|then|first|firstly|second|secondly|third|thirdly|finally|lastly|but|so|or|ok|okay|hi|hello|hey|pls|plz|instead|to|after that|afterwards|in parallel|simultaneously|meanwhile|additionally|separately|at the same time|can i have you|i would like|start by|begin by|quickly|carefully|safely|permanently|completely|immediately|and also|plus|not|automatically|properly|i would love you to|go|could u|can u|would u|should|must|in addition|as well as|again|simply|thoroughly|alternatively|either|do|already|independently|concurrently|simultaneously|separately|meanwhile|additionally",
         ),
         (
             Mark::Exploring,
