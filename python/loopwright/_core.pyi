@@ -1070,9 +1070,7 @@ def reply_signals(text: str) -> tuple[bool, bool, list[tuple[str, str, _Place, _
 
 def assess_intent(
     message: str, history: Sequence[str], sub_agents: Sequence[str]
-) -> tuple[
-    str, float, list[str], list[tuple[str, _Place]], list[tuple[str, float]], list[str], str | None, bool, bool
-]:
+) -> tuple[str, float, list[str], list[tuple[str, _Place]], list[tuple[str, float]], list[str], str | None, bool, bool]:
     """How to take up a request."""
 
 @final

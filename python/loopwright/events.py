@@ -20,6 +20,8 @@ __all__ = [
     "ArgumentsDelta",
     "Draft",
     "Event",
+    "GoalDrifted",
+    "IntentAssessed",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
@@ -134,6 +136,33 @@ class ApprovalDecided:
 
 
 @dataclass(frozen=True)
+class IntentAssessed:
+    """How the request is best taken up, by its words: advice, which stops nothing.
+
+    `decision` is `ask_first`, `plan_with_rollback`, `parallelize`, `delegate` or `direct`; `evidence` pairs signals
+    with the words that gave them.
+    """
+
+    decision: str
+    confidence: float
+    signals: list[str]
+    evidence: list[list[str]]
+    question: str | None
+    escalated: bool
+    plan: bool
+
+
+@dataclass(frozen=True)
+class GoalDrifted:
+    """The conversation has left the goal it began with (`drifted`), or is back (`on_goal`)."""
+
+    state: str
+    step: float
+    anchor: float
+    goal: str
+
+
+@dataclass(frozen=True)
 class Warning:  # noqa: A001 - the field's word for it
     """Something that the caller should know."""
 
@@ -191,6 +220,8 @@ Event: TypeAlias = (
     | SearchCompleted
     | ApprovalAsked
     | ApprovalDecided
+    | IntentAssessed
+    | GoalDrifted
     | Warning
     | PhaseStarted
     | PhaseFinished
@@ -210,6 +241,8 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "search_completed": SearchCompleted,
         "approval_asked": ApprovalAsked,
         "approval_decided": ApprovalDecided,
+        "intent_assessed": IntentAssessed,
+        "goal_drifted": GoalDrifted,
         "warning": Warning,
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,

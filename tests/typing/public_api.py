@@ -12,6 +12,8 @@ from loopwright.events import (
     ArgumentsDelta,
     Draft,
     Event,
+    GoalDrifted,
+    IntentAssessed,
     PhaseFinished,
     PhaseStarted,
     ProviderDelta,
@@ -94,6 +96,10 @@ def what_happened(event: Event) -> str:
             return name + assert_type(risk, str)
         case ApprovalDecided(allowed=allowed):
             return str(assert_type(allowed, bool))
+        case IntentAssessed(decision=decision):
+            return assert_type(decision, str)
+        case GoalDrifted(state=state):
+            return assert_type(state, str)
         case Warning(message=message):
             return assert_type(message, str)
         case PhaseStarted(phase=phase) | PhaseFinished(phase=phase):

@@ -3,9 +3,16 @@
 
 use std::io::{BufRead, BufWriter, Write, stdin, stdout};
 
+use std::time::Instant;
+
 use loopwright::core::{
     retrieve::words,
-    sense::drift::{DriftPolicy, GoalDrift},
+    sense::{
+        drift::{DriftPolicy, GoalDrift},
+        intent::{SUB_AGENTS, assess_intent},
+        next_step::next_step,
+        signals::signals,
+    },
 };
 
 fn main() -> std::io::Result<()> {
@@ -27,7 +34,42 @@ fn main() -> std::io::Result<()> {
                 }
             }
         }
+        Some("speed") => {
+            let reply = "I looked at the parser: the index starts at 1, not at 0. I've updated `parse` and added a test, but two \
+                of the old tests still fail. Let me look at the fixtures and run them again.";
+            let request = "Find where the session tokens are refreshed in src/auth, fix the race between two refreshes, and then add a \
+                test that fails without the fix.";
+            let goal = "Refactor the authentication module to use signed tokens";
+            for times in [1, 10, 100, 1_000, 10_000] {
+                let reply = format!("{reply}\n\n").repeat(times);
+                let request = format!("{request} ").repeat(times);
+                let mut drift = GoalDrift::new(goal, DriftPolicy::default()).map_err(std::io::Error::other)?;
+                writeln!(
+                    out,
+                    "{:>8} bytes: next_step {:>8.1} us, signals {:>8.1} us, assess_intent {:>8.1} us, observe {:>8.1} us",
+                    reply.len(),
+                    timed(|| next_step(&reply)),
+                    timed(|| signals(&reply)),
+                    timed(|| assess_intent(&request, &[], &SUB_AGENTS)),
+                    timed(|| drift.observe(&request)),
+                )?;
+            }
+        }
         _ => eprintln!("stems | drift | speed"),
     }
     Ok(())
+}
+
+/// The median of some runs, in microseconds.
+fn timed<T>(mut work: impl FnMut() -> T) -> f64 {
+    std::hint::black_box(work());
+    let mut all: Vec<f64> = (0..101)
+        .map(|_| {
+            let start = Instant::now();
+            std::hint::black_box(work());
+            start.elapsed().as_secs_f64() * 1e6
+        })
+        .collect();
+    all.sort_by(f64::total_cmp);
+    all[50]
 }

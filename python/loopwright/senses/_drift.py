@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from .. import _core
-from ..errors import UsageError
-from ..messages import checked
+from loopwright import _core
+from loopwright.errors import UsageError
+from loopwright.messages import checked
+
 from ._signals import Span
 
 __all__ = ["Drift", "DriftEvent", "DriftState", "Embedder", "GoalDrift"]
@@ -116,14 +117,20 @@ class GoalDrift:
         """Takes the next message."""
         before = self.state
         vector = None if self._embedder is None else self._embed([message])[0]
-        step, anchor, state, changed, evidence, phrases, shared = checked(self._core.observe, message, vector)
+        step, anchor, _, changed, evidence, phrases, shared = checked(self._core.observe, message, vector)
         event = None
         if changed:
-            event = DriftEvent(self._core.seen(), before, state, step, anchor)
+            event = DriftEvent(self._core.seen(), before, self.state, step, anchor)
             self.events.append(event)
             del self.events[:-MOST_EVENTS]
         seen = Drift(
-            step, anchor, state, event, tuple(Span._of(message, place) for place, _ in phrases), tuple(shared), evidence
+            step,
+            anchor,
+            self.state,
+            event,
+            tuple(Span.at(message, place) for place, _ in phrases),
+            tuple(shared),
+            evidence,
         )
         if event is not None and self.on_change is not None:
             self.on_change(event)
@@ -147,17 +154,18 @@ class GoalDrift:
         on_change: Callable[[DriftEvent], object] | None = None,
     ) -> GoalDrift:
         """A conversation that was saved."""
-        drift = cls.__new__(cls)
-        drift._core = checked(_core.GoalDrift.from_json, text)
-        drift.events = []
-        drift.on_change = on_change
-        drift._begin(embedder)
-        return drift
+        self = cls.__new__(cls)
+        self._core = checked(_core.GoalDrift.from_json, text)
+        self.events = []
+        self.on_change = on_change
+        self._begin(embedder)
+        return self
 
     def _embed(self, texts: list[str]) -> list[list[float]]:
         """The vectors of some texts, from an embedder of either kind."""
         embedder = self._embedder
-        assert embedder is not None
+        if embedder is None:
+            return []
         if not self._one_by_one:
             try:
                 given = embedder(texts)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from .. import _core
-from ..errors import UsageError
+from loopwright import _core
+from loopwright.errors import UsageError
+
 from ._signals import Span
 
 __all__ = ["SUB_AGENTS", "Evidence", "Intent", "IntentDecision", "IntentSignals", "assess_intent"]
@@ -124,7 +125,7 @@ def assess_intent(
         decision=decision,  # type: ignore[arg-type]
         confidence=confidence,
         signals=IntentSignals(**dict.fromkeys(names, True)),
-        evidence=tuple(Evidence(signal, Span._of(message, place)) for signal, place in evidence),
+        evidence=tuple(Evidence(signal, Span.at(message, place)) for signal, place in evidence),
         scores=dict(scores),
         sub_agents=tuple(kinds),
         question=question,

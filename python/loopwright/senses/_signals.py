@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from .. import _core
+from loopwright import _core
 
 __all__ = ["NextStep", "Signal", "SignalKind", "Signals", "Span", "next_step", "signals"]
 
@@ -23,7 +23,8 @@ class Span:
     text: str
 
     @classmethod
-    def _of(cls, text: str, place: tuple[int, int]) -> Span:
+    def at(cls, text: str, place: tuple[int, int]) -> Span:
+        """The span of a place."""
         return cls(*place, text[place[0] : place[1]])
 
     def __str__(self) -> str:
@@ -93,7 +94,7 @@ def next_step(text: str) -> NextStep | None:
     found = _core.find_next_step(text)
     if found is None:
         return None
-    sentence, cue, step = (Span._of(text, place) for place in found)
+    sentence, cue, step = (Span.at(text, place) for place in found)
     return NextStep(step, cue, sentence)
 
 
@@ -112,7 +113,7 @@ def signals(text: str) -> Signals:
     """
     complete, asks, found = _core.reply_signals(text)
     all_of_them = tuple(
-        Signal(kind, rule, Span._of(text, words), Span._of(text, sentence))  # type: ignore[arg-type]
+        Signal(kind, rule, Span.at(text, words), Span.at(text, sentence))  # type: ignore[arg-type]
         for kind, rule, words, sentence in found
     )
     return Signals(complete, asks, all_of_them)

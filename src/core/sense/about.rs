@@ -119,7 +119,7 @@ impl Sketch {
                         *high = f32::from(byte >> 4) - 8.0;
                     }
                 }
-                unit(&mut *numbers);
+                unit(&mut numbers);
                 known += own;
                 for (sum, number) in vector.iter_mut().zip(numbers.iter()) {
                     *sum += own * number;
@@ -135,7 +135,7 @@ impl Sketch {
 
     /// From 0, nothing in common, to 1, the same.
     pub(super) fn nearness(&self, other: &Self) -> f32 {
-        let terms = (self.best_matches(other) + other.best_matches(self)) / 2.0;
+        let terms = self.best_matches(other).midpoint(other.best_matches(self));
         let known = self.known.min(other.known);
         let about = known * dot(&self.vector, &other.vector).max(0.0) + (1.0 - known) * terms;
         (about + terms + shared(&self.pieces, &other.pieces)) / 3.0
@@ -175,7 +175,9 @@ fn dot(a: &[f32; NUMBERS], b: &[f32; NUMBERS]) -> f32 {
 fn unit(vector: &mut [f32; NUMBERS]) {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if length > 0.0 {
-        vector.iter_mut().for_each(|x| *x /= length);
+        for x in vector {
+            *x /= length;
+        }
     }
 }
 

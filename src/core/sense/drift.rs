@@ -205,11 +205,14 @@ impl Background {
         }
         let mean = all.iter().sum::<f32>() / all.len() as f32;
         let variance = all.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / all.len() as f32;
+        if mean > 0.999 && variance < 1e-6 {
+            return Err(bad_vectors("the embedder puts all texts at the same place"));
+        }
         // A toy that puts all strangers at zero has no spread; one has to be assumed.
         Ok(Self { mean, deviation: variance.sqrt().max(0.02) })
     }
 
-    fn drift(&self, cosine: f32) -> f32 {
+    fn drift(self, cosine: f32) -> f32 {
         logistic(SHARPNESS_EMBEDDED * (MIDDLE_EMBEDDED - (cosine - self.mean) / self.deviation))
     }
 }

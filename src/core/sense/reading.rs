@@ -114,14 +114,14 @@ impl Reading {
 
     fn lines(&mut self, text: &str, side: Side) -> VecDeque<Line> {
         let mut kept: VecDeque<Line> = VecDeque::new();
-        let (mut size, mut start, mut opens) = (0, 0, true);
+        let (mut held, mut start, mut opens) = (0, 0, true);
         let mut fence: Option<(u8, usize)> = None;
         for piece in text.split_inclusive('\n') {
             let here = start;
             start += piece.len();
-            let line = piece.trim_end();
-            let content = line.trim_start();
-            let indent = line.len() - content.len();
+            let whole = piece.trim_end();
+            let content = whole.trim_start();
+            let indent = whole.len() - content.len();
             let bar = content.bytes().take_while(|b| matches!(b, b'`' | b'~')).count();
             let mark = content.as_bytes().first().copied().unwrap_or_default();
             if let Some((open, length)) = fence {
@@ -147,20 +147,20 @@ impl Reading {
             let heading = (1..=6).contains(&hashes) && content.as_bytes().get(hashes) == Some(&b' ');
             let item = !heading && is_item(content);
             let skip = if heading { hashes } else { item_mark(content) };
-            let bytes = here + indent + skip..here + line.len();
+            let bytes = here + indent + skip..here + whole.len();
             // A capital letter behind a line that ended is a new thought; a wrapped line goes on.
             let first = content.chars().next().unwrap_or_default();
             let new = opens || heading || item || (first.is_uppercase() && !content.starts_with("I "));
             self.block_at_end = false;
-            size += bytes.len();
+            held += bytes.len();
             kept.push_back(Line { bytes, opens: new, item, heading });
             opens = heading;
-            if size > WINDOW {
+            if held > WINDOW {
                 match side {
                     Side::Head => break,
                     Side::Tail => {
-                        while size > WINDOW && kept.len() > 1 {
-                            size -= kept.pop_front().map_or(0, |line| line.bytes.len());
+                        while held > WINDOW && kept.len() > 1 {
+                            held -= kept.pop_front().map_or(0, |line| line.bytes.len());
                         }
                     }
                 }

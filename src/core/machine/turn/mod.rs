@@ -9,6 +9,7 @@
 mod calls;
 mod config;
 mod decision;
+mod intent;
 mod limits;
 mod round;
 mod table;
@@ -184,6 +185,7 @@ impl TurnMachine {
         self.tools_off = no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty();
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
+        self.tell_intent(out);
         self.ask(out);
     }
 

@@ -94,9 +94,14 @@ pub const SUB_AGENTS: [&str; 4] = ["explore", "code", "research", "plan"];
 /// Below this confidence nothing is done directly.
 pub const ESCALATE_BELOW: f32 = 0.35;
 
+/// Bytes of a request that are read.
+const LONGEST: usize = 8 * 1024;
+
 /// How to take up `message`. `history` holds the texts said before, in which references may find what they mean;
 /// `sub_agents` the kinds of sub-agents that there are.
 pub fn assess_intent(message: &str, history: &[&str], sub_agents: &[&str]) -> Intent {
+    let end = (0..=message.len().min(LONGEST)).rev().find(|&at| message.is_char_boundary(at)).unwrap_or_default();
+    let message = message.get(..end).unwrap_or_default();
     let reading = Reading::of(message, Side::Head);
     let seen = signals::read(message, &reading, history);
     vote::decide(seen, sub_agents)

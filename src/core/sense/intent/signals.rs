@@ -12,7 +12,7 @@ use super::{
 };
 use crate::core::{
     retrieve::words::is_stop_word,
-    sense::reading::{Kind, Reading, Sentence, Token},
+    sense::reading::{Kind, Reading, Sentence, Side, Token},
 };
 
 /// What was seen in a request.
@@ -115,7 +115,9 @@ pub(super) fn read(message: &str, reading: &Reading, history: &[&str]) -> Seen {
         crate::core::retrieve::words::terms(text.get(..end).unwrap_or_default()).len() > 1
     });
     let context_of_code = history.iter().rev().take(2).any(|text| {
-        let reading = Reading::of(text, crate::core::sense::reading::Side::Tail);
+        let start =
+            (text.len().saturating_sub(4_000)..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or_default();
+        let reading = Reading::of(text.get(start..).unwrap_or_default(), Side::Tail);
         let mut stems = HashMap::new();
         let (mut sure, mut weak) = (text.contains("```"), 0);
         for token in &reading.tokens {
@@ -343,12 +345,11 @@ impl<'a> Reader<'a> {
             let polite = MARKS.all_at(within, at).find(|(mark, _)| *mark == Mark::Polite);
             let act = ACTS.at(within, at);
             // A wish stands anywhere: "the login is broken, so I need you to fix it".
-            if let Some((_, length)) = polite.filter(|(_, length)| *length > 1 || free) {
-                if act.is_none_or(|(_, longer)| longer <= length) {
-                    free = true;
-                    at += length;
-                    continue;
-                }
+            let polite = polite.filter(|(_, length)| *length > 1 || free);
+            if let Some((_, length)) = polite.filter(|(_, length)| act.is_none_or(|(_, longer)| longer <= *length)) {
+                free = true;
+                at += length;
+                continue;
             }
             if let Some((Mark::Independent | Mark::Ordered, length)) =
                 MARKS.at(within, at).filter(|_| free || act.is_none())
