@@ -56,7 +56,7 @@ def table(name: str, pairs: list[dict[str, str]], scores: list[float], fired: li
 
 def drift(path: str, with_embedder: bool) -> None:
     pairs = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
-    print("| scores | half | AUC same : different | AUC same : same domain | alarms: same | same domain | different |")
+    print("| scores | half | AUC same : different | same : same domain | alarms: same | same domain | different |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     old = [original(pair["before"], pair["after"]) for pair in pairs]
     table("the original's Jaccard", pairs, old, [score >= 0.4 for score in old])

@@ -4,7 +4,10 @@
 //! that a reader can see why. Words never stop anything: the decision is advice, and the gate stands before the tool
 //! call. A question is answered; only a reference to nothing and an act without a target are ambiguous.
 
+mod shape;
 mod signals;
+mod subject;
+mod target;
 mod vote;
 mod words;
 
