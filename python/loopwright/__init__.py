@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
     from .senses import Momentum, MomentumPolicy, StuckDetector, StuckPolicy, continuation
+    from .senses import GoalDrift, Intent, assess_intent, next_step, signals
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
 
@@ -129,6 +130,11 @@ _HOMES = {
     "StuckDetector": "senses",
     "StuckPolicy": "senses",
     "continuation": "senses",
+    "GoalDrift": "senses",
+    "Intent": "senses",
+    "assess_intent": "senses",
+    "next_step": "senses",
+    "signals": "senses",
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
@@ -149,8 +155,10 @@ __all__ = [
     "ContextWindow",
     "ExtractedCall",
     "Extraction",
+    "GoalDrift",
     "Grounded",
     "Image",
+    "Intent",
     "InternalError",
     "LoopwrightError",
     "MachineConfig",
@@ -186,6 +194,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "assess_risk",
+    "assess_intent",
     "builtin_tools",
     "compress",
     "continuation",
@@ -197,10 +206,12 @@ __all__ = [
     "estimate_tokens",
     "extract",
     "extract_json",
+    "next_step",
     "render_call",
     "render_results",
     "repair_json",
     "replay",
+    "signals",
     "strip_tool_markup",
     "tool",
 ]

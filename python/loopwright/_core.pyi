@@ -29,6 +29,7 @@ __all__ = [
     "ExtractedText",
     "Extraction",
     "FoundJson",
+    "GoalDrift",
     "History",
     "Hub",
     "MachineConfig",
@@ -60,6 +61,7 @@ __all__ = [
     "breakpoint_of",
     "assess_arguments",
     "assess_shell",
+    "assess_intent",
     "canonical_block",
     "canonical_message",
     "canonical_request",
@@ -88,6 +90,7 @@ __all__ = [
     "fetch_page",
     "find_json",
     "journal_head",
+    "find_next_step",
     "json_elements",
     "json_members",
     "limit_output",
@@ -99,6 +102,7 @@ __all__ = [
     "repair_json",
     "replay",
     "sensitivity_detectors",
+    "reply_signals",
     "shutdown",
     "window_of",
 ]
@@ -1346,3 +1350,51 @@ def assess_arguments(
     name: str, arguments: _Json, declared: str | None, by_arguments: bool, ground: RiskGround
 ) -> AssessedRisk:
     """The risk of a call; `declared` is the level of its tool."""
+
+_Place: TypeAlias = tuple[int, int]
+
+def find_next_step(text: str) -> tuple[_Place, _Place, _Place] | None:
+    """The places of the sentence, of the cue and of the step."""
+
+def reply_signals(text: str) -> tuple[bool, bool, list[tuple[str, str, _Place, _Place]]]:
+    """Whether a reply claims to be done, whether it asks, and all that was found."""
+
+def assess_intent(
+    message: str, history: Sequence[str], sub_agents: Sequence[str]
+) -> tuple[str, float, list[str], list[tuple[str, _Place]], list[tuple[str, float]], list[str], str | None, bool, bool]:
+    """How to take up a request."""
+
+@final
+class GoalDrift:
+    """The goal of a conversation, and how its messages stand to it."""
+
+    def __new__(cls, goal: str, enter: float, leave: float) -> Self: ...
+    @staticmethod
+    def from_json(text: str) -> GoalDrift:
+        """A conversation from what `to_json` gave."""
+
+    def to_json(self) -> str:
+        """The conversation as JSON text."""
+
+    @staticmethod
+    def background() -> list[str]:
+        """Texts that have nothing to do with each other."""
+
+    def use_vectors(
+        self, background: Sequence[Sequence[float]], goal: Sequence[float], last: Sequence[float] | None = None
+    ) -> None:
+        """From now on vectors are given."""
+
+    def observe(
+        self, message: str, vector: Sequence[float] | None = None
+    ) -> tuple[float, float, str, bool, float, list[tuple[_Place, float]], list[str]]:
+        """Takes the next message."""
+
+    def revise(self, goal: str, vector: Sequence[float] | None = None) -> None:
+        """The user has another goal now."""
+
+    def goal(self) -> str: ...
+    def last(self) -> str: ...
+    def former_goals(self) -> list[str]: ...
+    def state(self) -> str: ...
+    def seen(self) -> int: ...

@@ -23,6 +23,8 @@ __all__ = [
     "Assessed",
     "Draft",
     "Event",
+    "GoalDrifted",
+    "IntentAssessed",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
@@ -190,6 +192,33 @@ class Assessed:
 
 
 @dataclass(frozen=True)
+class IntentAssessed:
+    """How the request is best taken up, by its words: advice, which stops nothing.
+
+    `decision` is `ask_first`, `plan_with_rollback`, `parallelize`, `delegate` or `direct`; `evidence` pairs signals
+    with the words that gave them.
+    """
+
+    decision: str
+    confidence: float
+    signals: list[str]
+    evidence: list[list[str]]
+    question: str | None
+    escalated: bool
+    plan: bool
+
+
+@dataclass(frozen=True)
+class GoalDrifted:
+    """The conversation has left the goal it began with (`drifted`), or is back (`on_goal`)."""
+
+    state: str
+    step: float
+    anchor: float
+    goal: str
+
+
+@dataclass(frozen=True)
 class Warning:  # noqa: A001 - the field's word for it
     """Something that the caller should know."""
 
@@ -250,6 +279,8 @@ Event: TypeAlias = (
     | ApprovalDecided
     | Compacted
     | Assessed
+    | IntentAssessed
+    | GoalDrifted
     | Warning
     | PhaseStarted
     | PhaseFinished
@@ -272,6 +303,8 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "approval_decided": ApprovalDecided,
         "compacted": Compacted,
         "assessed": Assessed,
+        "intent_assessed": IntentAssessed,
+        "goal_drifted": GoalDrifted,
         "warning": Warning,
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,

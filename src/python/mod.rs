@@ -20,6 +20,7 @@ mod machine;
 mod messages;
 mod run;
 mod runtime;
+mod senses_intent;
 mod senses_stuck;
 mod testing;
 mod tokens;
@@ -119,5 +120,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<guard_risk::RiskGround>()?;
     module.add_function(wrap_pyfunction!(guard_risk::assess_shell, module)?)?;
     module.add_function(wrap_pyfunction!(guard_risk::assess_arguments, module)?)?;
+    module.add_class::<senses_intent::GoalDrift>()?;
+    module.add_function(wrap_pyfunction!(senses_intent::find_next_step, module)?)?;
+    module.add_function(wrap_pyfunction!(senses_intent::reply_signals, module)?)?;
+    module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
     Ok(())
 }
