@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         strip_tool_markup,
     )
     from .grounded import Grounded
+    from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -82,6 +83,7 @@ _HOMES = {
     "LoopwrightError": "errors",
     "MachineConfig": "_core",
     "MachineEvent": "_core:Event",
+    "Memory": "memory",
     "Message": "messages",
     "Messages": "result",
     "Model": "models",
@@ -138,6 +140,7 @@ __all__ = [
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
+    "Memory",
     "Message",
     "Messages",
     "Model",

@@ -14,6 +14,7 @@ mod errors;
 mod extract;
 mod history;
 mod machine;
+mod memory;
 mod messages;
 mod run;
 mod runtime;
@@ -96,5 +97,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(context::compress_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
+    module.add_class::<memory::MemoryStore>()?;
     Ok(())
 }
