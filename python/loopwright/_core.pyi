@@ -1103,5 +1103,9 @@ class MemoryStore:
         """The relations that there are."""
 
     @staticmethod
+    def hashed(texts: Sequence[str]) -> tuple[str, list[list[float]]]:
+        """The name under which vectors of feature hashing are kept, and those of some texts."""
+
+    @staticmethod
     def longest_text() -> int:
         """The longest text, in bytes."""

@@ -15,7 +15,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, ffi};
 
 use crate::core::error::{Error, Result};
 
-/// What marks a file as ours: "LpWr".
+/// What marks a file as ours: `LpWr`.
 const APPLICATION_ID: i32 = 0x4C70_5772;
 /// How a file of SQLite begins.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -238,7 +238,7 @@ fn migrate(connection: &mut Connection, name: &str, tables: &[Tables]) -> Result
         }
         transaction.execute(
             "INSERT INTO loopwright_rooms VALUES (?1, ?2) ON CONFLICT (room) DO UPDATE SET version = excluded.version",
-            (table.room, table.migrations.len() as i64),
+            (table.room, i64::try_from(table.migrations.len()).unwrap_or(i64::MAX)),
         )?;
     }
     transaction.commit()?;

@@ -65,8 +65,8 @@ fn month_of(word: &str) -> Option<i64> {
     let whole = |month: &&str| month.eq_ignore_ascii_case(word);
     let short =
         |month: &&str| word.len() >= 3 && month.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
-    let at = MONTHS.iter().position(|month| whole(&month) || short(&month))?;
-    Some(at as i64 + 1)
+    let at = MONTHS.iter().position(|month| whole(month) || short(month))?;
+    i64::try_from(at + 1).ok()
 }
 
 fn year_of(word: &str) -> Option<i64> {

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use super::{
     dates, key_of,
     kinds::{Kind, Trust},
+    tells::Tells,
 };
 use crate::core::retrieve::{bm25::idf, words};
 
@@ -26,11 +27,15 @@ const ASKED: f32 = 1.5;
 /// What a turn that is a question is worth itself.
 const QUESTION: f32 = 0.8;
 /// What a turn gains whose speaker the question names.
-const SPOKEN: f32 = 1.3;
+const SPOKEN: f32 = 1.5;
+/// What a turn gains that says a time to who asks when, or a number to who asks how many.
+const TOLD: f32 = 1.15;
 /// A date is looked for in so many bytes of a query.
 const LONGEST_QUERY: usize = 2_000;
-/// Up to this many terms a text leans on its neighbours in full.
-const SHORT: f32 = 60.0;
+/// Up to this many terms a text leans on its neighbours in full; one twice as long leans a quarter as much.
+const SHORT: f32 = 24.0;
+/// What more memories hold than this is counted where it stands, not around it: it says too little to pay for that.
+const COMMON: usize = 8_192;
 /// The constants of BM25, for windows.
 const K1: f32 = 1.2;
 const B: f32 = 0.5;
@@ -47,6 +52,8 @@ pub(super) struct Entry {
     pub at: f64,
     pub expires: Option<f64>,
     pub question: bool,
+    /// Whether it says when something was, or how many there were.
+    pub tells: Tells,
     /// Who said it, by [`Index::speaker`].
     pub speaker: Option<u32>,
     /// The day that the text names, or on which it was said.
@@ -225,7 +232,8 @@ impl Index {
 
     /// What the neighbours of a slot count in its window, beside their distance.
     fn leaning(slot: &Slot) -> f32 {
-        if slot.entry.kind == Kind::Episodic { (SHORT / slot.length.max(1.0)).min(1.0) } else { 0.0 }
+        let short = (SHORT / slot.length.max(1.0)).min(1.0);
+        if slot.entry.kind == Kind::Episodic { short * short } else { 0.0 }
     }
 
     /// What the window of a slot that comes `distance` turns after `of` takes from it.
@@ -311,11 +319,13 @@ impl Index {
         let mut touched: Vec<u32> = Vec::new();
         let speakers = self.asked_about(query);
         let days = dates::date(query, LONGEST_QUERY);
+        let wanted = Tells::asked(query);
         let average = (self.spans / self.alive.max(1) as f64).max(1.0) as f32;
         for (number, weight) in terms {
             let Some(list) = self.postings.get(number as usize) else { continue };
-            for posting in list {
-                self.spread(posting, &mut counts, &mut touched);
+            let around = list.len() <= COMMON;
+            for &posting in list {
+                self.spread(posting, around, &mut counts, &mut touched);
             }
             for &at in &touched {
                 let at = at as usize;
@@ -335,7 +345,8 @@ impl Index {
                 let question = if slot.entry.question { QUESTION } else { 1.0 };
                 let spoken = slot.entry.speaker.is_some_and(|speaker| speakers.contains(&speaker));
                 let near = days.zip(slot.entry.day).map_or(0.0, |(days, day)| days.nearness(day));
-                let fit = (1.0 + near) * if spoken { SPOKEN } else { 1.0 };
+                let told = if slot.entry.tells.answers(wanted) { TOLD } else { 1.0 };
+                let fit = told * (1.0 + near) * if spoken { SPOKEN } else { 1.0 };
                 let score = score * question * fit * worth(&slot.entry);
                 found.push((at as u32, Found { id: slot.entry.id, score }));
             }
@@ -353,7 +364,7 @@ impl Index {
     }
 
     /// Counts a term in the window of its own slot and of those around it.
-    fn spread(&self, posting: &Posting, counts: &mut [f32], touched: &mut Vec<u32>) {
+    fn spread(&self, posting: Posting, around: bool, counts: &mut [f32], touched: &mut Vec<u32>) {
         let Some(slot) = self.slots.get(posting.slot as usize) else { return };
         if !slot.alive {
             return;
@@ -367,7 +378,7 @@ impl Index {
             }
         };
         add(posting.slot, posting.count);
-        if slot.entry.kind != Kind::Episodic {
+        if !around || slot.entry.kind != Kind::Episodic {
             return;
         }
         let mut at = slot.after;

@@ -13,6 +13,7 @@ mod kinds;
 mod names;
 mod read;
 mod tables;
+mod tells;
 mod vectors;
 mod write;
 

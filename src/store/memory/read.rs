@@ -15,6 +15,7 @@ use super::{
     key_of,
     kinds::{Hit, Kind, Query, Record, Trust},
     now,
+    tells::Tells,
     vectors::Vectors,
     write::{checksum, unknown},
 };
@@ -282,6 +283,7 @@ fn read_changes(connection: &Connection, index: &mut Index) -> rusqlite::Result<
             at,
             expires: row.get(8)?,
             question: text.trim_end().ends_with('?'),
+            tells: Tells::of(text),
             speaker: (!speaker.is_empty()).then(|| index.speaker(speaker)),
             day,
         };

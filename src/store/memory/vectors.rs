@@ -35,7 +35,9 @@ pub fn hashed(text: &str) -> Vec<f32> {
 fn normalise(vector: &mut [f32]) {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length > 0.0 && length.is_finite() {
-        vector.iter_mut().for_each(|value| *value /= length);
+        for value in vector.iter_mut() {
+            *value /= length;
+        }
     } else {
         vector.fill(0.0);
     }
