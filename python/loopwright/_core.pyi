@@ -31,6 +31,7 @@ __all__ = [
     "Hub",
     "MachineConfig",
     "Markup",
+    "MemoryStore",
     "ModelCall",
     "Problem",
     "ProviderDelta",

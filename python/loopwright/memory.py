@@ -473,7 +473,19 @@ class Memory:
         now: datetime | float | None = None,
     ) -> list[Hit]:
         """What fits `query` best, best first: of these kinds, with all of these tags, trusted at least so much."""
-        asked = self._query(query, limit, kinds, session, category, tags, entity, speaker, trust, since, until, now)
+        where: dict[str, Any] = {
+            "kinds": kinds,
+            "session": session,
+            "category": category,
+            "tags": tags,
+            "entity": entity,
+            "speaker": speaker,
+            "trust": trust,
+            "since": since,
+            "until": until,
+            "now": now,
+        }
+        asked = self._asked(query, limit, where)
         return [Hit._of(hit) for hit in json.loads(self._core.recall(asked))]
 
     def inject(self, query: str, hits: int = 5, characters: int = 400, **where: Any) -> Injection:
@@ -482,7 +494,7 @@ class Memory:
         The text is fenced as data, each memory with category, tags, entities, trust and age; nothing that was stored
         can close the fence. `where` takes what `recall` takes.
         """
-        asked = self._query(query, hits, **{**_EVERYWHERE, **where})
+        asked = self._asked(query, hits, where)
         text, found = self._core.inject(asked, hits, characters)
         return Injection(text, tuple(Hit._of(hit) for hit in json.loads(found)))
 
@@ -594,53 +606,18 @@ class Memory:
         assert self._embedder is not None  # noqa: S101  (asked for by the callers)
         return [[float(value) for value in vector] for vector in self._embedder(texts)]
 
-    def _query(
-        self,
-        query: str,
-        limit: int,
-        kinds: Sequence[Kind],
-        session: str | None,
-        category: str | None,
-        tags: Sequence[str],
-        entity: str | None,
-        speaker: str | None,
-        trust: Trust | None,
-        since: datetime | float | None,
-        until: datetime | float | None,
-        now: datetime | float | None,
-    ) -> str:
-        asked: dict[str, Any] = {
-            "text": query,
-            "limit": limit,
-            "kinds": list(kinds),
-            "session": session,
-            "category": category,
-            "tags": list(tags),
-            "entity": entity,
-            "speaker": speaker,
-            "trust": trust,
-            "since": _seconds(since),
-            "until": _seconds(until),
-            "now": _seconds(now),
-        }
+    def _asked(self, query: str, limit: int, where: Mapping[str, Any]) -> str:
+        asked: dict[str, Any] = {name: value for name, value in where.items() if value is not None}
+        for name in ("kinds", "tags"):
+            if name in asked:
+                asked[name] = list(asked[name])
+        for name in ("since", "until", "now"):
+            if name in asked:
+                asked[name] = _seconds(asked[name])
+        asked |= {"text": query, "limit": limit}
         if self._embedder is not None and query.strip():
-            asked["vector"] = self._embed([query])[0]
-            asked["embedder"] = _name(self._embedder)
+            asked |= {"vector": self._embed([query])[0], "embedder": _name(self._embedder)}
         return json.dumps(asked)
-
-
-_EVERYWHERE: dict[str, Any] = {
-    "kinds": (),
-    "session": None,
-    "category": None,
-    "tags": (),
-    "entity": None,
-    "speaker": None,
-    "trust": None,
-    "since": None,
-    "until": None,
-    "now": None,
-}
 
 
 class Schedule:
@@ -705,7 +682,7 @@ def _seconds(time: datetime | float | None) -> float | None:
 def _note(note: str | Note | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(note, str):
         return {"text": note}
-    written = {name: value for name, value in note.items() if value is not None}
+    written: dict[str, Any] = {name: value for name, value in note.items() if value is not None}
     for name in ("at", "expires"):
         if name in written:
             written[name] = _seconds(written[name])

@@ -72,6 +72,7 @@ impl MemoryStore {
 
     /// Remembers notes, a JSON list; with `vectors`, what `embedder` made of them.
     #[pyo3(signature = (notes, embedder=None, vectors=None))]
+    #[allow(clippy::needless_pass_by_value)] // as Python gives them
     fn remember(
         &self,
         py: Python<'_>,
@@ -147,7 +148,7 @@ impl MemoryStore {
 
     /// When that was done last.
     fn consolidated_at(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        self.with(py, |memory| memory.consolidated_at())
+        self.with(py, memory::Memory::consolidated_at)
     }
 
     /// How much there is, as JSON.
@@ -168,6 +169,7 @@ impl MemoryStore {
 
     /// The name under which vectors of feature hashing are kept, and those of some texts.
     #[staticmethod]
+    #[allow(clippy::needless_pass_by_value)] // as Python gives them
     fn hashed(py: Python<'_>, texts: Vec<String>) -> (&'static str, Vec<Vec<f32>>) {
         (memory::HASHING, py.detach(|| texts.iter().map(|text| memory::hashed(text)).collect()))
     }

@@ -76,7 +76,8 @@ fn year_of(word: &str) -> Option<i64> {
 fn day_of(word: &str) -> Option<i64> {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let rest = word.get(digits.len()..).unwrap_or_default();
-    if !["", "st", "nd", "rd", "th"].contains(&rest) || digits.len() > 2 {
+    let ordinal = ["", "st", "nd", "rd", "th"].iter().any(|end| end.eq_ignore_ascii_case(rest));
+    if !ordinal || digits.len() > 2 {
         return None;
     }
     digits.parse().ok().filter(|day| (1..=31).contains(day))

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use super::{
+    apart::Apart,
     dates, key_of,
     kinds::{Kind, Trust},
     tells::Tells,
@@ -156,31 +157,18 @@ impl Index {
         slot.alive.then_some(&slot.entry)
     }
 
-    /// Adds a memory, of which `texts` are what it can be found by.
-    pub(super) fn add(&mut self, entry: Entry, texts: &[&str]) {
+    /// Adds a memory, whose terms were taken apart with others.
+    pub(super) fn add(&mut self, entry: Entry, apart: &Apart, at: usize) {
         if self.by_id.contains_key(&entry.id) {
             return;
         }
         let number = self.slots.len() as u32;
         let mut length = 0.0_f32;
-        let Self { terms, postings, .. } = self;
-        for text in texts {
-            words::each_term(text, |term| {
-                length += 1.0;
-                let at = if let Some(&at) = terms.get(term) {
-                    at
-                } else {
-                    let at = postings.len() as u32;
-                    terms.insert(term.into(), at);
-                    postings.push(Vec::new());
-                    at
-                };
-                let Some(list) = postings.get_mut(at as usize) else { return };
-                match list.last_mut() {
-                    Some(posting) if posting.slot == number => posting.count += 1.0,
-                    _ => list.push(Posting { slot: number, count: 1.0 }),
-                }
-            });
+        for &(term, count) in apart.terms_of(at) {
+            length += count;
+            if let Some(list) = self.postings.get_mut(term as usize) {
+                list.push(Posting { slot: number, count });
+            }
         }
         let (session, id, episode) = (entry.session, entry.id, entry.kind == Kind::Episodic);
         let before = if episode { self.last.insert(session, number).unwrap_or(NONE) } else { NONE };
@@ -191,6 +179,22 @@ impl Index {
         self.by_id.insert(id, number);
         self.alive += 1;
         self.measure_around(number);
+    }
+
+    /// The numbers of some terms, known or not.
+    pub(super) fn numbers<'a>(&mut self, terms: impl Iterator<Item = &'a str>) -> Vec<u32> {
+        let mut numbers = Vec::new();
+        for term in terms {
+            numbers.push(if let Some(&number) = self.terms.get(term) {
+                number
+            } else {
+                let number = self.postings.len() as u32;
+                self.terms.insert(term.into(), number);
+                self.postings.push(Vec::new());
+                number
+            });
+        }
+        numbers
     }
 
     /// Changes what is known of a memory; `false` if it is not in here.

@@ -4,6 +4,7 @@
 //! little as the least of what it was made from. What is forgotten is not recalled from that moment on, by any
 //! process, nor is what was derived from it alone. Recall never fails for what a query holds, and never writes.
 
+mod apart;
 mod consolidate;
 mod dates;
 mod graph;

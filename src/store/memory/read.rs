@@ -10,21 +10,24 @@ use serde::Serialize;
 
 use super::{
     Memory,
+    apart::apart,
     dates::{self, Days},
     index::{Entry, Found, Index},
     key_of,
     kinds::{Hit, Kind, Query, Record, Trust},
     now,
     tells::Tells,
-    vectors::Vectors,
+    vectors::{HASHING, Vectors},
     write::{checksum, unknown},
 };
 use crate::core::{error::Result, retrieve::words};
 
 /// What time and little importance can take from a score at most: relevance decides, age breaks near ties.
 const FADING: f64 = 0.1;
-/// How gently the ranks of two rankings fall off where they are made one.
-const RANKS: f32 = 60.0;
+/// What an embedder's opinion counts beside the words.
+const MEANING: f32 = 0.6;
+/// What feature hashing's counts, which knows no meanings: measured on conversations, more does harm.
+const SPELLING: f32 = 0.15;
 /// A date that a text begins with is looked for in so many bytes.
 const HEAD: usize = 128;
 /// Seconds in a day.
@@ -144,7 +147,8 @@ impl Memory {
                             })
                         });
                     let all = words.len() < depth && near.len() < depth;
-                    let mut found = fused(&words, &near);
+                    let weight = if query.embedder.as_deref() == Some(HASHING) { SPELLING } else { MEANING };
+                    let mut found = fused(&words, &near, weight);
                     found.truncate(wanted);
                     (found, all)
                 }
@@ -237,26 +241,49 @@ impl Memory {
     }
 }
 
-/// Two rankings as one, by the ranks: what stands high in both comes first.
-fn fused(words: &[Found], near: &[(i64, f32)]) -> Vec<Found> {
+/// Two rankings as one: each hit counts as much as it is near the best one of its ranking, and meaning `weight` times as
+/// much as words.
+fn fused(words: &[Found], near: &[(i64, f32)], weight: f32) -> Vec<Found> {
     let mut scores: HashMap<i64, f32> = HashMap::new();
-    let ids = words.iter().map(|found| found.id).enumerate();
-    for (rank, id) in ids.chain(near.iter().map(|(id, _)| *id).enumerate()) {
-        *scores.entry(id).or_default() += 1.0 / (RANKS + rank as f32);
+    let best = words.first().map_or(1.0, |found| found.score).max(f32::MIN_POSITIVE);
+    for found in words {
+        *scores.entry(found.id).or_default() += found.score / best;
+    }
+    let (first, last) =
+        (near.first().map_or(0.0, |(_, cosine)| *cosine), near.last().map_or(0.0, |(_, cosine)| *cosine));
+    for (id, cosine) in near {
+        // What cosines there are is up to the embedder: they are measured against each other.
+        let nearness = if first > last { (cosine - last) / (first - last) } else { 1.0 };
+        *scores.entry(*id).or_default() += weight * nearness.max(f32::EPSILON);
     }
     let mut all: Vec<Found> = scores.into_iter().map(|(id, score)| Found { id, score }).collect();
     all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
     all
 }
 
+/// So many rows are read before their texts are taken apart.
+const BATCH: usize = 65_536;
+
 /// Reads what changed since the index was brought up to date.
 fn read_changes(connection: &Connection, index: &mut Index) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(
+    // Few changes are found by their numbers, all there is by reading on.
+    let order = if index.revision == 0 { "id" } else { "revision, id" };
+    let query = format!(
         "SELECT id, revision, state, session, kind, trust, importance, coalesce(said_at, stored_at), expires_at, text, \
-         speaker, category, tags, entities, said_at FROM memories WHERE revision > ?1 ORDER BY revision, id",
-    )?;
+         speaker, category, tags, entities, said_at FROM memories WHERE revision > ?1 ORDER BY {order}"
+    );
+    let mut statement = connection.prepare_cached(&query)?;
     let mut rows = statement.query([index.revision])?;
     let mut newest = index.revision;
+    let mut new: Vec<(Entry, String)> = Vec::new();
+    let take = |index: &mut Index, new: &mut Vec<(Entry, String)>| {
+        new.sort_by_key(|(entry, _)| entry.id);
+        let (entries, texts): (Vec<Entry>, Vec<String>) = new.drain(..).unzip();
+        let apart = apart(index, &texts);
+        for (at, entry) in entries.into_iter().enumerate() {
+            index.add(entry, &apart, at);
+        }
+    };
     while let Some(row) = rows.next()? {
         let id: i64 = row.get(0)?;
         newest = newest.max(row.get(1)?);
@@ -264,42 +291,68 @@ fn read_changes(connection: &Connection, index: &mut Index) -> rusqlite::Result<
             index.remove(id);
             continue;
         }
-        let text = row.get_ref(9)?.as_str()?;
-        let optional = |at: usize| -> rusqlite::Result<&str> { Ok(row.get_ref(at)?.as_str_or_null()?.unwrap_or("")) };
-        let session = index.session(row.get_ref(3)?.as_str()?);
-        let speaker = optional(10)?;
-        let at: f64 = row.get(7)?;
-        // Without a time of its own, a memory was stored when it was stored: that is no date to ask for.
-        let day = match dates::date(text, HEAD) {
-            Some(days) if days.first == days.last => Some(days.first),
-            _ => row.get::<_, Option<f64>>(14)?.map(Days::of),
-        };
-        let entry = Entry {
-            id,
-            session,
-            kind: Kind::ALL.get(row.get::<_, usize>(4)?).copied().unwrap_or_default(),
-            trust: Trust::ALL.get(row.get::<_, usize>(5)?).copied().unwrap_or(Trust::Untrusted),
-            importance: row.get::<_, f64>(6)? as f32,
-            at,
-            expires: row.get(8)?,
-            question: text.trim_end().ends_with('?'),
-            tells: Tells::of(text),
-            speaker: (!speaker.is_empty()).then(|| index.speaker(speaker)),
-            day,
-        };
-        if index.update(&entry) {
-            continue;
+        let entry = entry(row, id, index)?;
+        if !index.update(&entry) {
+            new.push((entry, searched(row)?));
         }
-        // A name that the text begins with counts there.
-        let speaker = if text.contains(speaker) { "" } else { speaker };
-        let entities: Vec<String> = serde_json::from_str(optional(13)?).unwrap_or_default();
-        let beside: Vec<&String> = entities.iter().filter(|name| !text.contains(name.as_str())).collect();
-        let mut texts = vec![text, speaker, optional(11)?, optional(12)?];
-        texts.extend(beside.into_iter().map(String::as_str));
-        index.add(entry, &texts);
+        if new.len() >= BATCH {
+            take(index, &mut new);
+        }
     }
+    take(index, &mut new);
     index.revision = newest;
     Ok(())
+}
+
+fn optional<'a>(row: &'a Row<'_>, at: usize) -> rusqlite::Result<&'a str> {
+    Ok(row.get_ref(at)?.as_str_or_null()?.unwrap_or(""))
+}
+
+/// What the index knows of the memory in a row.
+fn entry(row: &Row<'_>, id: i64, index: &mut Index) -> rusqlite::Result<Entry> {
+    let text = row.get_ref(9)?.as_str()?;
+    let speaker = optional(row, 10)?;
+    // Without a time of its own, a memory was stored when it was stored: that is no date to ask for.
+    let day = match dates::date(text, HEAD) {
+        Some(days) if days.first == days.last => Some(days.first),
+        _ => row.get::<_, Option<f64>>(14)?.map(Days::of),
+    };
+    Ok(Entry {
+        id,
+        session: index.session(row.get_ref(3)?.as_str()?),
+        kind: Kind::ALL.get(row.get::<_, usize>(4)?).copied().unwrap_or_default(),
+        trust: Trust::ALL.get(row.get::<_, usize>(5)?).copied().unwrap_or(Trust::Untrusted),
+        importance: row.get::<_, f64>(6)? as f32,
+        at: row.get(7)?,
+        expires: row.get(8)?,
+        question: text.trim_end().ends_with('?'),
+        tells: Tells::of(text),
+        speaker: (!speaker.is_empty()).then(|| index.speaker(speaker)),
+        day,
+    })
+}
+
+/// All that the memory in a row can be found by: its text, and the words beside it that do not stand there.
+fn searched(row: &Row<'_>) -> rusqlite::Result<String> {
+    let text = row.get_ref(9)?.as_str()?;
+    let mut all = text.to_owned();
+    let mut add = |word: &str| {
+        if !word.is_empty() && word != "[]" {
+            all.push_str(" \n");
+            all.push_str(word);
+        }
+    };
+    // A name that the text begins with counts there.
+    add(Some(optional(row, 10)?).filter(|speaker| !text.contains(speaker)).unwrap_or(""));
+    add(optional(row, 11)?);
+    for list in [12, 13] {
+        let list = optional(row, list)?;
+        if list != "[]" {
+            let words: Vec<String> = serde_json::from_str(list).unwrap_or_default();
+            words.iter().filter(|word| !text.contains(word.as_str())).for_each(|word| add(word));
+        }
+    }
+    Ok(all)
 }
 
 /// What a score is multiplied by: fading is computed from the age each time, and stored nowhere.

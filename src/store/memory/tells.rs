@@ -68,6 +68,10 @@ const NUMBERS: [&str; 17] = [
     "three", "twice", "two",
 ];
 
+fn is_among(sorted: &[&str], word: &[u8]) -> bool {
+    sorted.binary_search_by(|other| other.as_bytes().cmp(word)).is_ok()
+}
+
 impl Tells {
     /// What a text tells.
     pub(super) fn of(text: &str) -> Self {
@@ -78,9 +82,12 @@ impl Tells {
                 tells.time |= word.len() == 4 && (word.starts_with("19") || word.starts_with("20"));
                 continue;
             }
-            let word = word.to_ascii_lowercase();
-            tells.time |= TIMES.binary_search(&word.as_str()).is_ok();
-            tells.number |= NUMBERS.binary_search(&word.as_str()).is_ok();
+            let mut lower = [0_u8; 10];
+            let Some(lower) = lower.get_mut(..word.len()) else { continue };
+            lower.copy_from_slice(word.as_bytes());
+            lower.make_ascii_lowercase();
+            tells.time |= is_among(&TIMES, lower);
+            tells.number |= is_among(&NUMBERS, lower);
         }
         tells
     }
