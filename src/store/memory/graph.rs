@@ -5,7 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use rusqlite::TransactionBehavior;
 use serde::Serialize;
 
-use super::{Memory, check_word, key_of, kinds::Trust, now, write::unknown};
+use super::{
+    Memory, check_word, key_of,
+    kinds::Trust,
+    now,
+    write::{admit, unknown},
+};
 use crate::core::error::{Error, Result};
 
 /// The relations that there are.
@@ -68,6 +73,9 @@ pub struct Neighbour {
 impl Memory {
     /// Keeps a relation between two entities; the same one twice gains a source.
     pub fn relate(&self, relation: &Relation<'_>) -> Result<()> {
+        if let Some(source) = relation.source {
+            check_word("source", source)?;
+        }
         for (what, name) in [("subject", relation.subject), ("object", relation.object)] {
             check_word(what, name)?;
             if name.trim().is_empty() {
@@ -78,6 +86,7 @@ impl Memory {
             let message = format!("{:?} is no relation", relation.relation);
             return Err(Error::usage("unknown_relation", message).hint(format!("one of {}", RELATIONS.join(", "))));
         }
+        let (subject, object) = (admit(relation.subject).trim(), admit(relation.object).trim());
         let trouble = self.trouble();
         let mut connection = self.writing()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
@@ -101,12 +110,12 @@ impl Memory {
             )
             .and_then(|mut insert| {
                 insert.execute(rusqlite::params![
-                    relation.subject.trim(),
-                    key_of(relation.subject),
+                    subject,
+                    key_of(subject),
                     relation.relation,
-                    relation.object.trim(),
-                    key_of(relation.object),
-                    relation.source,
+                    object,
+                    key_of(object),
+                    relation.source.map(admit),
                     relation.memory,
                     trust as i64,
                     now(),

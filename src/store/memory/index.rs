@@ -1,9 +1,9 @@
 //! Ranking memories for a question, in memory: BM25 over windows of a conversation.
 //!
 //! A turn of a conversation rarely repeats what it answers: the words of a question stand in the turn before. So each
-//! short episodic memory counts the terms of its neighbours in the session too, at a discount that grows with their
+//! short episode counts the terms of its neighbours in the session too, at a discount that grows with their
 //! distance, and is as long as its window. A turn that only asks says little itself, and more about the next one.
-//! Text that is long, or no episode, stands for itself. Same memories, same question, same order.
+//! Text that is long, or a fact that nobody in particular said, stands for itself. Same memories, same question, same order.
 
 use std::collections::HashMap;
 
@@ -40,6 +40,13 @@ const COMMON: usize = 8_192;
 /// The constants of BM25, for windows.
 const K1: f32 = 1.2;
 const B: f32 = 0.5;
+
+impl Entry {
+    /// Whether it has a place in a conversation: an episode, or what somebody said.
+    const fn is_turn(&self) -> bool {
+        matches!(self.kind, Kind::Episodic) || self.speaker.is_some()
+    }
+}
 
 /// What the index knows of a memory.
 #[derive(Clone, Debug)]
@@ -170,7 +177,7 @@ impl Index {
                 list.push(Posting { slot: number, count });
             }
         }
-        let (session, id, episode) = (entry.session, entry.id, entry.kind == Kind::Episodic);
+        let (session, id, episode) = (entry.session, entry.id, entry.is_turn());
         let before = if episode { self.last.insert(session, number).unwrap_or(NONE) } else { NONE };
         self.slots.push(Slot { entry, alive: true, before, after: NONE, length, span: 0.0 });
         if let Some(slot) = self.slots.get_mut(before as usize) {
@@ -237,7 +244,7 @@ impl Index {
     /// What the neighbours of a slot count in its window, beside their distance.
     fn leaning(slot: &Slot) -> f32 {
         let short = (SHORT / slot.length.max(1.0)).min(1.0);
-        if slot.entry.kind == Kind::Episodic { short * short } else { 0.0 }
+        if slot.entry.is_turn() { short * short } else { 0.0 }
     }
 
     /// What the window of a slot that comes `distance` turns after `of` takes from it.
@@ -382,7 +389,7 @@ impl Index {
             }
         };
         add(posting.slot, posting.count);
-        if !around || slot.entry.kind != Kind::Episodic {
+        if !around || !slot.entry.is_turn() {
             return;
         }
         let mut at = slot.after;

@@ -92,34 +92,59 @@ const NO_NAMES: [&str; 81] = [
     "yes",
 ];
 
-/// Who speaks, by the head that the text begins with: `Ann: …`, `[8 May 2023] Ann: …`, `Ann (8 May): …`.
+/// Words that may stand before a name in a head, beside whatever holds a digit.
+const DATING: [&str; 6] = ["am", "at", "of", "on", "pm", "the"];
+
+/// Who speaks, by the head that the text begins with: `Ann: …`, `[8 May 2023] Ann: …`, `D1:3 Ann (8 May): …`.
 pub(super) fn speaker(text: &str) -> Option<&str> {
-    let mut rest = text.trim_start();
-    for (open, close) in [('[', ']'), ('(', ')')] {
-        if let Some(inside) = rest.strip_prefix(open)
-            && let Some(end) = inside.find(close).filter(|&end| end <= LONGEST_HEAD)
-        {
-            rest = inside.get(end + 1..)?.trim_start();
-        }
+    // A colon inside a clock or an address ends no head.
+    let ends = text.bytes().take(LONGEST_HEAD).enumerate().filter(|(_, b)| *b == b':').map(|(at, _)| at);
+    let blank = |at: usize| text.as_bytes().get(at + 1).is_none_or(u8::is_ascii_whitespace);
+    let mut head = text.get(..ends.into_iter().find(|&at| blank(at))?)?.trim();
+    while let Some(open) = head.strip_suffix([')', ']']).and_then(|inside| inside.rfind(['(', '['])) {
+        head = head.get(..open)?.trim_end();
     }
-    let end = rest.find(':').filter(|&end| end <= LONGEST_HEAD)?;
-    let (head, after) = rest.split_at(end);
-    // A clock or an address is no name.
-    if !after[1..].is_empty() && !after[1..].starts_with(char::is_whitespace) {
-        return None;
+    if let Some(at) = head.rfind([')', ']', '|']) {
+        head = head.get(at + 1..)?;
     }
-    let name = head.split(['(', '[']).next().unwrap_or(head).trim();
-    let name = name.trim_matches(['*', '_', '"']);
-    let mut words = name.split_whitespace();
+    let head = head.trim().trim_matches(['*', '_', '"', '-', ' ']);
+    if matches!(head, "user" | "assistant" | "system") {
+        return Some(head);
+    }
     let is_name = |word: &str| {
         word.chars().next().is_some_and(char::is_uppercase)
+            && !word.chars().any(|c| c.is_ascii_digit())
             && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '\'' | '’' | '_'))
             && !NO_NAMES.contains(&word.to_lowercase().as_str())
     };
-    let fits = !name.is_empty()
-        && name.len() <= 48
-        && (matches!(name, "user" | "assistant" | "system") || (words.clone().count() <= 4 && words.all(is_name)));
-    fits.then_some(name)
+    let mut start = head.len();
+    for word in head.split_whitespace().rev() {
+        let at = (word.as_ptr() as usize).wrapping_sub(head.as_ptr() as usize);
+        if start >= at + word.len() && is_name(word) && head.get(at..).is_some_and(|name| name.len() <= 48) {
+            start = at;
+        } else if !is_dating(word) {
+            return None;
+        } else {
+            // Before the name there is only a date, a number, or nothing.
+            let rest = head.get(..at)?;
+            if !rest.split_whitespace().all(is_dating) {
+                return None;
+            }
+            break;
+        }
+    }
+    let name = head.get(start..)?;
+    (!name.is_empty() && name.split_whitespace().count() <= 4).then_some(name)
+}
+
+/// Whether a word belongs to a number or a date.
+fn is_dating(word: &str) -> bool {
+    let plain = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    plain.is_empty()
+        || plain.chars().any(|c| c.is_ascii_digit())
+        || DATING.contains(&plain.as_str())
+        || NO_NAMES.contains(&plain.as_str())
+        || plain == "may"
 }
 
 /// The names in a text: runs of words written large, without those that only begin a sentence.
@@ -178,5 +203,59 @@ fn keep(all: &mut Vec<String>, run: &mut String) {
     let name = std::mem::take(run);
     if !name.is_empty() && !all.contains(&name) {
         all.push(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_say_who_speaks() {
+        for text in [
+            "Ann: hi",
+            "[8 May 2023] Ann: hi",
+            "(1:56 pm on 8 May, 2023) Ann: hi",
+            "Ann (8 May): hi",
+            "D1:3 Ann: hi",
+            "D1:3 Ann (1:56 pm on 8 May, 2023): hi",
+            "1:56 pm on 8 May, 2023 | Ann: hi",
+            "[D1:3] [8 May] Ann:\nhi",
+            "8 May 2023 - Ann: hi",
+            "**Ann**: hi",
+            "Ann [D1:3]: hi",
+        ] {
+            assert_eq!(speaker(text), Some("Ann"), "{text}");
+        }
+        assert_eq!(speaker("Maria del Mar: hi"), None);
+        assert_eq!(speaker("Maria O'Hara-Lee: hi"), Some("Maria O'Hara-Lee"));
+        assert_eq!(speaker("user: hi"), Some("user"));
+        assert_eq!(speaker("Zoë: hi"), Some("Zoë"));
+        for text in [
+            "",
+            ":",
+            ": x",
+            "hello: x",
+            "I told Ann: hi",
+            "http://x.y",
+            "at 10:30 Ann left",
+            "Thanks: bye",
+            "8 May 2023: x",
+            "Ann and Bob went: home",
+            "][)(: x",
+            "(((: x",
+            "Monday: x",
+        ] {
+            assert_eq!(speaker(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_runs_of_large_words() {
+        assert_eq!(entities("We saw Anna Karenina, then Oslo's harbour with NASA."), ["Anna Karenina", "Oslo", "NASA"]);
+        assert_eq!(entities("Great! Thanks. The end. I will. May I? On Friday in June."), Vec::<String>::new());
+        assert_eq!(entities("Maria Lopez came. Paris is far."), ["Maria Lopez"]);
+        assert!(entities(&"Name Other. ".repeat(10_000)).len() <= MOST);
+        assert!(entities(&"X".repeat(100_000)).is_empty());
     }
 }

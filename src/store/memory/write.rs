@@ -11,8 +11,9 @@ use crate::core::{
     retrieve::words,
 };
 
-/// Every text that is stored, and every word beside it, passes here once: what must not be kept is taken out here.
-fn admit(text: &str) -> &str {
+/// Every text that is stored, every word beside it and every name in the graph passes here once: what must not be kept
+/// is taken out here.
+pub(super) fn admit(text: &str) -> &str {
     text
 }
 
