@@ -730,5 +730,14 @@ proptest! {
             Err(error) => prop_assert!(typed.contains(&error.code.as_ref()), "{}", error),
         }
         prop_assert_eq!(fs::read(&path).unwrap(), bytes);
+        // For writing: it is refused, or what is stored is there.
+        match Memory::open(&Options::new(&path), "s").and_then(|memory| memory.remember(&Note::new("fresh marmalade"))) {
+            Ok(id) => {
+                let memory = Memory::open(&Options::new(&path), "s");
+                let found = memory.and_then(|memory| memory.get(id));
+                prop_assert!(found.as_ref().is_ok_and(Option::is_some) || found.is_err(), "{:?}", found);
+            }
+            Err(error) => prop_assert!(typed.contains(&error.code.as_ref()), "{}", error),
+        }
     }
 }

@@ -614,7 +614,8 @@ class Memory:
         for name in ("since", "until", "now"):
             if name in asked:
                 asked[name] = _seconds(asked[name])
-        asked |= {"text": query, "limit": limit}
+        # Half a character is none to look for, and no reason to fail.
+        asked |= {"text": query.encode("utf-8", "replace").decode(), "limit": limit}
         if self._embedder is not None and query.strip():
             asked |= {"vector": self._embed([query])[0], "embedder": _name(self._embedder)}
         return json.dumps(asked)

@@ -8,7 +8,7 @@ use std::{
     fs::File,
     io::Read,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, ffi};
@@ -136,8 +136,13 @@ fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) ->
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_prepared_statement_cache_capacity(64);
-    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let objects: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    let (id, objects) = {
+        // Both at one moment: another process may be making the file.
+        let moment = connection.transaction()?;
+        let id: i32 = moment.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        let objects: i64 = moment.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+        (id, objects)
+    };
     if id != APPLICATION_ID && objects > 0 {
         return Err(Fault::Ours(
             Error::usage("foreign_store", format!("{name} is a database of another program"))
@@ -173,7 +178,15 @@ fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) ->
         let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
         if mode != "wal" {
             // Some file systems have no shared memory: SQLite stays with its journal then, slower and as safe.
-            connection.query_row("PRAGMA journal_mode = wal", [], |row| row.get::<_, String>(0))?;
+            let started = Instant::now();
+            // SQLite itself does not wait here for others who make the same file.
+            while let Err(error) = connection.query_row("PRAGMA journal_mode = wal", [], |row| row.get::<_, String>(0))
+            {
+                if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) || started.elapsed() > options.patience {
+                    return Err(error.into());
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
         }
     }
     // In WAL mode this survives a killed process; a power cut may take the last moments, never the rest.
@@ -286,4 +299,100 @@ pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
 fn damaged(name: &str, what: &str) -> Error {
     Error::usage("damaged_store", format!("{name} is damaged: {what}"))
         .hint("it was left as it is; bring back a copy, or save what can be read with the sqlite3 shell's .recover")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    const OLD: Tables = Tables { room: "a", migrations: &["CREATE TABLE a (x INTEGER) STRICT"] };
+    const NEW: Tables = Tables {
+        room: "a",
+        migrations: &[
+            "CREATE TABLE a (x INTEGER) STRICT",
+            "ALTER TABLE a ADD COLUMN y TEXT; UPDATE a SET y = 'was ' || x",
+        ],
+    };
+    const OTHER: Tables = Tables { room: "b", migrations: &["CREATE TABLE b (z INTEGER) STRICT"] };
+    const BROKEN: Tables =
+        Tables { room: "c", migrations: &["CREATE TABLE c (z INTEGER) STRICT", "CREATE TABLE a (x)"] };
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new() -> Self {
+            static COUNT: AtomicU32 = AtomicU32::new(0);
+            let name = format!("loopwright-open-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+            let path = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn rooms_are_brought_up_to_date_each_by_itself() {
+        let folder = Folder::new();
+        let options = Options::new(folder.0.join("s.db"));
+        let connection = open(&options, &[OLD]).unwrap();
+        connection.execute("INSERT INTO a VALUES (7)", []).unwrap();
+        drop(connection);
+        let reading = Options { read_only: true, ..options.clone() };
+        assert_eq!(open(&reading, &[NEW]).unwrap_err().code, "read_only_store", "too old, and may not be changed");
+        let connection = open(&options, &[NEW, OTHER]).unwrap();
+        let y: String = connection.query_row("SELECT y FROM a", [], |row| row.get(0)).unwrap();
+        assert_eq!(y, "was 7");
+        drop(connection);
+        open(&reading, &[OTHER, NEW]).unwrap();
+        assert_eq!(open(&options, &[OLD]).unwrap_err().code, "newer_store");
+        // A migration that fails leaves nothing behind, not even its own first step.
+        assert_eq!(open(&options, &[BROKEN]).unwrap_err().code, "store_failed");
+        let connection = open(&options, &[NEW]).unwrap();
+        let tables: i64 =
+            connection.query_row("SELECT count(*) FROM sqlite_master WHERE name = 'c'", [], |row| row.get(0)).unwrap();
+        assert_eq!(tables, 0);
+    }
+
+    #[test]
+    fn many_may_open_a_new_file_at_once() {
+        for _ in 0..10 {
+            let folder = Folder::new();
+            let options = Options::new(folder.0.join("s.db"));
+            std::thread::scope(|scope| {
+                for number in 0..8 {
+                    let options = &options;
+                    scope.spawn(move || {
+                        let connection = open(options, &[NEW, OTHER]).unwrap();
+                        connection.execute("INSERT INTO b VALUES (?1)", [number]).unwrap();
+                    });
+                }
+            });
+            let connection = open(&options, &[NEW, OTHER]).unwrap();
+            let rows: i64 = connection.query_row("SELECT count(*) FROM b", [], |row| row.get(0)).unwrap();
+            assert_eq!(rows, 8);
+        }
+    }
+
+    #[test]
+    fn a_full_store_is_told_and_keeps_what_it_has() {
+        let folder = Folder::new();
+        let connection = open(&Options::new(folder.0.join("s.db")), &[OTHER]).unwrap();
+        connection.execute("INSERT INTO b VALUES (1)", []).unwrap();
+        let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).unwrap();
+        let error = connection
+            .execute("WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 9999) INSERT INTO b SELECT x FROM n", [])
+            .unwrap_err();
+        let error = trouble(&error, "s.db");
+        assert_eq!(error.code, "store_full");
+        assert!(error.hint.is_some());
+        let rows: i64 = connection.query_row("SELECT count(*) FROM b", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 1);
+    }
 }

@@ -185,6 +185,8 @@ def test_half_a_character_is_no_text():
     kept = Memory()
     with pytest.raises(UsageError):
         kept.remember("a \ud800 b")
+    kept.remember("apples")
+    assert kept.recall("\ud800 apples")
 
 
 @settings(max_examples=60, deadline=None)
