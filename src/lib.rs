@@ -11,8 +11,8 @@
 //!   └──────────────────────┘                              └─────────────────────┘
 //! ```
 //!
-//! Rooms, bottom floor first: [`core`] has no I/O at all, [`drive`] carries commands out with tokio, `python` is the
-//! only place that names Python.
+//! Rooms, bottom floor first: [`core`] has no I/O at all, [`drive`] carries commands out with tokio, `store` keeps
+//! what outlives a process, `python` is the only place that names Python.
 
 // `clippy.toml` says what would break the rule that `core` has no I/O; the other rooms allow it for themselves.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -21,3 +21,5 @@ pub mod core;
 pub mod drive;
 #[cfg(feature = "python")]
 mod python;
+#[cfg(feature = "store")]
+pub mod store;

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     )
     from .grounded import Grounded
     from .guard import Approvals, Policy, Risk, RiskContext, assess_risk
+    from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -87,6 +88,7 @@ _HOMES = {
     "LoopwrightError": "errors",
     "MachineConfig": "_core",
     "MachineEvent": "_core:Event",
+    "Memory": "memory",
     "Message": "messages",
     "Messages": "result",
     "Model": "models",
@@ -163,6 +165,7 @@ __all__ = [
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
+    "Memory",
     "Message",
     "Messages",
     "Model",

@@ -34,6 +34,7 @@ __all__ = [
     "Hub",
     "MachineConfig",
     "Markup",
+    "MemoryStore",
     "ModelCall",
     "Policy",
     "Momentum",
@@ -1398,3 +1399,56 @@ class GoalDrift:
     def former_goals(self) -> list[str]: ...
     def state(self) -> str: ...
     def seen(self) -> int: ...
+
+class MemoryStore:
+    """The memory in a file, until it is closed."""
+
+    def __new__(cls, path: str, session: str, read_only: bool, patience: float) -> Self: ...
+    def remember(
+        self, notes: str, embedder: str | None = None, vectors: Sequence[Sequence[float]] | None = None
+    ) -> list[int]:
+        """Remembers notes, a JSON list; with `vectors`, what `embedder` made of them."""
+
+    def recall(self, query: str) -> str:
+        """The hits for a query, both JSON."""
+
+    def inject(self, query: str, hits: int, characters: int) -> tuple[str, str]:
+        """The text for a model, and its hits as JSON."""
+
+    def why(self, id: int) -> str:
+        """Where a memory comes from, as JSON."""
+
+    def forget(self, id: int, erase: bool) -> list[int]:
+        """Forgets a memory; gives the numbers of all that went with it."""
+
+    def relate(
+        self, subject: str, relation: str, object: str, source: str | None, memory: int | None, trust: str
+    ) -> None:
+        """Keeps a relation between two entities."""
+
+    def neighbours(self, entity: str, relation: str | None, distance: int, limit: int) -> str:
+        """The entities around one, as JSON."""
+
+    def consolidate(self, repeats: int) -> str:
+        """Merges and promotes by rule; what was done, as JSON."""
+
+    def consolidated_at(self) -> float | None:
+        """When that was done last."""
+
+    def stats(self) -> str:
+        """How much there is, as JSON."""
+
+    def close(self) -> None:
+        """Lets go of the file."""
+
+    @staticmethod
+    def relations() -> list[str]:
+        """The relations that there are."""
+
+    @staticmethod
+    def hashed(texts: Sequence[str]) -> tuple[str, list[list[float]]]:
+        """The name under which vectors of feature hashing are kept, and those of some texts."""
+
+    @staticmethod
+    def longest_text() -> int:
+        """The longest text, in bytes."""

@@ -17,6 +17,7 @@ mod guard_risk;
 mod guard_sensitivity;
 mod history;
 mod machine;
+mod memory;
 mod messages;
 mod run;
 mod runtime;
@@ -124,5 +125,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(senses_intent::find_next_step, module)?)?;
     module.add_function(wrap_pyfunction!(senses_intent::reply_signals, module)?)?;
     module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
+    module.add_class::<memory::MemoryStore>()?;
     Ok(())
 }

@@ -1,0 +1,484 @@
+//! Recalling, and saying where a memory comes from.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{MutexGuard, PoisonError},
+};
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::Serialize;
+
+use super::{
+    Memory,
+    apart::apart,
+    dates::{self, Days},
+    index::{Entry, Found, Index},
+    key_of,
+    kinds::{Hit, Kind, Query, Record, Trust},
+    now,
+    tells::Tells,
+    vectors::{HASHING, Vectors},
+    write::{checksum, unknown},
+};
+use crate::core::{error::Result, retrieve::words};
+
+/// What time and little importance can take from a score at most: relevance decides, age breaks near ties.
+const FADING: f64 = 0.1;
+/// What an embedder's opinion counts beside the words.
+const MEANING: f32 = 0.6;
+/// What feature hashing's counts, which knows no meanings: measured on conversations, more does harm.
+const SPELLING: f32 = 0.15;
+/// A date that a text begins with is looked for in so many bytes.
+const HEAD: usize = 128;
+/// Seconds in a day.
+const DAY: f64 = 86_400.0;
+
+/// Where a memory comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Provenance {
+    /// The memory.
+    #[serde(flatten)]
+    pub record: Record,
+    /// `live`, `forgotten` or `merged`.
+    pub state: &'static str,
+    /// When it was last changed, in seconds since 1970.
+    pub changed_at: f64,
+    /// The memory that it was merged into.
+    pub merged_into: Option<i64>,
+    /// All its sources.
+    pub sources: Vec<Source>,
+    /// What it was made from, and that from, down to the first, each once.
+    pub derived_from: Vec<Provenance>,
+    /// What was made from it.
+    pub derived: Vec<i64>,
+}
+
+/// A source of a memory.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Source {
+    /// What it is.
+    pub source: String,
+    /// How far it can be relied on.
+    pub trust: Trust,
+    /// When it said so.
+    pub at: f64,
+}
+
+/// How much there is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Memories that can be recalled.
+    pub live: usize,
+    /// Forgotten ones.
+    pub forgotten: usize,
+    /// Those merged into others.
+    pub merged: usize,
+    /// Relations between entities.
+    pub relations: usize,
+}
+
+pub(super) const COLUMNS: &str = "id, text, kind, session, speaker, category, tags, entities, trust, importance, \
+     said_at, stored_at, expires_at, seen, checksum, \
+     (SELECT source FROM memory_sources WHERE memory = id ORDER BY at LIMIT 1)";
+
+/// A record, and whether its text is as it was stored.
+pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<(Record, bool)> {
+    let list = |at: usize| -> rusqlite::Result<Vec<String>> {
+        Ok(serde_json::from_str(row.get_ref(at)?.as_str()?).unwrap_or_default())
+    };
+    let text: String = row.get(1)?;
+    let whole = checksum(&text) == row.get::<_, i64>(14)?;
+    let record = Record {
+        id: row.get(0)?,
+        text,
+        kind: Kind::ALL.get(row.get::<_, usize>(2)?).copied().unwrap_or_default(),
+        session: row.get(3)?,
+        speaker: row.get(4)?,
+        category: row.get(5)?,
+        tags: list(6)?,
+        entities: list(7)?,
+        trust: Trust::ALL.get(row.get::<_, usize>(8)?).copied().unwrap_or(Trust::Untrusted),
+        importance: row.get(9)?,
+        at: row.get(10)?,
+        stored_at: row.get(11)?,
+        expires: row.get(12)?,
+        seen: row.get(13)?,
+        source: row.get(15)?,
+    };
+    Ok((record, whole))
+}
+
+impl Memory {
+    /// What fits a question, best first. Any text is a query; nothing in it is syntax.
+    pub fn recall(&self, query: &Query) -> Result<Vec<Hit>> {
+        let trouble = self.trouble();
+        self.refresh()?;
+        let time = query.now.unwrap_or_else(now);
+        let filter = Filter::new(query, time);
+        let needs_rows = filter.needs_rows();
+        let vectors = if query.vector.is_some() { Some(self.vectors(query.embedder.as_deref())?) } else { None };
+        let mut hits = Vec::new();
+        // Words beside the text are looked at in the rows: more candidates are taken until enough of them fit.
+        let mut wanted = if needs_rows { query.limit.saturating_mul(8).max(64) } else { query.limit };
+        loop {
+            let (found, all) = {
+                let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+                let session = match &query.session {
+                    None => None,
+                    Some(name) => match index.known_session(name) {
+                        Some(number) => Some(number),
+                        None => return Ok(Vec::new()),
+                    },
+                };
+                let keep = |entry: &Entry| filter.keeps(entry, session);
+                let worth = |entry: &Entry| worth(entry, time) as f32;
+                if vectors.is_none() {
+                    let found = index.search(&query.text, wanted, keep, worth);
+                    let all = found.len() < wanted;
+                    (found, all)
+                } else {
+                    // Both look deeper than what is asked for: what both find wins.
+                    let depth = wanted.saturating_mul(4).max(64);
+                    let words = index.search(&query.text, depth, keep, worth);
+                    let near =
+                        vectors.as_ref().zip(query.vector.as_deref()).map_or_else(Vec::new, |(vectors, vector)| {
+                            vectors.nearest(vector, depth, |id| {
+                                index.entry(id).is_some_and(|entry| filter.keeps(entry, session))
+                            })
+                        });
+                    let all = words.len() < depth && near.len() < depth;
+                    let weight = if query.embedder.as_deref() == Some(HASHING) { SPELLING } else { MEANING };
+                    let mut found = fused(&words, &near, weight);
+                    found.truncate(wanted);
+                    (found, all)
+                }
+            };
+            hits.clear();
+            let connection = self.reading()?;
+            for found in found {
+                if hits.len() >= query.limit {
+                    break;
+                }
+                let Some((record, whole)) = live(&connection, found.id).map_err(&trouble)? else { continue };
+                if whole && (!needs_rows || filter.fits(&record)) {
+                    let age = (time - record.at.unwrap_or(record.stored_at)).max(0.0);
+                    let found_by = found_by(&query.text, &record);
+                    hits.push(Hit { record, score: f64::from(found.score), age, found_by });
+                }
+            }
+            if all || hits.len() >= query.limit {
+                return Ok(hits);
+            }
+            wanted = wanted.saturating_mul(8);
+        }
+    }
+
+    /// Where a memory comes from: its sources, what it was made from, when, and how far it can be relied on.
+    pub fn why(&self, id: i64) -> Result<Provenance> {
+        let connection = self.reading()?;
+        let mut seen = Vec::new();
+        provenance(&connection, id, &mut seen, 0).map_err(self.trouble())?.ok_or_else(|| unknown(id))
+    }
+
+    /// The memory with this number, if it lives.
+    pub fn get(&self, id: i64) -> Result<Option<Record>> {
+        let connection = self.reading()?;
+        Ok(live(&connection, id).map_err(self.trouble())?.map(|(record, _)| record))
+    }
+
+    /// How much there is.
+    pub fn stats(&self) -> Result<Stats> {
+        let connection = self.reading()?;
+        let count = |query: &str| connection.query_row(query, [], |row| row.get::<_, usize>(0)).map_err(self.trouble());
+        Ok(Stats {
+            live: count("SELECT count(*) FROM memories WHERE state = 0")?,
+            forgotten: count("SELECT count(*) FROM memories WHERE state = 1")?,
+            merged: count("SELECT count(*) FROM memories WHERE state = 2")?,
+            relations: count("SELECT count(*) FROM memory_relations WHERE forgotten_at IS NULL")?,
+        })
+    }
+
+    /// The vectors of an embedder, up to date.
+    fn vectors(&self, embedder: Option<&str>) -> Result<MutexGuard<'_, Vectors>> {
+        let embedder = embedder.unwrap_or_default();
+        let trouble = self.trouble();
+        let connection = self.reading()?;
+        let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        if vectors.embedder != embedder {
+            *vectors = Vectors::of(embedder);
+        }
+        let mut read = || -> rusqlite::Result<()> {
+            let mut statement = connection.prepare_cached(
+                "SELECT memory, vector FROM memory_vectors WHERE memory > ?1 AND embedder = ?2 ORDER BY memory",
+            )?;
+            let mut rows = statement.query((vectors.newest, embedder))?;
+            while let Some(row) = rows.next()? {
+                let id: i64 = row.get(0)?;
+                let bytes = row.get_ref(1)?.as_blob()?;
+                let vector = bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect();
+                vectors.add(id, vector);
+                vectors.newest = id;
+            }
+            Ok(())
+        };
+        read().map_err(&trouble)?;
+        Ok(vectors)
+    }
+
+    /// Brings the index up to date with the file, whoever changed it.
+    fn refresh(&self) -> Result<()> {
+        let trouble = self.trouble();
+        let connection = self.reading()?;
+        let newest: i64 = connection
+            .prepare_cached("SELECT coalesce(max(revision), 0) FROM memories")
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+            .map_err(&trouble)?;
+        if self.index.read().unwrap_or_else(PoisonError::into_inner).revision >= newest {
+            return Ok(());
+        }
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        read_changes(&connection, &mut index).map_err(&trouble)
+    }
+}
+
+/// Two rankings as one: each hit counts as much as it is near the best one of its ranking, and meaning `weight` times as
+/// much as words.
+fn fused(words: &[Found], near: &[(i64, f32)], weight: f32) -> Vec<Found> {
+    let mut scores: HashMap<i64, f32> = HashMap::new();
+    let best = words.first().map_or(1.0, |found| found.score).max(f32::MIN_POSITIVE);
+    for found in words {
+        *scores.entry(found.id).or_default() += found.score / best;
+    }
+    let (first, last) =
+        (near.first().map_or(0.0, |(_, cosine)| *cosine), near.last().map_or(0.0, |(_, cosine)| *cosine));
+    for (id, cosine) in near {
+        // What cosines there are is up to the embedder: they are measured against each other.
+        let nearness = if first > last { (cosine - last) / (first - last) } else { 1.0 };
+        *scores.entry(*id).or_default() += weight * nearness.max(f32::EPSILON);
+    }
+    let mut all: Vec<Found> = scores.into_iter().map(|(id, score)| Found { id, score }).collect();
+    all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
+    all
+}
+
+/// So many rows are read before their texts are taken apart.
+const BATCH: usize = 65_536;
+
+/// Reads what changed since the index was brought up to date.
+fn read_changes(connection: &Connection, index: &mut Index) -> rusqlite::Result<()> {
+    // Few changes are found by their numbers, all there is by reading on.
+    let order = if index.revision == 0 { "id" } else { "revision, id" };
+    let query = format!(
+        "SELECT id, revision, state, session, kind, trust, importance, coalesce(said_at, stored_at), expires_at, text, \
+         speaker, category, tags, entities, said_at FROM memories WHERE revision > ?1 ORDER BY {order}"
+    );
+    let mut statement = connection.prepare_cached(&query)?;
+    let mut rows = statement.query([index.revision])?;
+    let mut newest = index.revision;
+    let mut new: Vec<(Entry, String)> = Vec::new();
+    let take = |index: &mut Index, new: &mut Vec<(Entry, String)>| {
+        new.sort_by_key(|(entry, _)| entry.id);
+        let (entries, texts): (Vec<Entry>, Vec<String>) = new.drain(..).unzip();
+        let apart = apart(index, &texts);
+        for (at, entry) in entries.into_iter().enumerate() {
+            index.add(entry, &apart, at);
+        }
+    };
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        newest = newest.max(row.get(1)?);
+        if row.get::<_, i64>(2)? != 0 {
+            index.remove(id);
+            continue;
+        }
+        let entry = entry(row, id, index)?;
+        if !index.update(&entry) {
+            new.push((entry, searched(row)?));
+        }
+        if new.len() >= BATCH {
+            take(index, &mut new);
+        }
+    }
+    take(index, &mut new);
+    index.revision = newest;
+    Ok(())
+}
+
+fn optional<'a>(row: &'a Row<'_>, at: usize) -> rusqlite::Result<&'a str> {
+    Ok(row.get_ref(at)?.as_str_or_null()?.unwrap_or(""))
+}
+
+/// What the index knows of the memory in a row.
+fn entry(row: &Row<'_>, id: i64, index: &mut Index) -> rusqlite::Result<Entry> {
+    let text = row.get_ref(9)?.as_str()?;
+    let speaker = optional(row, 10)?;
+    // Without a time of its own, a memory was stored when it was stored: that is no date to ask for.
+    let day = match dates::date(text, HEAD) {
+        Some(days) if days.first == days.last => Some(days.first),
+        _ => row.get::<_, Option<f64>>(14)?.map(Days::of),
+    };
+    Ok(Entry {
+        id,
+        session: index.session(row.get_ref(3)?.as_str()?),
+        kind: Kind::ALL.get(row.get::<_, usize>(4)?).copied().unwrap_or_default(),
+        trust: Trust::ALL.get(row.get::<_, usize>(5)?).copied().unwrap_or(Trust::Untrusted),
+        importance: row.get::<_, f64>(6)? as f32,
+        at: row.get(7)?,
+        expires: row.get(8)?,
+        question: text.trim_end().ends_with('?'),
+        tells: Tells::of(text),
+        speaker: (!speaker.is_empty()).then(|| index.speaker(speaker)),
+        day,
+    })
+}
+
+/// All that the memory in a row can be found by: its text, and the words beside it that do not stand there.
+fn searched(row: &Row<'_>) -> rusqlite::Result<String> {
+    let text = row.get_ref(9)?.as_str()?;
+    let mut all = text.to_owned();
+    let mut add = |word: &str| {
+        if !word.is_empty() && word != "[]" {
+            all.push_str(" \n");
+            all.push_str(word);
+        }
+    };
+    // A name that the text begins with counts there.
+    add(Some(optional(row, 10)?).filter(|speaker| !text.contains(speaker)).unwrap_or(""));
+    add(optional(row, 11)?);
+    for list in [12, 13] {
+        let list = optional(row, list)?;
+        if list != "[]" {
+            let words: Vec<String> = serde_json::from_str(list).unwrap_or_default();
+            words.iter().filter(|word| !text.contains(word.as_str())).for_each(|word| add(word));
+        }
+    }
+    Ok(all)
+}
+
+/// What a score is multiplied by: fading is computed from the age each time, and stored nowhere.
+fn worth(entry: &Entry, time: f64) -> f64 {
+    let age = ((time - entry.at) / DAY).max(0.0);
+    let freshness = entry.kind.half_life().map_or(1.0, |half| 0.5_f64.powf(age / half));
+    1.0 - FADING * (1.0 - freshness) + FADING * (f64::from(entry.importance) - 0.5)
+}
+
+struct Filter<'a> {
+    query: &'a Query,
+    time: f64,
+    entity: Option<String>,
+}
+
+impl<'a> Filter<'a> {
+    fn new(query: &'a Query, time: f64) -> Self {
+        Self { query, time, entity: query.entity.as_deref().map(key_of) }
+    }
+
+    /// By what the index knows.
+    fn keeps(&self, entry: &Entry, session: Option<u32>) -> bool {
+        let query = self.query;
+        session.is_none_or(|session| entry.session == session)
+            && (query.kinds.is_empty() || query.kinds.contains(&entry.kind))
+            && query.trust.is_none_or(|trust| entry.trust >= trust)
+            && entry.expires.is_none_or(|expires| expires > self.time)
+            && query.since.is_none_or(|since| entry.at >= since)
+            && query.until.is_none_or(|until| entry.at <= until)
+    }
+
+    fn needs_rows(&self) -> bool {
+        let query = self.query;
+        query.category.is_some() || !query.tags.is_empty() || self.entity.is_some() || query.speaker.is_some()
+    }
+
+    /// By what only the row says.
+    fn fits(&self, record: &Record) -> bool {
+        let query = self.query;
+        query.category.as_ref().is_none_or(|category| record.category.as_ref() == Some(category))
+            && query.tags.iter().all(|tag| record.tags.contains(tag))
+            && self.entity.as_ref().is_none_or(|entity| record.entities.iter().any(|name| key_of(name) == *entity))
+            && query
+                .speaker
+                .as_ref()
+                .is_none_or(|speaker| record.speaker.as_ref().is_some_and(|name| key_of(name) == key_of(speaker)))
+    }
+}
+
+fn live(connection: &Connection, id: i64) -> rusqlite::Result<Option<(Record, bool)>> {
+    let query = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1 AND state = 0");
+    connection.prepare_cached(&query)?.query_row([id], record).optional()
+}
+
+/// The words of the query that a memory holds, or that its neighbours do.
+fn found_by(query: &str, record: &Record) -> Vec<String> {
+    let mut own: HashSet<String> = HashSet::new();
+    let mut take = |text: &str| {
+        words::each_term(text, |term| {
+            own.insert(term.to_owned());
+        });
+    };
+    take(&record.text);
+    record
+        .speaker
+        .iter()
+        .chain(&record.category)
+        .chain(&record.tags)
+        .chain(&record.entities)
+        .for_each(|text| take(text));
+    let mut found: Vec<String> = Vec::new();
+    for word in words::words(query) {
+        let held = own.contains(&word.whole) || word.parts.iter().any(|part| own.contains(part));
+        if held && !found.contains(&word.surface) && found.len() < 16 {
+            found.push(word.surface);
+        }
+    }
+    if found.is_empty() {
+        found.push("its neighbours in the session".to_owned());
+    }
+    found
+}
+
+/// The deepest chain of derivations that is told.
+const DEEPEST: usize = 32;
+
+fn provenance(
+    connection: &Connection,
+    id: i64,
+    seen: &mut Vec<i64>,
+    depth: usize,
+) -> rusqlite::Result<Option<Provenance>> {
+    seen.push(id);
+    let query = format!("SELECT {COLUMNS}, state, changed_at, merged_into FROM memories WHERE id = ?1");
+    let found = connection
+        .prepare_cached(&query)?
+        .query_row([id], |row| {
+            let state = ["live", "forgotten", "merged"].get(row.get::<_, usize>(16)?).copied().unwrap_or("unknown");
+            Ok((record(row)?.0, state, row.get(17)?, row.get(18)?))
+        })
+        .optional()?;
+    let Some((record, state, changed_at, merged_into)) = found else { return Ok(None) };
+    let mut sources = connection.prepare_cached(
+        "SELECT source, trust, at FROM memory_sources WHERE memory = ?1 \
+         OR memory IN (SELECT id FROM memories WHERE merged_into = ?1) ORDER BY at, source",
+    )?;
+    let sources = sources
+        .query_map([id], |row| {
+            let trust = Trust::ALL.get(row.get::<_, usize>(1)?).copied().unwrap_or(Trust::Untrusted);
+            Ok(Source { source: row.get(0)?, trust, at: row.get(2)? })
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let ids = |query: &str| -> rusqlite::Result<Vec<i64>> {
+        connection.prepare_cached(query)?.query_map([id], |row| row.get(0))?.collect()
+    };
+    let parents = ids("SELECT parent FROM memory_derivations WHERE child = ?1 ORDER BY parent")?;
+    let derived = ids("SELECT child FROM memory_derivations WHERE parent = ?1 ORDER BY child")?;
+    let mut derived_from = Vec::new();
+    if depth < DEEPEST {
+        for parent in parents {
+            if !seen.contains(&parent)
+                && let Some(parent) = provenance(connection, parent, seen, depth + 1)?
+            {
+                derived_from.push(parent);
+            }
+        }
+    }
+    Ok(Some(Provenance { record, state, changed_at, merged_into, sources, derived_from, derived }))
+}
