@@ -10,7 +10,6 @@ import json
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from .errors import ModelError
-from .extraction import find_json
 from .tools._errors import InvalidOutput, SchemaError
 from .tools._problems import problems_of, shown, summary, without_titles
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pydantic import TypeAdapter
-
-    from .extraction import FoundJson
 
 __all__ = ["OutputType"]
 
@@ -54,7 +51,7 @@ class OutputType(Generic[T]):
         return self._wrapped
 
     def parse(self, text: str) -> T:
-        """The value that `text` holds: JSON alone, in a fence, or the first object in prose that fits.
+        """The value that `text` holds: JSON alone, in a fence, or the first in prose that fits, mended if it must be.
 
         Raises `InvalidOutput`, whose `feedback` tells the model what to change.
         """
@@ -65,12 +62,12 @@ class OutputType(Generic[T]):
         schema = self.schema
         # As it was asked for, then bare, then whatever stands there, so that the model is told what is wrong with it.
         schemas = [schema, _bare(schema), None] if self.wrapped else [schema, None]
-        for found in _found(text, schemas):
+        for value, mended in _found(text, schemas):
             try:
-                return self.check(found.value)
+                return self.check(value)
             except InvalidOutput as error:
                 # Of JSON that is broken the model is told where, not what became of it.
-                first = first or (None if found.repairs else error)
+                first = first or (None if mended else error)
         if self.wrapped:
             # A bare word is a fair answer where a word was asked for.
             try:
@@ -165,15 +162,21 @@ def _bare(schema: dict[str, Any]) -> dict[str, Any]:
     return {**inner, "$defs": schema["$defs"]} if "$defs" in schema else inner
 
 
-def _found(text: str, schemas: list[dict[str, Any] | None]) -> Iterator[FoundJson]:
-    """The JSON in `text` that fits each of `schemas`; with `None` the one that looks most like the answer. None that was cut off."""
+def _found(text: str, schemas: list[dict[str, Any] | None]) -> Iterator[tuple[object, bool]]:
+    """The JSON value in `text` that fits each of `schemas`, and whether it had to be mended; none that was cut off.
+
+    For `None` it is the one that looks most like the answer.
+    """
+    from .extraction import find_json
+
     for schema in schemas:
         try:
             found = find_json(text, schema)
+            value = found.value
         except (ModelError, RecursionError, ValueError):
             continue
         if found.complete:
-            yield found
+            yield value, bool(found.repairs)
 
 
 def _why_broken(text: str) -> str | None:
