@@ -196,13 +196,11 @@ impl Parser {
     fn next_brace(&mut self, input: &[u8], from: usize, to: usize) -> Option<usize> {
         let mut start = from.max(self.unbraced.saturating_sub(self.at));
         if self.walker.is_some() {
-            match self.follow_bare(input.get(..to).unwrap_or_default()) {
-                Some(end) => start = start.max(end),
-                None => {
-                    self.unbraced = self.unbraced.max(self.at + to);
-                    return None;
-                }
-            }
+            let Some(end) = self.follow_bare(input.get(..to).unwrap_or_default()) else {
+                self.unbraced = self.unbraced.max(self.at + to);
+                return None;
+            };
+            start = start.max(end);
         }
         if start > to {
             return None;
