@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from .errors import ModelError
 from .tools._errors import InvalidOutput, SchemaError
 from .tools._problems import problems_of, shown, summary, without_titles
 
@@ -23,7 +24,6 @@ T = TypeVar("T")
 
 _WRAP = "value"
 _LONGEST = 4_000_000
-_MOST_CANDIDATES = 50
 
 
 class OutputType(Generic[T]):
@@ -51,7 +51,7 @@ class OutputType(Generic[T]):
         return self._wrapped
 
     def parse(self, text: str) -> T:
-        """The value that `text` holds: JSON alone, in a fence, or the first object in prose that fits.
+        """The value that `text` holds: JSON alone, in a fence, or the first in prose that fits, mended if it must be.
 
         Raises `InvalidOutput`, whose `feedback` tells the model what to change.
         """
@@ -59,11 +59,15 @@ class OutputType(Generic[T]):
             message = f"the answer has {len(text):,} characters, more than an answer may have"
             raise InvalidOutput(message, code="output_too_long", hint="answer shorter")
         first: InvalidOutput | None = None
-        for candidate in _candidates(text):
+        schema = self.schema
+        # As it was asked for, then bare, then whatever stands there, so that the model is told what is wrong with it.
+        schemas = [schema, _bare(schema), None] if self.wrapped else [schema, None]
+        for value, mended in _found(text, schemas):
             try:
-                return self.check(candidate)
+                return self.check(value)
             except InvalidOutput as error:
-                first = first or error
+                # Of JSON that is broken the model is told where, not what became of it.
+                first = first or (None if mended else error)
         if self.wrapped:
             # A bare word is a fair answer where a word was asked for.
             try:
@@ -152,57 +156,27 @@ def _wrap(schema: dict[str, Any]) -> dict[str, Any]:
     return outer
 
 
-def _candidates(text: str) -> Iterator[object]:
-    """JSON values in `text`: the whole, then those in fences, then objects and lists within prose."""
-    whole, value = _loaded(text)
-    if whole:
-        yield value
-        return
-    count = 0
-    for fenced in _fences(text):
-        ok, value = _loaded(fenced)
-        if ok:
-            yield value
-            count += 1
-            if count >= _MOST_CANDIDATES:
-                return
-    decoder = json.JSONDecoder()
-    position = 0
-    while count < _MOST_CANDIDATES:
-        starts = [each for each in (text.find("{", position), text.find("[", position)) if each >= 0]
-        if not starts:
-            return
-        begin = min(starts)
-        count += 1
+def _bare(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of what a wrapper holds."""
+    inner = dict(schema["properties"][_WRAP])
+    return {**inner, "$defs": schema["$defs"]} if "$defs" in schema else inner
+
+
+def _found(text: str, schemas: list[dict[str, Any] | None]) -> Iterator[tuple[object, bool]]:
+    """The JSON value in `text` that fits each of `schemas`, and whether it had to be mended; none that was cut off.
+
+    For `None` it is the one that looks most like the answer.
+    """
+    from .extraction import find_json
+
+    for schema in schemas:
         try:
-            value, position = decoder.raw_decode(text, begin)
-        except (ValueError, RecursionError):
-            position = begin + 1
+            found = find_json(text, schema)
+            value = found.value
+        except (ModelError, RecursionError, ValueError):
             continue
-        yield value
-
-
-def _loaded(text: str) -> tuple[bool, object]:
-    try:
-        return True, json.loads(text.strip().removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        return False, None
-
-
-def _fences(text: str) -> Iterator[str]:
-    """What stands between fences. By lines, so that fences in strings of JSON do no harm."""
-    begin: int | None = None
-    position = 0
-    for line in text.splitlines(keepends=True):
-        if line.lstrip().startswith("```"):
-            if begin is None:
-                begin = position + len(line)
-            else:
-                yield text[begin:position]
-                begin = None
-        position += len(line)
-    if begin is not None:
-        yield text[begin:]
+        if found.complete:
+            yield value, bool(found.repairs)
 
 
 def _why_broken(text: str) -> str | None:

@@ -399,3 +399,21 @@ fn d08_arguments_that_are_lost_make_no_complete_call() {
         assert!(parsed.calls().len() == 1 && parsed.calls()[0].complete, "{inside}");
     }
 }
+
+#[test]
+fn what_is_known_at_the_end_does_not_depend_on_how_often_it_was_asked() {
+    let known = tools(&["f"]);
+    for repair in [true, false] {
+        let policy = Policy { bare_json: true, repair, ..Policy::default() };
+        for text in [
+            &b"{\"\":<|"[..],
+            b"{\"\",\"arguments\":{\xc2\xa0",
+            b"<|tool_call_begin|>0{\"\":\"\xe2\"g",
+            b"<tool_call>{\"name\":\"f\" \"argu",
+            b"<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"x\" \"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyy",
+        ] {
+            check(text, None, &policy);
+            check(text, Some(&known), &policy);
+        }
+    }
+}

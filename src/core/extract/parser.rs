@@ -18,7 +18,7 @@ use super::{
     line::{Around, Line, closing_run},
     markers::{Markers, Role, Walk},
     policy::Policy,
-    prose::Candidate,
+    prose::{Candidate, Twice},
     signature::Signatures,
     walker::Walker,
     writer::{Voice, Writer, dropped, problem},
@@ -135,6 +135,8 @@ pub struct Parser {
     pub(super) glances: Glances,
     /// How far a marker was followed that stands somewhere else than where prose is decided on, and where.
     pub(super) sought: (usize, Walk),
+    /// Whether the marker that ends at a place stands there twice.
+    pub(super) doubled: (usize, Twice),
     /// The markers that the candidate begins with that is being decided on.
     pub(super) met: Walk,
     /// Where the next byte stands that is not settled.
@@ -146,6 +148,8 @@ pub struct Parser {
     pub(super) touched: u64,
     carry: Vec<u8>,
     finished: bool,
+    /// The region's body is asked again although it has seen all there is.
+    again: bool,
     /// Whether the reader was told that the text ended in what may have been a call.
     said_cut: bool,
     /// Where the candidate stands that is being decided on.
@@ -193,6 +197,7 @@ impl Parser {
             walked: 0,
             glances: Glances::default(),
             sought: (0, Walk::default()),
+            doubled: (0, Twice::No),
             met: Walk::default(),
             at: 0,
             spent: 0,
@@ -200,6 +205,7 @@ impl Parser {
             touched: 0,
             carry: Vec::new(),
             finished: false,
+            again: false,
             said_cut: false,
             front: 0,
             unmarked: 0,
@@ -280,7 +286,15 @@ impl Parser {
         }
         self.finished = true;
         self.writer.begin(out);
-        let carry = std::mem::take(&mut self.carry);
+        let mut carry = std::mem::take(&mut self.carry);
+        if let Some(region) = &mut self.region {
+            // All that can be known before the end is known is known first, however patient the grammar was.
+            region.body.hurry();
+            self.again = true;
+            let used = self.run(&carry, false, out);
+            self.again = false;
+            carry.drain(..used);
+        }
         let used = self.run(&carry, true, out);
         let rest = carry.get(used..).unwrap_or_default();
         self.writer.text(self.voice(), rest, self.at, out);
@@ -382,7 +396,7 @@ impl Parser {
             region.body.hurry();
         }
         let last = last && end == whole.len();
-        if !last && self.at + end <= region.seen && whole.len() <= end {
+        if !last && !std::mem::take(&mut self.again) && self.at + end <= region.seen && whole.len() <= end {
             return (0, false);
         }
         let seen = region.seen;

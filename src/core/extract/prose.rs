@@ -64,6 +64,17 @@ enum Proposal {
     Yes(Meaning),
 }
 
+/// Whether a marker stands twice.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Twice {
+    #[default]
+    No,
+    /// So much of the second was seen.
+    More(usize),
+    /// Where the second one ends.
+    Yes(usize),
+}
+
 /// How much prose is searched and then written at a time: it stays in the nearest cache.
 const PIECE: usize = 16 * 1024;
 /// The most white space between a section's opener, its calls and its closer.
@@ -185,13 +196,11 @@ impl Parser {
     fn next_brace(&mut self, input: &[u8], from: usize, to: usize) -> Option<usize> {
         let mut start = from.max(self.unbraced.saturating_sub(self.at));
         if self.walker.is_some() {
-            match self.follow_bare(input.get(..to).unwrap_or_default()) {
-                Some(end) => start = start.max(end),
-                None => {
-                    self.unbraced = self.unbraced.max(self.at + to);
-                    return None;
-                }
-            }
+            let Some(end) = self.follow_bare(input.get(..to).unwrap_or_default()) else {
+                self.unbraced = self.unbraced.max(self.at + to);
+                return None;
+            };
+            start = start.max(end);
         }
         if start > to {
             return None;
@@ -383,20 +392,14 @@ impl Parser {
                         Verdict::No => {}
                         verdict => return call(dialect, length, verdict),
                     }
-                    // Models write a marker twice now and then.
-                    let space = self.glances.space(place, rest, MOST_SPACE);
-                    let marker = input.get(..length).unwrap_or_default();
-                    let again = rest.get(space..).filter(|_| space <= MOST_SPACE).unwrap_or_default();
-                    if again.starts_with(marker) {
-                        let opener = length + space + length;
-                        let inside = input.get(opener..).unwrap_or_default();
-                        self.touched += length as u64;
-                        let verdict = dialect.first.holds_at(self.front + opener, inside, last, &mut self.glances);
-                        call(dialect, opener, verdict)
-                    } else if marker.starts_with(again) && !again.is_empty() && !last {
-                        Proposal::More
-                    } else {
-                        Proposal::No
+                    match self.twice(place, length, input, last) {
+                        Twice::No => Proposal::No,
+                        Twice::More(_) => Proposal::More,
+                        Twice::Yes(opener) => {
+                            let inside = input.get(opener..).unwrap_or_default();
+                            let place = self.front + opener;
+                            call(dialect, opener, dialect.first.holds_at(place, inside, last, &mut self.glances))
+                        }
                     }
                 } else {
                     Proposal::No
@@ -474,6 +477,36 @@ impl Parser {
             Role::FrameClose if self.framed && !thinks => Proposal::Yes(Meaning::Markup(length, Then::Frame(false))),
             _ => Proposal::No,
         }
+    }
+
+    /// Whether the marker of this length at the front stands there once more, behind white space at most: models write it twice now
+    /// and then. Looked at once for all dialects.
+    fn twice(&mut self, place: usize, length: usize, input: &[u8], last: bool) -> Twice {
+        let from = match self.doubled {
+            (known, Twice::More(seen)) if known == place => seen,
+            (known, twice) if known == place => return twice,
+            _ => 0,
+        };
+        if from == 0 && self.spent > self.front / VAIN + FREE {
+            return Twice::No;
+        }
+        let rest = input.get(length..).unwrap_or_default();
+        let space = self.glances.space(place, rest, MOST_SPACE);
+        let marker = input.get(..length).unwrap_or_default();
+        let again = rest.get(space..).filter(|_| space <= MOST_SPACE).unwrap_or_default();
+        let on = again.iter().zip(marker).skip(from);
+        let same = from + on.take_while(|(one, other)| one == other).count();
+        self.touched += (same - from) as u64;
+        // If a call begins there it wasn't in vain, but so it is counted the same however it is cut.
+        if same == length {
+            self.spent = self.spent.saturating_add(length);
+            self.doubled = (place, Twice::Yes(length + space + length));
+        } else if same > 0 && same == again.len() && !last {
+            self.doubled = (place, Twice::More(same));
+        } else {
+            self.doubled = (place, Twice::No);
+        }
+        self.doubled.1
     }
 
     /// Follows the marker that `rest` may begin with, which stands `at` from here. `true`: a longer one may still come of it.

@@ -339,7 +339,7 @@ impl Json {
     /// What can't change any more, as text. A character that isn't whole yet stays.
     pub(super) fn take(&mut self, last: bool, mut say: impl FnMut(&str)) {
         let mut safe = self.safe();
-        if !last && safe == self.out.len() {
+        if !last && !self.stopped() && safe == self.out.len() {
             safe = ahead::whole_characters(&self.out);
         }
         if safe == 0 {
