@@ -273,6 +273,7 @@ pub(super) fn count_tools(tools: &str, count: Option<Bound<'_, PyAny>>, model: O
 /// The head of a request in its fixed order: instructions as text, and each message before the history as JSON text in
 /// `shape`. Where the shape has instructions among its messages, they are the first.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // as Python gives them
 pub(super) fn assemble_context(
     system: &str,
     memory: &str,

@@ -495,5 +495,9 @@ def test_the_examples_of_the_page_run():
         if "fitted" in names:
             assert names["fitted"].report.after <= names["budget"]
             assert "answer_3 = 21" in names["fitted"].archive.recall(find="answer_3 =")
+        elif "request" in names:
+            assert names["request"].system.startswith("Be brief.")
+        elif "agent" in names:
+            assert names["agent"].model == "openai:gpt-4o"
         else:
             assert names["window"].messages

@@ -47,30 +47,19 @@ const OPENING: &str = "[The conversation goes on from here.]";
 
 /// The history as a provider takes it, and what had to be done for that.
 pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Placed>, Vec<Repair>)> {
-    let mut mended: BTreeMap<usize, Arc<Message>> = BTreeMap::new();
+    let mut mended: BTreeSet<usize> = BTreeSet::new();
     let mut work = Work::default();
+    let mut taken: Vec<Arc<Message>> = Vec::with_capacity(messages.len());
     for (index, message) in messages.iter().enumerate() {
         let (refused, blank) = (message.content.iter().any(is_refused), holds_blanks(message, wire));
-        if !refused && !blank {
-            continue;
-        }
-        let kept = message.content.iter().filter(|block| !blank || !is_blank(block));
-        let content = kept.map(|block| mend(block).unwrap_or_else(|| block.clone())).collect();
-        mended.insert(index, with_content(index, message, content).message);
-        if refused {
-            work.say(
-                index,
-                "a tool use or result of it that the provider would refuse has an id and arguments it takes now",
-            );
-        }
-        if blank {
-            work.say(index, "blank text of it, which the provider would refuse, is left out");
-        }
-    }
-    let taken = |(index, message)| mended.get(&index).unwrap_or(message).clone();
-    let taken: Vec<Arc<Message>> = messages.iter().enumerate().map(taken).collect();
-    for (index, message) in taken.iter().enumerate() {
-        check(index, message)?;
+        let message = if refused || blank {
+            mended.insert(index);
+            work.mend(index, message, refused, blank)
+        } else {
+            message.clone()
+        };
+        check(index, &message)?;
+        taken.push(message);
     }
     let (mut placed, repairs) = if is_legal(&taken, wire) {
         let placed = |(index, message): (usize, Arc<Message>)| Placed { message, origin: Some(index), changed: false };
@@ -83,7 +72,7 @@ pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Plac
     };
     if !mended.is_empty() {
         for placed in &mut placed {
-            placed.changed |= placed.origin.is_some_and(|origin| mended.contains_key(&origin));
+            placed.changed |= placed.origin.is_some_and(|origin| mended.contains(&origin));
         }
     }
     Ok((placed, repairs))
@@ -231,6 +220,22 @@ struct Work {
 impl Work {
     fn say(&mut self, message: usize, what: impl Into<String>) {
         self.repairs.push(Repair { message, what: what.into() });
+    }
+
+    /// The message without what a provider would refuse.
+    fn mend(&mut self, index: usize, message: &Message, refused: bool, blank: bool) -> Arc<Message> {
+        let kept = message.content.iter().filter(|block| !blank || !is_blank(block));
+        let content = kept.map(|block| mend(block).unwrap_or_else(|| block.clone())).collect();
+        if refused {
+            self.say(
+                index,
+                "a tool use or result of it that the provider would refuse has an id and arguments it takes now",
+            );
+        }
+        if blank {
+            self.say(index, "blank text of it, which the provider would refuse, is left out");
+        }
+        with_content(index, message, content).message
     }
 
     fn push(&mut self, message: Arc<Message>, origin: usize, changed: bool) {
