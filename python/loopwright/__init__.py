@@ -60,10 +60,11 @@ if TYPE_CHECKING:
         strip_tool_markup,
     )
     from .grounded import Grounded
-    from .guard import Approvals, Policy
+    from .guard import Approvals, Policy, Risk, RiskContext, assess_risk
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
+    from .senses import Momentum, MomentumPolicy, StuckDetector, StuckPolicy, continuation
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
 
@@ -123,9 +124,17 @@ _HOMES = {
     "estimate_tokens": "_core",
     "compress": "context",
     "diff": "_replay",
+    "Momentum": "senses",
+    "MomentumPolicy": "senses",
+    "StuckDetector": "senses",
+    "StuckPolicy": "senses",
+    "continuation": "senses",
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
+    "Risk": "guard",
+    "RiskContext": "guard",
+    "assess_risk": "guard",
 }
 
 __all__ = [
@@ -152,13 +161,19 @@ __all__ = [
     "ModelError",
     "ModelFailure",
     "Policy",
+    "Momentum",
+    "MomentumPolicy",
     "ProviderError",
     "Replay",
     "Response",
     "Result",
+    "Risk",
+    "RiskContext",
     "RunStream",
     "Signal",
     "Source",
+    "StuckDetector",
+    "StuckPolicy",
     "Text",
     "TokenCount",
     "TokenCounter",
@@ -170,8 +185,10 @@ __all__ = [
     "Usage",
     "UsageError",
     "__version__",
+    "assess_risk",
     "builtin_tools",
     "compress",
+    "continuation",
     "count_tokens",
     "decode_tokens",
     "dialect_for",

@@ -20,6 +20,7 @@ __all__ = [
     "ArgumentsDelta",
     "CallJudged",
     "Compacted",
+    "Assessed",
     "Draft",
     "Event",
     "PhaseFinished",
@@ -175,6 +176,20 @@ class Compacted:
 
 
 @dataclass(frozen=True)
+class Assessed:
+    """What was decided about a reply or a round, the rule that decided, and what it saw.
+
+    `decision` is `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit` or `stuck`;
+    `tell` where the model is told that it repeats itself, `slow` where too little succeeds.
+    """
+
+    round: int
+    decision: str
+    rule: str
+    saw: str
+
+
+@dataclass(frozen=True)
 class Warning:  # noqa: A001 - the field's word for it
     """Something that the caller should know."""
 
@@ -234,6 +249,7 @@ Event: TypeAlias = (
     | ApprovalAsked
     | ApprovalDecided
     | Compacted
+    | Assessed
     | Warning
     | PhaseStarted
     | PhaseFinished
@@ -255,6 +271,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "approval_asked": ApprovalAsked,
         "approval_decided": ApprovalDecided,
         "compacted": Compacted,
+        "assessed": Assessed,
         "warning": Warning,
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,

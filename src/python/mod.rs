@@ -13,12 +13,14 @@ mod environment;
 mod errors;
 mod extract;
 mod guard_policy;
+mod guard_risk;
 mod guard_sensitivity;
 mod history;
 mod machine;
 mod messages;
 mod run;
 mod runtime;
+mod senses_stuck;
 mod testing;
 mod tokens;
 mod wire;
@@ -109,5 +111,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(guard_sensitivity::redact_with_hits, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::redact_json, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::sensitivity_detectors, module)?)?;
+    module.add_class::<senses_stuck::StuckDetector>()?;
+    module.add_class::<senses_stuck::Momentum>()?;
+    module.add_function(wrap_pyfunction!(senses_stuck::breakpoint_of, module)?)?;
+    module.add_function(wrap_pyfunction!(senses_stuck::continuation, module)?)?;
+    module.add_class::<guard_risk::AssessedRisk>()?;
+    module.add_class::<guard_risk::RiskGround>()?;
+    module.add_function(wrap_pyfunction!(guard_risk::assess_shell, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_risk::assess_arguments, module)?)?;
     Ok(())
 }

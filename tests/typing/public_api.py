@@ -12,6 +12,7 @@ from loopwright.events import (
     ArgumentsDelta,
     CallJudged,
     Compacted,
+    Assessed,
     Draft,
     Event,
     PhaseFinished,
@@ -102,6 +103,8 @@ def what_happened(event: Event) -> str:
             return f"{assert_type(before, int)} {assert_type(after, int)} {assert_type(kept['messages'], int)}"
         case Warning(message=message):
             return assert_type(message, str)
+        case Assessed(decision=decision, rule=rule):
+            return assert_type(decision, str) + assert_type(rule, str)
         case PhaseStarted(phase=phase) | PhaseFinished(phase=phase):
             return assert_type(phase, str)
         case Draft(text=text):

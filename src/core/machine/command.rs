@@ -282,6 +282,18 @@ pub enum Notice {
         /// The first message of the request that is no longer as it was.
         first_changed: Option<usize>,
     },
+    /// What was decided about a reply or a round, by which rule, and what it saw.
+    Assessed {
+        /// The round.
+        round: u32,
+        /// `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit`, `stuck`; `tell` where
+        /// the model is told what it does, `slow` where momentum is slow.
+        decision: String,
+        /// The rule that decided.
+        rule: String,
+        /// What it saw, in words.
+        saw: String,
+    },
     /// Something that the caller should know.
     Warning {
         /// A stable name.

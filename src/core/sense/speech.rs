@@ -28,6 +28,42 @@ pub fn states_next_step(reply: &str) -> bool {
         && !NOT_STEPS.iter().any(|other| last.starts_with(other))
 }
 
+/// What the reply says it will do next, in its own words.
+pub fn stated_step(reply: &str) -> Option<String> {
+    const OPENINGS: [&str; 13] = [
+        "now, i will ",
+        "now i'll ",
+        "now i’ll ",
+        "next, i'll ",
+        "next, i’ll ",
+        "next, i will ",
+        "next, i ",
+        "i am going to ",
+        "i'm going to ",
+        "i'll ",
+        "i’ll ",
+        "i will ",
+        "let me ",
+    ];
+    if !states_next_step(reply) {
+        return None;
+    }
+    let trimmed = reply.trim_end().trim_end_matches(['.', '!', ':', '…', '?']);
+    let start = trimmed.rfind(['.', '!', '?', '\n']).map_or(0, |at| at + 1);
+    let piece = trimmed.get(start..)?.trim();
+    let lower = piece.to_ascii_lowercase();
+    let opening = OPENINGS.iter().find(|opening| lower.starts_with(*opening))?;
+    piece.get(opening.len()..).map(|step| step.trim().to_owned()).filter(|step| !step.is_empty())
+}
+
+/// Whether the reply asks which of several things is meant.
+pub fn asks_which(reply: &str) -> bool {
+    const OPENINGS: [&str; 5] = ["do you mean ", "did you mean ", "which of ", "which one ", "which "];
+    let last = last_piece(reply);
+    let meant = last.contains(" mean") || last.contains(" should i") || last.contains(" do you want");
+    last.ends_with('?') && meant && OPENINGS.iter().any(|opening| last.starts_with(opening))
+}
+
 /// Whether the reply asks the person for something it needs.
 pub fn asks_for_input(reply: &str) -> bool {
     const PHRASES: [&str; 12] = [
