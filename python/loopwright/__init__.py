@@ -35,10 +35,10 @@ if TYPE_CHECKING:
         estimate_tokens,
     )
     from ._core import Event as MachineEvent
-    from ._replay import Replay, replay
+    from ._replay import Diff, Replay, diff, replay
     from .agent import Agent, RunStream
     from .budget import Budget
-    from .context import ContextWindow, compress
+    from .context import ContextPolicy, ContextWindow, compress
     from .errors import (
         InternalError,
         LoopwrightError,
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         strip_tool_markup,
     )
     from .grounded import Grounded
+    from .guard import Approvals, Policy
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
@@ -70,12 +71,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "Agent": "agent",
     "Approval": "_approval",
+    "Approvals": "guard",
     "Budget": "budget",
     "Call": "models",
     "Command": "_core",
     "Context": "tools",
     "ExtractedCall": "extraction",
     "Extraction": "extraction",
+    "ContextPolicy": "context",
     "ContextWindow": "context",
     "Grounded": "grounded",
     "Image": "tools",
@@ -88,7 +91,9 @@ _HOMES = {
     "Model": "models",
     "ModelError": "errors",
     "ModelFailure": "models",
+    "Policy": "guard",
     "ProviderError": "errors",
+    "Diff": "_replay",
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
@@ -123,6 +128,7 @@ _HOMES = {
     "StuckDetector": "senses",
     "StuckPolicy": "senses",
     "continuation": "senses",
+    "diff": "_replay",
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
@@ -131,10 +137,12 @@ _HOMES = {
 __all__ = [
     "Agent",
     "Approval",
+    "Approvals",
     "Budget",
     "Call",
     "Command",
     "Context",
+    "ContextPolicy",
     "ContextWindow",
     "ExtractedCall",
     "Extraction",
@@ -151,6 +159,7 @@ __all__ = [
     "ModelFailure",
     "Momentum",
     "MomentumPolicy",
+    "Policy",
     "ProviderError",
     "Replay",
     "Response",
@@ -177,6 +186,7 @@ __all__ = [
     "count_tokens",
     "decode_tokens",
     "dialect_for",
+    "diff",
     "encode_tokens",
     "estimate_tokens",
     "extract",

@@ -5,7 +5,9 @@ The machine checks the numbers' ranges; what is checked here is what would other
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check", "dicts", "names", "policies", "texts"]
+__all__ = ["check", "dicts", "labels", "names", "policies", "texts"]
 
 _KEYS = {
     "timeouts": ("connect", "first_byte", "idle", "total"),
@@ -46,6 +48,9 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "check_in": (lambda value: _whole(value) and value > 0, "a whole number above 0"),
     "seed": (_whole, "a whole number from 0 up"),
     "approve": (callable, "a function that takes an Approval"),
+    "approvals": (callable, "a loopwright.guard.Approvals"),
+    "cautious": (lambda value: value in ("run", "intent", "ask"), "'run', 'intent' or 'ask'"),
+    "workspace": (lambda value: isinstance(value, (str, os.PathLike)), "the path of a folder"),
     "name": (lambda value: isinstance(value, str), "text"),
 }
 _PLAIN = {"api_key", "headers"}
@@ -125,6 +130,19 @@ def dicts(option: str, value: object) -> list[dict[str, Any]]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(each, Mapping) for each in value):
         raise _wrong(option, value, "a list of dicts")
     return [dict(each) for each in value]
+
+
+def labels(value: object) -> dict[str, Any]:
+    """What journals say about whose run it is."""
+    if value is None:
+        return {}
+    try:
+        if isinstance(value, Mapping):
+            found: dict[str, Any] = json.loads(json.dumps(dict(value)))
+            return found
+    except (TypeError, ValueError):
+        pass
+    raise _wrong("labels", value, "a mapping that JSON can hold")
 
 
 def _wrong(option: str, value: object, wanted: str) -> UsageError:

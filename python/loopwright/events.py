@@ -6,7 +6,7 @@ Text that streams is a draft: it has not been verified, and after a `Reset` it i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
@@ -19,6 +19,8 @@ __all__ = [
     "ApprovalDecided",
     "ArgumentsDelta",
     "Assessed",
+    "CallJudged",
+    "Compacted",
     "Draft",
     "Event",
     "PhaseFinished",
@@ -116,6 +118,23 @@ class SearchCompleted:
 
 
 @dataclass(frozen=True)
+class CallJudged:
+    """The guard has judged a call, before anything of its reply ran: what it saw, and which rules decided."""
+
+    id: str
+    name: str
+    verdict: str
+    risk: str
+    by: str
+    rules: list[str]
+    why: str
+    part: str | None = None
+    span: dict[str, int] | None = None
+    touches: list[str] = field(default_factory=list)
+    secret: bool = False
+
+
+@dataclass(frozen=True)
 class ApprovalAsked:
     """A person is asked whether a call may run."""
 
@@ -146,6 +165,28 @@ class Assessed:
     decision: str
     rule: str
     saw: str
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """The history no longer fitted into the model's window: request `round` is made of less. Nothing is lost.
+
+    `kept`, `shortened`, `referenced`, `summarised` and `dropped` say of how many messages (`messages`) with how many
+    tokens (`before`, `after`). `reason` is `full`, or `refused` where the provider found the request too long.
+    """
+
+    round: int
+    reason: str
+    before: int
+    after: int
+    budget: int
+    kept: dict[str, int]
+    shortened: dict[str, int]
+    referenced: dict[str, int]
+    summarised: dict[str, int]
+    dropped: dict[str, int]
+    repaired: int
+    first_changed: int | None
 
 
 @dataclass(frozen=True)
@@ -204,9 +245,11 @@ Event: TypeAlias = (
     | ToolProgress
     | ToolFinished
     | SearchCompleted
+    | CallJudged
     | ApprovalAsked
     | ApprovalDecided
     | Assessed
+    | Compacted
     | Warning
     | PhaseStarted
     | PhaseFinished
@@ -224,9 +267,11 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "tool_started": ToolStarted,
         "tool_finished": ToolFinished,
         "search_completed": SearchCompleted,
+        "call_judged": CallJudged,
         "approval_asked": ApprovalAsked,
         "approval_decided": ApprovalDecided,
         "assessed": Assessed,
+        "compacted": Compacted,
         "warning": Warning,
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
@@ -238,5 +283,5 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
 def from_notice(notice: dict[str, Any]) -> Event:
     """The event for what a machine tells."""
     kind, names = _NOTICES[notice["type"]]
-    event: Event = kind(*[notice[name] for name in names])
+    event: Event = kind(**{name: notice[name] for name in names if name in notice})
     return event

@@ -17,15 +17,15 @@ use super::{
 #[derive(Debug)]
 pub struct Entry {
     /// The message.
-    pub message: Message,
+    pub message: Arc<Message>,
     written: OnceLock<(Wire, Box<str>)>,
     /// The same message as a model of a dialect is given it, once it was wanted.
     spoken: OnceLock<(&'static str, Arc<Entry>)>,
 }
 
 impl Entry {
-    fn new(message: Message) -> Self {
-        Self { message, written: OnceLock::new(), spoken: OnceLock::new() }
+    fn new(message: impl Into<Arc<Message>>) -> Self {
+        Self { message: message.into(), written: OnceLock::new(), spoken: OnceLock::new() }
     }
 
     /// The message's form on `wire`, written by `write` the first time and kept.
@@ -62,11 +62,16 @@ impl History {
     }
 
     /// Adds a message at the end.
-    pub fn push(&mut self, message: Message) {
-        let json = serde_json::to_vec(&message).unwrap_or_default();
+    pub fn push(&mut self, message: impl Into<Arc<Message>>) {
+        self.share(Arc::new(Entry::new(message)));
+    }
+
+    /// Adds an entry of another history at the end, with the wire form that it has.
+    pub fn share(&mut self, entry: Arc<Entry>) {
+        let json = serde_json::to_vec(&entry.message).unwrap_or_default();
         self.digest = xxh3_64_with_seed(&json, self.digest);
         self.bytes += json.len();
-        self.entries.push(Arc::new(Entry::new(message)));
+        self.entries.push(entry);
     }
 
     /// The same history as a model of `dialect` is given it; each message is rewritten by `speak` the first time and kept.
@@ -102,7 +107,7 @@ impl History {
 
     /// The messages.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Message> + ExactSizeIterator {
-        self.entries.iter().map(|entry| &entry.message)
+        self.entries.iter().map(|entry| &*entry.message)
     }
 
     /// The entries, for codecs.
@@ -112,7 +117,7 @@ impl History {
 
     /// The last message.
     pub fn last(&self) -> Option<&Message> {
-        self.entries.last().map(|entry| &entry.message)
+        self.entries.last().map(|entry| &*entry.message)
     }
 }
 

@@ -3,45 +3,63 @@
 use super::{
     endpoint::Endpoint,
     http::{CallFailure, Client, Timeouts},
+    under_way::Watch,
     written::Written,
 };
 use crate::core::{
     error::{Failure, FailureKind},
-    message::Wire,
+    message::{Usage, Wire},
     request::{Delta, Request, Response},
     wire,
 };
 
-/// Asks the model at `endpoint`. New pieces of a streamed answer go to `on_delta`.
+/// Asks the model at `endpoint`. New pieces of a streamed answer go to `watch`.
 pub async fn ask(
     client: &Client,
     endpoint: &Endpoint,
     timeouts: &Timeouts,
     request: &Request,
-    mut on_delta: impl FnMut(Vec<Delta>) + Send,
+    mut watch: impl Watch,
 ) -> Result<Response, CallFailure> {
     if endpoint.wire == Wire::Offline {
         let response = wire::offline::answer(request);
-        on_delta(vec![Delta::Text { block: 0, text: response.message.prose() }]);
+        watch.deltas(vec![Delta::Text { block: 0, text: response.message.prose() }]);
         return Ok(response);
     }
     let body = wire::encode_request(endpoint.wire, request)
         .map_err(|error| CallFailure::from(Failure::new(FailureKind::Usage, error.to_string())))?;
     let stream = request.stream.unwrap_or(false);
-    let Some(mut written) = Written::new(request).filter(|_| stream) else {
-        return client.call(endpoint, body, stream, timeouts, on_delta).await;
+    let Some(written) = Written::new(request).filter(|_| stream) else {
+        return client.call(endpoint, body, stream, timeouts, watch).await;
     };
-    let answer = client
-        .call(endpoint, body, stream, timeouts, |deltas| {
-            let shown = written.read(deltas);
-            if !shown.is_empty() {
-                on_delta(shown);
-            }
-        })
-        .await;
-    let held = written.finish();
-    if !held.is_empty() {
-        on_delta(held);
-    }
+    let mut reader = Reader { written, watch };
+    let answer = client.call(endpoint, body, stream, timeouts, &mut reader).await;
+    let held = reader.written.finish();
+    reader.show(held);
     answer
+}
+
+/// Reads calls out of the text before anybody sees it.
+struct Reader<'a, W> {
+    written: Written<'a>,
+    watch: W,
+}
+
+impl<W: Watch> Reader<'_, W> {
+    fn show(&mut self, deltas: Vec<Delta>) {
+        if !deltas.is_empty() {
+            self.watch.deltas(deltas);
+        }
+    }
+}
+
+impl<W: Watch> Watch for &mut Reader<'_, W> {
+    fn deltas(&mut self, deltas: Vec<Delta>) {
+        let shown = self.written.read(deltas);
+        self.show(shown);
+    }
+
+    fn used(&mut self, usage: Usage) {
+        self.watch.used(usage);
+    }
 }

@@ -26,6 +26,7 @@ use super::{
     endpoint::{Endpoint, without_secrets},
     options::{Deadlines, limit},
     tls, trouble,
+    under_way::Watch,
 };
 use crate::core::{
     error::{Failure, FailureKind},
@@ -164,7 +165,7 @@ impl Client {
     }
 
     /// Sends `body` to `endpoint` and reads the answer, whole or as a stream, as the server gives it; `stream` is
-    /// what the body asks for. New pieces of a streamed answer go to `on_delta`; a server that answers whole where a
+    /// what the body asks for. New pieces of a streamed answer go to `watch`; a server that answers whole where a
     /// stream was asked for gives no deltas, only the response.
     pub async fn call(
         &self,
@@ -172,10 +173,10 @@ impl Client {
         body: impl Into<Bytes>,
         stream: bool,
         limits: &Timeouts,
-        on_delta: impl FnMut(Vec<Delta>) + Send,
+        watch: impl Watch,
     ) -> Result<Response, CallFailure> {
         let permit = self.0.breakers.enter(&endpoint.host)?;
-        let mut call = Call { endpoint, stream, deadlines: Deadlines::start(*limits), on_delta, visible: false };
+        let mut call = Call { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
         match call.run(self, body.into()).await {
             Ok(response) => {
                 permit.answered();
@@ -285,17 +286,17 @@ fn is_proxy(address: &str) -> bool {
 }
 
 /// A call under way.
-struct Call<'a, F> {
+struct Call<'a, W> {
     endpoint: &'a Endpoint,
     stream: bool,
     deadlines: Deadlines,
-    on_delta: F,
+    watch: W,
     visible: bool,
 }
 
 type Broken = (Failure, Option<Response>);
 
-impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
+impl<W: Watch> Call<'_, W> {
     async fn run(&mut self, client: &Client, body: Bytes) -> Result<Response, Broken> {
         let Some(url) = &self.endpoint.url else {
             let message = "the offline model needs no network: answer its requests without a call";
@@ -390,6 +391,9 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
                 }
             };
             self.hand_out(deltas);
+            if let Some(usage) = stream.reported() {
+                self.watch.used(usage);
+            }
             match fed {
                 Err(failure) if piece.is_none() && read == 0 => {
                     let failure = Failure { message: "the answer is empty".to_owned(), ..failure };
@@ -530,7 +534,7 @@ impl<F: FnMut(Vec<Delta>) + Send> Call<'_, F> {
             Delta::ToolUse { .. } => true,
             Delta::Arguments { .. } | Delta::Provider { .. } => false,
         });
-        (self.on_delta)(deltas);
+        self.watch.deltas(deltas);
     }
 
     fn timed_out(&self) -> Failure {

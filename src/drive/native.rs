@@ -16,14 +16,14 @@ use super::{
     endpoint::Endpoint,
     gather,
     http::{CallFailure, Client, Timeouts},
-    under_way::{Shown, answered, broken_search, caught, caught_now},
+    under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
 };
 use crate::core::{
     error::Result,
     guard::RiskLevel,
     journal::Run,
     machine::{ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time},
-    message::{Message, ToolFailure, ToolResult, ToolUse},
+    message::{Message, ToolFailure, ToolResult, ToolUse, Usage},
     request::{Delta, History},
     retrieve,
 };
@@ -198,6 +198,23 @@ struct Work<'a> {
     started: Instant,
 }
 
+/// Keeps what an answer has shown, and passes it on.
+struct Watcher {
+    answer: Shown,
+    shown: mpsc::UnboundedSender<Vec<Delta>>,
+}
+
+impl Watch for Watcher {
+    fn deltas(&mut self, deltas: Vec<Delta>) {
+        self.answer.add(&deltas);
+        let _ = self.shown.send(deltas);
+    }
+
+    fn used(&mut self, usage: Usage) {
+        self.answer.used(usage);
+    }
+}
+
 impl Work<'_> {
     /// A run that ends while an answer streams keeps what had come of it.
     fn with_partial(&self, kind: EventKind) -> EventKind {
@@ -228,11 +245,8 @@ impl Work<'_> {
                 let shown = self.shown.clone();
                 let answer = self.answer.insert(Shown::default()).clone();
                 self.start(id, async move {
-                    let on_delta = |deltas: Vec<Delta>| {
-                        answer.add(&deltas);
-                        let _ = shown.send(deltas);
-                    };
-                    let answer = caught(ask(&client, &endpoint, &timeouts, &request, on_delta)).await;
+                    let watch = Watcher { answer, shown };
+                    let answer = caught(ask(&client, &endpoint, &timeouts, &request, watch)).await;
                     match answered(answer) {
                         Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                         Err(CallFailure { failure, visible, partial }) => {

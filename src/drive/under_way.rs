@@ -19,9 +19,26 @@ use crate::core::{
     request::{Delta, Response},
 };
 
-/// The prose that a call has shown so far. Cloning shares it.
+/// Who is told of an answer while it comes. A closure that takes deltas is one.
+pub trait Watch: Send {
+    /// What is new of it.
+    fn deltas(&mut self, deltas: Vec<Delta>);
+
+    /// What the provider says so far that it costs.
+    fn used(&mut self, usage: Usage) {
+        let _ = usage;
+    }
+}
+
+impl<F: FnMut(Vec<Delta>) + Send> Watch for F {
+    fn deltas(&mut self, deltas: Vec<Delta>) {
+        self(deltas);
+    }
+}
+
+/// The prose that a call has shown so far, and what it has used. Cloning shares it.
 #[derive(Clone, Debug, Default)]
-pub struct Shown(Arc<Mutex<String>>);
+pub struct Shown(Arc<Mutex<(String, Usage)>>);
 
 impl Shown {
     /// Adds what is new.
@@ -29,21 +46,27 @@ impl Shown {
         let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for delta in deltas {
             if let Delta::Text { text, .. } = delta {
-                shown.push_str(text);
+                shown.0.push_str(text);
             }
         }
     }
 
-    /// What has been shown, as the answer of a call that is stopped now; `None` if that is nothing.
+    /// What the provider has reported so far.
+    pub fn used(&self, usage: Usage) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = usage;
+    }
+
+    /// What has been shown and used, as the answer of a call that is stopped now; `None` if that is nothing.
     pub fn partial(&self) -> Option<Box<Response>> {
-        let text = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        (!text.is_empty()).then(|| {
+        let (text, usage) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        (!text.is_empty() || usage != Usage::default()).then(|| {
+            let content = if text.is_empty() { Vec::new() } else { vec![Block::text(text)] };
             Box::new(Response {
                 id: String::new(),
                 model: String::new(),
-                message: Message::new(Role::Assistant, vec![Block::text(text)]),
+                message: Message::new(Role::Assistant, content),
                 stop: StopReason::Other("cancelled".to_owned()),
-                usage: Usage::default(),
+                usage,
                 extra: None,
             })
         })
@@ -110,5 +133,8 @@ mod tests {
         let text = |text: &str| Delta::Text { block: 0, text: text.to_owned() };
         shown.clone().add(&[text("Hel"), Delta::Reasoning { block: 1, text: "hm".to_owned() }, text("lo")]);
         assert_eq!(shown.partial().unwrap().message.prose(), "Hello");
+        let usage = Usage { input: 7, ..Usage::default() };
+        shown.used(usage);
+        assert_eq!(shown.partial().unwrap().usage, usage);
     }
 }

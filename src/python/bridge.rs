@@ -22,6 +22,7 @@ use crate::{
     core::{
         error::{Failure, FailureKind},
         machine::{Command, EventKind},
+        message::Usage,
         request::Delta,
     },
     drive::{
@@ -30,7 +31,7 @@ use crate::{
         gather,
         http::{CallFailure, Timeouts},
         queue::{Queue, Wake},
-        under_way::{Shown, answered, broken_search, caught, caught_now},
+        under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
     },
 };
 
@@ -147,13 +148,9 @@ impl Hub {
         let seen = shown.clone();
         let task = handle.spawn(async move {
             let Command::Generate { request, .. } = &*command else { return };
-            let deltas = |deltas: Vec<Delta>| {
-                let Some(seen) = &seen else { return };
-                seen.add(&deltas);
-                inbox.push((key, Item::Deltas(deltas)));
-            };
+            let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox };
             // Whoever waits for this call is told of its end, whatever that is.
-            let answer = caught(ask(&client, &endpoint.inner, &endpoint.timeouts, request, deltas)).await;
+            let answer = caught(ask(&client, &endpoint.inner, &endpoint.timeouts, request, watch)).await;
             let kind = match answered(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {
@@ -203,6 +200,27 @@ impl Hub {
     }
 }
 
+/// Keeps what an answer has shown, and passes it on; nothing if nobody watches.
+struct Watcher<'a> {
+    key: u64,
+    seen: Option<&'a Shown>,
+    inbox: &'a Inbox,
+}
+
+impl Watch for Watcher<'_> {
+    fn deltas(&mut self, deltas: Vec<Delta>) {
+        let Some(seen) = self.seen else { return };
+        seen.add(&deltas);
+        self.inbox.push((self.key, Item::Deltas(deltas)));
+    }
+
+    fn used(&mut self, usage: Usage) {
+        if let Some(seen) = self.seen {
+            seen.used(usage);
+        }
+    }
+}
+
 /// A call under way.
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct ModelCall {
@@ -222,8 +240,9 @@ impl ModelCall {
     /// What it has shown so far, as the event of a call that is cancelled now; the call goes on.
     fn peek(&self) -> machine::Event {
         let partial = self.shown.as_ref().and_then(Shown::partial);
+        let visible = partial.as_ref().is_some_and(|partial| !partial.message.content.is_empty());
         let failure = Failure::new(FailureKind::Cancelled, "the call was cancelled");
-        machine::Event(EventKind::Failed { id: self.id, failure, visible: partial.is_some(), partial })
+        machine::Event(EventKind::Failed { id: self.id, failure, visible, partial })
     }
 
     /// Whether the call has ended, one way or the other.

@@ -12,6 +12,8 @@ mod convert;
 mod environment;
 mod errors;
 mod extract;
+mod guard_policy;
+mod guard_sensitivity;
 mod history;
 mod machine;
 mod messages;
@@ -63,6 +65,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<testing::WireServer>()?;
     module.add_function(wrap_pyfunction!(testing::fetch_page, module)?)?;
     module.add_function(wrap_pyfunction!(run::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(run::compare_journals, module)?)?;
+    module.add_function(wrap_pyfunction!(run::journal_head, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
     module.add_function(wrap_pyfunction!(messages::canonical_message, module)?)?;
     module.add_function(wrap_pyfunction!(messages::canonical_block, module)?)?;
@@ -101,5 +105,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<senses_stuck::Momentum>()?;
     module.add_function(wrap_pyfunction!(senses_stuck::breakpoint_of, module)?)?;
     module.add_function(wrap_pyfunction!(senses_stuck::continuation, module)?)?;
+    module.add_class::<guard_policy::Policy>()?;
+    module.add_class::<guard_policy::ApprovalDesk>()?;
+    module.add_function(wrap_pyfunction!(context::assemble_context, module)?)?;
+    module.add_function(wrap_pyfunction!(context::window_of, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::classify_sensitivity, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::redact, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::redact_with_hits, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::redact_json, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::sensitivity_detectors, module)?)?;
     Ok(())
 }

@@ -309,3 +309,24 @@ fn a_marker_inside_an_array_that_is_no_call_opens_nothing_however_it_is_cut() {
     assert_eq!(parsed.text(), "[J\n[TOOL_CALLS]a\n[TOOL_CALLS]\n\n\n");
     assert!(parsed.problems().is_empty());
 }
+
+#[test]
+fn what_a_string_of_arguments_holds_behind_its_object_is_cut_off_at_the_same_byte() {
+    let known = tools(&["f"]);
+    for repair in [true, false] {
+        let policy = Policy { bare_json: true, repair, ..Policy::default() };
+        for inside in [
+            "{f$r<|start|>assistant<|channel|>analysis<|message|>",
+            "{\\\"a\\\": 1} and some more words of it",
+            "{\\\"a\\\": \\\"x\\\" \\\"y\\\"<\\u003c</",
+            "{a<\\u007c x",
+            "{\\n\\\"a\\\"\\u003d\\ud83d 1",
+        ] {
+            for end in ["\"\u{b}\n", "\" x", "", "\"}}</tool_call> y"] {
+                for head in ["<|tool_call_begin|>f", "<tool_call>{\"name\":\"f\",\"arguments\":"] {
+                    check(format!("{head}\"{inside}{end}").as_bytes(), Some(&known), &policy);
+                }
+            }
+        }
+    }
+}

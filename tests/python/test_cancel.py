@@ -340,3 +340,13 @@ def test_a_deadline_keeps_what_had_streamed(serve: Any, wire: str, way: str) -> 
     assert result.messages[-1].role == "assistant"
     assert result.messages[-1].text.startswith("word ")
     assert result.messages[-1].text.startswith(shown)
+
+
+@pytest.mark.parametrize("way", ["run_sync", "stream"])
+def test_what_a_stopped_stream_had_cost_is_counted(serve: Any, way: str) -> None:
+    # Anthropic says at the start what the prompt costs; the other wires say it at the end.
+    server = serve(text("word " * 200).slowly(0.02))
+    agent = agent_at(server, "anthropic", budget=Budget(wall_time=0.5))
+    result = agent.run_sync("go", on_event=lambda event: None) if way == "run_sync" else run(agent, "go", way)[0]
+    assert result.stop_reason == "wall_time"
+    assert result.usage.input == 10

@@ -325,7 +325,8 @@ def test_the_bound_holds_for_what_a_provider_reported():
 
 def test_an_estimate_is_near_and_exact_where_short():
     text = "".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("src/**/*.rs")))
-    assert estimate_tokens(text[:4_000]) == count_tokens(text[:4_000])
+    assert estimate_tokens(text[:2_000]) == count_tokens(text[:2_000])
+    assert estimate_tokens(text[:5_000]) == pytest.approx(count_tokens(text[:5_000]), rel=0.15)
     assert estimate_tokens(text) == pytest.approx(count_tokens(text), rel=0.05)
 
 

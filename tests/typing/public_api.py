@@ -11,6 +11,8 @@ from loopwright.events import (
     ApprovalDecided,
     ArgumentsDelta,
     Assessed,
+    CallJudged,
+    Compacted,
     Draft,
     Event,
     PhaseFinished,
@@ -91,10 +93,14 @@ def what_happened(event: Event) -> str:
             return assert_type(name, str)
         case SearchCompleted(query=query):
             return assert_type(query, str)
+        case CallJudged(name=name, verdict=verdict):
+            return name + assert_type(verdict, str)
         case ApprovalAsked(name=name, risk=risk):
             return name + assert_type(risk, str)
         case ApprovalDecided(allowed=allowed):
             return str(assert_type(allowed, bool))
+        case Compacted(before=before, after=after, kept=kept):
+            return f"{assert_type(before, int)} {assert_type(after, int)} {assert_type(kept['messages'], int)}"
         case Warning(message=message):
             return assert_type(message, str)
         case Assessed(decision=decision, rule=rule):

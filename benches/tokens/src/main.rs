@@ -6,9 +6,10 @@
 //! several such rounds, each with caches of its own where that can be had.
 
 mod error;
+mod fuzz;
 mod texts;
 
-use std::path::Path;
+use std::{io::Write, path::Path};
 
 use cpu_time::ThreadTime;
 
@@ -44,6 +45,11 @@ fn ranks(path: &str) -> fastokens::Tokenizer {
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    if let Some(cases) = arguments.iter().find_map(|argument| argument.strip_prefix("--fuzz=")) {
+        fuzz::run(cases.parse().unwrap(), 3);
+        return;
+    }
     let only_ours = arguments.iter().any(|argument| argument == "--ours");
     let file = arguments.iter().find(|argument| argument.ends_with(".tiktoken"));
 
@@ -54,7 +60,15 @@ fn main() {
     let ours_cl100k = cl100k_base();
     println!("load cl100k_base: {:.1} ms of processor time", start.elapsed().as_secs_f64() * 1e3);
 
-    let classes = texts::all(&root);
+    let mut classes = texts::all(&root);
+    // For a profile: `--only=prose` and nothing else, many times.
+    if let Some(only) = arguments.iter().find_map(|argument| argument.strip_prefix("--only=")) {
+        classes.retain(|class| class.name == only);
+        for class in &classes {
+            println!("{:12} {:6.0}", class.name, best(400, || speed(class, Box::new(|text| ours.count(text)))));
+        }
+        return;
+    }
     for class in &classes {
         println!("{:12} {}", class.name, class.from);
     }
@@ -65,6 +79,7 @@ fn main() {
         let encode = best(3, || speed(class, Box::new(|text| ours.encode(text).len())));
         let other = best(9, || speed(class, Box::new(|text| ours_cl100k.count(text))));
         print!("{:12} {:6} | {count:6.0} {encode:6.0} {other:6.0} |", class.name, bytes / 1000);
+        std::io::stdout().flush().unwrap();
         if !only_ours {
             if let Some(file) = file {
                 let fast = best(2, || {
@@ -72,6 +87,10 @@ fn main() {
                     speed(class, Box::new(move |text| fast.encode_ordinary(text).unwrap().len()))
                 });
                 print!(" {fast:6.0}");
+            }
+            if quick {
+                println!();
+                continue;
             }
             let four = tiktoken::get_encoding("o200k_base").unwrap();
             print!(" {:5.0}", best(2, || speed(class, Box::new(|text| four.encode(text).len()))));

@@ -89,48 +89,150 @@ impl Archive {
         }
     }
 
-    /// What is under `handle`, as text: from line `from` (1 is the first), at most `bytes` bytes.
+    /// What is under `handle`, as text: from line `from` (1 is the first), at most `bytes` bytes. Very long lines count as
+    /// several, so that all of them can be reached.
     pub fn recall(&self, handle: &str, from: usize, bytes: usize) -> Result<String> {
-        let message = self.get(handle.trim()).ok_or_else(|| {
+        let handle = plain(handle);
+        let message = self.get(handle).ok_or_else(|| {
             Error::new(crate::core::error::Guilt::Tool, "unknown_handle", format!("nothing is kept under {handle:?}"))
                 .hint("handles stand in notes such as [… recall(\"k3f9qab\")]; or search with `find`")
         })?;
         let text = shown(message);
         let mut out = String::new();
-        for (number, line) in text.split_inclusive('\n').enumerate().skip(from.saturating_sub(1)) {
-            if out.len() + line.len() > bytes {
-                if out.is_empty() {
-                    out.push_str(super::shorten::cut(line, bytes));
-                }
-                let _ = write!(out, "\n[goes on: recall(\"{handle}\", from={})]", number + 1);
+        for (number, row) in rows(&text).skip(from.saturating_sub(1)) {
+            if out.len() + row.len() > bytes {
+                let next = if out.is_empty() {
+                    out.push_str(super::shorten::cut(row, bytes));
+                    number + 1
+                } else {
+                    number
+                };
+                let _ = write!(out, "\n[goes on: recall(\"{handle}\", from_line={next})]");
                 break;
             }
-            out.push_str(line);
+            out.push_str(row);
         }
         Ok(out)
     }
 
     /// The lines that hold `words` (case ignored), newest message first, each with its handle; at most `bytes` bytes.
+    /// Where none holds them as they stand, those that hold each of them.
     pub fn find(&self, words: &str, bytes: usize) -> String {
-        let wanted = words.to_lowercase();
-        let mut out = String::new();
-        if wanted.is_empty() {
-            return out;
-        }
-        for (handle, message) in self.entries.iter().rev() {
-            let text = shown(message);
-            for (number, line) in text.lines().enumerate() {
-                if !line.to_lowercase().contains(&wanted) {
-                    continue;
+        self.find_in(words, bytes, |_| true)
+    }
+
+    fn find_in(&self, words: &str, bytes: usize, wanted: impl Fn(&Arc<Message>) -> bool) -> String {
+        for sought in Sought::ways(words) {
+            let mut out = String::new();
+            for (handle, message) in self.entries.iter().rev().filter(|(_, message)| wanted(message)) {
+                let text = shown(message);
+                for (number, row) in rows(&text).filter(|(_, row)| sought.stands_in(row)) {
+                    if out.len() + row.len().min(400) + 24 > bytes {
+                        out.push_str("[more lines match]\n");
+                        return out;
+                    }
+                    let _ = writeln!(out, "{handle}:{number}: {}", super::shorten::cut(row.trim_end(), 400));
                 }
-                if out.len() + line.len().min(400) + 24 > bytes {
-                    out.push_str("[more lines match]\n");
-                    return out;
-                }
-                let _ = writeln!(out, "{handle}:{}: {}", number + 1, super::shorten::cut(line, 400));
+            }
+            if !out.is_empty() {
+                return out;
             }
         }
-        out
+        String::new()
+    }
+
+    /// What a model is told that asks for something back: what is under a handle from a line on, the lines under it that
+    /// hold `find`, or such lines of all messages that are `wanted`.
+    pub fn answer(
+        &self,
+        handle: &str,
+        find: &str,
+        from: usize,
+        bytes: usize,
+        wanted: impl Fn(&Arc<Message>) -> bool,
+    ) -> Result<String> {
+        let (handle, find) = (plain(handle), find.trim());
+        match (handle.is_empty(), find.is_empty()) {
+            (true, true) => Err(Error::usage("invalid_value", "recall wants a handle, or words to find")),
+            (false, true) => self.recall(handle, from, bytes),
+            (true, false) => {
+                let found = self.find_in(find, bytes, wanted);
+                Ok(if found.is_empty() { format!("nothing that left holds {find:?}") } else { found })
+            }
+            (false, false) => {
+                let whole = self.recall(handle, 1, usize::MAX)?;
+                for sought in Sought::ways(find) {
+                    let mut out = String::new();
+                    for (number, row) in rows(&whole).skip(from.saturating_sub(1)) {
+                        if !sought.stands_in(row) {
+                            continue;
+                        }
+                        if out.len() + row.len() + 12 > bytes {
+                            let _ = writeln!(out, "[more lines match from line {number} on]");
+                            break;
+                        }
+                        let _ = writeln!(out, "{number}: {}", row.trim_end_matches(['\r', '\n']));
+                    }
+                    if !out.is_empty() {
+                        return Ok(out);
+                    }
+                }
+                Ok(format!("no line of {handle} holds {find:?}"))
+            }
+        }
+    }
+}
+
+/// A handle as models write it, with or without what stands around it.
+fn plain(handle: &str) -> &str {
+    let inside = handle.trim();
+    let inside = inside.strip_prefix("recall(").map_or(inside, |rest| rest.strip_suffix(')').unwrap_or(rest));
+    inside.trim().trim_matches(['"', '\'', '`'])
+}
+
+/// A longer line is counted as several.
+const ROW: usize = 512;
+
+/// The lines of a text with their numbers, long ones in pieces.
+fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let pieces = text.split_inclusive('\n').flat_map(|line| {
+        let mut rest = line;
+        std::iter::from_fn(move || {
+            let piece = super::shorten::cut(rest, ROW);
+            rest = rest.get(piece.len()..).unwrap_or_default();
+            // A line break alone is no row.
+            if rest.len() <= 2 && rest.trim_end_matches(['\r', '\n']).is_empty() && !piece.is_empty() {
+                let end = line.get(line.len() - rest.len() - piece.len()..).unwrap_or_default();
+                rest = "";
+                return Some(end);
+            }
+            (!piece.is_empty()).then_some(piece)
+        })
+    });
+    pieces.enumerate().map(|(at, row)| (at + 1, row))
+}
+
+/// What is looked for: words as they stand, or each of them.
+struct Sought(Vec<String>);
+
+impl Sought {
+    fn ways(words: &str) -> Vec<Self> {
+        let whole = words.trim().to_lowercase();
+        if whole.is_empty() {
+            return Vec::new();
+        }
+        let each: Vec<String> = whole.split_whitespace().map(ToOwned::to_owned).collect();
+        let several = each.len() > 1;
+        let mut ways = vec![Self(vec![whole])];
+        if several {
+            ways.push(Self(each));
+        }
+        ways
+    }
+
+    fn stands_in(&self, row: &str) -> bool {
+        let row = row.to_lowercase();
+        self.0.iter().all(|words| row.contains(words.as_str()))
     }
 }
 
@@ -144,6 +246,12 @@ pub(super) struct Handles<'a> {
 impl<'a> Handles<'a> {
     pub(super) fn new(archive: &'a mut Archive, given: &'a [Arc<Message>]) -> Self {
         Self { archive, given, known: vec![None; given.len()] }
+    }
+
+    /// So many more will come.
+    pub(super) fn expect(&mut self, more: usize) {
+        self.archive.entries.reserve(more);
+        self.archive.by_handle.reserve(more);
     }
 
     /// Puts the message `index` into the archive and gives its handle.
@@ -205,8 +313,11 @@ fn described(media: &Media) -> String {
 /// The digits of handles: none that looks like another.
 const DIGITS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// Of a longer text that is sampled, this much of its beginning, middle and end is looked at.
+/// Of a longer text that is sampled, this much of its beginning and end is looked at.
 const SAMPLE: usize = 64;
+
+/// Text of a tool's result.
+const RESULT: u64 = 5;
 
 /// The message's content as 13 letters and digits.
 fn digits_of(message: &Message, sampled: bool) -> [u8; 13] {
@@ -214,14 +325,17 @@ fn digits_of(message: &Message, sampled: bool) -> [u8; 13] {
     let mut add = |tag: u64, parts: &[&str]| {
         for part in parts {
             let bytes = part.as_bytes();
-            hash = xxh3_64_with_seed(&(bytes.len() as u64).to_le_bytes(), hash ^ tag);
-            if !sampled || bytes.len() <= 4 * SAMPLE {
+            // A seed for each length, so that no two ways to cut the same bytes are alike.
+            hash = (hash ^ tag).wrapping_add((bytes.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            if !sampled || bytes.len() <= 2 * SAMPLE {
                 hash = xxh3_64_with_seed(bytes, hash);
                 continue;
             }
-            // Two that are alike there get longer handles, made of every byte.
-            for start in [0, bytes.len() - SAMPLE] {
-                hash = xxh3_64_with_seed(bytes.get(start..start + SAMPLE).unwrap_or_default(), hash);
+            // Two that are alike there get longer handles, made of every byte. A result has an id of its own, too, so its
+            // end, which lies far off in memory, is not needed.
+            let starts: &[usize] = if tag == RESULT { &[0] } else { &[0, bytes.len() - SAMPLE] };
+            for start in starts {
+                hash = xxh3_64_with_seed(bytes.get(*start..start + SAMPLE).unwrap_or_default(), hash);
             }
         }
     };
@@ -237,7 +351,7 @@ fn digits_of(message: &Message, sampled: bool) -> [u8; 13] {
                 add(4, &[&result.id, &result.name]);
                 for part in &result.content {
                     match part {
-                        Block::Text(text) => add(5, &[&text.text]),
+                        Block::Text(text) => add(RESULT, &[&text.text]),
                         other => add(6, &[Raw::of(other).text()]),
                     }
                 }
@@ -289,6 +403,30 @@ mod tests {
         assert_eq!(two.recall(&handle, 2, 100).unwrap(), "and a second line");
         assert_eq!(two.find("SECOND", 1_000), format!("{handle}:2: and a second line\n"));
         assert_eq!(two.recall("nothing", 1, 9).unwrap_err().code, "unknown_handle");
+        assert_eq!(two.recall(&format!(" recall(\"{handle}\") "), 2, 100).unwrap(), "and a second line");
+        assert_eq!(two.find("line second", 1_000), format!("{handle}:2: and a second line\n"));
+    }
+
+    #[test]
+    fn c26_every_byte_of_a_long_line_can_be_reached() {
+        for text in
+            ["x".repeat(5_000), "é世".repeat(3_000), format!("{}\n{}\r\n\n\nend", "a".repeat(512), "b".repeat(1_024))]
+        {
+            let mut archive = Archive::new();
+            let handle = archive.put(&Arc::new(Message::user(text.as_str())));
+            let (mut whole, mut from) = (String::new(), 1);
+            loop {
+                let part = archive.recall(&handle, from, 1_000).unwrap();
+                let Some((shown, note)) = part.rsplit_once("\n[goes on: ") else {
+                    whole.push_str(&part);
+                    break;
+                };
+                whole.push_str(shown);
+                from = note.split("from_line=").nth(1).unwrap().trim_end_matches(")]").parse().unwrap();
+            }
+            assert_eq!(whole, text);
+            assert_eq!(archive.recall(&handle, 1, usize::MAX).unwrap(), text);
+        }
     }
 
     #[test]

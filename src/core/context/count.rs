@@ -22,6 +22,11 @@ pub trait Count {
     fn base(&mut self) -> usize {
         0
     }
+
+    /// How many times larger than the truth a count may well be: 1 for an exact one, more for an upper bound.
+    fn slack(&self) -> f64 {
+        1.0
+    }
 }
 
 /// Exactly where the model's vocabulary is public, otherwise by the upper bound: what fits by these counts fits.
@@ -36,6 +41,10 @@ impl Count for TokenCounter {
 
     fn base(&mut self) -> usize {
         self.messages([]).upper_bound
+    }
+
+    fn slack(&self) -> f64 {
+        self.tokenizer().bound
     }
 }
 

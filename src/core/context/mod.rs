@@ -10,6 +10,7 @@ mod chunks;
 mod compress;
 mod count;
 mod fold;
+mod models;
 mod pairs;
 mod plan;
 mod policy;
@@ -28,9 +29,10 @@ pub use self::{
     assemble::{Parts, assemble},
     compress::{Compressed, compress},
     count::{BytesPerFour, CALL_OVERHEAD, Count, IMAGE_TOKENS, MESSAGE_OVERHEAD, message_by_texts},
+    models::{UNKNOWN_WINDOW, WINDOWS, window_of},
     pairs::{Placed, Repair, is_legal, repair},
     policy::{Policy, Weights},
     report::{Entry, Fate, Report},
     salience::{Category, Features, Tier},
-    window::{ContextWindow, HIGH, LOW},
+    window::{ContextWindow, HIGH, LOW, Marks},
 };

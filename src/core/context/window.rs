@@ -4,39 +4,79 @@
 //! they were and a provider's cache keeps hitting; when it is full to the high mark, one compaction takes it down to the
 //! low one. Everything ever appended is kept, so a view is always made from the originals and never from a view.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 use super::{archive::Archive, compress::compress, count::Count, policy::Policy, report::Report};
-use crate::core::{error::Result, message::Message};
+use crate::core::{
+    error::{Error, Result},
+    message::{Message, Role},
+};
 
 /// A history inside a budget. Serialisable; the same calls always give the same bytes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ContextWindow {
-    budget: usize,
     policy: Policy,
     /// Shares of the budget: a compaction begins above `high` and goes down to `low`.
     high: f64,
     low: f64,
+    marks: Marks,
     /// All that was appended, with its tokens.
     given: Vec<Arc<Message>>,
     counts: Vec<usize>,
     view: Vec<Arc<Message>>,
     tokens: usize,
-    /// Tokens at which the next compaction begins.
-    trigger: usize,
-    compactions: usize,
+    /// Where the archive holds all that a compaction saw, and not only what left: so many messages.
+    #[serde(default)]
+    archived: Option<usize>,
     #[serde(default)]
     archive: Archive,
     #[serde(default)]
     report: Option<Report>,
 }
 
+/// What a window knows beside its history: with the same history, the same view can be made from it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Marks {
+    budget: usize,
+    /// Tokens at which the next compaction begins.
+    trigger: usize,
+    compactions: usize,
+    /// Where the view was made last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    point: Option<Point>,
+    /// Tokens that the view counts for beyond its own: after a compaction it counts for the low mark at least, so that
+    /// where the next one comes follows from the history alone.
+    #[serde(default)]
+    padding: usize,
+    /// What the provider counted for each token that was counted here, …
+    #[serde(default = "one")]
+    scale: f64,
+    /// … over so many tokens of the view.
+    #[serde(default)]
+    anchored: usize,
+}
+
+/// A compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Point {
+    /// How many messages there were.
+    messages: usize,
+    /// What it went down to.
+    target: usize,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
 /// A compaction begins when the view is larger than this share of the budget, …
 pub const HIGH: f64 = 0.85;
 /// … and takes it down to this.
 pub const LOW: f64 = 0.6;
+/// A provider that reports more than so many times what was counted is not believed.
+const MOST_SCALE: f64 = 4.0;
 
 impl ContextWindow {
     /// An empty window of `budget` tokens.
@@ -49,37 +89,142 @@ impl ContextWindow {
         let high = if high.is_finite() { high.clamp(0.05, 1.0) } else { HIGH };
         let low = if low.is_finite() { low.clamp(0.01, high) } else { LOW.min(high) };
         Self {
-            budget,
             policy,
             high,
             low,
+            marks: Marks {
+                budget,
+                trigger: share(budget, high),
+                compactions: 0,
+                point: None,
+                padding: 0,
+                scale: 1.0,
+                anchored: 0,
+            },
             given: Vec::new(),
             counts: Vec::new(),
             view: Vec::new(),
             tokens: 0,
-            trigger: share(budget, high),
-            compactions: 0,
+            archived: None,
             archive: Archive::new(),
             report: None,
         }
     }
 
+    /// The archive shall hold all that a compaction sees, in order: then it, too, follows from the history.
+    #[must_use]
+    pub const fn keeping_all(mut self) -> Self {
+        self.archived = Some(0);
+        self
+    }
+
     /// Adds a message at the end. Costs the count of this message.
     pub fn append(&mut self, message: impl Into<Arc<Message>>, count: &mut dyn Count) {
+        let message = self.take(message, count);
+        self.view.push(message);
+    }
+
+    fn take(&mut self, message: impl Into<Arc<Message>>, count: &mut dyn Count) -> Arc<Message> {
         let message = message.into();
         let tokens = count.message(&message);
         if self.given.is_empty() {
-            self.tokens = count.base().saturating_add(self.policy.reserve);
+            self.tokens = self.beside(count);
         }
         self.counts.push(tokens);
         self.given.push(message.clone());
-        self.view.push(message);
         self.tokens = self.tokens.saturating_add(tokens);
+        message
+    }
+
+    fn beside(&self, count: &mut dyn Count) -> usize {
+        count.base().saturating_add(self.policy.reserve)
+    }
+
+    /// Fills an empty window with a history that went through requests before, as it would stand had the window been
+    /// there from the beginning: with one compaction, where the last one would have been. So a conversation that goes
+    /// on in another run or process keeps the beginning of its requests.
+    pub fn replay(&mut self, history: impl IntoIterator<Item = Arc<Message>>, count: &mut dyn Count) {
+        let (trigger, low) = (share(self.marks.budget, self.high), share(self.marks.budget, self.low));
+        let mut sum = self.beside(count);
+        let mut last = None;
+        for message in history {
+            // Before a model's message there was a request.
+            if message.role == Role::Assistant && sum > trigger && !self.given.is_empty() {
+                (last, sum) = (Some(self.given.len()), low);
+            }
+            let message = self.take(message, count);
+            self.view.push(message);
+            sum = sum.saturating_add(self.counts.last().copied().unwrap_or(0));
+        }
+        // Otherwise all of it is due for a compaction anyway, as it is where what must stay does not fit.
+        if let Some(last) = last.filter(|_| sum <= trigger)
+            && let Err(_too_small) = self.compact_at(last, &[low], false, count)
+        {
+            self.marks.point = None;
+        }
+    }
+
+    /// The view as it was when [`Self::marks`] were taken, with what came to the history since.
+    pub fn restore(
+        &mut self,
+        marks: Marks,
+        history: impl IntoIterator<Item = Arc<Message>>,
+        count: &mut dyn Count,
+    ) -> Result<()> {
+        for message in history {
+            let message = self.take(message, count);
+            self.view.push(message);
+        }
+        if let Some(Point { messages, target }) = marks.point {
+            self.compact_at(messages, &[target], false, count)?;
+        }
+        self.marks = marks;
+        Ok(())
+    }
+
+    /// What the window knows beside its history.
+    pub const fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// What a request of the view takes of the window: as counted here, or by what the provider reported.
+    pub fn expected(&self) -> usize {
+        let counted = self.tokens.saturating_add(self.marks.padding);
+        let known = self.marks.anchored.min(counted);
+        let new = (counted - known) as f64 * self.marks.scale.max(1.0);
+        (known as f64).mul_add(self.marks.scale, new).ceil() as usize
+    }
+
+    /// The provider reported so many tokens for the request that the view, as it is now, was. From now on the window
+    /// goes by that, and counts only what comes after. A report below anything that the count allows for, or far above
+    /// it, is not believed.
+    pub fn reported(&mut self, tokens: usize, count: &dyn Count) {
+        if tokens == 0 || self.tokens == 0 {
+            return;
+        }
+        let least = 1.0 / count.slack().max(1.0);
+        self.marks.scale = (tokens as f64 / self.tokens as f64).clamp(least, MOST_SCALE);
+        self.marks.anchored = self.tokens.saturating_add(self.marks.padding);
+    }
+
+    /// The provider refused the view as too long. What it said of it helps: the tokens that it counted, and its limit.
+    /// From now on the budget is smaller; the caller compacts.
+    pub fn refused(&mut self, said: Option<(usize, usize)>, count: &dyn Count) {
+        let expected = self.expected();
+        let budget = match said {
+            Some((counted, limit)) if counted > limit => {
+                self.reported(counted, count);
+                limit
+            }
+            _ => share(expected, 0.9),
+        };
+        self.marks.budget = self.marks.budget.min(budget).min(share(self.expected(), 0.98));
+        self.marks.trigger = share(self.marks.budget, self.high);
     }
 
     /// Whether the view is above the high mark.
-    pub const fn is_full(&self) -> bool {
-        self.tokens > self.trigger
+    pub fn is_full(&self) -> bool {
+        self.expected() > self.marks.trigger
     }
 
     /// Makes the view fit again if it is above the high mark. Gives what was done, or nothing if there was nothing to do.
@@ -88,30 +233,85 @@ impl ContextWindow {
         if !self.is_full() {
             return Ok(None);
         }
-        self.compact(count).map(Some)
+        let smaller = self.compact(count)?;
+        Ok(self.report.as_ref().filter(|_| smaller))
     }
 
-    /// Makes the view anew from all that was appended, down to the low mark.
-    pub fn compact(&mut self, count: &mut dyn Count) -> Result<&Report> {
-        let low = share(self.budget, self.low);
-        let targets =
-            [low, share(self.budget, f64::midpoint(self.low, self.high)), share(self.budget, self.high), self.budget];
+    /// Makes the view anew from all that was appended, down to the low mark. A view that could not become smaller stays as
+    /// it is; gives whether it did.
+    pub fn compact(&mut self, count: &mut dyn Count) -> Result<bool> {
+        self.compact_to(self.marks.budget, count)
+    }
+
+    /// The same; where even the budget is too small for what must stay, it goes down to `most` at least.
+    pub fn compact_to(&mut self, most: usize, count: &mut dyn Count) -> Result<bool> {
+        let budget = self.marks.budget;
+        let wanted = [
+            share(budget, self.low),
+            share(budget, f64::midpoint(self.low, self.high)),
+            share(budget, self.high),
+            budget,
+            most.max(budget),
+        ];
+        let targets = wanted.map(|target| share(target, 1.0 / self.marks.scale));
+        let smaller = self.compact_at(self.given.len(), &targets, true, count)?;
+        // Room to grow before the next one, even where this one could not free much.
+        let room = share(budget, (self.high - self.low) / 2.0);
+        let expected = self.expected();
+        self.marks.trigger =
+            share(budget, self.high).max(expected.saturating_add(room)).min(budget).max(expected.min(most));
+        Ok(smaller)
+    }
+
+    /// Makes the view anew from the first `messages`, down to the first of `targets` that can be; the others follow as
+    /// they are. If it `must_shrink` and would not, nothing changes.
+    fn compact_at(
+        &mut self,
+        messages: usize,
+        targets: &[usize],
+        must_shrink: bool,
+        count: &mut dyn Count,
+    ) -> Result<bool> {
+        let messages = messages.min(self.given.len());
+        let (old, new) = self.given.split_at(messages);
+        let (old_counts, new_counts) = self.counts.split_at(messages);
+        if let Some(archived) = &mut self.archived {
+            for message in old.iter().skip(*archived) {
+                self.archive.put(message);
+            }
+            *archived = messages.max(*archived);
+        }
         let mut last = None;
-        for target in targets {
-            match compress(&self.given, Some(&self.counts), target, &self.policy, count, &mut self.archive) {
+        for target in targets.iter().copied() {
+            match compress(old, Some(old_counts), target, &self.policy, count, &mut self.archive) {
                 Ok(done) => {
+                    let tokens = new_counts.iter().fold(done.report.after, |sum, tokens| sum.saturating_add(*tokens));
+                    if must_shrink && tokens >= self.tokens && done.report.repairs.is_empty() {
+                        self.report.get_or_insert(done.report);
+                        return Ok(false);
+                    }
+                    let low = share(share(self.marks.budget, self.low), 1.0 / self.marks.scale);
+                    self.marks.padding = low.saturating_sub(done.report.after);
+                    self.marks.anchored = low.max(done.report.after);
+                    self.marks.point = Some(Point { messages, target });
+                    self.marks.compactions += 1;
                     self.view = done.messages.into_iter().map(|placed| placed.message).collect();
-                    self.tokens = done.report.after;
-                    self.compactions += 1;
-                    // Room to grow before the next one, even where this one could not free much.
-                    let room = share(self.budget, (self.high - self.low) / 2.0);
-                    self.trigger = share(self.budget, self.high).max(self.tokens.saturating_add(room)).min(self.budget);
-                    return Ok(self.report.insert(done.report));
+                    self.view.extend_from_slice(new);
+                    self.tokens = tokens;
+                    self.report = Some(done.report);
+                    return Ok(true);
                 }
                 Err(error) => last = Some(error),
             }
         }
-        Err(last.unwrap_or_else(|| crate::core::error::Error::internal("no_target", "no mark to go down to")))
+        Err(last.unwrap_or_else(|| Error::internal("no_target", "no mark to go down to")))
+    }
+
+    /// What left the view, for a model that asks: see [`Archive::answer`].
+    pub fn recall(&self, handle: &str, find: &str, from: usize, bytes: usize) -> Result<String> {
+        // What stands in the view as it was is not looked for.
+        let kept: HashSet<*const Message> = self.view.iter().map(Arc::as_ptr).collect();
+        self.archive.answer(handle, find, from, bytes, |message| !kept.contains(&Arc::as_ptr(message)))
     }
 
     /// What the next request is made of.
@@ -124,19 +324,25 @@ impl ContextWindow {
         &self.given
     }
 
-    /// Tokens of the view.
+    /// Tokens of the view, as counted here.
     pub const fn tokens(&self) -> usize {
         self.tokens
     }
 
+    /// Tokens of the view as it would be without the last compaction.
+    pub fn uncompacted(&self) -> usize {
+        let left = self.report.as_ref().map_or(0, |report| report.before.saturating_sub(report.after));
+        self.tokens.saturating_add(left)
+    }
+
     /// The budget.
     pub const fn budget(&self) -> usize {
-        self.budget
+        self.marks.budget
     }
 
     /// How many compactions there were.
     pub const fn compactions(&self) -> usize {
-        self.compactions
+        self.marks.compactions
     }
 
     /// What the last compaction did.

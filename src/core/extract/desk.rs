@@ -62,6 +62,8 @@ pub(super) struct Calls {
     pub(super) flushing: bool,
     /// Up to here the last call over the limit reaches, and what is dropped begins.
     pub(super) dropped_to: usize,
+    /// How many bytes grammars looked at more than once.
+    pub(super) looked: u64,
 }
 
 const TOO_LARGE: &str = "arguments over max_argument_bytes; the rest of the call was dropped";
@@ -346,6 +348,10 @@ impl Sink for Desk<'_> {
         }
     }
 
+    fn looked(&mut self, bytes: usize) {
+        self.calls.looked += bytes as u64;
+    }
+
     fn room(&self) -> usize {
         // Once a call began the parser itself counts what goes into it, and cuts at the same byte however the input was cut.
         if self.calls.mode == Mode::Pending { self.policy.max_argument_bytes } else { usize::MAX }
@@ -404,6 +410,8 @@ pub(super) struct Probe<'a> {
     pub(super) used: usize,
     /// Where the first call's name ended.
     pub(super) started: Option<usize>,
+    /// How many bytes were looked at more than once.
+    pub(super) looked: usize,
 }
 
 impl Sink for Probe<'_> {
@@ -427,6 +435,10 @@ impl Sink for Probe<'_> {
 
     fn finish(&mut self, bytes: usize, _complete: bool) {
         self.used += bytes;
+    }
+
+    fn looked(&mut self, bytes: usize) {
+        self.looked += bytes;
     }
 
     fn room(&self) -> usize {

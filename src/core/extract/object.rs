@@ -4,7 +4,7 @@
 use super::{
     arguments::{Arguments, BROKEN, Leave, TOO_DEEP, TOO_LARGE, Verdict, unescape},
     body::{Body, Sink, Step},
-    json::{Json, Mend},
+    json::{Json, Mend, patience},
 };
 
 const CUT: &str = "the text ends inside a call";
@@ -117,6 +117,8 @@ pub(super) struct Object {
     skipped: Option<Json>,
     calls: usize,
     shaped: bool,
+    /// How many bytes must stand behind those read before it is tried again to decide what the first of them is.
+    patience: usize,
 }
 
 /// Where a step stands: bytes spoken for, bytes read.
@@ -159,6 +161,7 @@ impl Object {
             skipped: None,
             calls: 0,
             shaped: false,
+            patience: 0,
         }
     }
 
@@ -222,6 +225,7 @@ impl Object {
             }
         });
         cursor.at += bytes;
+        sink.looked(arguments.looks());
         let mends = &mut self.call.mends;
         arguments.tell(leave.repairs, |how| {
             if !mends.contains(&how) {
@@ -290,9 +294,10 @@ impl Object {
     }
 
     /// A value that is neither name nor arguments.
-    fn skip(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &dyn Sink) -> Result<bool, Step> {
+    fn skip(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Result<bool, Step> {
         let json = self.skipped.get_or_insert_with(|| Json::new(sink.max_depth(), &[]));
         cursor.at += json.run(cursor.rest(), last);
+        sink.looked(json.looks());
         json.take(false, |_| {});
         if json.too_deep() {
             return Err(Step::Failed(TOO_DEEP));
@@ -524,7 +529,12 @@ impl Object {
         if self.place == Place::AfterMember && matches!(byte, b'"' | b'\'') {
             // A comma is missing; a quote alone is rubbish.
             let rest = cursor.rest();
-            let Some(key) = super::json::quoted_key(rest.get(1..).unwrap_or_default(), last) else {
+            let mut looks = 0;
+            let key = super::json::key_in(rest.get(1..).unwrap_or_default(), byte, last, &mut looks);
+            sink.looked(looks);
+            let Some(key) = key else {
+                // Looked at again when there is half as much again.
+                self.patience = patience(rest.len());
                 return Ok(Some(self.wait(cursor, last, sink)));
             };
             if key {
@@ -564,6 +574,12 @@ impl Object {
 impl Body for Object {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
         let mut cursor = Cursor { input, from: 0, at: self.seen };
+        if self.patience > 0 {
+            if !last && cursor.rest().len() < self.patience {
+                return Step::More;
+            }
+            self.patience = 0;
+        }
         // The way that nearly all pieces of a long string take.
         if self.place == Place::Arguments
             && self.seen == 0
@@ -588,6 +604,16 @@ impl Body for Object {
         match step {
             Step::Failed(_) if !last && self.calls > 0 && !self.call.started => Step::Done,
             step => step,
+        }
+    }
+
+    fn hurry(&mut self) {
+        self.patience = 0;
+        if let Some(arguments) = &mut self.call.arguments {
+            arguments.hurry();
+        }
+        if let Some(skipped) = &mut self.skipped {
+            skipped.hurry();
         }
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Id, Interrupt, Outcome, Time, tree::MachineConfig};
 use crate::core::{
     error::Error,
-    guard::RiskLevel,
+    guard::{Judgement, RiskLevel},
     json::Raw,
     message::{Message, ToolUse, Usage},
     request::{Request, Response},
@@ -70,6 +70,9 @@ pub enum Command {
         why: String,
         /// When the question lapses; then the call is denied.
         expires: Time,
+        /// What the guard saw, where there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        judged: Option<Box<Judgement>>,
     },
     /// Find sources for a question. Answered by `Found`.
     Search {
@@ -222,6 +225,16 @@ pub enum Notice {
         /// Searches in this run so far.
         count: u64,
     },
+    /// The guard has judged a call, before anything of its reply ran.
+    CallJudged {
+        /// The call's id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// What it saw, and which rule decided.
+        #[serde(flatten)]
+        judged: Judgement,
+    },
     /// A person is asked.
     ApprovalAsked {
         /// The call's id.
@@ -253,6 +266,33 @@ pub enum Notice {
         rule: String,
         /// What it saw, in words.
         saw: String,
+    },
+    /// The history no longer fitted into the model's window: the request is made of less. Nothing of the history is lost.
+    Compacted {
+        /// The number of the request that is made of less.
+        round: u32,
+        /// `full`: the high mark was passed; `refused`: the provider refused the request as too long.
+        reason: String,
+        /// Tokens of the request before.
+        before: usize,
+        /// Tokens of the request now.
+        after: usize,
+        /// Tokens that it may have.
+        budget: usize,
+        /// Messages that stand as they were.
+        kept: Tally,
+        /// Messages that are shorter.
+        shortened: Tally,
+        /// Messages of which later ones repeat all or parts.
+        referenced: Tally,
+        /// Messages that left; the summary speaks of them.
+        summarised: Tally,
+        /// Messages that left.
+        dropped: Tally,
+        /// What had to be put right for the provider.
+        repaired: usize,
+        /// The first message of the request that is no longer as it was.
+        first_changed: Option<usize>,
     },
     /// Something that the caller should know.
     Warning {
@@ -288,6 +328,17 @@ pub enum Notice {
         /// Always false: drafts are not verified.
         verified: bool,
     },
+}
+
+/// How many messages, and their tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Messages.
+    pub messages: usize,
+    /// Their tokens before.
+    pub before: usize,
+    /// Their tokens now.
+    pub after: usize,
 }
 
 /// A command as a journal keeps it: requests and histories as counts and hashes, all else as it is.

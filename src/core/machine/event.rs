@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Id, Outcome};
 use crate::core::{
     error::{Error, Failure},
+    json::Raw,
     message::{Message, ToolResult},
     request::{Delta, Response},
     retrieve::gather::Gathered,
@@ -169,6 +170,11 @@ pub enum Interrupt {
 pub enum Decision {
     /// The call may run.
     Allow,
+    /// The call may run, because of a decision that was kept from before: nobody was asked, and nothing is spent.
+    Remembered {
+        /// What was kept, in words.
+        what: String,
+    },
     /// The call may not run; the model is told why.
     Deny {
         /// Why.
@@ -176,4 +182,9 @@ pub enum Decision {
     },
     /// The call may not run, and the run ends.
     Abort,
+    /// The call with other arguments; it is judged again, and asked about again if need be.
+    Edit {
+        /// The arguments, an object.
+        input: Raw,
+    },
 }

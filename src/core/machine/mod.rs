@@ -19,7 +19,7 @@ pub mod turn;
 pub use approval::arguments_hash;
 pub use budget::{Budget, Complexity, Limit, Spent};
 pub(crate) use command::Digest;
-pub use command::{Call, Command, Notice, Purpose};
+pub use command::{Call, Command, Notice, Purpose, Tally};
 pub use event::{Decision as ApprovalDecision, Event, EventKind, Interrupt, Time};
 pub use outcome::{CallRecord, IterationRecord, Outcome, Stop};
 pub use price::Price;

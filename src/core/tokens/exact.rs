@@ -12,7 +12,7 @@ use super::{
     merge::{self, Bench},
     scan::{self, Masks, WINDOW},
     split::{self, Pattern},
-    vocabulary::{Vocabulary, double_word, middle_hash, middle_key, short_hash, short_key, word},
+    vocabulary::{Vocabulary, double_word, middle_key, short_key},
     wide::{self, Task},
 };
 
@@ -189,21 +189,19 @@ impl Pieces for Encoder<'_> {
     }
 }
 
-/// How many pieces of up to 7 bytes are remembered, and of up to 15. Small on purpose: what a text repeats stands close
-/// together here and stays in a near cache, while in the tables of the vocabulary each has a cache line of its own.
-const SHORT_CACHE: usize = 1 << 14;
-const MIDDLE_CACHE: usize = 1 << 13;
-/// How many of up to [`LONG_CACHED`] bytes, by a hash of 128 bits.
+/// How many sets of two pieces of up to 15 bytes are remembered.
+const SETS: usize = 1 << 14;
+/// How many pieces of up to [`LONG_CACHED`] bytes, by a hash of 128 bits.
 const LONG_CACHE: usize = 1 << 11;
 const LONG_CACHED: usize = 256;
+/// How far past a window the words of its pieces reach.
+const REACH: usize = WINDOW + 16;
 
-/// What counting remembers between texts: some 350 KB, whatever comes.
+/// What counting remembers between texts: some 1.1 MB at most, whatever comes.
 #[derive(Debug)]
 struct Room {
     bench: Bench,
-    /// Keys as in the vocabulary, with the count in the high half of the highest byte.
-    short: Box<[u64]>,
-    middle: Box<[u128]>,
+    short: Box<[Set]>,
     long: Box<[(u128, u32)]>,
 }
 
@@ -211,10 +209,67 @@ impl Default for Room {
     fn default() -> Self {
         Self {
             bench: Bench::default(),
-            short: vec![0; SHORT_CACHE].into_boxed_slice(),
-            middle: vec![0; MIDDLE_CACHE].into_boxed_slice(),
+            short: vec![Set::default(); SETS].into_boxed_slice(),
             long: vec![(0, 0); LONG_CACHE].into_boxed_slice(),
         }
+    }
+}
+
+/// Two pieces that are remembered in one place, the newer one first.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Set([Key; 2]);
+
+/// Up to 15 bytes; the length in the low half of the highest byte. The high half is the count where it is remembered,
+/// and 0 where it is looked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Key {
+    low: u64,
+    high: u64,
+}
+
+/// For each length what of sixteen bytes belongs to a piece, and its length. Of what is too long nothing belongs, and
+/// the rest is like nothing that is ever remembered.
+const SHAPES: [(Key, Key); 64] = {
+    let mut shapes = [(Key { low: 0, high: 0 }, Key { low: 1, high: 0 }); 64];
+    let mut length = 0;
+    while length < 16 {
+        let mask = (1_u128 << (8 * length)) - 1;
+        shapes[length] =
+            (Key { low: mask as u64, high: (mask >> 64) as u64 }, Key { low: 0, high: (length as u64) << 56 });
+        length += 1;
+    }
+    shapes
+};
+
+impl Key {
+    #[inline(always)]
+    fn new(sixteen: &[u8; 16], length: usize) -> Self {
+        let word = u128::from_le_bytes(*sixteen);
+        let (mask, length) = SHAPES[length & 63];
+        Self { low: word as u64 & mask.low | length.low, high: (word >> 64) as u64 & mask.high | length.high }
+    }
+
+    /// The set where it is remembered.
+    #[inline(always)]
+    fn set(self) -> usize {
+        let hash = self.low.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.high.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        (hash >> (64 - SETS.trailing_zeros())) as usize & (SETS - 1)
+    }
+
+    #[inline(always)]
+    fn is(self, kept: Self) -> bool {
+        (self.low ^ kept.low) | (self.high ^ kept.high) << 4 == 0
+    }
+}
+
+impl Set {
+    /// The count of a piece; 0 if it is not remembered.
+    #[inline(always)]
+    fn count(&self, key: Key) -> u64 {
+        let [first, second] = self.0;
+        let of = |kept: Key| if key.is(kept) { kept.high >> 60 } else { 0 };
+        of(first) | of(second)
     }
 }
 
@@ -224,30 +279,28 @@ struct Counting<'a> {
     count: usize,
 }
 
-/// Where in a key of the caches the count stands.
-const COUNT: u64 = 0xf << 60;
-
 impl Pieces for Counting<'_> {
     /// First what is remembered, without a branch that depends on the text, so that the processor waits for many
     /// places at a time; then the rest.
     #[inline(always)]
     fn pieces(&mut self, bytes: &[u8], at: usize, cuts: u64) {
-        let (mut left, mut unseen) = (cuts, 0_u64);
-        let mut start = at;
-        let mut count = 0;
-        while left != 0 {
-            let end = at + left.trailing_zeros() as usize;
-            let length = end - start;
-            let key = short_key(word(bytes, start), length & 7);
-            let kept = self.room.short[short_slot(key)];
-            #[allow(clippy::needless_bitwise_bool)] // a branch here is what this is made to avoid
-            let seen = (kept & !COUNT == key) & (length < 8);
-            count += if seen { kept >> 60 } else { 0 };
-            unseen |= if seen { 0 } else { left & left.wrapping_neg() };
-            left &= left - 1;
-            start = end;
+        let (mut left, mut unseen) = (cuts, cuts);
+        if let Some(window) = bytes.get(at..).and_then(<[u8]>::first_chunk::<REACH>) {
+            let mut start = 0;
+            let mut count = 0;
+            unseen = 0;
+            while left != 0 {
+                let end = left.trailing_zeros() as usize;
+                let sixteen = window[start & 63..].first_chunk::<16>().unwrap_or(&[0; 16]);
+                let key = Key::new(sixteen, end.wrapping_sub(start));
+                let kept = self.room.short[key.set()].count(key);
+                count += kept;
+                unseen |= if kept == 0 { left & left.wrapping_neg() } else { 0 };
+                left &= left - 1;
+                start = end;
+            }
+            self.count += count as usize;
         }
-        self.count += count as usize;
         while unseen != 0 {
             let end = unseen.trailing_zeros();
             let before = cuts & ((1 << end) - 1);
@@ -259,48 +312,65 @@ impl Pieces for Counting<'_> {
 
     #[inline(always)]
     fn piece(&mut self, bytes: &[u8], start: usize, end: usize) {
-        let length = end - start;
-        if length < 8 {
-            self.count += self.short(bytes, start, length);
-        } else if length < 16 {
-            let key = middle_key(double_word(bytes, start), length);
-            let slot = (middle_hash(key) >> (64 - MIDDLE_CACHE.trailing_zeros())) as usize & (MIDDLE_CACHE - 1);
-            let kept = self.room.middle[slot];
-            if kept & !(u128::from(COUNT) << 64) == key {
-                self.count += (kept >> 124) as usize;
-            } else {
-                self.count += self.middle(key, slot, &bytes[start..end]);
-            }
+        if end - start < 16 {
+            self.count += self.short(bytes, start, end - start);
         } else {
             self.count += self.long(bytes, start, end);
         }
     }
 }
 
-#[inline(always)]
-fn short_slot(key: u64) -> usize {
-    (short_hash(key) >> (64 - SHORT_CACHE.trailing_zeros())) as usize & (SHORT_CACHE - 1)
-}
-
 impl Counting<'_> {
+    #[inline(never)]
     fn short(&mut self, bytes: &[u8], start: usize, length: usize) -> usize {
-        let key = short_key(word(bytes, start), length);
-        let slot = short_slot(key);
-        let kept = self.room.short[slot];
-        // Pieces that no mask has cut come here directly.
-        if kept & !COUNT == key {
-            return (kept >> 60) as usize;
+        if length == 3
+            && let Some(three) = bytes.get(start..).and_then(<[u8]>::first_chunk::<3>)
+            && let Some(count) = self.vocabulary.three(*three)
+        {
+            return count;
         }
-        let count = if self.vocabulary.has_short(key) { 1 } else { self.merged(&bytes[start..start + length]) };
-        self.room.short[slot] = key | (count as u64) << 60;
+        let double = double_word(bytes, start);
+        let key = Key::new(&double.to_le_bytes(), length);
+        let set = key.set();
+        let kept = self.room.short[set].count(key);
+        if kept != 0 {
+            return kept as usize;
+        }
+        let known = if length < 8 {
+            self.vocabulary.has_short(short_key(double as u64, length))
+        } else {
+            self.vocabulary.has_middle(middle_key(double, length))
+        };
+        let count = if known { 1 } else { self.merged(&bytes[start..start + length]) };
+        let kept = &mut self.room.short[set].0;
+        *kept = [Key { low: key.low, high: key.high | (count as u64) << 60 }, kept[0]];
         count
     }
 
+    /// Takes a piece that begins with characters of three bytes apart where no token reaches across; what lies
+    /// between two such places is short and comes again.
     #[inline(never)]
-    fn middle(&mut self, key: u128, slot: usize, piece: &[u8]) -> usize {
-        let count = if self.vocabulary.has_middle(key) { 1 } else { self.merged(piece) };
-        self.room.middle[slot] = key | (count as u128) << 124;
-        count
+    fn characters(&mut self, bytes: &[u8], start: usize, end: usize) -> usize {
+        let three = |at: usize| bytes[at..end].first_chunk::<3>().copied().filter(|three| three[0] & 0xf0 == 0xe0);
+        let (mut from, mut at, mut count) = (start, start, 0);
+        let mut before = three(at);
+        while let Some(left) = before {
+            at += 3;
+            before = three(at);
+            if before.is_some_and(|right| self.vocabulary.separate(left, right)) {
+                count += self.part(bytes, from, at);
+                from = at;
+            }
+        }
+        count + self.part(bytes, from, end)
+    }
+
+    /// The count of a part of a piece: as if it were one, since merging makes every token.
+    fn part(&mut self, bytes: &[u8], start: usize, end: usize) -> usize {
+        match end - start {
+            0..16 => self.short(bytes, start, end - start),
+            _ => self.remembered(&bytes[start..end]),
+        }
     }
 
     #[inline(never)]
@@ -314,6 +384,13 @@ impl Counting<'_> {
             return 1;
         }
         let piece = &bytes[start..end];
+        if piece.first().is_some_and(|byte| byte & 0xf0 == 0xe0) {
+            return self.characters(bytes, start, end);
+        }
+        self.remembered(piece)
+    }
+
+    fn remembered(&mut self, piece: &[u8]) -> usize {
         if piece.len() > LONG_CACHED {
             return self.room.bench.count(self.vocabulary, piece);
         }

@@ -219,16 +219,24 @@ impl<const N: usize> Parts<N> {
             let gone = after.trailing_zeros() as usize & (N - 1);
             let after = after & after.wrapping_sub(1);
             alive &= !(1 << gone);
-            ranks[gone] = NONE;
-            ranks[at] = if after == 0 {
+            let right = if after == 0 {
                 NONE
             } else {
                 Self::ranked(vocabulary.merge(id, ids[after.trailing_zeros() as usize & (N - 1)]), at)
             };
             let before = alive & ((1 << at) - 1);
-            if before != 0 {
-                let left = 63 - before.leading_zeros() as usize;
-                ranks[left & (N - 1)] = Self::ranked(vocabulary.merge(ids[left & (N - 1)], id), left);
+            // With nothing before it, what is set is what is gone.
+            let (left, rank) = if before == 0 {
+                (gone, NONE)
+            } else {
+                let left = (63 - before.leading_zeros() as usize) & (N - 1);
+                (left, Self::ranked(vocabulary.merge(ids[left], id), left))
+            };
+            // All of them again: a narrow store would keep the wide load of the next round waiting.
+            for (n, kept) in (0_u32..).zip(ranks.iter_mut()) {
+                let mut new = if n == gone as u32 { NONE } else { *kept };
+                new = if n == at as u32 { right } else { new };
+                *kept = if n == left as u32 { rank } else { new };
             }
         }
     }

@@ -124,6 +124,10 @@ pub(super) struct Vocabulary {
     /// Where a token may reach over the edge of a character without holding all of it; see [`Self::apart`].
     torn_before_three: Box<[u64]>,
     torn_before_other: Box<[u64]>,
+    /// One bit for each hash of two characters of three bytes that stand together in a token.
+    together: Box<[u64]>,
+    /// How many tokens three letters, digits, spaces or slashes are, in two bits each; see [`Self::three`].
+    threes: Box<[u8]>,
     longest: usize,
 }
 
@@ -164,11 +168,14 @@ impl Vocabulary {
             chars: vec![NONE; 0x1_0000].into_boxed_slice(),
             torn_before_three: vec![0; (256 * 16 * 64) / 64].into_boxed_slice(),
             torn_before_other: vec![0; (256 * 256) / 64].into_boxed_slice(),
+            together: vec![0; TOGETHER / 64].into_boxed_slice(),
+            threes: vec![0; 64 * 64 * 64 / 4].into_boxed_slice(),
             longest: lengths.iter().copied().max().map_or(0, usize::from),
         };
         for id in 0..count as u32 {
             made.insert(id);
         }
+        made.fill_threes();
         for (id, split) in splits.iter().enumerate() {
             if *split > 0 {
                 made.insert_merge(id as u32, usize::from(*split));
@@ -212,6 +219,7 @@ impl Vocabulary {
             _ => {}
         }
         self.note_torn(token);
+        self.note_together(token);
     }
 
     fn insert_merge(&mut self, id: u32, split: usize) {
@@ -230,6 +238,55 @@ impl Vocabulary {
         self.merges[at] = key << ID_BITS | u64::from(id);
         let seen = seen_index(key.wrapping_mul(MIX));
         self.merges_seen[seen >> 6] |= 1 << (seen & 63);
+    }
+
+    /// No cache holds all triples of random text (base64, ids), but all of them are few enough to be told beforehand.
+    fn fill_threes(&mut self) {
+        let singles = (0..=127_u8).filter(|byte| CODES[usize::from(*byte)] < 64);
+        let singles: Vec<u8> = singles.collect();
+        for &a in &singles {
+            for &b in &singles {
+                let first = self.pair(a, b) != NONE;
+                for &c in &singles {
+                    let count = if first || self.pair(b, c) != NONE { 2 } else { 3 };
+                    let at = three_index([a, b, c]).unwrap_or(0);
+                    self.threes[at >> 2] |= count << (2 * (at & 3));
+                }
+            }
+        }
+        for id in 0..self.len() as u32 {
+            if let Ok(token) = <[u8; 3]>::try_from(self.token(id))
+                && let Some(at) = three_index(token)
+            {
+                let bits = 2 * (at & 3);
+                self.threes[at >> 2] = self.threes[at >> 2] & !(3 << bits) | 1 << bits;
+            }
+        }
+    }
+
+    /// How many tokens a piece of these three bytes is; `None` if one is no letter, digit, space or slash.
+    #[inline(always)]
+    pub(super) fn three(&self, piece: [u8; 3]) -> Option<usize> {
+        let at = three_index(piece)?;
+        Some(usize::from(self.threes[at >> 2] >> (2 * (at & 3)) & 3))
+    }
+
+    /// Notes the characters of three bytes that stand together in a token.
+    fn note_together(&mut self, token: &[u8]) {
+        for six in token.windows(6) {
+            if let [a @ 0xe0..=0xef, b, c, d @ 0xe0..=0xef, e, f] = *six {
+                let at = together_index([a, b, c], [d, e, f]);
+                self.together[at >> 6] |= 1 << (at & 63);
+            }
+        }
+    }
+
+    /// Whether no token reaches over the edge between these two characters of three bytes, so that what stands on
+    /// either side is merged alone.
+    #[inline(always)]
+    pub(super) fn separate(&self, left: [u8; 3], right: [u8; 3]) -> bool {
+        let at = together_index(left, right);
+        self.together[at >> 6] >> (at & 63) & 1 == 0 && self.apart(left[2], right[0], right[1])
     }
 
     /// Notes the edges between characters inside of a token that ends or begins in the middle of one of the two.
@@ -412,6 +469,34 @@ const SEEN: usize = 1 << 21;
 #[inline(always)]
 fn seen_index(hash: u64) -> usize {
     (hash >> (64 - SEEN.trailing_zeros())) as usize
+}
+
+/// Letters, digits, the space and the slash as numbers below 64.
+const CODES: [u8; 256] = {
+    let mut codes = [u8::MAX; 256];
+    let all = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 /";
+    let mut at = 0;
+    while at < all.len() {
+        codes[all[at] as usize] = at as u8;
+        at += 1;
+    }
+    codes
+};
+
+#[inline(always)]
+fn three_index(piece: [u8; 3]) -> Option<usize> {
+    let [a, b, c] = piece.map(|byte| usize::from(CODES[usize::from(byte)]));
+    ((a | b | c) < 64).then_some(a << 12 | b << 6 | c)
+}
+
+/// How many bits say which characters stand together.
+const TOGETHER: usize = 1 << 19;
+
+#[inline(always)]
+fn together_index(left: [u8; 3], right: [u8; 3]) -> usize {
+    let number = |[a, b, c]: [u8; 3]| u64::from(a) << 16 | u64::from(b) << 8 | u64::from(c);
+    let hash = (number(left) << 24 | number(right)).wrapping_mul(MIX);
+    (hash >> (64 - TOGETHER.trailing_zeros())) as usize
 }
 
 #[inline(always)]

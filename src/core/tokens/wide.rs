@@ -1,8 +1,7 @@
 //! The masks of a window, with the widest instructions that the processor has.
 //!
 //! Everything else about pieces is ordinary code; only the step from bytes to masks differs, and the tests hold all
-//! ways to the same masks. Portable code takes some 150 instructions more for a window, about a third of the whole
-//! time of a count.
+//! ways to the same masks.
 
 use super::scan::{Masks, WINDOW};
 

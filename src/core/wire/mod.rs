@@ -15,7 +15,7 @@ use super::{
     error::{Error, Failure, FailureKind, Result},
     extract,
     json::{Fields, Raw},
-    message::{Message, Wire},
+    message::{Message, Usage, Wire},
     request::{Delta, Request, Response},
 };
 
@@ -30,6 +30,12 @@ pub trait Decode: Send {
 
     /// The whole answer. A stream that broke off before its end is a failure of kind `cut`.
     fn finish(&mut self) -> Result<Response, Failure>;
+
+    /// The usage that the provider has reported since this was last asked, for an answer that is stopped on the way.
+    /// Wires that report it only with the end have nothing to say.
+    fn reported(&mut self) -> Option<Usage> {
+        None
+    }
 
     /// What has come so far, for an answer that breaks off: only what is whole enough to stand in a history
     /// (no half-written tool uses, no reasoning without its signature). `None` if there is nothing.
@@ -147,6 +153,22 @@ pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Fail
     }
 }
 
+/// How providers say that a request does not fit into the model's window.
+const TOO_LONG: [&str; 12] = [
+    "context_length",
+    "context length",
+    "context limit",
+    "context window",
+    "context size",
+    "exceed_context",
+    "maximum context",
+    "prompt is too long",
+    "input is too long",
+    "input token count",
+    "too many input tokens",
+    "maximum prompt length",
+];
+
 /// The kind of a failure from its status, the provider's code and its words.
 pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
     let lower = message.to_lowercase();
@@ -154,9 +176,8 @@ pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
     if says(&["insufficient_quota", "billing_error", "credit balance is too low"]) {
         return FailureKind::Quota;
     }
-    if matches!(status, 400 | 413 | 422)
-        && says(&["context_length", "context length", "prompt is too long", "context window", "maximum context"])
-    {
+    // A stream tells of it behind a 200; llama.cpp once did with a 500.
+    if matches!(status, 200 | 400 | 413 | 422 | 500) && says(&TOO_LONG) {
         return FailureKind::ContextTooLong;
     }
     // One line for each range of the protocol reads better than one for each kind.

@@ -5,7 +5,7 @@
 use super::{Decode, sse, stream_decoder};
 use crate::core::{
     error::{Failure, FailureKind, Result},
-    message::Wire,
+    message::{Usage, Wire},
     request::{Delta, Response},
 };
 
@@ -51,6 +51,11 @@ impl Stream {
             Err(failure) => Err(failure),
             Ok(()) => self.decoder.finish(),
         }
+    }
+
+    /// The usage that was reported since this was last asked.
+    pub fn reported(&mut self) -> Option<Usage> {
+        self.decoder.reported()
     }
 
     /// What has come so far.

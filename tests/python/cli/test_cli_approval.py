@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no ps
 
 @pytest.fixture
 def server() -> Iterator[WireServer]:
-    with WireServer([call("shell", command="touch made\necho \x1b[2Jtwo"), text("Over.")]) as server:
+    with WireServer([call("shell", command="touch made\nrm -r old\necho \x1b[2Jtwo"), text("Over.")]) as server:
         yield server
 
 
@@ -31,6 +31,7 @@ def test_d15_the_question_shows_what_would_run_and_yes_runs_it(
     shown = terminal(*run(server))
     shown.until("The model wants to use shell (risk: confirm")
     shown.until("│ touch made\n")
+    shown.until("│ rm -r old\n")
     shown.until("│ echo \\u{1b}[2Jtwo\n")
     shown.until("Run it? [y/N/e/?] ")
     assert not (tmp_path / "made").exists()
@@ -80,13 +81,13 @@ def test_the_end_of_input_and_ctrl_c_stop_the_run(
 
 
 def test_explain_shows_the_tool_and_all_arguments(terminal: Callable, tmp_path: Path) -> None:
-    command = "true\n" + "\n".join(f"echo line {number}" for number in range(60)) + "\ntouch made"
+    command = "true\n" + "\n".join(f"echo line {number}" for number in range(60)) + "\nrm -r old\ntouch made"
     with WireServer([call("shell", command=command), text("Over.")]) as server:
         shown = terminal(*run(server))
-        shown.until("more characters: e shows all")
+        shown.until("more characters: ? shows all")
         assert "touch made" not in shown.text
         shown.until("Run it? [y/N/e/?] ")
-        shown.type("e\n")
+        shown.type("?\n")
         shown.until("What shell does: Run a shell command")
         shown.until("│ echo line 59\n")
         shown.until("│ touch made\n")
@@ -96,7 +97,7 @@ def test_explain_shows_the_tool_and_all_arguments(terminal: Callable, tmp_path: 
 
 
 def test_what_was_typed_before_the_question_is_no_answer(terminal: Callable, tmp_path: Path) -> None:
-    with WireServer([call("shell", command="touch made").after(1.5), text("Over.")]) as server:
+    with WireServer([call("shell", command="touch made; rm -r old").after(1.5), text("Over.")]) as server:
         shown = terminal(*run(server))
         shown.until("Thinking")
         shown.type("y\ny\ny\n")

@@ -4,10 +4,11 @@ use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
+use super::ContextConfig;
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
-    guard::RiskLevel,
+    guard::{GuardConfig, RiskLevel},
     json::Raw,
     machine::{
         Budget, Price, RetryPolicy,
@@ -79,6 +80,9 @@ pub struct TurnConfig {
     pub stream: bool,
     /// What the run may use.
     pub budget: Budget,
+    /// How requests are held inside the model's window.
+    #[serde(skip_serializing_if = "ContextConfig::is_default")]
+    pub context: ContextConfig,
     /// When a model call that failed is tried again.
     pub retry: RetryPolicy,
     /// When repetition stops a run; `None` for never.
@@ -89,6 +93,9 @@ pub struct TurnConfig {
     pub check_in: Option<u32>,
     /// Seconds that a person has to agree to a call; silence is a no.
     pub approval_timeout: f64,
+    /// What judges calls before they run; without one the declared risk of their tools decides alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<GuardConfig>,
     /// Whether a request that fails because of its tools is sent once more without them, with a warning.
     pub degrade_without_tools: bool,
     /// Money for tokens, to count the cost.
@@ -116,11 +123,13 @@ impl Default for TurnConfig {
             cache: true,
             stream: false,
             budget: Budget::default(),
+            context: ContextConfig::default(),
             retry: RetryPolicy::default(),
             stuck: Some(StuckPolicy::default()),
             momentum: Some(MomentumPolicy::default()),
             check_in: None,
             approval_timeout: 60.0,
+            guard: None,
             degrade_without_tools: true,
             price: None,
             seed: 0,
@@ -139,6 +148,7 @@ impl TurnConfig {
             known_dialect(format)?;
         }
         self.check_tools()?;
+        self.context.check()?;
         self.check_numbers()
     }
 

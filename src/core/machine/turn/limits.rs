@@ -26,19 +26,15 @@ impl TurnMachine {
         if self.config.budget.tokens.is_none() {
             return 0;
         }
-        let tool = |tool: &ToolConfig| {
-            tool.name.len() + tool.description.as_ref().map_or(0, String::len) + tool.schema.text().len()
-        };
-        let tools: usize = if self.without_tools { 0 } else { self.config.tools.iter().map(tool).sum() };
+        let tools: usize = if self.without_tools { 0 } else { self.config.tools.iter().map(tool_bytes).sum() };
         let system = self.config.system.as_ref().map_or(0, String::len);
-        let (pictures, picture_bytes) = self
-            .history
-            .iter()
+        let (messages, bytes) = self.prompt();
+        let (pictures, picture_bytes) = messages
             .map(|message| inline_pictures(&message.content))
             .fold((0_u64, 0_usize), |(count, bytes), (more, more_bytes)| {
                 (count.saturating_add(more), bytes.saturating_add(more_bytes))
             });
-        let text = self.history.bytes().saturating_sub(picture_bytes) + system + tools;
+        let text = bytes.saturating_sub(picture_bytes) + system + tools;
         ((text / 4) as u64).saturating_add(pictures.saturating_mul(PICTURE))
     }
 
@@ -76,6 +72,11 @@ impl TurnMachine {
             None
         }
     }
+}
+
+/// Bytes of a tool's definition.
+pub(super) fn tool_bytes(tool: &ToolConfig) -> usize {
+    tool.name.len() + tool.description.as_ref().map_or(0, String::len) + tool.schema.text().len()
 }
 
 /// How many pictures the blocks hold inline, those of results included, and their bytes.

@@ -9,11 +9,13 @@
 mod calls;
 mod config;
 mod decision;
+mod gate;
 mod limits;
 mod round;
 mod senses;
 mod table;
 mod text;
+mod window;
 
 use std::collections::BTreeMap;
 
@@ -25,15 +27,18 @@ pub use decision::{Decision, Situation, assess};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
+pub use window::ContextConfig;
+use window::Window;
 
 use super::{
-    CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Limit, Machine, Notice, Outcome, Purpose,
-    Spent, Stop, Time,
+    ApprovalDecision, CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Limit, Machine, Notice,
+    Outcome, Purpose, Spent, Stop, Time,
 };
 use crate::core::{
     breaker::Breaker,
     error::{Error, Failure, FailureKind},
     extract::{self, Signatures},
+    guard::Authority,
     message::{Block, Message, Role, StopReason, ToolResult, ToolUse},
     request::{History, Request, Response, ToolChoice},
     sense::{
@@ -84,6 +89,8 @@ pub struct TurnMachine {
     issued: u32,
     phase: Phase,
     history: History,
+    #[serde(default)]
+    window: Window,
     started: Time,
     now: Time,
     deadline: Id,
@@ -94,6 +101,9 @@ pub struct TurnMachine {
     last_failure: Option<String>,
     breakers: BTreeMap<String, Breaker>,
     ids: CallIds,
+    /// What the person has asked for in the messages that the run began with.
+    #[serde(default)]
+    authority: Authority,
     outcome: Outcome,
     reply: Option<String>,
     nudged: bool,
@@ -114,6 +124,7 @@ impl TurnMachine {
             issued: 0,
             phase: Phase::Idle,
             history: History::new(),
+            window: Window::default(),
             started: Time::default(),
             now: Time::default(),
             deadline: 0,
@@ -124,6 +135,7 @@ impl TurnMachine {
             last_failure: None,
             breakers: BTreeMap::new(),
             ids: CallIds::default(),
+            authority: Authority::default(),
             outcome: Outcome::new(Stop::Error),
             reply: None,
             nudged: false,
@@ -184,6 +196,9 @@ impl TurnMachine {
             return self.fail(error.hint("give the run a message"), out);
         }
         self.started = self.now;
+        if self.config.guard.is_some() {
+            self.authority = Authority::of(self.history.iter());
+        }
         if self.config.budget.cost.is_some() && self.config.price.is_none() {
             self.warn(out, "cost_unknown", "the price of the model is not known: the limit on the cost can't be kept");
         }
@@ -199,6 +214,10 @@ impl TurnMachine {
 
     /// Sends the next request, or ends the run if the budget forbids it.
     fn ask(&mut self, out: &mut Vec<Command>) {
+        if let Err(error) = self.fit(out) {
+            self.outcome.error = Some(error);
+            return self.finish(Stop::ContextWindow, out);
+        }
         if let Some(limit) = self.next_request_exceeds() {
             return self.stop_at(limit, out);
         }
@@ -211,8 +230,8 @@ impl TurnMachine {
     }
 
     fn generate(&mut self, asking: Asking, out: &mut Vec<Command>) {
-        let mut request = self.template.get_or_insert_with(|| self.config.request()).clone();
-        request.messages = self.history.clone();
+        let mut request = self.template().clone();
+        request.messages = self.view();
         if self.spent.iterations > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
             // A forced tool is for the first request only; forced again it would never let the model answer.
             request.tool_choice = None;
@@ -245,6 +264,7 @@ impl TurnMachine {
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
         let Response { mut message, stop, usage, .. } = response;
+        self.reported(usage.input, usage.provider_tool_uses);
         emit(out, Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses });
         self.count_provider_searches(&message, out);
         self.read_markup(&mut message, out);
@@ -276,11 +296,12 @@ impl TurnMachine {
         if no_calls && prose.trim().is_empty() && stop != StopReason::PauseTurn && !self.interrupted {
             return self.empty_answer(out);
         }
+        let judged = self.judge_all(&calls);
         let situation = Situation {
             interrupted: self.interrupted,
             tool_calls: calls.len(),
             limit: self.limit_ahead(no_calls),
-            risk: calls.iter().filter_map(|call| self.tool(&call.name)).map(|tool| tool.risk).max().unwrap_or_default(),
+            risk: gate::level_of(&judged),
             stuck: self.goes_on_in_circles(&calls),
             pace: self.pace(),
             provider_paused: stop == StopReason::PauseTurn,
@@ -296,7 +317,9 @@ impl TurnMachine {
         match decision {
             Decision::Continue | Decision::PauseForConfirm if !no_calls => {
                 self.spent.tool_rounds += 1;
-                let round = Round::new(calls, broken, self);
+                let round = Round::new(calls, broken, judged, self);
+                self.tell_judgements(&round, out);
+                round.tell_recalled(self, out);
                 self.phase = Phase::Tools(round);
                 self.advance(out);
             }
@@ -333,11 +356,13 @@ impl TurnMachine {
 
     /// Calls that the model has written into its text become calls, reasoning becomes reasoning.
     fn read_markup(&mut self, message: &mut Message, out: &mut Vec<Command>) {
-        if !self.config.reads_markup() || self.without_tools {
+        if !self.reads_markup() || self.without_tools {
             return;
         }
-        let template = self.template.get_or_insert_with(|| self.config.request());
-        let signatures = self.signatures.get_or_insert_with(|| extract::signatures(&template.tools));
+        if self.signatures.is_none() {
+            self.signatures = Some(extract::signatures(&self.template().tools));
+        }
+        let Some(signatures) = &self.signatures else { return };
         let format = self.config.tool_format.as_deref().and_then(extract::dialect_named);
         let reading = extract::read_reply(message, signatures, format);
         if reading.doubled > 0 {
@@ -417,6 +442,18 @@ impl TurnMachine {
             out.push(Command::Timer { id: timer, at: self.now.after(delay) });
             self.phase = Phase::Waiting { timer, asking };
             return;
+        }
+        if failure.kind == FailureKind::ContextTooLong && !self.interrupted && self.shrink(&failure, out) {
+            if let Some(limit) = self.next_attempt_exceeds() {
+                return self.stop_at(limit, out);
+            }
+            if visible {
+                emit(out, Notice::Reset { round: self.spent.iterations });
+            }
+            asking.visible = false;
+            asking.attempt += 1;
+            asking.id = self.id();
+            return self.generate(asking, out);
         }
         if self.may_degrade(&failure) {
             self.without_tools = true;
@@ -624,6 +661,7 @@ impl Machine for TurnMachine {
             self.drop_answer();
             return out;
         }
+        self.wake_window();
         match event.kind {
             EventKind::Start { messages } => {
                 if matches!(self.phase, Phase::Idle) {
@@ -670,12 +708,7 @@ impl Machine for TurnMachine {
                 }
             }
             EventKind::Decided { id, hash, decision } => {
-                let now = self.now;
-                let taken = match &mut self.phase {
-                    Phase::Tools(round) => round.decided(id, &hash, decision, now, &mut out),
-                    _ => false,
-                };
-                if taken { self.advance(&mut out) } else { self.drop_answer() }
+                self.decided(id, &hash, decision, &mut out);
             }
             EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
             EventKind::Found { .. } | EventKind::Child { .. } => self.drop_answer(),
@@ -726,6 +759,16 @@ impl TurnMachine {
             emit(out, notice);
         }
         self.advance(out);
+    }
+
+    fn decided(&mut self, id: Id, hash: &str, decision: ApprovalDecision, out: &mut Vec<Command>) {
+        if !matches!(self.phase, Phase::Tools(_)) {
+            return self.drop_answer();
+        }
+        let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
+        let taken = round.decided(id, hash, decision, self, out);
+        self.phase = Phase::Tools(round);
+        if taken { self.advance(out) } else { self.drop_answer() }
     }
 
     fn fired(&mut self, id: Id, partial: Option<Response>, out: &mut Vec<Command>) {

@@ -6,24 +6,48 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TurnMachine, calls::flatten_result, emit, text};
+use super::{
+    TurnMachine,
+    calls::flatten_result,
+    emit,
+    gate::{forbidden, judged_notice},
+    text,
+};
 use crate::core::{
     breaker::Verdict,
-    guard::RiskLevel,
+    guard::{Judgement, RiskLevel, policy::Verdict as Ruled},
+    json::Raw,
     machine::{ApprovalDecision, Call, Command, Id, Notice, Time, arguments_hash, command::shorten},
-    message::{ToolFailure, ToolResult, ToolUse},
+    message::{Block, ToolFailure, ToolResult, ToolUse},
 };
 
 /// A call of the round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pending {
     pub(super) call: ToolUse,
+    /// What the guard said of it.
+    pub(super) judged: Judgement,
+    /// The call that was judged.
+    hash: String,
+    /// A person has changed its arguments.
+    edited: bool,
     /// The command that runs it.
     pub(super) running: Option<Id>,
     pub(super) allowed: bool,
     pub(super) since: Option<Time>,
     pub(super) duration: f64,
     pub(super) result: Option<ToolResult>,
+}
+
+impl Pending {
+    pub(super) fn is_forbidden(&self) -> bool {
+        self.judged.verdict == Ruled::Forbid
+    }
+
+    /// Whether it may run without a question.
+    fn is_free(&self) -> bool {
+        self.judged.verdict == Ruled::Allow
+    }
 }
 
 /// A question to a person that is open.
@@ -55,21 +79,55 @@ pub(super) struct Round {
 }
 
 impl Round {
-    pub(super) fn new(calls: Vec<ToolUse>, broken: Vec<Option<ToolFailure>>, turn: &TurnMachine) -> Self {
+    pub(super) fn new(
+        calls: Vec<ToolUse>,
+        broken: Vec<Option<ToolFailure>>,
+        judged: Vec<Judgement>,
+        turn: &TurnMachine,
+    ) -> Self {
         let limits = calls.iter().map(|call| turn.tool(&call.name).and_then(|tool| tool.max_output)).collect();
         let calls: Vec<Pending> = calls
             .into_iter()
             .zip(broken)
-            .map(|(call, broken)| {
-                let failure = broken.or_else(|| unknown_tool(&call, turn));
-                let result = failure.map(|failure| ToolResult::failed(&call.id, &call.name, failure));
-                Pending { call, running: None, allowed: false, since: None, duration: 0.0, result }
+            .zip(judged)
+            .map(|((call, broken), judged)| {
+                let failed = |failure| ToolResult::failed(&call.id, &call.name, failure);
+                let refused = || (judged.verdict == Ruled::Forbid).then(|| forbidden(&judged));
+                let result = broken.map(failed).or_else(|| turn.recalled(&call));
+                let result = result.or_else(|| unknown_tool(&call, turn).or_else(refused).map(failed));
+                Pending {
+                    hash: arguments_hash(&call),
+                    call,
+                    judged,
+                    edited: false,
+                    running: None,
+                    allowed: false,
+                    since: None,
+                    duration: 0.0,
+                    result,
+                }
             })
             .collect();
         let mut by_id: Vec<usize> = (0..calls.len()).collect();
         by_id.sort_by(|a, b| calls[*a].call.id.cmp(&calls[*b].call.id));
         let open = calls.iter().filter(|pending| pending.result.is_none()).count();
         Self { calls, by_id, next: 0, open, running: 0, question: None, aborted: false, limits }
+    }
+
+    /// Calls that the machine answered itself are told of like others.
+    pub(super) fn tell_recalled(&self, turn: &TurnMachine, out: &mut Vec<Command>) {
+        if !turn.offers_recall() {
+            return;
+        }
+        let round = turn.spent.iterations;
+        for Pending { call, result, .. } in self.calls.iter().filter(|pending| pending.call.name == turn.recall_name())
+        {
+            let Some(result) = result else { continue };
+            let (id, name) = (call.id.clone(), call.name.clone());
+            emit(out, Notice::ToolStarted { id: id.clone(), name: name.clone(), input: call.input.value(), round });
+            let excerpt = shorten(&result.prose(), 200);
+            emit(out, Notice::ToolFinished { id, name, round, is_error: result.is_error, excerpt, duration: 0.0 });
+        }
     }
 
     pub(super) const fn is_done(&self) -> bool {
@@ -117,7 +175,7 @@ impl Round {
         while let Some(first) = self.first_open() {
             let group = self.group(first, turn);
             let at_once = group.len() > 1 || self.is_free(first, turn);
-            if !at_once && self.risk(first, turn) >= RiskLevel::Confirm && !self.calls[first].allowed {
+            if !at_once && !self.calls[first].is_free() && !self.calls[first].allowed {
                 if self.ask(first, turn, out) {
                     return;
                 }
@@ -151,14 +209,10 @@ impl Round {
         }
     }
 
-    fn risk(&self, at: usize, turn: &TurnMachine) -> RiskLevel {
-        turn.tool(&self.calls[at].call.name).map_or(RiskLevel::Dangerous, |tool| tool.risk)
-    }
-
     /// Whether the call may run beside others.
     fn is_free(&self, at: usize, turn: &TurnMachine) -> bool {
-        let call = &self.calls[at].call;
-        turn.tool(&call.name).is_some_and(|tool| tool.read_only && tool.risk < RiskLevel::Confirm)
+        let pending = &self.calls[at];
+        pending.is_free() && turn.tool(&pending.call.name).is_some_and(|tool| tool.read_only)
     }
 
     /// The calls that start together with `first`.
@@ -178,6 +232,10 @@ impl Round {
         let mut started = Vec::with_capacity(group.len());
         for at in group.iter().copied() {
             let pending = &self.calls[at];
+            if pending.hash != arguments_hash(&pending.call) {
+                self.fail(at, denied("it is not the call that was judged"));
+                continue;
+            }
             let breaker = turn.breakers.get_mut(&pending.call.name);
             if let Some(Verdict::Open { retry_after }) = breaker.map(|breaker| breaker.check(now.seconds())) {
                 let failure = ToolFailure {
@@ -218,8 +276,8 @@ impl Round {
 
     /// Asks a person about a call; false if there is nobody left to ask.
     fn ask(&mut self, at: usize, turn: &mut TurnMachine, out: &mut Vec<Command>) -> bool {
-        let risk = self.risk(at, turn);
         let pending = &self.calls[at];
+        let risk = pending.judged.risk;
         if turn.spent.approvals >= turn.config.budget.approvals {
             self.fail(at, denied("the budget of approvals is used up"));
             return false;
@@ -227,12 +285,13 @@ impl Round {
         turn.spent.approvals += 1;
         let (id, timer) = (turn.id(), turn.id());
         let expires = turn.now.after(turn.config.approval_timeout);
-        let hash = arguments_hash(&pending.call);
+        let hash = pending.hash.clone();
         let call = pending.call.clone();
-        let why = format!("the tool {:?} is declared {}", call.name, risk.name());
+        let why = pending.judged.why.clone();
+        let judged = turn.config.guard.is_some().then(|| Box::new(pending.judged.clone()));
         emit(out, Notice::ApprovalAsked { id: call.id.clone(), name: call.name.clone(), risk, expires });
         out.push(Command::Timer { id: timer, at: expires });
-        out.push(Command::Approve { id, call, hash: hash.clone(), risk, why, expires });
+        out.push(Command::Approve { id, call, hash: hash.clone(), risk, why, expires, judged });
         self.question = Some(Question { id, timer, call: at, hash, expires });
         true
     }
@@ -243,38 +302,76 @@ impl Round {
         id: Id,
         hash: &str,
         decision: ApprovalDecision,
-        now: Time,
+        turn: &mut TurnMachine,
         out: &mut Vec<Command>,
     ) -> bool {
+        let now = turn.now;
         let Some(question) = self.question.take_if(|question| question.id == id) else { return false };
         out.push(Command::Abort { id: question.timer });
+        let mut remembered = None;
+        let yes = !matches!(decision, ApprovalDecision::Deny { .. } | ApprovalDecision::Abort);
         let refused = match decision {
-            ApprovalDecision::Allow if question.hash != hash => {
+            _ if yes && question.hash != hash => {
                 Some("the decision does not name the arguments of this call".to_owned())
             }
-            ApprovalDecision::Allow if now > question.expires => Some("the decision came too late".to_owned()),
+            _ if yes && now > question.expires => Some("the decision came too late".to_owned()),
             ApprovalDecision::Allow => None,
+            ApprovalDecision::Remembered { .. } if self.always_asks(question.call) => {
+                Some("a decision about such a call is never kept".to_owned())
+            }
+            ApprovalDecision::Remembered { what } => {
+                turn.spent.approvals = turn.spent.approvals.saturating_sub(1);
+                remembered = Some(what);
+                None
+            }
+            ApprovalDecision::Edit { input } if input.is_object() => {
+                self.edit(question.call, input, turn, out);
+                return true;
+            }
+            ApprovalDecision::Edit { .. } => Some("the changed arguments are no JSON object".to_owned()),
             ApprovalDecision::Deny { reason } => Some(reason),
             ApprovalDecision::Abort => {
                 self.aborted = true;
                 Some("the person ended the run".to_owned())
             }
         };
-        self.settle(question.call, refused, out);
+        self.settle(question.call, refused, remembered, out);
         true
+    }
+
+    /// Whether a yes counts for one call alone.
+    fn always_asks(&self, at: usize) -> bool {
+        let judged = self.calls.get(at).map(|pending| &pending.judged);
+        judged.is_none_or(|judged| judged.risk >= RiskLevel::Dangerous || judged.secret)
+    }
+
+    /// A person has changed the arguments: it is another call now, judged anew; nobody has said yes to it.
+    fn edit(&mut self, at: usize, input: Raw, turn: &TurnMachine, out: &mut Vec<Command>) {
+        let Some(pending) = self.calls.get_mut(at) else { return };
+        pending.call.input = input;
+        pending.edited = true;
+        pending.hash = arguments_hash(&pending.call);
+        pending.judged = turn.judge(&pending.call);
+        let reason = "the person has changed the arguments".to_owned();
+        emit(out, Notice::ApprovalDecided { id: pending.call.id.clone(), allowed: false, reason });
+        emit(out, judged_notice(&pending.call, &pending.judged));
+        if pending.is_forbidden() {
+            let failure = forbidden(&pending.judged);
+            self.fail(at, failure);
+        }
     }
 
     /// The time for an answer is over; false if the timer is not that of the question.
     pub(super) fn lapsed(&mut self, timer: Id, out: &mut Vec<Command>) -> bool {
         let Some(question) = self.question.take_if(|question| question.timer == timer) else { return false };
         out.push(Command::Abort { id: question.id });
-        self.settle(question.call, Some("nobody answered in time".to_owned()), out);
+        self.settle(question.call, Some("nobody answered in time".to_owned()), None, out);
         true
     }
 
-    fn settle(&mut self, at: usize, refused: Option<String>, out: &mut Vec<Command>) {
+    fn settle(&mut self, at: usize, refused: Option<String>, remembered: Option<String>, out: &mut Vec<Command>) {
         let Some(pending) = self.calls.get_mut(at) else { return };
-        let (allowed, reason) = (refused.is_none(), refused.clone().unwrap_or_default());
+        let (allowed, reason) = (refused.is_none(), refused.clone().or(remembered).unwrap_or_default());
         emit(out, Notice::ApprovalDecided { id: pending.call.id.clone(), allowed, reason });
         match refused {
             None => pending.allowed = true,
@@ -297,6 +394,11 @@ impl Round {
         flatten_result(&mut result);
         text::limit_result(&mut result, self.limits.get(at).copied().flatten());
         pending.duration = pending.since.map_or(0.0, |since| now.since(since));
+        if pending.edited {
+            let changed = shorten(pending.call.input.text(), 2_000);
+            let note = format!("[Before this call ran, the person changed its arguments to {changed}]");
+            result.content.insert(0, Block::text(note));
+        }
         self.close(at, result);
         Some(at)
     }
@@ -347,7 +449,8 @@ fn unknown_tool(call: &ToolUse, turn: &TurnMachine) -> Option<ToolFailure> {
     if turn.tool(&call.name).is_some() {
         return None;
     }
-    let names: Vec<&str> = turn.config.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let names = turn.config.tools.iter().map(|tool| tool.name.as_str());
+    let names: Vec<&str> = names.chain(turn.offers_recall().then(|| turn.recall_name())).collect();
     let hint = if names.is_empty() {
         "there are no tools".into()
     } else {

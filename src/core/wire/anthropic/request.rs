@@ -47,7 +47,7 @@ pub fn encode_request(request: &Request) -> Result<String> {
         None => body.json("max_tokens", &MAX_TOKENS.to_string()),
     }
     let system: Vec<&Message> =
-        request.system.as_deref().into_iter().chain(leading.iter().map(|entry| &entry.message)).collect();
+        request.system.as_deref().into_iter().chain(leading.iter().map(|entry| &*entry.message)).collect();
     if let Some(system) = content(&system) {
         body.json("system", &system);
     }

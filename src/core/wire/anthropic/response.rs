@@ -91,7 +91,7 @@ pub(super) fn assemble(mut fields: Fields, content: Vec<Block>) -> Response {
         }
     }
     let mut usage = Usage::default();
-    if let Some(counts) = fields.get("usage").and_then(|raw| Fields::parse(raw.text()).ok()) {
+    if let Some(counts) = counts(&fields) {
         usage = read_usage(&counts);
         let counts = counts.to_raw();
         if counts == write_usage(&usage) {
@@ -110,6 +110,15 @@ pub(super) fn assemble(mut fields: Fields, content: Vec<Block>) -> Response {
     sorted.sort_by(|a, b| a.0.cmp(&b.0));
     let extra = Extra::of(Wire::Anthropic, sorted.into_iter().collect());
     Response { id, model, message: Message::new(Role::Assistant, content), stop, usage, extra }
+}
+
+fn counts(fields: &Fields) -> Option<Fields> {
+    Fields::parse(fields.get("usage")?.text()).ok()
+}
+
+/// The usage that the fields of an answer report.
+pub(super) fn reported(fields: &Fields) -> Option<Usage> {
+    Some(read_usage(&counts(fields)?))
 }
 
 /// The fields before the content.

@@ -9,12 +9,12 @@ use std::collections::HashSet;
 use super::{
     array,
     block::{Place, decode_block, write_invalid},
-    response::{assemble, failure, invalid, short},
+    response::{self, assemble, failure, invalid, short},
 };
 use crate::core::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
-    message::{Block, StopReason, ToolUse},
+    message::{Block, StopReason, ToolUse, Usage},
     request::{Delta, Response},
     wire::{Decode, failure_kind},
 };
@@ -38,6 +38,8 @@ pub struct StreamDecoder {
     bytes: usize,
     done: bool,
     failed: Option<Failure>,
+    /// Whether the usage in `fields` is newer than what was last asked for.
+    reports: bool,
 }
 
 #[derive(Debug)]
@@ -110,6 +112,10 @@ impl Decode for StreamDecoder {
             })
             .collect();
         Ok(assemble(fields, content))
+    }
+
+    fn reported(&mut self) -> Option<Usage> {
+        std::mem::take(&mut self.reports).then(|| response::reported(self.fields.as_ref()?)).flatten()
     }
 
     /// What of the answer may stand in a history. An answer of which only the usage is known has no content.
@@ -212,6 +218,7 @@ impl StreamDecoder {
         let content: Vec<Raw> = fields.take("content").and_then(|raw| raw.to().ok()).unwrap_or_default();
         self.spend(size(&fields))?;
         self.fields = Some(fields);
+        self.reports = true;
         for raw in content {
             let at = self.blocks.len();
             self.open(raw, deltas)?;
@@ -332,6 +339,7 @@ impl StreamDecoder {
             let new = object(Some(raw), "the usage")?;
             let old = fields.get("usage").and_then(|raw| Fields::parse(raw.text()).ok());
             fields.set("usage", merge(&old.unwrap_or_default(), &new).to_raw());
+            self.reports = true;
         }
         *fields = merge(fields, &delta);
         // Fields beside `delta` belong to the answer too, such as `context_management`.

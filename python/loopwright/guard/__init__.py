@@ -1,0 +1,80 @@
+"""What may run, and what may be shown: policies, approvals, sensitivity. Useful without an agent.
+
+Importing this is cheap; each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._approvals import Approvals, Edit, Kept, Request
+    from ._policy import Decision, Policy, PolicyError, Rule
+    from ._sensitivity import (
+        Redacted,
+        Sensitivity,
+        SensitivityHit,
+        SensitivityLevel,
+        classify_sensitivity,
+        redact,
+        redact_json,
+        redact_with_hits,
+        sensitivity_detectors,
+    )
+
+_HOMES = {
+    "Approvals": "_approvals",
+    "Decision": "_policy",
+    "Edit": "_approvals",
+    "Kept": "_approvals",
+    "Policy": "_policy",
+    "PolicyError": "_policy",
+    "Redacted": "_sensitivity",
+    "Request": "_approvals",
+    "Rule": "_policy",
+    "Sensitivity": "_sensitivity",
+    "SensitivityHit": "_sensitivity",
+    "SensitivityLevel": "_sensitivity",
+    "classify_sensitivity": "_sensitivity",
+    "redact": "_sensitivity",
+    "redact_json": "_sensitivity",
+    "redact_with_hits": "_sensitivity",
+    "sensitivity_detectors": "_sensitivity",
+}
+
+__all__ = [
+    "Approvals",
+    "Decision",
+    "Edit",
+    "Kept",
+    "Policy",
+    "PolicyError",
+    "Redacted",
+    "Request",
+    "Rule",
+    "Sensitivity",
+    "SensitivityHit",
+    "SensitivityLevel",
+    "classify_sensitivity",
+    "redact",
+    "redact_json",
+    "redact_with_hits",
+    "sensitivity_detectors",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    value = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,437 @@
+//! The commands that delete, move, overwrite and change files, judged by where the files are.
+
+use super::{
+    RiskLevel,
+    command::Verdict,
+    paths::{Place, RiskContext, place_of},
+    shell::{Options, SimpleCommand, Via, Word},
+};
+
+/// What deleting at a place makes of a call.
+pub(super) fn delete(place: Place, recursive: bool, many: bool) -> RiskLevel {
+    match place {
+        Place::Nowhere | Place::Temporary => RiskLevel::Cautious,
+        Place::Workspace if recursive || many => RiskLevel::Confirm,
+        Place::Workspace => RiskLevel::Cautious,
+        Place::WholeWorkspace | Place::Elsewhere | Place::Unknown | Place::Home => RiskLevel::Confirm,
+        Place::Private if !recursive => RiskLevel::Confirm,
+        Place::System if !recursive && !many => RiskLevel::Confirm,
+        Place::Private | Place::WholeHome | Place::System | Place::Root | Place::Device => RiskLevel::Dangerous,
+    }
+}
+
+/// What writing at a place makes of a call.
+pub(super) fn write(place: Place) -> RiskLevel {
+    match place {
+        Place::Device => RiskLevel::Dangerous,
+        Place::Private | Place::System | Place::Root => RiskLevel::Confirm,
+        _ => RiskLevel::Cautious,
+    }
+}
+
+fn everything(word: &Word) -> bool {
+    let name = word.text.rsplit('/').next().unwrap_or("");
+    word.pattern && matches!(name, "*" | "**" | "*.*" | ".*" | "?*" | "{}" | ".[!.]*" | ".??*")
+}
+
+/// The judgement of one command on files; `None` if it is none.
+pub(super) fn judge(program: &str, command: &SimpleCommand, context: &RiskContext) -> Option<Verdict> {
+    let words = command.words.get(1..).unwrap_or_default();
+    let judge = Judge { command, context, words, program };
+    match program {
+        "rm" | "unlink" | "srm" | "wipe" | "shred" | "trash" | "trash-put" | "rimraf" | "del-cli" | "grm"
+        | "rmtrash" | "gio" => judge.remove(),
+        "mv" | "gmv" => judge.r#move(),
+        "cp" | "gcp" | "ln" | "install" | "scp" => judge.copy(),
+        "dd" | "gdd" => judge.dd(),
+        "tee" => judge.writes(&Options::read(words, "").rest, "file.write", "writes"),
+        "truncate" => judge.truncate(),
+        "chmod" | "chown" | "chgrp" | "setfacl" | "chflags" | "chattr" | "xattr" | "icacls" | "takeown" => judge.mode(),
+        "rsync" => judge.rsync(),
+        "find" | "gfind" | "bfs" => judge.find(),
+        "fd" | "fdfind" => None,
+        "sed" | "gsed" | "perl" => judge.in_place(),
+        "tar" | "bsdtar" | "gtar" | "zip" | "gzip" | "7z" => judge.archive(),
+        "curl" | "wget" => judge.download(),
+        "sort" => judge.option_file(&["-o", "--output"], "-o --output -k -t -S -T"),
+        "touch" | "mkdir" => judge.make(),
+        "rmdir" => None,
+        _ => None,
+    }
+}
+
+struct Judge<'c> {
+    command: &'c SimpleCommand,
+    context: &'c RiskContext,
+    words: &'c [Word],
+    program: &'c str,
+}
+
+impl Judge<'_> {
+    fn place(&self, word: &Word) -> Place {
+        let place = place_of(word, self.command.cwd.as_ref(), self.context);
+        if self.command.remote && matches!(place, Place::Workspace | Place::WholeWorkspace) {
+            Place::Elsewhere
+        } else {
+            place
+        }
+    }
+
+    fn verdict(level: RiskLevel, rule: &'static str, word: &Word, why: String) -> Verdict {
+        Verdict { level, rule, why, span: word.span.clone() }
+    }
+
+    fn whole(&self, level: RiskLevel, rule: &'static str, why: impl Into<String>) -> Verdict {
+        Verdict { level, rule, why: why.into(), span: self.command.span.clone() }
+    }
+
+    fn remove(&self) -> Option<Verdict> {
+        let options = Options::read(self.words, "-n --iterations -s --size --random-source");
+        let rest = match self.program {
+            "gio" => {
+                if !options.rest.first().is_some_and(|word| matches!(word.text.as_str(), "trash" | "remove")) {
+                    return None;
+                }
+                &options.rest[1..]
+            }
+            _ => &options.rest[..],
+        };
+        let rimraf = matches!(self.program, "rimraf" | "del-cli");
+        let recursive = rimraf || options.has('r', "--recursive") || options.has('R', "");
+        let rule = match (self.program, recursive) {
+            ("shred", _) => "shell.shred",
+            (_, true) => "shell.rm.recursive",
+            _ => "shell.rm",
+        };
+        if rest.is_empty() {
+            // Its names come from elsewhere, or it is cut off.
+            return Some(if recursive {
+                self.whole(RiskLevel::Confirm, rule, "deletes folders, but which cannot be told")
+            } else {
+                self.whole(RiskLevel::Cautious, rule, "deletes files")
+            });
+        }
+        let mut worst: Option<Verdict> = None;
+        for word in rest {
+            let place = self.place(word);
+            let handed = matches!(self.command.via, Via::Xargs | Via::FindExec) && !word.exact;
+            let place = if handed && place < Place::Unknown { Place::Unknown } else { place };
+            let level = delete(place, recursive, everything(word));
+            let what = if recursive { "a folder with all that is in it" } else { "a file" };
+            let why = format!("deletes {what} in {}", place.words());
+            keep(&mut worst, Self::verdict(level, rule, word, why));
+        }
+        worst
+    }
+
+    fn r#move(&self) -> Option<Verdict> {
+        let options = Options::read(self.words, "-t --target-directory -S --suffix");
+        let to = options.value("-t").or_else(|| options.value("--target-directory"));
+        let target =
+            to.map(|text| Word { text: text.to_owned(), exact: true, pattern: false, span: self.command.span.clone() });
+        let (target, sources) = match (&target, options.rest.split_last()) {
+            (Some(target), _) => (target, &options.rest[..]),
+            (None, Some((target, sources))) => (*target, sources),
+            (None, None) => return None,
+        };
+        let mut worst = None;
+        let place = self.place(target);
+        if place == Place::Nowhere {
+            keep(
+                &mut worst,
+                Self::verdict(RiskLevel::Confirm, "shell.mv", target, "moves files to where they are gone".to_owned()),
+            );
+        } else {
+            keep(
+                &mut worst,
+                Self::verdict(write(place), "shell.mv", target, format!("moves files over those in {}", place.words())),
+            );
+        }
+        for source in sources {
+            let from = self.place(source);
+            let level = match from {
+                Place::System | Place::Root | Place::WholeHome | Place::Device => RiskLevel::Dangerous,
+                Place::Private | Place::WholeWorkspace => RiskLevel::Confirm,
+                Place::Home if place == Place::Temporary => RiskLevel::Confirm,
+                _ => RiskLevel::Cautious,
+            };
+            keep(
+                &mut worst,
+                Self::verdict(level, "shell.mv", source, format!("moves files away from {}", from.words())),
+            );
+        }
+        worst
+    }
+
+    fn copy(&self) -> Option<Verdict> {
+        let options =
+            Options::read(self.words, "-t --target-directory -S --suffix -m --mode -o --owner -g --group -P -i -F -c");
+        let to = options.value("-t").or_else(|| options.value("--target-directory"));
+        let target =
+            to.map(|text| Word { text: text.to_owned(), exact: true, pattern: false, span: self.command.span.clone() });
+        let (target, sources) = match (&target, options.rest.split_last()) {
+            (Some(target), _) => (target, &options.rest[..]),
+            (None, Some((target, sources))) => (*target, sources),
+            (None, None) => return None,
+        };
+        if self.program == "scp" && target.text.contains(':') && !target.text.starts_with('/') {
+            return Some(self.whole(RiskLevel::Cautious, "shell.copy", "copies files to another machine"));
+        }
+        let place = self.place(target);
+        let empties = sources.iter().any(|source| self.place(source) == Place::Nowhere);
+        if empties && !matches!(place, Place::Temporary | Place::Nowhere) && !matches!(place, Place::Device) {
+            let level = write(place).max(RiskLevel::Confirm);
+            return Some(Self::verdict(level, "file.truncate", target, format!("empties a file in {}", place.words())));
+        }
+        Some(Self::verdict(write(place), "shell.copy", target, format!("writes files in {}", place.words())))
+    }
+
+    fn dd(&self) -> Option<Verdict> {
+        let target = self.words.iter().find_map(|word| Some((word, word.text.strip_prefix("of=")?)))?;
+        let word = Word { text: target.1.to_owned(), ..target.0.clone() };
+        let place = self.place(&word);
+        let level = match place {
+            Place::Nowhere | Place::Temporary => RiskLevel::Cautious,
+            Place::Device => RiskLevel::Dangerous,
+            _ => RiskLevel::Confirm,
+        };
+        Some(Self::verdict(level, "shell.dd", &word, format!("overwrites {}", place.words())))
+    }
+
+    fn writes(&self, files: &[&Word], rule: &'static str, verb: &str) -> Option<Verdict> {
+        let mut worst = None;
+        for word in files {
+            let place = self.place(word);
+            keep(&mut worst, Self::verdict(write(place), rule, word, format!("{verb} a file in {}", place.words())));
+        }
+        worst
+    }
+
+    fn truncate(&self) -> Option<Verdict> {
+        let options = Options::read(self.words, "-s --size -r --reference");
+        let size = options.value("-s").or_else(|| options.value("--size")).unwrap_or("");
+        let shrinks = size.starts_with(['-', '<', '/', '%'])
+            || size.trim_start_matches('0').trim_matches(|c: char| c.is_alphabetic()).is_empty();
+        let mut worst = None;
+        for word in &options.rest {
+            let place = self.place(word);
+            let level = if shrinks && !matches!(place, Place::Temporary | Place::Nowhere) {
+                RiskLevel::Confirm
+            } else {
+                RiskLevel::Cautious
+            };
+            keep(
+                &mut worst,
+                Self::verdict(
+                    level.max(write(place)),
+                    "file.truncate",
+                    word,
+                    format!("cuts a file in {}", place.words()),
+                ),
+            );
+        }
+        worst
+    }
+
+    fn mode(&self) -> Option<Verdict> {
+        let options = Options::read(self.words, "--reference --from -m -M -x -X");
+        let recursive = options.has('R', "--recursive")
+            || options.word("/t")
+            || self
+                .words
+                .iter()
+                .any(|word| word.text.eq_ignore_ascii_case("/r") || word.text.eq_ignore_ascii_case("/t"));
+        let (mode, files) = options.rest.split_first()?;
+        let opens = matches!(
+            mode.text.trim_start_matches('0'),
+            "777" | "666" | "" | "a+rwx" | "ugo+rwx" | "o+w" | "a+w" | "a-rwx" | "ugo-rwx" | "-rwx" | "a=" | "a-r"
+        ) || self.program == "chmod" && mode.text == "000";
+        let mut worst = None;
+        for word in files {
+            let place = self.place(word);
+            let level = match place {
+                Place::System | Place::Root | Place::WholeHome | Place::Device if recursive => RiskLevel::Dangerous,
+                Place::System | Place::Root | Place::Device => RiskLevel::Confirm,
+                Place::WholeHome | Place::Private if opens => RiskLevel::Confirm,
+                Place::Home | Place::Private | Place::WholeHome | Place::Elsewhere | Place::Unknown
+                    if recursive && opens =>
+                {
+                    RiskLevel::Confirm
+                }
+                Place::Workspace | Place::WholeWorkspace if recursive && opens => RiskLevel::Confirm,
+                _ => RiskLevel::Cautious,
+            };
+            keep(
+                &mut worst,
+                Self::verdict(level, "shell.permissions", word, format!("changes who may use {}", place.words())),
+            );
+        }
+        worst
+    }
+
+    fn rsync(&self) -> Option<Verdict> {
+        let options = Options::read(
+            self.words,
+            "-e --rsh --exclude --include --exclude-from --filter -f --rsync-path --log-file --bwlimit --backup-dir --partial-dir",
+        );
+        let dry = options.has('n', "--dry-run");
+        let deletes = options.flags.iter().any(|flag| {
+            flag.starts_with("--del")
+                || matches!(*flag, "--remove-source-files" | "--remove-sent-files" | "--ignore-existing-delete")
+        });
+        let target = options.rest.last()?;
+        let place = self.place(target);
+        if dry {
+            return Some(self.whole(RiskLevel::Safe, "shell.rsync", "only shows what it would copy"));
+        }
+        if deletes && place != Place::Temporary {
+            let level = delete(place, true, true).max(RiskLevel::Confirm);
+            return Some(Self::verdict(
+                level,
+                "shell.rsync.delete",
+                target,
+                format!("deletes what the source has not in {}", place.words()),
+            ));
+        }
+        if target.text.contains(':') {
+            return Some(self.whole(RiskLevel::Cautious, "shell.rsync", "copies files to another machine"));
+        }
+        Some(Self::verdict(write(place), "shell.rsync", target, format!("writes files in {}", place.words())))
+    }
+
+    fn find(&self) -> Option<Verdict> {
+        let deletes = self.words.iter().find(|word| word.text == "-delete");
+        let Some(delete_word) = deletes else {
+            let file = self.words.windows(2).find(|pair| pair[0].text.starts_with("-fprint") || pair[0].text == "-fls");
+            if let Some([_, file]) = file {
+                return self.writes(&[file], "file.write", "writes");
+            }
+            if !self.words.iter().any(|word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")) {
+                return Some(self.whole(RiskLevel::Safe, "shell.read", "only reads"));
+            }
+            return None;
+        };
+        let mut worst = None;
+        let starts: Vec<&Word> = self.words.iter().take_while(|word| !word.text.starts_with(['-', '(', '!'])).collect();
+        for start in &starts {
+            let place = self.place(start);
+            let level = match place {
+                Place::Temporary => RiskLevel::Cautious,
+                // A temporary folder as a whole, through what it was asked to find.
+                Place::WholeHome if start.text.trim_end_matches('/').ends_with("/tmp") => RiskLevel::Cautious,
+                Place::System | Place::Root | Place::WholeHome | Place::Device => RiskLevel::Dangerous,
+                _ => RiskLevel::Confirm,
+            };
+            keep(
+                &mut worst,
+                Self::verdict(
+                    level,
+                    "shell.find.delete",
+                    delete_word,
+                    format!("deletes all that it finds in {}", place.words()),
+                ),
+            );
+        }
+        worst.or_else(|| {
+            Some(Self::verdict(
+                RiskLevel::Confirm,
+                "shell.find.delete",
+                delete_word,
+                "deletes all that it finds here".to_owned(),
+            ))
+        })
+    }
+
+    fn in_place(&self) -> Option<Verdict> {
+        let options = Options::read(self.words, "-e --expression -f --file -E -l");
+        let in_place = options.has('i', "--in-place") || options.flags.iter().any(|flag| flag.starts_with("-i"));
+        if !in_place || self.program == "perl" && !options.has('p', "") && !options.has('n', "") {
+            return None;
+        }
+        let scripts = usize::from(!options.word("-e") && !options.word("--expression") && !options.word("-f"));
+        let files = options.rest.get(scripts..).unwrap_or_default();
+        // `sed -i d` leaves nothing.
+        let script = options
+            .rest
+            .first()
+            .filter(|_| scripts == 1)
+            .map(|word| word.text.as_str())
+            .or_else(|| options.value("-e"));
+        if matches!(script, Some("d" | "1,$d" | "Q" | "/./d" | "//d" | "/.*/d" | "s/.*//"))
+            && let Some(file) = files.first()
+        {
+            return Some(Self::verdict(RiskLevel::Confirm, "file.truncate", file, "empties a file".to_owned()));
+        }
+        self.writes(files, "file.write", "changes")
+    }
+
+    fn archive(&self) -> Option<Verdict> {
+        if matches!(self.program, "zip") {
+            let moves = Options::read(self.words, "").has('m', "--move");
+            return moves
+                .then(|| self.whole(RiskLevel::Confirm, "shell.archive.move", "deletes the files that it packs"));
+        }
+        if matches!(self.program, "gzip" | "7z") {
+            return None;
+        }
+        let options = Options::read(self.words, "-C --directory -f --file -T --exclude");
+        if options.word("--remove-files") {
+            return Some(self.whole(RiskLevel::Confirm, "shell.archive.move", "deletes the files that it packs"));
+        }
+        if options.flags.iter().any(|flag| {
+            flag.starts_with("--checkpoint-action")
+                || flag.starts_with("--to-command")
+                || *flag == "--use-compress-program"
+        }) {
+            return Some(self.whole(RiskLevel::Confirm, "shell.archive.run", "runs other programs on the way"));
+        }
+        let folder =
+            options.values.iter().find(|(name, _)| matches!(*name, "-C" | "C" | "--directory")).map(|(_, word)| *word);
+        let creates = options.has('c', "--create")
+            || options.has('t', "--list")
+            || options.rest.first().is_some_and(|word| word.text.starts_with(['c', 't']));
+        folder.filter(|_| !creates).and_then(|folder| self.writes(&[folder], "file.write", "unpacks into"))
+    }
+
+    fn download(&self) -> Option<Verdict> {
+        if self.program == "curl" {
+            self.option_file(&["-o", "--output"], "-o --output -H -d -X -u -A -F -e -b")
+        } else {
+            self.option_file(
+                &["-O", "--output-document", "-P", "--directory-prefix"],
+                "-O --output-document -P --directory-prefix -o -U --header",
+            )
+        }
+    }
+
+    fn option_file(&self, names: &[&str], valued: &str) -> Option<Verdict> {
+        let options = Options::read(self.words, valued);
+        let name = names.iter().find_map(|name| options.value(name))?;
+        let word = Word { text: name.to_owned(), exact: true, pattern: false, span: self.command.span.clone() };
+        self.writes(&[&word], "file.write", "writes")
+    }
+
+    fn make(&self) -> Option<Verdict> {
+        let options = Options::read(self.words, "-m --mode -d --date -t -r --reference");
+        let mut worst = None;
+        for word in options.rest {
+            let level = if write(self.place(word)) >= RiskLevel::Confirm && self.place(word) != Place::Private {
+                RiskLevel::Confirm
+            } else {
+                RiskLevel::Cautious
+            };
+            keep(
+                &mut worst,
+                Self::verdict(level, "file.write", word, format!("makes something in {}", self.place(word).words())),
+            );
+        }
+        worst
+    }
+}
+
+/// Keeps the stricter of two verdicts, the first of two that are alike.
+pub(super) fn keep(worst: &mut Option<Verdict>, verdict: Verdict) {
+    if worst.as_ref().is_none_or(|worst| worst.level < verdict.level) {
+        *worst = Some(verdict);
+    }
+}

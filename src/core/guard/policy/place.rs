@@ -1,0 +1,582 @@
+//! Paths as rules see them: resolved by their letters alone, under the names that rules use for places.
+//!
+//! A path has up to three forms: absolute, `~/…` below the home folder, `./…` below the workspace. Nothing is looked up
+//! on a disk, so a symbolic link stays what it is called. What holds a wildcard or a variable is compared as such: it
+//! matches for certain where each of its readings would, and perhaps where one would.
+
+use serde::{Deserialize, Serialize};
+
+/// Characters of a path or pattern that are compared; what is longer matches nothing for certain.
+const LONGEST: usize = 1_024;
+
+/// Where a call would run: what `~`, the workspace and a relative path stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Surroundings {
+    /// The home folder, absolute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
+    /// The folder that the run works in, absolute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+}
+
+impl Surroundings {
+    /// The surroundings in which the examples of rules are read.
+    pub(crate) fn of_examples() -> Self {
+        Self { home: Some("/home/user".to_owned()), workspace: Some("/home/user/work".to_owned()) }
+    }
+}
+
+/// How sure a match is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Match {
+    No,
+    /// It depends on what a variable or a wildcard stands for.
+    Perhaps,
+    Yes,
+}
+
+/// A character of a path, or of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    Char(char),
+    /// Any one character but `/`.
+    One,
+    /// Any characters but `/`.
+    Star,
+    /// Any characters.
+    Stars,
+}
+
+/// A path of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// As it was written.
+    pub(crate) raw: String,
+    /// Absolute, `~/…` and `./…`, where it has that form.
+    forms: Vec<String>,
+    /// Whether it holds wildcards or variables.
+    loose: bool,
+}
+
+/// What kind of place a path is, for people and for the keys of approvals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathClass {
+    /// The workspace.
+    Workspace,
+    /// A temporary folder.
+    Temporary,
+    /// The home folder, outside the workspace.
+    Home,
+    /// Keys and settings of the person: `~/.ssh`, `~/.aws`, start-up files of the shell.
+    Private,
+    /// The system's own folders.
+    System,
+    /// Somewhere else.
+    Elsewhere,
+    /// It can't be told from the text.
+    Unknown,
+}
+
+impl PathClass {
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Workspace => "in the workspace",
+            Self::Temporary => "in temporary folders",
+            Self::Home => "in the home folder",
+            Self::Private => "among private settings and keys",
+            Self::System => "in folders of the system",
+            Self::Elsewhere => "outside the workspace",
+            Self::Unknown => "in places that can't be told",
+        }
+    }
+}
+
+impl Place {
+    /// A path as it stands in a call. `loose` for a word of a shell line whose wildcards and variables count.
+    pub(crate) fn new(raw: &str, loose: bool, around: &Surroundings) -> Self {
+        let text = raw.strip_prefix("file://").unwrap_or(raw);
+        let mut text = text.to_owned();
+        if !loose && (text.contains('\\') && !text.contains('/')) {
+            text = text.replace('\\', "/");
+        }
+        for variable in ["${HOME}", "$HOME"] {
+            if let Some(rest) = text.strip_prefix(variable)
+                && (rest.is_empty() || rest.starts_with('/'))
+            {
+                text = format!("~{rest}");
+            }
+        }
+        let loose = loose && text.contains(['*', '?', '[', '$', '`', '{']);
+        let mut forms = Vec::with_capacity(3);
+        let rooted = |base: &str, rest: &str| normal(&format!("{base}/{rest}"));
+        let absolute = if let Some(rest) = text.strip_prefix("~/").or_else(|| (text == "~").then_some("")) {
+            if around.home.is_none() {
+                forms.push(tidy("~", rest));
+            }
+            around.home.as_deref().map(|home| rooted(home, rest))
+        } else if text.starts_with('/') {
+            Some(normal(&text))
+        } else if loose && text.starts_with(['$', '`']) {
+            // It may be any folder: what is known is how the path goes on.
+            forms.push(text.clone());
+            None
+        } else if drive(&text) {
+            Some(format!("/{}", normal(&text.replace('\\', "/")).trim_start_matches('/')))
+        } else {
+            if around.workspace.is_none() {
+                forms.push(tidy(".", &text));
+            }
+            around.workspace.as_deref().map(|folder| rooted(folder, &text))
+        };
+        if let Some(absolute) = absolute {
+            for (sign, root) in [("~", &around.home), (".", &around.workspace)] {
+                let below = root.as_deref().and_then(|root| beneath(&absolute, &normal(root)).map(str::to_owned));
+                if let Some(rest) = below {
+                    forms.push(if rest.is_empty() { sign.to_owned() } else { format!("{sign}/{rest}") });
+                }
+            }
+            if around.home.is_none()
+                && let Some(rest) = below_any_home(&absolute)
+            {
+                forms.push(if rest.is_empty() { "~".to_owned() } else { format!("~/{rest}") });
+            }
+            forms.push(absolute);
+        }
+        Self { raw: raw.to_owned(), forms, loose }
+    }
+
+    /// A path of a command that runs in `folder`; without one it runs where the call runs.
+    pub(crate) fn within(raw: &str, loose: bool, folder: Option<&str>, around: &Surroundings) -> Self {
+        let rooted = raw.starts_with(['/', '~', '$', '`']) || drive(raw) || raw.starts_with("file:");
+        match folder {
+            Some(folder) if !rooted => {
+                let loose = loose || folder.starts_with('$');
+                Self { raw: raw.to_owned(), ..Self::new(&format!("{folder}/{raw}"), loose, around) }
+            }
+            _ => Self::new(raw, loose, around),
+        }
+    }
+
+    /// What kind of place it is.
+    pub(crate) fn class(&self) -> PathClass {
+        const PRIVATE: [&str; 14] = [
+            ".ssh",
+            ".aws",
+            ".gnupg",
+            ".kube",
+            ".docker",
+            ".netrc",
+            ".npmrc",
+            ".pypirc",
+            ".bashrc",
+            ".bash_profile",
+            ".profile",
+            ".zshrc",
+            ".gitconfig",
+            ".config",
+        ];
+        const SYSTEM: [&str; 14] = [
+            "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/opt", "/proc", "/root", "/sbin", "/sys", "/usr",
+            "/var", "/System",
+        ];
+        if self.loose && self.forms.iter().any(|form| form.contains(['$', '`'])) {
+            return PathClass::Unknown;
+        }
+        let below = |sign: &str| self.forms.iter().find_map(|form| beneath(form, sign));
+        let private = |rest: &str| rest.split('/').next().is_some_and(|first| PRIVATE.contains(&first));
+        if below("~").is_some_and(private) {
+            return PathClass::Private;
+        }
+        if below(".").is_some() {
+            return PathClass::Workspace;
+        }
+        if ["/tmp", "/var/tmp", "/private/tmp", "/var/folders", "/dev/null", "/dev/shm"]
+            .iter()
+            .any(|at| below(at).is_some())
+        {
+            return PathClass::Temporary;
+        }
+        if below("~").is_some() {
+            return PathClass::Home;
+        }
+        if self.forms.iter().any(|form| form == "/") || SYSTEM.iter().any(|at| below(at).is_some()) {
+            return PathClass::System;
+        }
+        PathClass::Elsewhere
+    }
+}
+
+/// `C:\…` or `C:/…`.
+fn drive(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    matches!(bytes, [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic())
+}
+
+/// What of `path` lies below `root`; empty for the root itself.
+fn beneath<'a>(path: &'a str, root: &str) -> Option<&'a str> {
+    if root == "/" {
+        return path.strip_prefix('/');
+    }
+    let rest = path.strip_prefix(root)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+}
+
+/// Below a folder that looks like somebody's home, where nobody says which is.
+fn below_any_home(path: &str) -> Option<&str> {
+    if let Some(rest) = beneath(path, "/root") {
+        return Some(rest);
+    }
+    let rest = path.strip_prefix("/home/").or_else(|| path.strip_prefix("/Users/"))?;
+    Some(rest.split_once('/').map_or("", |(_, rest)| rest))
+}
+
+/// An absolute path without `.`, `..` and doubled slashes.
+fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// `sign/rest` without `.`, `..` and doubled slashes; what leads out of the sign keeps its `..`.
+fn tidy(sign: &str, rest: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let mut out = 0_usize;
+    for part in rest.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.pop().is_none() => out += 1,
+            ".." => {}
+            part => parts.push(part),
+        }
+    }
+    let up = vec![".."; out];
+    if out > 0 {
+        return up.into_iter().chain(parts).collect::<Vec<_>>().join("/");
+    }
+    if parts.is_empty() { sign.to_owned() } else { format!("{sign}/{}", parts.join("/")) }
+}
+
+/// A pattern of a rule.
+#[derive(Clone, Debug)]
+pub(super) struct PathPattern {
+    /// The readings of its braces.
+    readings: Vec<Vec<Token>>,
+    /// `**/…`: in any folder.
+    anywhere: bool,
+}
+
+impl PathPattern {
+    /// A pattern as it stands in a rule. Without a wildcard it means the path and all below it.
+    pub(super) fn new(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Err("the path is empty".to_owned());
+        }
+        if text.chars().count() > LONGEST {
+            return Err(format!("the path has more than {LONGEST} characters"));
+        }
+        let mut readings = Vec::new();
+        for reading in braces(text)? {
+            let anywhere = reading.starts_with("**/");
+            let rooted = if anywhere || reading == "**" {
+                reading
+            } else if let Some(rest) =
+                reading.strip_prefix("$HOME").filter(|rest| rest.is_empty() || rest.starts_with('/'))
+            {
+                tidy("~", rest)
+            } else if let Some(rest) = reading.strip_prefix("~/").or_else(|| (reading == "~").then_some("")) {
+                tidy("~", rest)
+            } else if reading.starts_with('/') {
+                normal(&reading)
+            } else if reading.starts_with('~') {
+                return Err(format!("{text:?} names somebody's home; write ~/… or the whole path"));
+            } else if drive(&reading) {
+                format!("/{}", normal(&reading.replace('\\', "/")).trim_start_matches('/'))
+            } else {
+                tidy(".", &reading)
+            };
+            if rooted.starts_with("..") {
+                return Err(format!("{text:?} leads out of the workspace; write the whole path"));
+            }
+            let plain = !rooted.contains(['*', '?']);
+            let mut tokens = tokens(&rooted, false);
+            if plain {
+                if rooted != "/" {
+                    readings.push(tokens.clone());
+                    tokens.push(Token::Char('/'));
+                }
+                tokens.push(Token::Stars);
+            } else if let Some(root) = rooted.strip_suffix("/**") {
+                // `folder/**` is the folder, too.
+                readings.push(self::tokens(root, false));
+            }
+            readings.push(tokens);
+        }
+        let anywhere = text.starts_with("**");
+        Ok(Self { readings, anywhere })
+    }
+
+    pub(super) fn matches(&self, place: &Place) -> Match {
+        let mut best = Match::No;
+        for form in &place.forms {
+            if form.len() > LONGEST * 4 {
+                return Match::Perhaps;
+            }
+            let path = tokens(form, place.loose);
+            // A word that is a variable and no more may be any path: such words are no reason.
+            if !path.iter().any(|token| matches!(token, Token::Char(c) if !matches!(c, '/' | '.' | '~'))) && place.loose
+            {
+                continue;
+            }
+            for reading in &self.readings {
+                // Below a sign, `**/x` means what is below it.
+                let opaque = covers(reading, &path) || (self.anywhere && covers(reading, &with_slash(&path)));
+                if opaque {
+                    return Match::Yes;
+                }
+                if place.loose && meets(reading, &path) {
+                    best = Match::Perhaps;
+                }
+            }
+        }
+        best
+    }
+}
+
+/// A path of one part has no slash in front that `**/` could take.
+fn with_slash(path: &[Token]) -> Vec<Token> {
+    std::iter::once(Token::Char('/')).chain(path.iter().copied()).collect()
+}
+
+fn tokens(text: &str, variables: bool) -> Vec<Token> {
+    let mut found = Vec::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '*' => {
+                let mut token = Token::Star;
+                while chars.next_if_eq(&'*').is_some() {
+                    token = Token::Stars;
+                }
+                // `**/` takes no folder, too.
+                if token == Token::Stars
+                    && !variables
+                    && chars.peek() == Some(&'/')
+                    && found.last() == Some(&Token::Char('/'))
+                {
+                    chars.next();
+                }
+                found.push(token);
+            }
+            '?' => found.push(Token::One),
+            '[' if variables => {
+                while chars.next().is_some_and(|c| c != ']') {}
+                found.push(Token::One);
+            }
+            '$' | '`' | '{' if variables => {
+                // A variable, a substitution, braces: anything; its name is no part of the path.
+                while chars.next_if(|c| !matches!(c, '/' | '.')).is_some() {}
+                found.push(Token::Stars);
+            }
+            c => found.push(Token::Char(c)),
+        }
+    }
+    found
+}
+
+/// Whether `pattern` takes every reading of `path`: wildcards of the path are characters that only wildcards take.
+fn covers(pattern: &[Token], path: &[Token]) -> bool {
+    let takes = |token: Token, given: Token| match (token, given) {
+        (Token::Char(a), Token::Char(b)) => a == b,
+        (Token::One, Token::Char(c)) => c != '/',
+        (Token::One, given) => given == Token::One,
+        _ => false,
+    };
+    // The usual matching of wildcards with one way back, to the last `Star` or `Stars`.
+    let (mut at, mut seen) = (0, 0);
+    let mut back: Vec<(usize, usize, bool)> = Vec::new();
+    loop {
+        match pattern.get(at) {
+            Some(token @ (Token::Star | Token::Stars)) => {
+                let all = *token == Token::Stars;
+                // Of two ways back of the same kind the later one is enough; `Stars` forgets all before it.
+                if all {
+                    back.clear();
+                } else {
+                    back.retain(|(_, _, all)| *all);
+                }
+                back.push((at, seen, all));
+                at += 1;
+                continue;
+            }
+            Some(token) if path.get(seen).is_some_and(|given| takes(*token, *given)) => {
+                at += 1;
+                seen += 1;
+                continue;
+            }
+            None if seen == path.len() => return true,
+            _ => {}
+        }
+        loop {
+            let Some((star, taken, all)) = back.last_mut() else { return false };
+            let more = match path.get(*taken) {
+                None => false,
+                Some(Token::Char('/') | Token::Stars) => *all,
+                Some(_) => true,
+            };
+            if more {
+                *taken += 1;
+                (at, seen) = (*star + 1, *taken);
+                break;
+            }
+            back.pop();
+        }
+    }
+}
+
+/// Whether some reading of both is the same.
+fn meets(a: &[Token], b: &[Token]) -> bool {
+    if a.len() > LONGEST || b.len() > LONGEST {
+        return true;
+    }
+    let wild = |token: &Token| matches!(token, Token::Star | Token::Stars);
+    let single = |x: Token, y: Token| match (x, y) {
+        (Token::Char(x), Token::Char(y)) => x == y,
+        (Token::Char('/'), Token::One) | (Token::One, Token::Char('/')) => false,
+        _ => true,
+    };
+    let takes = |star: Token, other: Token| star == Token::Stars || other != Token::Char('/');
+    let mut row = vec![false; b.len() + 1];
+    row[0] = true;
+    for (at, token) in b.iter().enumerate() {
+        row[at + 1] = row[at] && wild(token);
+    }
+    for x in a {
+        let before = row.clone();
+        row[0] = before[0] && wild(x);
+        for (at, y) in b.iter().enumerate() {
+            row[at + 1] = match (wild(x), wild(y)) {
+                (true, true) => row[at] || before[at + 1] || before[at],
+                (true, false) => before[at + 1] || (takes(*x, *y) && row[at]),
+                (false, true) => row[at] || (takes(*y, *x) && before[at + 1]),
+                (false, false) => before[at] && single(*x, *y),
+            };
+        }
+    }
+    row.last().copied().unwrap_or(false)
+}
+
+/// The readings of `{a,b}`; no braces inside braces.
+fn braces(text: &str) -> Result<Vec<String>, String> {
+    let mut readings = vec![String::new()];
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let (before, after) = rest.split_at(open);
+        let Some(close) = after.find('}') else { return Err(format!("{text:?} opens a brace and does not close it")) };
+        let choices: Vec<&str> = after.get(1..close).unwrap_or_default().split(',').collect();
+        if readings.len() * choices.len() > 64 {
+            return Err(format!("{text:?} has more than 64 readings"));
+        }
+        readings = readings
+            .iter()
+            .flat_map(|reading| choices.iter().map(move |choice| format!("{reading}{before}{choice}")))
+            .collect();
+        rest = after.get(close + 1..).unwrap_or_default();
+    }
+    for reading in &mut readings {
+        reading.push_str(rest);
+    }
+    Ok(readings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, path: &str) -> Match {
+        PathPattern::new(pattern).unwrap().matches(&Place::new(path, true, &Surroundings::of_examples()))
+    }
+
+    #[test]
+    fn d10_places_are_found_under_each_of_their_names() {
+        for path in [
+            "~/.ssh/id",
+            "$HOME/.ssh/id",
+            "${HOME}/.ssh/../.ssh/id",
+            "/home/user/.ssh/id",
+            "../.ssh/id",
+            "~//.ssh/./id",
+        ] {
+            assert_eq!(matches("~/.ssh", path), Match::Yes, "{path}");
+            assert_eq!(matches("~/.ssh/**", path), Match::Yes, "{path}");
+            assert_eq!(matches("/home/user/.ssh", path), Match::Yes, "{path}");
+        }
+        assert_eq!(matches("~/.ssh/**", "~/.ssh"), Match::Yes);
+        assert_eq!(matches("~/.ssh", "~/.sshd/x"), Match::No);
+        assert_eq!(matches("src", "src/a.rs"), Match::Yes);
+        assert_eq!(matches("src", "./lib/../src/a.rs"), Match::Yes);
+        assert_eq!(matches("src", "/home/user/work/src/a.rs"), Match::Yes);
+        assert_eq!(matches("src", "source/a.rs"), Match::No);
+        assert_eq!(matches("src", "/src/a.rs"), Match::No);
+        assert_eq!(matches("/", "anything"), Match::Yes);
+        assert_eq!(matches(".", "a/b"), Match::Yes);
+        assert_eq!(matches(".", "/etc/passwd"), Match::No);
+    }
+
+    #[test]
+    fn d10_globs() {
+        assert_eq!(matches("**/.env", "a/b/.env"), Match::Yes);
+        assert_eq!(matches("**/.env", ".env"), Match::Yes);
+        assert_eq!(matches("**/.env", "a/x.env"), Match::No);
+        assert_eq!(matches("src/*.rs", "src/a.rs"), Match::Yes);
+        assert_eq!(matches("src/*.rs", "src/a/b.rs"), Match::No);
+        assert_eq!(matches("src/**/*.rs", "src/a/b.rs"), Match::Yes);
+        assert_eq!(matches("src/**/*.rs", "src/b.rs"), Match::Yes);
+        assert_eq!(matches("src/?.{rs,py}", "src/a.py"), Match::Yes);
+        assert_eq!(matches("src/?.{rs,py}", "src/ab.py"), Match::No);
+    }
+
+    #[test]
+    fn d10_wildcards_and_variables_of_the_call_match_perhaps() {
+        assert_eq!(matches("~/.ssh/**", "~/.ssh/*"), Match::Yes);
+        assert_eq!(matches("~/.ssh/id", "~/.ssh/*"), Match::Perhaps);
+        assert_eq!(matches("~/.ssh/**", "~/.s*/id"), Match::Perhaps);
+        assert_eq!(matches("~/.ssh/**", "$X/.ssh/id"), Match::Perhaps);
+        assert_eq!(matches("~/.ssh/**", "src/*.rs"), Match::No);
+        assert_eq!(matches("~/.ssh/**", "$FILE"), Match::No);
+    }
+
+    #[test]
+    fn x10_places_have_classes() {
+        let class = |path: &str| Place::new(path, true, &Surroundings::of_examples()).class();
+        assert_eq!(class("a.txt"), PathClass::Workspace);
+        assert_eq!(class("/tmp/../tmp/x"), PathClass::Temporary);
+        assert_eq!(class("../notes"), PathClass::Home);
+        assert_eq!(class("~/.ssh/id"), PathClass::Private);
+        assert_eq!(class("/etc/passwd"), PathClass::System);
+        assert_eq!(class("/"), PathClass::System);
+        assert_eq!(class("/srv/data"), PathClass::Elsewhere);
+        assert_eq!(class("$X/y"), PathClass::Unknown);
+    }
+
+    #[test]
+    fn d10_hostile_paths_take_little_time() {
+        let star = "*a".repeat(400);
+        let path = "a".repeat(4_000);
+        assert_eq!(matches(&star, &path), Match::No.max(matches(&star, &path)));
+        assert!(PathPattern::new(&"{a,b}".repeat(9)).is_err());
+        assert!(PathPattern::new("{a").is_err());
+        assert!(PathPattern::new("../up").is_err());
+    }
+}

@@ -1,0 +1,240 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn around() -> Surroundings {
+    Surroundings::of_examples()
+}
+
+fn source(tier: Tier, text: &str) -> PolicySource {
+    PolicySource { tier, name: "rules.toml".to_owned(), text: text.to_owned() }
+}
+
+fn policy(tier: Tier, text: &str) -> Policy {
+    Policy::of(vec![source(tier, text)]).unwrap()
+}
+
+fn rule(id: &str, verdict: &str, rest: &str, matches: &str, no_match: &str) -> String {
+    format!(
+        "[[rule]]\nid = \"{id}\"\nverdict = \"{verdict}\"\n{rest}\nexamples.match = [{matches}]\nexamples.no_match = [{no_match}]\n"
+    )
+}
+
+fn shell(id: &str, verdict: &str, words: &str) -> String {
+    let line: Vec<String> = serde_json::from_str(words).unwrap();
+    rule(id, verdict, &format!("shell = {words}"), &format!("{:?}", line.join(" ")), "\"true\"")
+}
+
+fn line(policy: &Policy, line: &str) -> (Option<Verdict>, Vec<String>) {
+    let ruling = policy.rule_on("shell", &json!({"command": line}), &around());
+    (ruling.verdict, ruling.rules)
+}
+
+#[test]
+fn x08_the_rules_that_are_shipped_load() {
+    assert!(Policy::built_in().rules().count() > 0);
+    let ruling = Policy::built_in().rule_on("write_file", &json!({"path": ".loopwright/policy.toml"}), &around());
+    assert_eq!((ruling.verdict, ruling.rules), (Some(Verdict::Ask), vec!["built_in:policy-files".to_owned()]));
+}
+
+#[test]
+fn x08_the_strictest_rule_over_every_command_holds() {
+    let text = shell("push", "forbid", r#"["git", "push"]"#)
+        + &shell("git", "allow", r#"["git"]"#)
+        + &shell("ls", "allow", r#"["ls"]"#)
+        + &shell("make", "ask", r#"["make"]"#);
+    let policy = policy(Tier::User, &text);
+    assert_eq!(line(&policy, "git status"), (Some(Verdict::Allow), vec!["user:git".into()]));
+    assert_eq!(line(&policy, "git status; ls -l"), (Some(Verdict::Allow), vec!["user:git".into(), "user:ls".into()]));
+    assert_eq!(line(&policy, "git push"), (Some(Verdict::Forbid), vec!["user:push".into()]));
+    assert_eq!(line(&policy, "ls | git push"), (Some(Verdict::Forbid), vec!["user:push".into()]));
+    assert_eq!(line(&policy, "ls && make"), (Some(Verdict::Ask), vec!["user:make".into()]));
+    assert_eq!(line(&policy, "make; git push"), (Some(Verdict::Forbid), vec!["user:push".into()]));
+    assert_eq!(line(&policy, "ls; cargo test"), (None, vec![]), "an allow must cover every command");
+    assert_eq!(line(&policy, "cargo test"), (None, vec![]));
+    let ruling = policy.rule_on("shell", &json!({"command": "ls && make all"}), &around());
+    assert_eq!((ruling.part.as_deref(), ruling.span), (Some("make all"), Some(6..14)));
+}
+
+#[test]
+fn x08_the_strictest_tier_holds_unless_a_higher_one_overrides_by_name() {
+    let ask = source(Tier::Project, &shell("make", "ask", r#"["make"]"#));
+    let allow = source(Tier::User, &shell("make-ok", "allow", r#"["make"]"#));
+    let both = Policy::of(vec![ask.clone(), allow]).unwrap();
+    assert_eq!(line(&both, "make").0, Some(Verdict::Ask));
+    let text = shell("make-ok", "allow", r#"["make", "test"]"#).replace("verdict", "overrides = \"make\"\nverdict");
+    let over = Policy::of(vec![ask.clone(), source(Tier::User, &text)]).unwrap();
+    assert_eq!(line(&over, "make test").0, Some(Verdict::Allow));
+    assert_eq!(line(&over, "make install").0, Some(Verdict::Ask), "only for the calls that it matches");
+    let same = Policy::of(vec![ask, source(Tier::Project, &text)]).unwrap();
+    assert_eq!(line(&same, "make test").0, Some(Verdict::Ask), "no tier overrides itself");
+}
+
+#[test]
+fn x08_what_forbids_needs_no_certainty_and_what_allows_does() {
+    let text = shell("push", "forbid", r#"["git", "push"]"#) + &shell("git", "allow", r#"["git"]"#);
+    let policy = policy(Tier::User, &text);
+    assert_eq!(line(&policy, "git -C x push").0, Some(Verdict::Forbid));
+    assert_eq!(line(&policy, "/usr/bin/git push").0, Some(Verdict::Forbid));
+    assert_eq!(line(&policy, "git $WHAT").0, Some(Verdict::Ask));
+    assert_eq!(line(&policy, "./git status").0, None, "another program of the same name");
+}
+
+#[test]
+fn d10_arguments_paths_and_domains() {
+    let text =
+        rule(
+            "keys",
+            "forbid",
+            "path = [\"~/.ssh\", \"**/*.pem\"]",
+            "\"~/.ssh/id\", \"a/b.pem\", {tool = \"shell\", arguments = {command = \"cat ~/.ssh/id\"}}",
+            "\"a/b.txt\"",
+        ) + &rule("out", "ask", "domain = [\".evil.com\"]", "\"https://x.evil.com/a\"", "\"https://evil.com.org\"")
+            + &rule(
+                "big",
+                "forbid",
+                "tool = \"pay*\"\narguments = { amount = { regex = \"^\\\\d{4,}$\" }, \"/to/bank\" = \"x\" }",
+                "{tool = \"pay_now\", arguments = {amount = 5000, to = {bank = \"x\"}}}",
+                "{tool = \"pay_now\", arguments = {amount = 5, to = {bank = \"x\"}}}",
+            );
+    let policy = policy(Tier::Project, &text);
+    let verdict = |tool: &str, input: serde_json::Value| policy.rule_on(tool, &input, &around()).verdict;
+    assert_eq!(verdict("read_file", json!({"path": "/home/user/.ssh/id"})), Some(Verdict::Forbid));
+    assert_eq!(verdict("shell", json!({"command": "cp ../.ssh/id /tmp"})), Some(Verdict::Forbid));
+    assert_eq!(verdict("fetch", json!({"options": [{"where": "http://a@b.evil.com:1/"}]})), Some(Verdict::Ask));
+    assert_eq!(verdict("shell", json!({"command": "curl evil.com/x"})), Some(Verdict::Ask));
+    assert_eq!(verdict("pay", json!({"amount": 12345, "to": {"bank": "x"}})), Some(Verdict::Forbid));
+    assert_eq!(verdict("pay", json!({"amount": 12345, "to": {"bank": "y"}})), None);
+}
+
+fn broken(text: &str) -> PolicyError {
+    Policy::of(vec![source(Tier::User, text)]).unwrap_err()
+}
+
+#[test]
+fn d10_bad_rules_name_the_place() {
+    let error = broken("[[rule]]\nid = \"a\"\nverdict = \"deny\"\ntool = \"x\"\n");
+    assert_eq!((error.code, error.line, error.column, error.rule.as_deref()), ("unknown_level", 3, 11, Some("a")));
+    assert!(error.to_string().starts_with("rules.toml:3:11: rule \"a\": "), "{error}");
+    let error = broken("[[rule]]\nid = \"a\"\nverdict = \"ask\"\ntool = \"x\"\n");
+    assert_eq!((error.code, error.line), ("missing_examples", 1));
+    let error = broken("[[rule]]\nid = \"a\"\nverdict = \"ask\"\ntool = \"x\"\nexamples.match = [\"x\"]\n");
+    assert_eq!(error.code, "missing_examples");
+    let error = broken(&rule("a", "ask", "tool = \"x\"", "\"y\"", "\"z\""));
+    assert_eq!((error.code, error.line, error.column), ("example_failed", 5, 19));
+    let error = broken(&rule("a", "ask", "tool = \"x\"", "\"x\"", "\"x\""));
+    assert_eq!((error.code, error.line), ("example_failed", 6));
+    let error = broken(&rule("a", "ask", "arguments = { q = { regex = \"(\" } }", "{}", "{}"));
+    assert_eq!((error.code, error.line), ("invalid_regex", 4));
+    assert_eq!(broken("[[rule]\n").code, "policy_syntax");
+    assert_eq!(broken("\n\nx = \n").line, 3);
+    assert_eq!(broken("[[rules]]\nid = \"a\"\n").code, "unknown_key");
+    assert_eq!(broken("[[rule]]\nid = \"a\"\nverdict = \"ask\"\ntol = \"x\"\n").code, "unknown_key");
+    assert_eq!(broken("[[rule]]\nid = \"a\"\nverdict = \"ask\"\n").code, "invalid_rule");
+    assert_eq!(broken("[[rule]]\nverdict = \"ask\"\n").code, "invalid_rule");
+    assert_eq!(
+        broken(&rule("a", "allow", "tool = \"x\"\nlifts = \"dangerous\"", "\"x\"", "\"y\"")).code,
+        "invalid_rule"
+    );
+    assert_eq!(broken(&rule("a", "allow", "tool = \"x\"\nlifts = \"fatal\"", "\"x\"", "\"y\"")).code, "unknown_level");
+    let twice = shell("a", "ask", r#"["x"]"#);
+    assert_eq!(broken(&(twice.clone() + &twice)).code, "duplicate_rule");
+    // What was loaded before stays in force.
+    let before = policy(Tier::User, &twice);
+    assert!(before.with(source(Tier::Admin, "[[")).is_err());
+    assert_eq!(line(&before, "x").0, Some(Verdict::Ask));
+}
+
+#[test]
+fn x08_a_policy_travels_with_its_run_and_is_not_changed_on_the_way() {
+    let policy = policy(Tier::User, &shell("a", "ask", r#"["x"]"#));
+    let text = serde_json::to_string(&policy).unwrap();
+    let back: Policy = serde_json::from_str(&text).unwrap();
+    assert_eq!(back, policy);
+    let error = serde_json::from_str::<Policy>(&text.replace("\\\"ask\\\"", "\\\"allow\\\"")).unwrap_err();
+    assert!(error.to_string().contains(CHANGED), "{error}");
+}
+
+#[test]
+fn d10_padding_hides_nothing() {
+    let text = rule("keys", "forbid", "path = \"~/.ssh\"", "\"~/.ssh/id\"", "\"a\"")
+        + &shell("all", "allow", r#"["cat"]"#).replace("\"true\"", "\"ls\"");
+    let policy = policy(Tier::User, &text);
+    let verdict = |input: serde_json::Value| policy.rule_on("shell", &input, &around());
+    let folder = |folder: &str| verdict(json!({"command": "cat x", "cwd": folder})).verdict;
+    assert_eq!(folder("."), Some(Verdict::Allow));
+    assert_eq!(folder("~/.ssh"), Some(Verdict::Forbid));
+    let many: Vec<String> = (0..5_000).map(|at| format!("/a/{at}")).collect();
+    assert_eq!(verdict(json!({"command": "cat x", "paths": many})).verdict, None);
+    let line = format!("cat {}", many.join(" "));
+    assert_eq!(verdict(json!({"command": line})).verdict, None, "what nobody reads nobody allows");
+    let subject = Subject::new("read", &json!({"paths": many}), &around());
+    assert!(subject.unparsed.is_some());
+}
+
+#[test]
+fn d10_large_calls_take_little_time() {
+    let text: String = (0..50)
+        .map(|at| {
+            rule(&format!("r{at}"), "ask", &format!("path = \"**/x{at}*/**\""), &format!("\"a/x{at}/y\""), "\"a\"")
+        })
+        .collect();
+    let policy = policy(Tier::User, &text);
+    let paths: Vec<String> = (0..2_000).map(|at| format!("/a/{at}")).collect();
+    let line = "cat a b c;".repeat(4_000);
+    // Minutes where it were quadratic: the runner's time limit is the assertion.
+    assert_eq!(policy.rule_on("shell", &json!({"command": line, "paths": paths}), &around()).verdict, None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn x08_a_rule_that_forbids_never_loosens(
+        rules in prop::collection::vec((0..3_usize, 0..5_usize, 0..4_usize, any::<bool>()), 0..6),
+        forbid in (0..5_usize, 0..4_usize, any::<bool>()),
+        commands in prop::collection::vec((0..6_usize, 0..3_usize), 1..4),
+    ) {
+        const TIERS: [Tier; 4] = [Tier::BuiltIn, Tier::Project, Tier::User, Tier::Admin];
+        const WORDS: [&str; 5] = [r#"["git"]"#, r#"["git", "push"]"#, r#"["ls"]"#, r#"["make"]"#, r#"["cat", "x"]"#];
+        const PROGRAMS: [&str; 6] = ["git push", "git", "ls", "make", "cat x", "$P"];
+        const ARGUMENTS: [&str; 3] = ["", " -f", " $Y"];
+        let written = |id: usize, verdict: &str, words: usize, tier: usize, over: bool| {
+            let text = shell(&format!("r{id}"), verdict, WORDS[words]);
+            let over = over && tier > 0;
+            let text = if over { text.replace("verdict", "overrides = [\"r0\", \"r1\", \"r2\"]\nverdict") } else { text };
+            source(TIERS[tier], &text)
+        };
+        let sources: Vec<PolicySource> = rules
+            .iter()
+            .enumerate()
+            .map(|(at, (verdict, words, tier, over))| {
+                written(at, ["allow", "ask", "forbid"][*verdict], *words, *tier, *over)
+            })
+            .collect();
+        let call: Vec<String> =
+            commands.iter().map(|(program, rest)| format!("{}{}", PROGRAMS[*program], ARGUMENTS[*rest])).collect();
+        let call = call.join("; ");
+        let before = Policy::of(sources.clone()).unwrap();
+        let mut more = sources;
+        more.push(written(99, "forbid", forbid.0, forbid.1, forbid.2));
+        let after = Policy::of(more).unwrap();
+        // No verdict leaves it to risk, which is looser than no allow: what an allow lifts is what counts.
+        let strict = |policy: &Policy| match line(policy, &call).0 {
+            Some(Verdict::Allow) => 0,
+            None => 1,
+            Some(Verdict::Ask) => 2,
+            Some(Verdict::Forbid) => 3,
+        };
+        prop_assert!(strict(&after) >= strict(&before), "{call}");
+    }
+
+    #[test]
+    fn d10_no_text_is_too_strange(text in ".{0,200}", tool in ".{0,20}") {
+        let _ = Policy::of(vec![source(Tier::User, &text)]);
+        let policy = Policy::built_in();
+        policy.rule_on(&tool, &json!({"command": text, "path": text}), &around());
+        policy.rule_on(&tool, &json!({"url": [text.clone()], "x": {"y": text}}), &around());
+    }
+}

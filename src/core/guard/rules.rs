@@ -1,0 +1,140 @@
+//! The rules as a table: a line names the rule, its level, the commands it is for, and what they do.
+//!
+//! A pattern reads like the command it is for. `git push --force|-f !--dry-run|-n` is the program, the words that must
+//! stand in this order, an option of which one must be given, and one of which none may. `*` is any word, `**` any
+//! number of them, `^+` a word that begins so. Letters of options written together count (`-fdx` has `-x`).
+
+use std::{collections::BTreeMap, sync::OnceLock};
+
+use super::{
+    RiskLevel,
+    shell::{Options, Word},
+    table,
+};
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The rule's id, such as `git.push.force`.
+    pub id: &'static str,
+    /// What it makes of a call.
+    pub level: RiskLevel,
+    /// The commands it is for.
+    pub pattern: &'static str,
+    /// What they do, to go on after "this command".
+    pub why: &'static str,
+}
+
+pub(super) const fn cautious(id: &'static str, pattern: &'static str, why: &'static str) -> Rule {
+    Rule { id, level: RiskLevel::Cautious, pattern, why }
+}
+
+pub(super) const fn confirm(id: &'static str, pattern: &'static str, why: &'static str) -> Rule {
+    Rule { id, level: RiskLevel::Confirm, pattern, why }
+}
+
+pub(super) const fn dangerous(id: &'static str, pattern: &'static str, why: &'static str) -> Rule {
+    Rule { id, level: RiskLevel::Dangerous, pattern, why }
+}
+
+type Index = BTreeMap<&'static str, Vec<(&'static Rule, Vec<&'static str>)>>;
+
+fn index() -> &'static Index {
+    static INDEX: OnceLock<Index> = OnceLock::new();
+    INDEX.get_or_init(|| {
+        let mut index = Index::new();
+        for rule in table::all() {
+            let mut items = rule.pattern.split(' ');
+            let programs = items.next().unwrap_or_default();
+            let items: Vec<&str> = items.collect();
+            for program in programs.split('|') {
+                index.entry(program).or_default().push((rule, items.clone()));
+            }
+        }
+        index
+    })
+}
+
+/// Whether there are rules for the program.
+pub(super) fn known(program: &str) -> bool {
+    index().contains_key(program)
+}
+
+/// The strictest rule that the command falls under.
+pub(super) fn matching(program: &str, words: &[Word]) -> Option<&'static Rule> {
+    let lines = index().get(program)?;
+    let valued = table::valued(program);
+    let options = Options::read(words, valued);
+    let split = !valued.contains('@');
+    let mut worst: Option<&'static Rule> = None;
+    for (rule, items) in lines {
+        if worst.is_none_or(|worst| worst.level < rule.level) && fits(items, &options, split) {
+            worst = Some(rule);
+        }
+    }
+    worst
+}
+
+fn given(alternatives: &str, options: &Options<'_>, split: bool) -> bool {
+    alternatives.split('|').any(|name| {
+        let letter = name.strip_prefix('-').filter(|name| name.len() == 1).and_then(|name| name.chars().next());
+        match (letter, name.split_once('=')) {
+            (Some(letter), _) => options.word(name) || split && options.has(letter, ""),
+            (None, Some((name, value))) => options.value(name) == Some(value),
+            (None, None) => {
+                options.word(name)
+                    || options.has('\0', name)
+                    || options.flags.iter().any(|flag| {
+                        name.starts_with('-')
+                            && flag.eq_ignore_ascii_case(name)
+                            && !name.starts_with("--")
+                            && name.len() > 2
+                    })
+            }
+        }
+    })
+}
+
+fn fits(items: &[&str], options: &Options<'_>, split: bool) -> bool {
+    let mut at = 0;
+    let mut anywhere = false;
+    for item in items {
+        if let Some(none) = item.strip_prefix('!') {
+            if given(none, options, split) {
+                return false;
+            }
+        } else if item.starts_with(['-', '/']) {
+            if !given(item, options, split)
+                && !(item.starts_with('/')
+                    && options.rest.iter().any(|word| item.split('|').any(|item| word.text.eq_ignore_ascii_case(item))))
+            {
+                return false;
+            }
+        } else if *item == "**" {
+            anywhere = true;
+        } else if *item == "$" {
+            if at != options.rest.len() {
+                return false;
+            }
+        } else {
+            let fits = |word: &&Word| {
+                item.split('|').any(|item| match item.strip_prefix('^') {
+                    Some(start) => word.text.starts_with(start) && word.text.len() > start.len(),
+                    None => item == "*" || word.text == item,
+                })
+            };
+            let rest = options.rest.get(at..).unwrap_or_default();
+            let found = if anywhere || item.starts_with('^') {
+                rest.iter().position(fits)
+            } else {
+                rest.first().filter(|word| fits(word)).map(|_| 0)
+            };
+            match found {
+                Some(found) => at += found + 1,
+                None => return false,
+            }
+            anywhere = false;
+        }
+    }
+    true
+}

@@ -1,0 +1,352 @@
+//! What belongs to a person: mail addresses, telephone numbers, cards, accounts, numbers with an authority.
+//! A form alone is not enough: a card and an account pass their checks, a number says its country, an address is somebody's.
+
+use std::ops::Range;
+
+use super::shape;
+
+fn at(text: &[u8], place: usize) -> u8 {
+    text.get(place).copied().unwrap_or(0)
+}
+
+/// Endings of files that stand behind an `@` in names of pictures and packages.
+#[rustfmt::skip] // words, not code
+const FILES: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "css", "json", "html", "py", "rs", "md", "yml",
+    "yaml", "lock", "tgz", "so", "git",
+];
+
+/// Names that stand for no person.
+#[rustfmt::skip] // words, not code
+const NOBODY: &[&str] = &[
+    "noreply", "no-reply", "no_reply", "donotreply", "do-not-reply", "notifications", "notification", "git", "hg",
+    "svn", "info", "support", "admin", "administrator", "root", "postmaster", "webmaster", "hostmaster", "abuse",
+    "security", "sales", "contact", "hello", "help", "team", "office", "press", "jobs", "billing",
+    "mailer-daemon", "bot", "dev", "user", "username", "users", "test", "tests", "name", "someone", "somebody",
+    "you", "me", "your", "email", "example", "foo", "bar", "baz", "nobody", "alice", "bob", "john.doe",
+    "jane.doe", "johndoe", "janedoe",
+];
+
+/// The mail address around the `@` at this place, if it is a person's.
+pub(super) fn mail(text: &[u8], sign: usize) -> Option<Range<usize>> {
+    let mut start = sign;
+    while start > 0
+        && sign - start < 65
+        && (text[start - 1].is_ascii_alphanumeric() || matches!(text[start - 1], b'.' | b'_' | b'-' | b'+'))
+    {
+        start -= 1;
+    }
+    while start < sign && matches!(text[start], b'.' | b'-' | b'+') {
+        start += 1;
+    }
+    if start == sign || sign - start > 64 || text[sign - 1] == b'.' {
+        return None;
+    }
+    // A part of an address of a page, or of a remote.
+    if start > 0
+        && matches!(text[start - 1], b'/' | b':' | b'@' | b'\\' | b'=' | b'&' | b'%')
+        && !text[..start].ends_with(b"mailto:")
+        && matches!(text[start - 1], b'/' | b'@')
+    {
+        return None;
+    }
+    let mut end = sign + 1;
+    let mut dot = None;
+    while end - sign < 254 && (at(text, end).is_ascii_alphanumeric() || matches!(at(text, end), b'-' | b'.')) {
+        if text[end] == b'.' {
+            if !at(text, end + 1).is_ascii_alphanumeric() {
+                break;
+            }
+            dot = Some(end);
+        }
+        end += 1;
+    }
+    let dot = dot?;
+    let top = text.get(dot + 1..end)?;
+    if !(2..=18).contains(&top.len())
+        || !top.iter().all(u8::is_ascii_alphabetic)
+        || matches!(at(text, end), b':' | b'/' | b'@' | b'(')
+    {
+        return None;
+    }
+    let top = String::from_utf8_lossy(top).to_ascii_lowercase();
+    let domain = String::from_utf8_lossy(&text[sign + 1..end]).to_ascii_lowercase();
+    let local = String::from_utf8_lossy(&text[start..sign]).to_ascii_lowercase();
+    let set_apart = matches!(top.as_str(), "test" | "example" | "invalid" | "localhost" | "local" | "internal" | "lan")
+        || domain.contains("noreply")
+        || domain.split('.').any(|part| {
+            matches!(
+                part,
+                "example"
+                    | "example1"
+                    | "test"
+                    | "domain"
+                    | "mydomain"
+                    | "yourdomain"
+                    | "foo"
+                    | "bar"
+                    | "email"
+                    | "acme"
+            )
+        });
+    let nobody = NOBODY.contains(&local.as_str())
+        || local.split(['+', '.', '-', '_']).next().is_some_and(|first| NOBODY.contains(&first))
+        || local.contains("noreply");
+    (!FILES.contains(&top.as_str()) && !set_apart && !nobody).then_some(start..end)
+}
+
+/// What a run of digits that begins at this place is, with its span.
+pub(super) fn digits(text: &[u8], start: usize) -> Option<(&'static str, Range<usize>)> {
+    let before = if start == 0 { 0 } else { text[start - 1] };
+    if before == b'+' {
+        return phone(text, start - 1).map(|span| ("phone-number", span));
+    }
+    if before.is_ascii_uppercase() {
+        return iban(text, start).map(|span| ("iban", span));
+    }
+    if before.is_ascii_alphanumeric()
+        || matches!(before, b'_' | b'.' | b'-' | b'/' | b'=' | b'%' | b'#' | b'$' | b'&' | b'+')
+            && !matches!(before, b'=')
+    {
+        return None;
+    }
+    if let Some(span) = card(text, start) {
+        return Some(("card-number", span));
+    }
+    social_security(text, start).map(|span| ("national-id", span))
+}
+
+/// Digits in groups, up to `most` of them; the end of the last one.
+fn grouped(text: &[u8], start: usize, most: usize, marks: &[u8]) -> (Vec<u8>, usize, Vec<usize>) {
+    let mut digits = Vec::with_capacity(most);
+    let mut groups = vec![0];
+    let mut place = start;
+    let mut end = start;
+    let mut mark = 0;
+    while digits.len() <= most {
+        let byte = at(text, place);
+        if byte.is_ascii_digit() {
+            digits.push(byte - b'0');
+            place += 1;
+            end = place;
+            if let Some(group) = groups.last_mut() {
+                *group += 1;
+            }
+        } else if marks.contains(&byte) && (mark == 0 || mark == byte) && at(text, place + 1).is_ascii_digit() {
+            mark = byte;
+            groups.push(0);
+            place += 1;
+        } else {
+            break;
+        }
+    }
+    (digits, end, groups)
+}
+
+fn ends(text: &[u8], end: usize) -> bool {
+    let next = at(text, end);
+    !(next.is_ascii_alphanumeric()
+        || next == b'_'
+        || (matches!(next, b'.' | b'-' | b'/' | b'+') && at(text, end + 1).is_ascii_alphanumeric()))
+}
+
+fn card(text: &[u8], start: usize) -> Option<Range<usize>> {
+    if !matches!(at(text, start), b'2'..=b'6') {
+        return None;
+    }
+    let (digits, end, groups) = grouped(text, start, 19, b" -");
+    let length = digits.len();
+    if !(13..=19).contains(&length) || !ends(text, end) || distinct(&digits) < 2 {
+        return None;
+    }
+    // Numbers are written whole, or in groups as on the card.
+    let spelled = matches!(groups.as_slice(), [_] | [4, 4, 4, 1..=7] | [4, 6, 4 | 5] | [4, 4, 4, 4, 1..=3]);
+    let head = |count: usize| digits.iter().take(count).fold(0_u32, |sum, digit| sum * 10 + u32::from(*digit));
+    let issued = match length {
+        14 => matches!(head(2), 36 | 38 | 39) || (300..=305).contains(&head(3)),
+        15 => matches!(head(2), 34 | 37),
+        13 => digits[0] == 4 && groups.len() > 1,
+        16 => {
+            digits[0] == 4
+                || (51..=55).contains(&head(2))
+                || (222_100..=272_099).contains(&head(6))
+                || matches!(head(2), 65 | 62)
+                || head(4) == 6011
+                || (644..=649).contains(&head(3))
+                || (3528..=3589).contains(&head(4))
+        }
+        17..=19 => head(2) == 62 || (digits[0] == 4 && length == 19),
+        _ => false,
+    };
+    (spelled && issued && shape::luhn(digits.iter().copied())).then_some(start..end)
+}
+
+fn distinct(digits: &[u8]) -> usize {
+    (0..10).filter(|digit| digits.contains(digit)).count()
+}
+
+/// The length of an account number by its country.
+fn iban_length(country: &[u8]) -> Option<usize> {
+    const LENGTHS: &[(&[u8; 2], usize)] = &[
+        (b"AD", 24),
+        (b"AE", 23),
+        (b"AL", 28),
+        (b"AT", 20),
+        (b"AZ", 28),
+        (b"BA", 20),
+        (b"BE", 16),
+        (b"BG", 22),
+        (b"BH", 22),
+        (b"BR", 29),
+        (b"BY", 28),
+        (b"CH", 21),
+        (b"CR", 22),
+        (b"CY", 28),
+        (b"CZ", 24),
+        (b"DE", 22),
+        (b"DK", 18),
+        (b"DO", 28),
+        (b"EE", 20),
+        (b"EG", 29),
+        (b"ES", 24),
+        (b"FI", 18),
+        (b"FO", 18),
+        (b"FR", 27),
+        (b"GB", 22),
+        (b"GE", 22),
+        (b"GI", 23),
+        (b"GL", 18),
+        (b"GR", 27),
+        (b"GT", 28),
+        (b"HR", 21),
+        (b"HU", 28),
+        (b"IE", 22),
+        (b"IL", 23),
+        (b"IQ", 23),
+        (b"IS", 26),
+        (b"IT", 27),
+        (b"JO", 30),
+        (b"KW", 30),
+        (b"KZ", 20),
+        (b"LB", 28),
+        (b"LC", 32),
+        (b"LI", 21),
+        (b"LT", 20),
+        (b"LU", 20),
+        (b"LV", 21),
+        (b"MC", 27),
+        (b"MD", 24),
+        (b"ME", 22),
+        (b"MK", 19),
+        (b"MR", 27),
+        (b"MT", 31),
+        (b"MU", 30),
+        (b"NL", 18),
+        (b"NO", 15),
+        (b"PK", 24),
+        (b"PL", 28),
+        (b"PS", 29),
+        (b"PT", 25),
+        (b"QA", 29),
+        (b"RO", 24),
+        (b"RS", 22),
+        (b"SA", 24),
+        (b"SC", 31),
+        (b"SE", 24),
+        (b"SI", 19),
+        (b"SK", 24),
+        (b"SM", 27),
+        (b"ST", 25),
+        (b"SV", 28),
+        (b"TL", 23),
+        (b"TN", 24),
+        (b"TR", 26),
+        (b"UA", 29),
+        (b"VA", 22),
+        (b"VG", 24),
+        (b"XK", 20),
+    ];
+    LENGTHS.iter().find(|(code, _)| code.as_slice() == country).map(|(_, length)| *length)
+}
+
+fn iban(text: &[u8], digits: usize) -> Option<Range<usize>> {
+    let start = digits.checked_sub(2)?;
+    if start > 0 && (text[start - 1].is_ascii_alphanumeric() || text[start - 1] == b'_') {
+        return None;
+    }
+    let length = iban_length(text.get(start..digits)?)?;
+    let mut account = Vec::with_capacity(length);
+    let mut place = start;
+    while account.len() < length {
+        let byte = at(text, place);
+        if byte.is_ascii_digit() || byte.is_ascii_uppercase() {
+            account.push(byte);
+        } else if byte != b' ' || !account.len().is_multiple_of(4) || at(text, place - 1) == b' ' {
+            return None;
+        }
+        place += 1;
+    }
+    (ends(text, place) && shape::mod97(&account)).then_some(start..place)
+}
+
+fn phone(text: &[u8], start: usize) -> Option<Range<usize>> {
+    let before = if start == 0 { b' ' } else { text[start - 1] };
+    if before.is_ascii_alphanumeric()
+        || matches!(before, b'+' | b'_' | b'/' | b'=' | b'-' | b')' | b']' | b'.') && !text[..start].ends_with(b"tel:")
+    {
+        return None;
+    }
+    if at(text, start + 1) == b'0' {
+        return None;
+    }
+    // `+49 (0) 30 1234-567`: digits in groups with one mark between them.
+    let mut place = start + 1;
+    let (mut digits, mut groups, mut end, mut open) = (Vec::new(), 1, place, false);
+    while digits.len() < 16 {
+        let byte = at(text, place);
+        match byte {
+            b'0'..=b'9' => {
+                digits.push(byte - b'0');
+                end = place + 1;
+            }
+            b' ' | b'-' | b'.' | b'(' | b')'
+                if !matches!((at(text, place - 1), byte), (b' ', b' ') | (b'-' | b'.', _)) =>
+            {
+                if byte == b'(' {
+                    if open {
+                        break;
+                    }
+                    open = true;
+                }
+                if at(text, place - 1).is_ascii_digit() {
+                    groups += 1;
+                }
+                if groups > 7 {
+                    break;
+                }
+            }
+            _ => break,
+        }
+        place += 1;
+    }
+    let plausible = (9..=15).contains(&digits.len()) && distinct(&digits) >= 4 && ends(text, end);
+    // Numbers kept for films and examples.
+    let film = digits.windows(3).any(|three| three == [5, 5, 5]) && digits.first() == Some(&1);
+    (plausible && !film && !digits.windows(8).any(|run| run.windows(2).all(|pair| pair[1] == pair[0] + 1)))
+        .then_some(start..end)
+}
+
+/// A number of the social security of the United States, written in three groups, from the ranges that are given out.
+fn social_security(text: &[u8], start: usize) -> Option<Range<usize>> {
+    let number = text.get(start..start + 11)?;
+    let formed = number
+        .iter()
+        .enumerate()
+        .all(|(at, byte)| if matches!(at, 3 | 6) { *byte == b'-' } else { byte.is_ascii_digit() });
+    if !formed || !ends(text, start + 11) {
+        return None;
+    }
+    let [a, b, c] = [&number[..3], &number[4..6], &number[7..]];
+    let known = number == b"078-05-1120" || number == b"219-09-9999" || number == b"123-45-6789";
+    (a != b"000" && a != b"666" && a[0] != b'9' && b != b"00" && c != b"0000" && !known).then_some(start..start + 11)
+}

@@ -1,0 +1,156 @@
+//! Shell text taken apart: every simple command that a script would run, wherever it hides.
+//!
+//! [`parse`] finds the commands of pipes, lists, substitutions, functions, `bash -c`, `xargs`, `find -exec`, `env`,
+//! `sudo`, here documents fed to a shell and the like, with quotes removed and known variables put in. It never
+//! runs anything, takes bounded time and depth whatever the text, and says what it could not read.
+
+use std::ops::Range;
+
+#[cfg(test)]
+mod tests;
+mod walk;
+mod word;
+mod wrap;
+
+pub(in crate::core::guard) use wrap::{Options, basename};
+
+/// Longer text is not read to its end: what follows counts as not understood.
+pub const MAX_TEXT: usize = 64 * 1024;
+/// How deep commands within commands (`bash -c` in `bash -c` …) are followed.
+pub const MAX_NESTING: usize = 8;
+/// More commands than this are not listed: the rest counts as not understood.
+pub const MAX_COMMANDS: usize = 4096;
+
+/// What a shell text would run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    /// The simple commands, in the order they are written; one that runs another stands before it.
+    pub commands: Vec<SimpleCommand>,
+    /// The first part that could not be understood. A careful caller asks a person then.
+    pub unparsed: Option<Range<usize>>,
+    /// A function that starts itself over and over until the machine stands still.
+    pub fork_bomb: Option<Range<usize>>,
+}
+
+/// One program, builtin or function with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimpleCommand {
+    /// The name and the arguments; empty for a redirection that stands alone or belongs to a group.
+    pub words: Vec<Word>,
+    /// What its input and output are sent to.
+    pub redirects: Vec<Redirect>,
+    /// What it reads, as far as the text tells.
+    pub input: Input,
+    /// Where it stands in the text given to [`parse`]; a command inside of a string has the string's span.
+    pub span: Range<usize>,
+    /// How it is reached.
+    pub via: Via,
+    /// It runs as another user: `sudo`, `doas`, `su`.
+    pub elevated: bool,
+    /// It runs elsewhere: `ssh`, `docker exec`, `kubectl exec`.
+    pub remote: bool,
+    /// Where it runs, after a `cd` in the text; `None` is where the text starts.
+    pub cwd: Option<Word>,
+}
+
+impl SimpleCommand {
+    /// The program's name without its folder, where it is known. `/bin/rm` and `rm` are one.
+    pub fn program(&self) -> Option<&str> {
+        self.words.first().and_then(program_of)
+    }
+}
+
+fn program_of(word: &Word) -> Option<&str> {
+    let name = basename(&word.text);
+    let known = word.exact || word.text.len() > name.len() && !name.contains(['$', '`', ')', '}']);
+    (known && !word.pattern && !name.is_empty()).then_some(name)
+}
+
+/// One word after all expansions that can be known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Word {
+    /// The text, quotes removed, escapes resolved, known variables put in. What is not known stands as it was
+    /// written; a plain variable always as `$NAME`.
+    pub text: String,
+    /// Whether the shell would make exactly this of it.
+    pub exact: bool,
+    /// It holds an unquoted `*`, `?` or `[`: it may stand for many files.
+    pub pattern: bool,
+    /// Where it stands in the text given to [`parse`].
+    pub span: Range<usize>,
+}
+
+/// A redirection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    /// What it does.
+    pub kind: RedirectKind,
+    /// The file, the number of a descriptor, or the text of a here document.
+    pub target: Word,
+    /// Where it stands in the text given to [`parse`].
+    pub span: Range<usize>,
+}
+
+/// What a redirection does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedirectKind {
+    /// `<`
+    Read,
+    /// `>`, `>|`, `&>`: what was in the file is gone.
+    Write,
+    /// `>>`, `&>>`
+    Append,
+    /// `<>`
+    ReadWrite,
+    /// `2>&1`, `>&-`
+    Duplicate,
+    /// `<<`, `<<-`, `<<<`
+    HereText,
+}
+
+/// What a command reads from its standard input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing that the text tells of.
+    #[default]
+    None,
+    /// This very text.
+    Known(Word),
+    /// What this program prints (its name, where known).
+    Piped(String),
+}
+
+/// How a command is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Via {
+    /// It stands in the text.
+    Direct,
+    /// `$( )`, backquotes or `<( )`.
+    Substitution,
+    /// The body of a function.
+    Function,
+    /// A program that runs its arguments: `sudo`, `env`, `timeout`, `nohup`, …
+    Wrapper,
+    /// The text argument of a shell: `bash -c`, `su -c`, `watch`, …
+    ShellText,
+    /// `eval`, `trap`, `alias`.
+    Eval,
+    /// A shell reads it: a here document or a pipe.
+    Stdin,
+    /// `xargs` or `parallel`: more arguments come from its input.
+    Xargs,
+    /// `find -exec` and its kin: names of files come in place of `{}`.
+    FindExec,
+    /// `ssh`, `docker exec`, `kubectl exec`: another machine or container.
+    Remote,
+}
+
+/// Takes shell text apart. Never fails: what could not be read is in [`Script::unparsed`].
+pub fn parse(text: &str) -> Script {
+    walk::script(text)
+}
+
+/// Takes the words of a command that is already split (`["bash", "-c", "ls"]`) apart, as [`parse`] does with text.
+pub fn parse_words(words: &[String]) -> Script {
+    walk::argv(words)
+}

@@ -1,0 +1,324 @@
+//! SQL that destroys: `DROP`, `TRUNCATE`, `ALTER … DROP`, and `DELETE` or `UPDATE` that spare no row.
+//!
+//! The text is cut into tokens first, so that strings, comments and names in quotes are never taken for statements.
+
+use std::ops::Range;
+
+use super::RiskLevel;
+
+/// What was found: the rule, its level and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) rule: &'static str,
+    pub(super) level: RiskLevel,
+    pub(super) why: &'static str,
+    pub(super) span: Range<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Token<'t> {
+    Word(&'t str),
+    Text(&'t str),
+    Number(&'t str),
+    Sign(u8),
+}
+
+fn tokens(text: &str) -> Vec<(Token<'_>, Range<usize>)> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let rest = &bytes[at..];
+        let find = |sign: &[u8], from: usize| {
+            memchr::memmem::find(rest.get(from..).unwrap_or_default(), sign)
+                .map_or(rest.len(), |end| end + from + sign.len())
+        };
+        let length = match byte {
+            b'-' if rest.starts_with(b"--") => find(b"\n", 2),
+            b'#' => find(b"\n", 1),
+            b'/' if rest.starts_with(b"/*!") => {
+                // MySQL runs what is in there.
+                at += 3;
+                continue;
+            }
+            b'/' if rest.starts_with(b"/*") => find(b"*/", 2),
+            b'\'' | b'"' | b'`' => {
+                let mut end = 1;
+                loop {
+                    end = find(&[byte], end);
+                    if rest.get(end) != Some(&byte) {
+                        break;
+                    }
+                    end += 1;
+                }
+                let inner = text.get(at + 1..at + end.saturating_sub(1).max(1)).unwrap_or_default();
+                let token = if byte == b'\'' { Token::Text(inner) } else { Token::Word("\"") };
+                found.push((token, at..at + end));
+                end
+            }
+            b'[' if rest.get(1).is_some_and(u8::is_ascii_alphabetic) => {
+                let end = find(b"]", 1);
+                found.push((Token::Word("\""), at..at + end));
+                end
+            }
+            byte if byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii() => {
+                let is_name =
+                    |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(**byte, b'_' | b'$') || !byte.is_ascii();
+                let end = rest.iter().take_while(is_name).count();
+                found.push((Token::Word(text.get(at..at + end).unwrap_or_default()), at..at + end));
+                end
+            }
+            byte if byte.is_ascii_digit() => {
+                let end = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'.').count();
+                found.push((Token::Number(text.get(at..at + end).unwrap_or_default()), at..at + end));
+                end
+            }
+            byte if byte.is_ascii_whitespace() => 1,
+            byte => {
+                found.push((Token::Sign(byte), at..at + 1));
+                1
+            }
+        };
+        at += length.max(1);
+    }
+    found
+}
+
+/// The worst that the statements of `text` do.
+pub(super) fn judge(text: &str) -> Option<Found> {
+    let tokens = tokens(text);
+    let mut worst: Option<Found> = None;
+    for statement in tokens.split(|(token, _)| *token == Token::Sign(b';')) {
+        if let Some(found) = statement_of(statement)
+            && worst.as_ref().is_none_or(|worst| worst.level < found.level)
+        {
+            worst = Some(found);
+        }
+    }
+    worst
+}
+
+/// Whether the text begins as SQL does.
+pub(super) fn looks_like(text: &str) -> bool {
+    let mut words = tokens(text)
+        .into_iter()
+        .filter_map(|(token, _)| if let Token::Word(word) = token { Some(word.to_ascii_uppercase()) } else { None });
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    match first.as_str() {
+        "DROP" => matches!(
+            second.as_str(),
+            "TABLE"
+                | "DATABASE"
+                | "SCHEMA"
+                | "INDEX"
+                | "VIEW"
+                | "USER"
+                | "ROLE"
+                | "COLUMN"
+                | "KEYSPACE"
+                | "MATERIALIZED"
+                | "FUNCTION"
+                | "TRIGGER"
+                | "OWNED"
+        ),
+        "TRUNCATE" => {
+            matches!(second.as_str(), "TABLE" | "ONLY")
+                || words.next().is_none_or(|third| matches!(third.as_str(), "CASCADE" | "RESTART"))
+        }
+        "DELETE" => second == "FROM",
+        "UPDATE" => {
+            words.next().is_some_and(|third| third == "SET" || third == "AS")
+                || words.next().is_some_and(|word| word == "SET")
+        }
+        "ALTER" => matches!(second.as_str(), "TABLE" | "DATABASE" | "SCHEMA"),
+        _ => false,
+    }
+}
+
+fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
+    let word = |at: usize| match statement.get(at) {
+        Some((Token::Word(word), _)) => Some(word.to_ascii_uppercase()),
+        _ => None,
+    };
+    let first = word(0).unwrap_or_default();
+    let span = |from: usize| {
+        let start = statement.get(from).map_or(0, |(_, span)| span.start);
+        start..statement.last().map_or(start, |(_, span)| span.end)
+    };
+    let found = |rule, level, why, at| Some(Found { rule, level, why, span: span(at) });
+    let mut start = 0;
+    if first == "EXPLAIN" {
+        if !(1..=4).any(|at| word(at).is_some_and(|word| word.starts_with("ANALY"))) {
+            return None;
+        }
+        start = 1;
+    }
+    // A statement may stand inside of another: `WITH gone AS (DELETE …)`, `BEGIN DELETE …`, `… THEN DROP …`.
+    let begins = |at: usize| {
+        at == start
+            || matches!(statement.get(at.wrapping_sub(1)), Some((Token::Sign(b'(' | b')' | b'!' | b'.'), _)))
+            || word(at.wrapping_sub(1)).is_some_and(|before| {
+                matches!(
+                    before.as_str(),
+                    "BEGIN" | "THEN" | "DO" | "AS" | "ELSE" | "ANALYZE" | "VERBOSE" | "GO" | "LOOP"
+                )
+            })
+            || statement.first().is_some_and(|(token, _)| *token == Token::Sign(b'\\'))
+    };
+    let mut worst: Option<Found> = None;
+    let mut depth = 0_usize;
+    for at in 0..statement.len() {
+        match statement[at].0 {
+            Token::Sign(b'(') => depth += 1,
+            Token::Sign(b')') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let Some(verb) = word(at).filter(|_| begins(at)) else { continue };
+        let next = word(at + 1).unwrap_or_default();
+        let here = match verb.as_str() {
+            "DROP" => match next.as_str() {
+                "DATABASE" | "SCHEMA" | "KEYSPACE" | "TABLESPACE" | "CATALOG" | "OWNED" => {
+                    found("sql.drop.database", RiskLevel::Dangerous, "drops a whole database or schema", at)
+                }
+                "" | "\"" => None,
+                _ => found("sql.drop", RiskLevel::Confirm, "drops what is in the database", at),
+            },
+            "TRUNCATE" if !next.is_empty() => found("sql.truncate", RiskLevel::Confirm, "empties a table", at),
+            "DELETE" if next == "FROM" || next == "TOP" || first == "DELETE" => {
+                if spares_rows(&statement[at..]) {
+                    None
+                } else {
+                    found("sql.delete.all", RiskLevel::Confirm, "deletes every row of a table", at)
+                }
+            }
+            "UPDATE"
+                if statement[at..]
+                    .iter()
+                    .any(|(token, _)| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case("SET"))) =>
+            {
+                if spares_rows(&statement[at..]) {
+                    None
+                } else {
+                    found("sql.update.all", RiskLevel::Confirm, "changes every row of a table", at)
+                }
+            }
+            "ALTER" => {
+                let drops = statement[at..]
+                    .iter()
+                    .any(|(token, _)| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case("DROP")));
+                if drops { found("sql.alter.drop", RiskLevel::Confirm, "drops a part of a table", at) } else { None }
+            }
+            "PURGE" | "FLUSHALL" | "FLUSHDB" if at == 0 => {
+                found("sql.purge", RiskLevel::Confirm, "throws data away", at)
+            }
+            "SHUTDOWN" if at == 0 => found("sql.shutdown", RiskLevel::Confirm, "stops the database", at),
+            _ => None,
+        };
+        if let Some(here) = here
+            && worst.as_ref().is_none_or(|worst| worst.level < here.level)
+        {
+            worst = Some(here);
+        }
+    }
+    worst
+}
+
+/// Whether a `WHERE` leaves some rows alone.
+fn spares_rows(statement: &[(Token<'_>, Range<usize>)]) -> bool {
+    let mut depth = 0_i32;
+    for (at, (token, _)) in statement.iter().enumerate() {
+        match token {
+            Token::Sign(b'(') => depth += 1,
+            Token::Sign(b')') => {
+                depth -= 1;
+                if depth < 0 {
+                    return false;
+                }
+            }
+            Token::Word(word) if depth == 0 && word.eq_ignore_ascii_case("WHERE") => {
+                return !always_true(&statement[at + 1..]);
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+fn always_true(condition: &[(Token<'_>, Range<usize>)]) -> bool {
+    let tokens: Vec<Token<'_>> =
+        condition.iter().map(|(token, _)| *token).filter(|token| !matches!(token, Token::Sign(b'(' | b')'))).collect();
+    let truth = |part: &[Token<'_>]| match part {
+        [Token::Word(word)] => word.eq_ignore_ascii_case("TRUE"),
+        [Token::Number(number)] => *number != "0",
+        [a, Token::Sign(b'='), b] => a == b,
+        [a, Token::Sign(b'<' | b'>'), Token::Sign(b'>' | b'='), b]
+        | [a, Token::Sign(b'<' | b'>'), b]
+        | [a, Token::Sign(b'!'), Token::Sign(b'='), b] => {
+            a != b && matches!((a, b), (Token::Number(_), Token::Number(_)) | (Token::Text(_), Token::Text(_)))
+        }
+        [a, Token::Word(like), Token::Text("%")] => like.eq_ignore_ascii_case("LIKE") && matches!(a, Token::Word(_)),
+        _ => false,
+    };
+    let end = tokens
+        .iter()
+        .position(|token| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case("RETURNING") || word.eq_ignore_ascii_case("LIMIT")))
+        .unwrap_or(tokens.len());
+    let is = |token: &Token<'_>, wanted: &str| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case(wanted));
+    tokens[..end]
+        .split(|token| is(token, "OR"))
+        .any(|part| !part.is_empty() && part.split(|token| is(token, "AND")).all(truth))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_destroys_is_found() {
+        for text in [
+            "DROP TABLE users",
+            "drop database if exists x",
+            "SELECT 1; DROP TABLE users; --",
+            "TRUNCATE users",
+            "DELETE FROM users",
+            "delete from users where 1=1",
+            "DELETE FROM users WHERE TRUE",
+            "DELETE FROM users WHERE id=5 OR 1=1",
+            "DELETE FROM users WHERE 'a'='a'",
+            "DELETE FROM users WHERE id = id",
+            "DELETE FROM users WHERE name LIKE '%'",
+            "UPDATE users SET admin = 1",
+            "ALTER TABLE users DROP COLUMN email",
+            "WITH gone AS (DELETE FROM users RETURNING *) SELECT * FROM gone",
+            "EXPLAIN ANALYZE DELETE FROM users",
+            "BEGIN; DELETE FROM users; COMMIT",
+            "DE/**/LETE FROM x; DELETE/**/FROM users",
+            "/*!50000 DROP TABLE users */",
+            "UPDATE t SET a = (SELECT b FROM c WHERE d = 1)",
+        ] {
+            assert!(judge(text).is_some_and(|found| found.level >= RiskLevel::Confirm), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_is_let_pass() {
+        for text in [
+            "SELECT * FROM users",
+            "SELECT 'DROP TABLE users'",
+            "INSERT INTO t VALUES ('delete from x; drop table y')",
+            "-- DROP TABLE users\nSELECT 1",
+            "DELETE FROM users WHERE id = 5",
+            "DELETE FROM users WHERE id = 5 AND 1=1",
+            "UPDATE users SET a = 1 WHERE id = 3",
+            "EXPLAIN DELETE FROM users",
+            "CREATE TABLE t (id int REFERENCES u ON DELETE CASCADE)",
+            "ALTER TABLE t ADD COLUMN dropped bool",
+            "SELECT \"drop\" FROM t",
+            "SELECT drop_count, delete FROM t",
+            "GRANT DELETE ON t TO bob",
+            "CREATE TRIGGER x AFTER DELETE ON t BEGIN SELECT 1; END",
+        ] {
+            assert_eq!(judge(text), None, "{text}");
+        }
+    }
+}

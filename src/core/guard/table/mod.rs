@@ -1,0 +1,59 @@
+//! The table of rules, by what the commands work on.
+
+use super::rules::Rule;
+
+mod cloud;
+mod data;
+mod git;
+mod system;
+
+/// All rules.
+pub(super) fn all() -> impl Iterator<Item = &'static Rule> {
+    [git::RULES, system::RULES, cloud::RULES, data::RULES].into_iter().flatten()
+}
+
+/// The options of a program that take a value; `@` where a single dash begins a whole word (`-destroy`).
+pub(super) fn valued(program: &str) -> &'static str {
+    match program {
+        "git" => "-C -c --git-dir --work-tree --namespace --exec-path",
+        "docker" | "podman" | "nerdctl" => "-H --host --context -c --config -l --log-level",
+        "docker-compose" | "podman-compose" => "-f --file -p --project-name --profile --env-file",
+        "kubectl" | "oc" | "k" => {
+            "-n --namespace --context --cluster --kubeconfig -l --selector -f --filename --replicas --grace-period -o --output"
+        }
+        "helm" => "-n --namespace --kube-context --kubeconfig -f --values --set --timeout",
+        "terraform" | "tofu" | "terragrunt" => "@ -chdir -var -var-file -target -state",
+        "systemctl" => "-H --host -M --machine -t --type -p --property -n --lines -s --signal --state",
+        "redis-cli" | "valkey-cli" => "-h -p -a -n -u -s --user --pass",
+        "npm" | "pnpm" | "yarn" => "--prefix -C --dir --cwd -w --workspace --filter",
+        "aws" => "--profile --region --output --endpoint-url --query --exclude --include --acl",
+        "gcloud" => "--project --zone --region --format --account",
+        "gsutil" => "-o -h",
+        "rclone" => "--config --transfers --checkers --include --exclude --filter --max-age --min-age --log-file",
+        "kill" => "-s --signal",
+        "killall" | "pkill" => "-s --signal -u --user -U -g -G -P -t",
+        "cargo" => "--manifest-path --color -Z --config --version --vers",
+        "curl" => {
+            "-X --request -H --header -d --data --data-raw --data-binary -u --user -o --output -A --user-agent -e -F --form -b --cookie -T --upload-file -w --write-out -m --max-time --connect-timeout --cacert --cert --key -x --proxy --url --retry --resolve -K --config"
+        }
+        "gh" | "glab" => "-R --repo -X --method -f --field -F --raw-field -q --jq -H --header --input -t --template",
+        "iptables" | "ip6tables" => "-t --table",
+        "ufw" | "nft" | "zfs" => "",
+        "find" | "gfind" => "@",
+        "make" | "gmake" | "just" | "task" | "mage" => "-C --directory -f --file -j --jobs",
+        "heroku" => "-a --app -r --remote --confirm -c",
+        "fly" | "flyctl" => "-a --app -c --config",
+        "vault" => "@ -address -namespace -mount -versions",
+        "consul" | "nomad" => "@ -http-addr -token -namespace",
+        "etcdctl" => "--endpoints --cacert --cert --key --user",
+        "mdadm" | "parted" | "sgdisk" | "mkfs" => "",
+        "ip" => "@",
+        "virsh" => "-c --connect",
+        "rails" | "rake" | "php" | "mix" | "bundle" => "-e",
+        "prisma" | "sequelize" | "knex" | "typeorm" | "drizzle-kit" => "--schema --env --config",
+        "restic" | "borg" | "duplicity" => {
+            "-r --repo --tag --host --path -p --password-file --keep-last -l -d -w -m -y --keep-daily --keep-weekly --keep-monthly"
+        }
+        _ => "",
+    }
+}
