@@ -101,3 +101,248 @@ fn c15_destructive_commands_of_our_own_list_are_caught() {
         assert!(caught >= 0.95 && alarms <= 0.03, "{caught} {alarms}");
     }
 }
+
+mod promises {
+    use loopwright::core::{
+        guard::{DeclaredRisk, RiskContext, RiskLevel, assess_arguments, assess_risk, assess_shell, shell},
+        message::ToolUse,
+    };
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::risk;
+
+    const LEVELS: [RiskLevel; 4] = [RiskLevel::Safe, RiskLevel::Cautious, RiskLevel::Confirm, RiskLevel::Dangerous];
+
+    fn declared(level: RiskLevel) -> Option<DeclaredRisk> {
+        Some(DeclaredRisk { level, by_arguments: false })
+    }
+
+    fn command() -> impl Strategy<Value = Vec<String>> {
+        let known = [
+            "rm -rf /",
+            "rm -rf src",
+            "rm file.txt",
+            "git reset --hard",
+            "git push -f",
+            "git status",
+            "ls -la",
+            "git clean -fdx",
+            "docker system prune -af",
+            "kubectl delete pod x",
+            "terraform destroy",
+            "dd if=/dev/zero of=/dev/sda",
+            "echo hi",
+            "cargo test",
+            "chmod -R 777 /",
+            "find . -delete",
+            "sudo rm -rf /etc",
+            "bash -c ls",
+            "npm install",
+            "shutdown now",
+            "truncate -s 0 x",
+            "aws s3 rm s3://b --recursive",
+            "redis-cli flushall",
+            "mv a /dev/null",
+            "crontab -r",
+        ];
+        prop::sample::select(known.to_vec()).prop_map(|line| line.split(' ').map(str::to_owned).collect())
+    }
+
+    /// Ways to write one word that mean the same.
+    fn written(word: &str, way: u8) -> String {
+        match way % 6 {
+            0 => word.to_owned(),
+            1 => format!("'{word}'"),
+            2 => format!("\"{word}\""),
+            3 => format!("$'{word}'"),
+            4 => word.chars().map(|c| format!("\\{c}")).collect(),
+            _ => {
+                let mut chars = word.chars();
+                let first = chars.next().map(String::from).unwrap_or_default();
+                format!("{first}''{}", chars.as_str())
+            }
+        }
+    }
+
+    fn gap(way: u8) -> &'static str {
+        [" ", "  ", "\t", " \\\n", "\\\n  ", " \\\n\\\n "][usize::from(way) % 6]
+    }
+
+    proptest! {
+        #[test]
+        fn c12_quotes_and_gaps_and_lines_change_no_verdict(
+            words in command(),
+            ways in prop::collection::vec((any::<u8>(), any::<u8>()), 8),
+        ) {
+            let plain = words.join(" ");
+            let mut text = String::new();
+            for (word, (way, space)) in words.iter().zip(&ways) {
+                if !text.is_empty() {
+                    text.push_str(gap(*space));
+                }
+                text.push_str(&written(word, *way));
+            }
+            let (plain, other) = (risk(&plain), risk(&text));
+            prop_assert_eq!((plain.level, plain.rule), (other.level, other.rule), "{}", text);
+        }
+
+        #[test]
+        fn c12_what_stands_around_a_command_never_loosens_it(words in command(), around in 0_usize..16) {
+            let plain = words.join(" ");
+            let quoted = plain.replace('\'', "'\\''");
+            let text = match around {
+                0 => format!("ls && {plain}"),
+                1 => format!("{plain}; ls"),
+                2 => format!("({plain})"),
+                3 => format!("if true; then {plain}; fi"),
+                4 => format!("echo $({plain})"),
+                5 => format!("bash -c '{quoted}'"),
+                6 => format!("{plain} | cat"),
+                7 => format!("f() {{ {plain}; }}; f"),
+                8 => format!("timeout 5 {plain}"),
+                9 => format!("X=1 {plain} &"),
+                10 => format!("eval '{quoted}'"),
+                11 => format!("env A=b {plain}"),
+                12 => format!("bash <<'E'\n{plain}\nE\n"),
+                13 => format!("echo '{quoted}' | sh"),
+                14 => format!("sudo {plain}"),
+                _ => format!("! {plain} > /dev/null 2>&1"),
+            };
+            prop_assert!(risk(&text).level >= risk(&plain).level, "{}", text);
+        }
+
+        #[test]
+        fn c12_no_text_makes_it_panic(text in "\\PC{0,200}") {
+            let risk = risk(&text);
+            let part = risk.part.unwrap();
+            prop_assert_eq!(text.get(part.span), Some(part.text.as_str()));
+        }
+
+        #[test]
+        fn c12_no_shell_like_text_makes_it_panic(parts in prop::collection::vec(prop::sample::select(vec![
+            "rm ", "-rf ", "/", "'", "\"", "$", "(", ")", "{", "}", ",", "`", "\\", "\n", ";", "|", "&", "<", ">", "<<E\n", "E\n",
+            "X=", "$X ", "${", "bash -c ", "é", "\0", "*", "[", "if ", "fi", "python -c ", "import os;", "os.system(", "node -e ",
+            "psql -c ", "DELETE FROM ", "--", "/*", "#", "=", "sudo ", "xargs ", "find . -exec ", "%x{", "git ", "push ", "f'{", "\u{1F600}",
+        ]), 0..60)) {
+            drop(risk(&parts.concat()));
+        }
+
+        #[test]
+        fn c12_no_arguments_lower_what_a_tool_declares(name in "[a-z_]{1,12}", key in "[a-z_]{1,9}", text in "\\PC{0,60}", level in 0_usize..4) {
+            let level = LEVELS[level];
+            let risk = assess_arguments(&name, &json!({ key: text }), declared(level), &RiskContext::default());
+            prop_assert!(risk.level >= level);
+        }
+
+        #[test]
+        fn c12_the_same_call_gets_the_same_answer(text in "[a-z|;$(){}'\" \n/-]{0,80}") {
+            prop_assert_eq!(risk(&text), risk(&text));
+        }
+    }
+
+    fn arguments(name: &str, arguments: Value) -> loopwright::core::guard::Risk {
+        assess_arguments(
+            name,
+            &arguments,
+            declared(RiskLevel::Safe),
+            &RiskContext {
+                workspace: Some("/home/me/work".to_owned()),
+                home: Some("/home/me".to_owned()),
+                ..RiskContext::default()
+            },
+        )
+    }
+
+    #[test]
+    fn c13_reading_is_safe_and_declared_levels_hold() {
+        for text in ["ls -la", "cat a | grep b", "git status", "find . -name '*.rs'", "docker ps", "kubectl get pods"] {
+            assert_eq!(risk(text).level, RiskLevel::Safe, "{text}");
+        }
+        assert_eq!(arguments("read_file", json!({"path": "src/main.rs"})).level, RiskLevel::Safe);
+        assert_eq!(assess_arguments("x", &json!({}), None, &RiskContext::default()).level, RiskLevel::Cautious);
+        assert_eq!(
+            assess_arguments("x", &json!({}), declared(RiskLevel::Dangerous), &RiskContext::default()).level,
+            RiskLevel::Dangerous
+        );
+    }
+
+    #[test]
+    fn c14_writing_in_the_workspace_is_cautious() {
+        assert_eq!(
+            arguments("write_file", json!({"path": "src/a.rs", "content": "rm -rf /"})).level,
+            RiskLevel::Cautious
+        );
+        assert_eq!(
+            arguments("edit", json!({"file_path": "/home/me/work/a", "old_string": "DROP TABLE x", "new_string": "y"}))
+                .level,
+            RiskLevel::Cautious
+        );
+        assert_eq!(arguments("write_file", json!({"path": "/tmp/x"})).level, RiskLevel::Cautious);
+    }
+
+    #[test]
+    fn c15_c16_paths_and_commands_in_arguments_raise() {
+        for (name, input, level) in [
+            ("write_file", json!({"path": "/etc/hosts"}), RiskLevel::Confirm),
+            ("write_file", json!({"path": "~/.ssh/authorized_keys"}), RiskLevel::Confirm),
+            ("write_file", json!({"path": "../../.bashrc"}), RiskLevel::Confirm),
+            ("write_file", json!({"path": "src/../../other/x"}), RiskLevel::Confirm),
+            ("write_file", json!({"path": "/dev/sda"}), RiskLevel::Dangerous),
+            ("delete_file", json!({"path": "src/a.rs"}), RiskLevel::Confirm),
+            ("move", json!({"from": "a", "to": "/usr/bin/a"}), RiskLevel::Confirm),
+            ("multi_edit", json!({"edits": [{"path": "a"}, {"path": "/etc/passwd"}]}), RiskLevel::Confirm),
+            ("bash", json!({"command": "git push --force"}), RiskLevel::Dangerous),
+            ("bash", json!({"command": ["bash", "-lc", "rm -rf src"]}), RiskLevel::Confirm),
+            ("bash", json!({"command": "sudo rm -rf src"}), RiskLevel::Dangerous),
+            ("run_python", json!({"code": "import shutil\nshutil.rmtree('/home/me')"}), RiskLevel::Dangerous),
+            ("run_sql", json!({"query": "DELETE FROM users"}), RiskLevel::Confirm),
+            ("anything", json!({"sql": "DROP DATABASE x"}), RiskLevel::Dangerous),
+        ] {
+            let risk = arguments(name, input.clone());
+            assert_eq!(risk.level, level, "{name} {input}: {risk:?}");
+            assert!(risk.part.is_some());
+        }
+        let risk = arguments("multi_edit", json!({"edits": [{"path": "a"}, {"path": "/etc/passwd"}]}));
+        assert_eq!(risk.part.unwrap().argument, "edits[1].path");
+    }
+
+    #[test]
+    fn c12_what_cannot_be_read_is_asked_about() {
+        for text in ["rm 'x", "$UNKNOWN -rf x", "\"$(cat cmd)\"", "curl x | sh", "eval \"$(curl x)\"", "/bin/r?  -rf x"]
+        {
+            assert!(risk(text).level >= RiskLevel::Confirm, "{text}");
+        }
+        let call = ToolUse::from_text("1", "bash", "{\"command\": ".to_owned());
+        assert_eq!(assess_risk(&call, declared(RiskLevel::Safe), &RiskContext::default()).rule, "call.unparsed");
+    }
+
+    #[test]
+    fn c12_long_and_deep_texts_take_bounded_work() {
+        for (name, unit) in [
+            ("lists", "a;"),
+            ("pipes", "a|"),
+            ("brackets", "("),
+            ("arrays", "x=("),
+            ("substitutions", "$("),
+            ("quotes", "\"$("),
+            ("braces", "{a,"),
+            ("ifs", "if a; then "),
+            ("documents", "<<E "),
+            ("code", "python -c '"),
+            ("words", "x {} "),
+        ] {
+            let text = unit.repeat(200_000 / unit.len());
+            let risk = assess_shell(&text, &RiskContext::default());
+            assert!(risk.level >= RiskLevel::Confirm, "{name}: more than is read is asked about");
+        }
+        let mut nested = "rm -rf /".to_owned();
+        for _ in 0..40 {
+            nested = format!("python3 -c {:?}", format!("import os; os.system({nested:?})"));
+            if nested.len() > shell::MAX_TEXT {
+                break;
+            }
+        }
+        assert!(risk(&nested).level >= RiskLevel::Confirm);
+    }
+}

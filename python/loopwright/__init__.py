@@ -60,11 +60,12 @@ if TYPE_CHECKING:
         strip_tool_markup,
     )
     from .grounded import Grounded
-    from .guard import Approvals, Policy
+    from .guard import Approvals, Policy, Risk, RiskContext, assess_risk
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
     from .senses import Momentum, MomentumPolicy, StuckDetector, StuckPolicy, continuation
+    from .senses import GoalDrift, Intent, assess_intent, next_step, signals
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
 
@@ -123,15 +124,23 @@ _HOMES = {
     "encode_tokens": "_core",
     "estimate_tokens": "_core",
     "compress": "context",
+    "diff": "_replay",
     "Momentum": "senses",
     "MomentumPolicy": "senses",
     "StuckDetector": "senses",
     "StuckPolicy": "senses",
     "continuation": "senses",
-    "diff": "_replay",
+    "GoalDrift": "senses",
+    "Intent": "senses",
+    "assess_intent": "senses",
+    "next_step": "senses",
+    "signals": "senses",
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
+    "Risk": "guard",
+    "RiskContext": "guard",
+    "assess_risk": "guard",
 }
 
 __all__ = [
@@ -146,8 +155,10 @@ __all__ = [
     "ContextWindow",
     "ExtractedCall",
     "Extraction",
+    "GoalDrift",
     "Grounded",
     "Image",
+    "Intent",
     "InternalError",
     "LoopwrightError",
     "MachineConfig",
@@ -157,13 +168,15 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelFailure",
+    "Policy",
     "Momentum",
     "MomentumPolicy",
-    "Policy",
     "ProviderError",
     "Replay",
     "Response",
     "Result",
+    "Risk",
+    "RiskContext",
     "RunStream",
     "Signal",
     "Source",
@@ -180,6 +193,8 @@ __all__ = [
     "Usage",
     "UsageError",
     "__version__",
+    "assess_risk",
+    "assess_intent",
     "builtin_tools",
     "compress",
     "continuation",
@@ -191,10 +206,12 @@ __all__ = [
     "estimate_tokens",
     "extract",
     "extract_json",
+    "next_step",
     "render_call",
     "render_results",
     "repair_json",
     "replay",
+    "signals",
     "strip_tool_markup",
     "tool",
 ]

@@ -18,11 +18,13 @@ __all__ = [
     "ApprovalAsked",
     "ApprovalDecided",
     "ArgumentsDelta",
-    "Assessed",
     "CallJudged",
     "Compacted",
+    "Assessed",
     "Draft",
     "Event",
+    "GoalDrifted",
+    "IntentAssessed",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
@@ -154,20 +156,6 @@ class ApprovalDecided:
 
 
 @dataclass(frozen=True)
-class Assessed:
-    """What was decided about a reply or a round, the rule that decided, and what it saw.
-
-    `decision` is `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit` or `stuck`;
-    `tell` where the model is told that it repeats itself, `slow` where too little succeeds.
-    """
-
-    round: int
-    decision: str
-    rule: str
-    saw: str
-
-
-@dataclass(frozen=True)
 class Compacted:
     """The history no longer fitted into the model's window: request `round` is made of less. Nothing is lost.
 
@@ -187,6 +175,47 @@ class Compacted:
     dropped: dict[str, int]
     repaired: int
     first_changed: int | None
+
+
+@dataclass(frozen=True)
+class Assessed:
+    """What was decided about a reply or a round, the rule that decided, and what it saw.
+
+    `decision` is `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit` or `stuck`;
+    `tell` where the model is told that it repeats itself, `slow` where too little succeeds.
+    """
+
+    round: int
+    decision: str
+    rule: str
+    saw: str
+
+
+@dataclass(frozen=True)
+class IntentAssessed:
+    """How the request is best taken up, by its words: advice, which stops nothing.
+
+    `decision` is `ask_first`, `plan_with_rollback`, `parallelize`, `delegate` or `direct`; `evidence` pairs signals
+    with the words that gave them.
+    """
+
+    decision: str
+    confidence: float
+    signals: list[str]
+    evidence: list[list[str]]
+    question: str | None
+    escalated: bool
+    plan: bool
+
+
+@dataclass(frozen=True)
+class GoalDrifted:
+    """The conversation has left the goal it began with (`drifted`), or is back (`on_goal`)."""
+
+    state: str
+    step: float
+    anchor: float
+    goal: str
 
 
 @dataclass(frozen=True)
@@ -248,8 +277,10 @@ Event: TypeAlias = (
     | CallJudged
     | ApprovalAsked
     | ApprovalDecided
-    | Assessed
     | Compacted
+    | Assessed
+    | IntentAssessed
+    | GoalDrifted
     | Warning
     | PhaseStarted
     | PhaseFinished
@@ -270,8 +301,10 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "call_judged": CallJudged,
         "approval_asked": ApprovalAsked,
         "approval_decided": ApprovalDecided,
-        "assessed": Assessed,
         "compacted": Compacted,
+        "assessed": Assessed,
+        "intent_assessed": IntentAssessed,
+        "goal_drifted": GoalDrifted,
         "warning": Warning,
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,

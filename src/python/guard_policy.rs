@@ -146,6 +146,7 @@ impl ApprovalDesk {
     }
 }
 
+#[allow(clippy::needless_pass_by_value)] // as `map_err` hands it over
 fn raised(error: crate::core::error::Error) -> PyErr {
     errors::exception(&error)
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +241,39 @@ def test_d10_no_text_is_too_strange(text: str, name: str) -> None:
         Policy.from_toml(text)
     except PolicyError:
         pass
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block, "policy.md", "exec"), {})  # noqa: S102 - our own page
+    for key in (
+        "id",
+        "verdict",
+        "why",
+        "tool",
+        "shell",
+        "path",
+        "domain",
+        "arguments",
+        "overrides",
+        "lifts",
+        "examples",
+    ):
+        assert f"\n| `{key}` |" in page
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.sampled_from(["git push", "ls -l", "echo a", "make x", "rm -r b"]), min_size=1, max_size=4),
+    st.sampled_from(["; ", " && ", " | ", " || ", "\n", " ;\n  "]),
+    st.sampled_from([str, lambda line: f"( {line} )", lambda line: f"bash -c '{line}'", lambda line: f"echo $({line})",
+                     lambda line: line.replace(" ", "  "), lambda line: line.replace(" ", " \\\n "),
+                     lambda line: line.replace("git", "g'i't").replace("push", '"push"')]),
+)  # fmt: skip
+def test_x08_the_form_of_a_line_does_not_change_what_is_forbidden(lines: list[str], glue: str, form: Any) -> None:
+    policy = Policy.from_toml(PUSH)
+    assert (shell(policy, form(glue.join(lines))).verdict == "forbid") is ("git push" in lines)

@@ -10,11 +10,13 @@ from loopwright.events import (
     ApprovalAsked,
     ApprovalDecided,
     ArgumentsDelta,
-    Assessed,
     CallJudged,
     Compacted,
+    Assessed,
     Draft,
     Event,
+    GoalDrifted,
+    IntentAssessed,
     PhaseFinished,
     PhaseStarted,
     ProviderDelta,
@@ -101,6 +103,10 @@ def what_happened(event: Event) -> str:
             return str(assert_type(allowed, bool))
         case Compacted(before=before, after=after, kept=kept):
             return f"{assert_type(before, int)} {assert_type(after, int)} {assert_type(kept['messages'], int)}"
+        case IntentAssessed(decision=decision):
+            return assert_type(decision, str)
+        case GoalDrifted(state=state):
+            return assert_type(state, str)
         case Warning(message=message):
             return assert_type(message, str)
         case Assessed(decision=decision, rule=rule):

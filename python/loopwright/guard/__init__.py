@@ -1,16 +1,19 @@
-"""What may run, and what may be shown: policies, approvals, sensitivity. Useful without an agent.
+"""What may run, and what may be shown: policies, approvals, risk, sensitivity. Useful without an agent.
 
 Importing this is cheap; each name is loaded when it is first used.
 """
 
 from __future__ import annotations
 
+# What type checkers take for true. `typing` itself is slow to import.
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Any
 
     from ._approvals import Approvals, Edit, Kept, Request
     from ._policy import Decision, Policy, PolicyError, Rule
+    from ._risk import Part, Risk, RiskContext, assess_risk
     from ._sensitivity import (
         Redacted,
         Sensitivity,
@@ -28,14 +31,18 @@ _HOMES = {
     "Decision": "_policy",
     "Edit": "_approvals",
     "Kept": "_approvals",
+    "Part": "_risk",
     "Policy": "_policy",
     "PolicyError": "_policy",
     "Redacted": "_sensitivity",
     "Request": "_approvals",
+    "Risk": "_risk",
+    "RiskContext": "_risk",
     "Rule": "_policy",
     "Sensitivity": "_sensitivity",
     "SensitivityHit": "_sensitivity",
     "SensitivityLevel": "_sensitivity",
+    "assess_risk": "_risk",
     "classify_sensitivity": "_sensitivity",
     "redact": "_sensitivity",
     "redact_json": "_sensitivity",
@@ -48,14 +55,18 @@ __all__ = [
     "Decision",
     "Edit",
     "Kept",
+    "Part",
     "Policy",
     "PolicyError",
     "Redacted",
     "Request",
+    "Risk",
+    "RiskContext",
     "Rule",
     "Sensitivity",
     "SensitivityHit",
     "SensitivityLevel",
+    "assess_risk",
     "classify_sensitivity",
     "redact",
     "redact_json",

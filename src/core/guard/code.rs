@@ -406,8 +406,6 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                     | "query"
                     | "drop"
                     | "raw"
-                    | "exec"
-                    | "spawn"
                     | "execSync"
                     | "spawnSync"
                     | "execFileSync"
@@ -424,6 +422,8 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             continue;
         }
         let (path, next) = path_from(tokens, here, &aliases);
+        // A path is read once.
+        at = at.max(next);
         let last = path.rsplit('.').next().unwrap_or_default();
         if matches!(last, "def" | "function" | "class" | "fn" | "sub")
             || here > 0 && matches!(tokens[here - 1].0, Token::Name("def" | "function" | "class" | "sub" | "fn"))
@@ -460,7 +460,11 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             if !globs {
                 found.push(Act::Delete { path: literal, recursive });
             }
-        } else if is(DELETE) && (anything || language != Language::Python) {
+        } else if is(DELETE) && names(tokens, arguments.clone(), "recursive") {
+            found.push(Act::Delete { path: literal, recursive: true });
+        } else if is(DELETE)
+            && (anything || language != Language::Python || path.contains('.') && matches!(last, "unlink" | "rmdir"))
+        {
             // A list's or a set's `remove` is something else: only names of modules count.
             let listed = language == Language::Python && last == "rmdir" && !path.contains('.');
             if !listed {
@@ -697,7 +701,7 @@ fn arguments(tokens: &[(Token<'_>, Range<usize>)], at: usize, language: Language
     match tokens.get(at) {
         Some((Token::Sign('('), _)) => {
             let mut depth = 0_usize;
-            for (end, (token, _)) in tokens.iter().enumerate().skip(at).take(4096) {
+            for (end, (token, _)) in tokens.iter().enumerate().skip(at).take(1024) {
                 match token {
                     Token::Sign('(') => depth += 1,
                     Token::Sign(')') => {
@@ -773,6 +777,11 @@ fn texts(
         }
     }
     found
+}
+
+/// Whether a name is among some tokens.
+fn names(tokens: &[(Token<'_>, Range<usize>)], range: Range<usize>, wanted: &str) -> bool {
+    tokens[range].iter().any(|(token, _)| matches!(token, Token::Name(name) if *name == wanted))
 }
 
 /// The string in the call before a method: `Path('x').unlink`.

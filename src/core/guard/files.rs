@@ -116,7 +116,9 @@ impl Judge<'_> {
             let place = self.place(word);
             let handed = matches!(self.command.via, Via::Xargs | Via::FindExec) && !word.exact;
             let place = if handed && place < Place::Unknown { Place::Unknown } else { place };
-            let level = delete(place, recursive, everything(word));
+            // Nothing brings back what was overwritten first.
+            let shreds = matches!(self.program, "shred" | "srm" | "wipe");
+            let level = delete(place, recursive, shreds || everything(word));
             let what = if recursive { "a folder with all that is in it" } else { "a file" };
             let why = format!("deletes {what} in {}", place.words());
             keep(&mut worst, Self::verdict(level, rule, word, why));

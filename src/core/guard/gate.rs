@@ -11,7 +11,11 @@ use serde_json::Value;
 
 use super::{
     Authority, RiskLevel,
-    policy::{Policy, Subject, Surroundings, Verdict, subject::words_of},
+    lines::takes_files,
+    policy::{
+        Policy, Subject, Surroundings, Verdict,
+        subject::{base_name, words_of},
+    },
     sensitivity::{self, Level},
 };
 
@@ -226,8 +230,10 @@ fn touches(subject: &Subject) -> Vec<String> {
         for place in &part.writes {
             push(format!("writes {} ({})", shorten(&place.raw, 100), place.class().words()));
         }
-        for place in part.paths.iter().filter(|place| !subject.runs_lines() || place.raw.contains(['/', '.', '~', '*']))
-        {
+        // Of a line, bare words are files where the program takes files.
+        let program = part.words.first().map(|word| base_name(&word.text)).unwrap_or_default();
+        let files = !subject.runs_lines() || takes_files(program);
+        for place in part.paths.iter().filter(|place| files || place.raw.contains(['/', '.', '~', '*'])) {
             push(format!("{} ({})", shorten(&place.raw, 100), place.class().words()));
         }
         for host in &part.hosts {
@@ -266,7 +272,7 @@ fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, decla
             judged.risk = judged.risk.max(RiskLevel::Confirm);
             judged.rules = vec!["risk:unparsed".to_owned()];
             judged.span = Some(range.clone());
-            judged.why = "a part of the line can't be read".to_owned();
+            judged.why = String::from("a part of the call can't be read");
         }
         return judged;
     }

@@ -16,6 +16,15 @@ pub(crate) fn goes_out(program: &str) -> bool {
     PROGRAMS.contains(&program)
 }
 
+/// Programs whose bare words are files.
+pub(crate) fn takes_files(program: &str) -> bool {
+    const PROGRAMS: [&str; 18] = [
+        "rm", "rmdir", "mv", "cp", "touch", "mkdir", "ln", "cat", "chmod", "chown", "truncate", "shred", "unlink",
+        "install", "tee", "rsync", "tar", "unzip",
+    ];
+    PROGRAMS.contains(&program)
+}
+
 /// Options of those programs behind which a file or some text stands, not a host.
 pub(crate) fn takes_no_host(option: &str) -> bool {
     const OPTIONS: [&str; 30] = [
@@ -66,24 +75,8 @@ pub(crate) struct Assessed {
 pub(crate) fn risk_of(subject: &Subject, declared: Declared, around: &Surroundings) -> Assessed {
     let context =
         RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
-    // A shell's line says all there is to know.
-    let told = declared.by_arguments && !subject.lines.is_empty();
-    let level = if told { RiskLevel::Safe } else { declared.risk };
-    let risk = assess_arguments(&subject.tool, &subject.input, Some(DeclaredRisk { level }), &context);
-    if told && risk.part.is_none() {
-        return Assessed {
-            level: risk.level,
-            rule: "shell.safe".to_owned(),
-            part: None,
-            span: None,
-            why: "Nothing in the line changes anything.".to_owned(),
-        };
-    }
-    Assessed {
-        level: risk.level,
-        rule: risk.rule.to_owned(),
-        span: risk.part.as_ref().map(|part| part.span.clone()),
-        part: risk.part.map(|part| part.text),
-        why: risk.why,
-    }
+    let tool = DeclaredRisk { level: declared.risk, by_arguments: declared.by_arguments };
+    let risk = assess_arguments(&subject.tool, &subject.input, Some(tool), &context);
+    let (part, span) = risk.part.map_or((None, None), |part| (Some(part.text), Some(part.span)));
+    Assessed { level: risk.level, rule: risk.rule.to_owned(), part, span, why: risk.why }
 }

@@ -17,7 +17,7 @@ pub struct RiskContext {
 
 /// The kinds of places, from those that nobody misses to those that everything hangs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub(super) enum Place {
     /// `/dev/null` and the terminals: nothing is kept there.
     Nowhere,
     /// Below a temporary folder.
@@ -46,7 +46,7 @@ pub enum Place {
 
 impl Place {
     /// The words for people.
-    pub const fn words(self) -> &'static str {
+    pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Nowhere => "nowhere",
             Self::Temporary => "a temporary folder",

@@ -48,6 +48,8 @@ pub struct Part {
 pub struct DeclaredRisk {
     /// The level that the tool declares.
     pub level: RiskLevel,
+    /// Whether the arguments say all there is to know, so that a shell line may also be less than what is declared.
+    pub by_arguments: bool,
 }
 
 impl Risk {
@@ -67,7 +69,7 @@ impl Risk {
 
     /// The stricter of two, the first if they are alike.
     fn or(self, other: Self) -> Self {
-        if other.level > self.level { other } else { self }
+        if other.level > self.level || self.rule.is_empty() { other } else { self }
     }
 }
 
@@ -129,7 +131,6 @@ fn subject(command: &SimpleCommand) -> String {
 
 /// The risk of a call: what the tool declares, raised by what the arguments say.
 pub fn assess_risk(call: &ToolUse, tool: Option<DeclaredRisk>, context: &RiskContext) -> Risk {
-    let declared = declared(&call.name, tool);
     if let Some(text) = &call.invalid {
         let verdict = Verdict {
             level: RiskLevel::Confirm,
@@ -137,14 +138,22 @@ pub fn assess_risk(call: &ToolUse, tool: Option<DeclaredRisk>, context: &RiskCon
             why: "cannot be read as JSON".to_owned(),
             span: 0..text.len(),
         };
-        return declared.or(Risk::of(verdict, "", text, "What the model wrote as arguments"));
+        return declared(&call.name, tool).or(Risk::of(verdict, "", text, "What the model wrote as arguments"));
     }
-    declared.or_arguments(&call.name, &call.input.value(), context)
+    assess_arguments(&call.name, &call.input.value(), tool, context)
 }
 
 /// As [`assess_risk`], for a name and arguments.
 pub fn assess_arguments(name: &str, arguments: &Value, tool: Option<DeclaredRisk>, context: &RiskContext) -> Risk {
-    declared(name, tool).or_arguments(name, arguments, context)
+    let declared = declared(name, tool);
+    if tool.is_some_and(|tool| tool.by_arguments) {
+        let nothing = Risk { level: RiskLevel::Safe, rule: "", part: None, why: String::new() };
+        let said = nothing.or_arguments(name, arguments, context);
+        if !said.rule.is_empty() {
+            return said;
+        }
+    }
+    declared.or_arguments(name, arguments, context)
 }
 
 fn declared(name: &str, tool: Option<DeclaredRisk>) -> Risk {

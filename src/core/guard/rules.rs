@@ -14,15 +14,15 @@ use super::{
 
 /// A line of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub(super) struct Rule {
     /// The rule's id, such as `git.push.force`.
-    pub id: &'static str,
+    pub(super) id: &'static str,
     /// What it makes of a call.
-    pub level: RiskLevel,
+    pub(super) level: RiskLevel,
     /// The commands it is for.
-    pub pattern: &'static str,
+    pub(super) pattern: &'static str,
     /// What they do, to go on after "this command".
-    pub why: &'static str,
+    pub(super) why: &'static str,
 }
 
 pub(super) const fn cautious(id: &'static str, pattern: &'static str, why: &'static str) -> Rule {

@@ -187,21 +187,30 @@ fn of_command(part: &Part) -> Option<Shape> {
     if flags.is_empty() {
         words.push_str(" without flags");
     } else {
-        words.push_str(&format!(" with {}", flags.iter().cloned().collect::<Vec<_>>().join(" ")));
+        words = format!("{words} with {}", flags.iter().cloned().collect::<Vec<_>>().join(" "));
     }
-    let told: Vec<String> = places
+    // What is kept is as narrow as the key; what is told of it is what somebody would recognise.
+    let files = super::lines::takes_files(&name);
+    let shown: BTreeSet<(PathClass, bool)> = part
+        .paths
+        .iter()
+        .filter(looks)
+        .filter(|place| files || place.raw.contains(['/', '.', '~', '*', '?']))
+        .map(|place| (place.class(), place.raw.contains(['*', '?', '['])))
+        .collect();
+    let told: Vec<String> = shown
         .iter()
         .map(|(class, many)| format!("{}{}", if *many { "on many files " } else { "on files " }, class.words()))
         .collect();
     if !told.is_empty() {
-        words.push_str(&format!(" {}", told.join(" and ")));
+        words = format!("{words} {}", told.join(" and "));
     }
     if !writes.is_empty() {
         let told: Vec<&str> = writes.iter().map(|class| class.words()).collect();
-        words.push_str(&format!(", writing to files {}", told.join(" and ")));
+        words = format!("{words}, writing to files {}", told.join(" and "));
     }
     if !hosts.is_empty() {
-        words.push_str(&format!(", reaching {}", part.hosts.join(" and ")));
+        words = format!("{words}, reaching {}", part.hosts.join(" and "));
     }
     Some(Shape { key, words })
 }

@@ -5,3 +5,10 @@ pub mod continuation;
 pub mod momentum;
 pub mod speech;
 pub mod stuck;
+
+mod about;
+pub mod drift;
+pub mod intent;
+pub mod next_step;
+mod reading;
+pub mod signals;

@@ -111,15 +111,12 @@ fn decoded(host: &str) -> String {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let code = (*byte == b'%').then(|| host.get(at + 1..at + 3)).flatten();
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(code) => {
-                out.push(code);
-                at += 3;
-            }
-            None => {
-                out.push(*byte);
-                at += 1;
-            }
+        if let Some(code) = code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            out.push(code);
+            at += 3;
+        } else {
+            out.push(*byte);
+            at += 1;
         }
     }
     String::from_utf8_lossy(&out).into_owned()

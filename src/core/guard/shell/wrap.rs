@@ -635,7 +635,7 @@ fn option_text(name: &str, outer: &mut Outer<'_>, words: &[Word]) {
     let via = if matches!(name, "vagrant" | "fly" | "flyctl" | "gcloud") { Via::Remote } else { Via::ShellText };
     for (option, text) in &options.values {
         if matches!(*option, "--command" | "--run" | "--call" | "-C" | "-e")
-            || option.starts_with('-') && option.ends_with('c')
+            || !option.starts_with("--") && option.ends_with('c')
         {
             outer.text(text, via);
         }

@@ -48,6 +48,7 @@ pub(super) fn valued(program: &str) -> &'static str {
         "etcdctl" => "--endpoints --cacert --cert --key --user",
         "mdadm" | "parted" | "sgdisk" | "mkfs" => "",
         "ip" => "@",
+        "ansible" => "-m --module-name -a --args -i --inventory -l --limit -u --user -e --extra-vars",
         "virsh" => "-c --connect",
         "rails" | "rake" | "php" | "mix" | "bundle" => "-e",
         "prisma" | "sequelize" | "knex" | "typeorm" | "drizzle-kit" => "--schema --env --config",

@@ -10,6 +10,7 @@ mod calls;
 mod config;
 mod decision;
 mod gate;
+mod intent;
 mod limits;
 mod round;
 mod senses;
@@ -209,6 +210,7 @@ impl TurnMachine {
         self.tools_off = no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty();
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
+        self.tell_intent(out);
         self.ask(out);
     }
 

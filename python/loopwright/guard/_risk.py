@@ -1,0 +1,196 @@
+"""How much harm a call may do, and which part of it says so.
+
+::
+
+    risk = assess_risk("cd build && rm -rf ../*")
+    print(risk.level, risk.rule, risk.part.text)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import total_ordering
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from .. import _core
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from ..tools import Tool
+
+__all__ = ["Part", "Risk", "RiskContext", "assess_risk"]
+
+Level: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
+"""How much harm, in order."""
+
+_LEVELS: tuple[str, ...] = get_args(Level)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part of a call that decided."""
+
+    argument: str
+    """The argument, as a path: `command`, `edits[0].path`. Empty for plain shell text."""
+    span: tuple[int, int]
+    """Its bytes in the UTF-8 of that argument's text."""
+    text: str
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """How much harm a call may do. Risks compare by their level, with each other and with a level's name.
+
+    >>> assess_risk("git push --force") > assess_risk("git status")
+    True
+    >>> assess_risk("git status") < "confirm"
+    True
+    """
+
+    level: Level
+    rule: str
+    """The id of the rule that decided, such as `shell.rm.recursive`."""
+    why: str
+    """A sentence for people."""
+    part: Part | None = field(default=None)
+    """The part that decided; `None` if it was the level that the tool declares."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person is asked before such a call runs."""
+        return self >= "confirm"
+
+    def __lt__(self, other: Risk | str) -> bool:
+        if isinstance(other, Risk):
+            return _rank(self.level) < _rank(other.level)
+        if isinstance(other, str):
+            return _rank(self.level) < _rank(other)
+        return NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return self.level == other
+        if isinstance(other, Risk):
+            mine = (self.level, self.rule, self.why, self.part)
+            return mine == (other.level, other.rule, other.why, other.part)
+        return NotImplemented
+
+    def __le__(self, other: Risk | str) -> bool:
+        return not self > other
+
+    def __gt__(self, other: Risk | str) -> bool:
+        level = other.level if isinstance(other, Risk) else other
+        return _rank(self.level) > _rank(level)
+
+    def __ge__(self, other: Risk | str) -> bool:
+        return not self < other
+
+    def __hash__(self) -> int:
+        # As the name of the level has it, to which it is equal.
+        return hash(self.level)
+
+
+@dataclass(frozen=True)
+class RiskContext:
+    """What is known of the machine that a call runs on. All of it may be left out.
+
+    >>> assess_risk(("write_file", {"path": "/srv/app/main.py"}), context=RiskContext(workspace="/srv/app")).asks
+    False
+    """
+
+    workspace: str | None = None
+    """The folder whose files may be worked on; without one, what is below the folder that commands start in."""
+    cwd: str | None = None
+    """The folder that commands start in; the workspace if not given."""
+    home: str | None = None
+    """The home folder."""
+    temporary: Sequence[str] = ()
+    """More folders for what nobody misses, besides `/tmp`, `/var/tmp` and `$TMPDIR`."""
+
+    def _ground(self) -> _core.RiskGround:
+        ground: _core.RiskGround | None = self.__dict__.get("_made")
+        if ground is None:
+            for name in ("workspace", "cwd", "home"):
+                value = getattr(self, name)
+                if value is not None and not str(value).startswith(("/", "~")) and ":" not in str(value):
+                    message = f"{name}={value!r} is no absolute path"
+                    raise UsageError(message, "invalid_value", "give the folder from the root on")
+            made = [None if value is None else str(value) for value in (self.workspace, self.cwd, self.home)]
+            ground = _core.RiskGround(*made, [str(folder) for folder in self.temporary])
+            self.__dict__["_made"] = ground
+        return ground
+
+
+_NOTHING = RiskContext()
+
+
+def assess_risk(
+    call: str | tuple[str, Mapping[str, Any]] | Any,
+    tool: Tool[..., Any] | Level | None = None,
+    context: RiskContext | None = None,
+) -> Risk:
+    """How much harm a call may do: what the tool declares, raised by what the arguments say, never lowered.
+
+    `call` is shell text, a name with arguments, or anything with `name` and `arguments` (or `input`), such as a
+    `ToolCall`. `tool` is the tool, or the level that it declares; nothing declared counts as `cautious`.
+
+    >>> assess_risk("rm -rf ~/projects").level
+    'confirm'
+    >>> risk = assess_risk(("bash", {"command": "echo done; X=rm; $X -rf /"}))
+    >>> risk.level, risk.rule, risk.part.argument, risk.part.text
+    ('dangerous', 'shell.rm.recursive', 'command', '/')
+    >>> assess_risk(("population", {"city": "Oslo"}), "safe").level
+    'safe'
+    """
+    ground = (context or _NOTHING)._ground()
+    if isinstance(call, str):
+        found = _core.assess_shell(call, ground)
+        if tool is None:
+            return _risk(found)
+        declared = _risk(_core.assess_arguments("shell", "{}", _declared(tool), False, ground))
+        return max(_risk(found), declared, key=lambda risk: _rank(risk.level))
+    name, arguments = _taken_apart(call)
+    return _risk(_core.assess_arguments(name, arguments, None if tool is None else _declared(tool), False, ground))
+
+
+def _rank(level: str) -> int:
+    try:
+        return _LEVELS.index(level)
+    except ValueError:
+        message = f"there is no level named {level!r}"
+        raise UsageError(message, "unknown_level", f"one of {', '.join(_LEVELS)}") from None
+
+
+def _declared(tool: Any) -> str:
+    level = tool if isinstance(tool, str) else getattr(tool, "risk", None)
+    if not isinstance(level, str):
+        message = f"{type(tool).__name__} is neither a tool nor a level"
+        raise UsageError(message, "invalid_tool", f"give a tool, or one of {', '.join(_LEVELS)}")
+    _rank(level)
+    return level
+
+
+def _taken_apart(call: Any) -> tuple[str, Any]:
+    if isinstance(call, tuple) and len(call) == 2 and isinstance(call[0], str):
+        name, arguments = call
+    elif isinstance(call, Mapping) and isinstance(call.get("name"), str):
+        name, arguments = call["name"], call.get("arguments", call.get("input", {}))
+    elif isinstance(getattr(call, "name", None), str):
+        name = call.name
+        arguments = getattr(call, "arguments", None)
+        arguments = getattr(call, "input", {}) if arguments is None else arguments
+    else:
+        message = f"{type(call).__name__} is no call"
+        raise UsageError(message, "invalid_call", "give shell text, (name, arguments), or an object with a name")
+    if isinstance(arguments, str) or not isinstance(arguments, Mapping):
+        # JSON text goes as it is; what is no JSON is judged as text that a model wrote.
+        return name, arguments if isinstance(arguments, str) else dict(input=arguments)
+    return name, dict(arguments)
+
+
+def _risk(found: _core.AssessedRisk) -> Risk:
+    part = found.part
+    shown = None if part is None else Part(part[0], (part[1], part[2]), part[3])
+    return Risk(found.level, found.rule, found.why, shown)
