@@ -47,11 +47,10 @@ def table(name: str, pairs: list[dict[str, str]], scores: list[float], fired: li
             for relation in ("same", "same-domain", "different")
         }
         value = {relation: [scores[at] for at in rows] for relation, rows in of.items()}
-        rate = {relation: sum(fired[at] for at in rows) / len(rows) for relation, rows in of.items()}
-        print(
-            f"| {name} | {half} | {area(value['different'], value['same']):.3f} | "
-            f"{area(value['same-domain'], value['same']):.3f} | {rate['same']:.1%} | {rate['same-domain']:.1%} | {rate['different']:.1%} |"
-        )
+        rates = [sum(fired[at] for at in rows) / len(rows) for rows in of.values()]
+        areas = [area(value["different"], value["same"]), area(value["same-domain"], value["same"])]
+        cells = [name, half, *(f"{one:.3f}" for one in areas), *(f"{one:.1%}" for one in rates)]
+        print(f"| {' | '.join(cells)} |")
 
 
 def drift(path: str, with_embedder: bool) -> None:

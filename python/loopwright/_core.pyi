@@ -1394,12 +1394,22 @@ class GoalDrift:
     def revise(self, goal: str, vector: Sequence[float] | None = None) -> None:
         """The user has another goal now."""
 
-    def goal(self) -> str: ...
-    def last(self) -> str: ...
-    def former_goals(self) -> list[str]: ...
-    def state(self) -> str: ...
-    def seen(self) -> int: ...
+    def goal(self) -> str:
+        """The goal."""
 
+    def last(self) -> str:
+        """The message before: the goal at first."""
+
+    def former_goals(self) -> list[str]:
+        """Goals that the user gave up, oldest first."""
+
+    def state(self) -> str:
+        """`on_goal` or `drifted`."""
+
+    def seen(self) -> int:
+        """Messages so far."""
+
+@final
 class MemoryStore:
     """The memory in a file, until it is closed."""
 

@@ -185,22 +185,27 @@ impl GoalDrift {
         done.map_err(|error| errors::exception(&error))
     }
 
+    /// The goal.
     fn goal(&self) -> String {
         self.with(|core, _| core.goal().to_owned())
     }
 
+    /// The message before: the goal at first.
     fn last(&self) -> String {
         self.with(|core, _| core.last().to_owned())
     }
 
+    /// Goals that the user gave up, oldest first.
     fn former_goals(&self) -> Vec<String> {
         self.with(|core, _| core.former_goals().to_vec())
     }
 
+    /// `on_goal` or `drifted`.
     fn state(&self) -> &'static str {
         self.with(|core, _| core.state().name())
     }
 
+    /// Messages so far.
     fn seen(&self) -> u64 {
         self.with(|core, _| core.seen())
     }

@@ -118,8 +118,8 @@ def test_stepped_by_hand() -> None:
     machine = TurnMachine(CONFIG)
     assert not machine.finished
     commands = machine.step(start(), 0.5)
-    assert [command.kind for command in commands] == ["timer", "emit", "generate"]
-    timer, _, generate = commands
+    assert [command.kind for command in commands] == ["timer", "emit", "emit", "generate"]
+    timer, _, _, generate = commands
     assert timer.at == pytest.approx(300.5)
     assert generate.request is not None
     assert (generate.attempt, generate.request.model, generate.request.last_text) == (1, "any", "go")

@@ -35,7 +35,8 @@ static CUES: LazyLock<Phrases<Cue>> = LazyLock::new(|| {
     Phrases::new(&[
         (
             Cue::Verb,
-            "i will|i will now|i will then|i will next|i will first|i will also|i will just|i will quickly|i will start by\
+            "next i will|now i will|then i will|first i will|next we will|now we will|then we will|next i am going to|now i am going to|next i need to|\
+             now i need to|first i need to|next i have to|i will|i will now|i will then|i will next|i will first|i will also|i will just|i will quickly|i will start by\
              |i will begin by|i am going to|i am now going to|i am about to|i plan to|i intend to|i now plan to|i need to\
              |i now need to|i still need to|i first need to|i also need to|i have to|i still have to|i should|i should now\
              |i should first|i should also|i must|i must now|i must first|i want to|i now want to|i can now|we will|we will now\
@@ -294,6 +295,27 @@ fn behind(sentence: &Sentence, tokens: &[Token], at: usize, length: usize, cue: 
         {
             return None;
         }
+        // "Let me check: there are three": done in the same breath.
+        let aloud = matches!(
+            verb.word.as_str(),
+            "check"
+                | "see"
+                | "think"
+                | "explain"
+                | "summarize"
+                | "clarify"
+                | "recap"
+                | "show"
+                | "put"
+                | "break"
+                | "list"
+        );
+        let goes_on = tokens.get(after + 1).is_some_and(|next| {
+            next.after_mark && !matches!(next.word.as_str(), "then" | "and" | "so" | "but" | "first" | "before")
+        });
+        if cue == Cue::Let && aloud && goes_on {
+            return None;
+        }
         if verb.kind != Kind::Plain || !verb.word.is_ascii() {
             return None;
         }
@@ -366,6 +388,7 @@ mod tests {
             ("Checking the logs…", "Checking the logs"),
             ("What went wrong? Let me look at the trace.", "look at the trace"),
             ("Let's see what the tests say.", "see what the tests say"),
+            ("I've read the docs; next I'll implement the parser.", "implement the parser"),
             ("I'll start by reading the current auth implementation...", "reading the current auth implementation"),
         ] {
             if !expected.is_empty() {
@@ -410,6 +433,7 @@ mod tests {
             "Now I see the problem.",
             "Now I understand how it works.",
             "In the future I'll use tabs.",
+            "Let me check: the file has 3 lines.",
         ] {
             assert_eq!(step(text), None, "{text}");
         }

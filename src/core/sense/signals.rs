@@ -163,7 +163,7 @@ static WHOLE: LazyLock<Phrases<&'static str>> = LazyLock::new(|| {
         ),
         (
             "works",
-            "works as expected|now works|works now|work as expected|everything works|all tests pass|all tests are passing|tests all pass|all tests now pass|all checks pass|all green|now passes|now pass",
+            "works as expected|now works|works now|work as expected|everything works|all tests pass|all tests are passing|tests all pass|all tests now pass|all checks pass|all green|now passes|now pass|tests passed|checks passed|tests pass|tests are green|was able to fix|was able to resolve|was able to complete|managed to fix",
         ),
     ])
 });
@@ -184,12 +184,54 @@ static REMAINS: LazyLock<Phrases<&'static str>> = LazyLock::new(|| {
         (
             "remaining",
             "still to do|remains to be done|remain to be done|left to do|still need to|still needs to|still have to|\
-             still needs|still missing|still needs work|more work is needed|still a few|still some|still pending|remaining steps|still working on",
+             still needs|still missing|still needs work|more work is needed|still a few|still some|still pending|remaining steps|still working on|part remains|work remains|steps remain|remains open|remain open|still open|is pending|are pending|are left|is left|rest remains",
         ),
     ])
 });
 
+/// A claim that the rest of its sentence takes back: "done, but not tested", "finished the first part".
 fn statement(reading: &Reading, sentence: &Sentence, tokens: &[Token], position: usize) -> Option<Signal> {
+    let found = claim(reading, sentence, tokens, position)?;
+    if found.kind != SignalKind::Completion {
+        return Some(found);
+    }
+    let behind = tokens.iter().position(|token| token.start >= found.words.end).unwrap_or(tokens.len());
+    let rest = tokens.get(behind..).unwrap_or_default();
+    let partly =
+        rest.iter().take(4).any(|token| matches!(token.word.as_str(), "part" | "half" | "some" | "most" | "first"));
+    let turn = rest
+        .iter()
+        .position(|token| matches!(token.word.as_str(), "but" | "however" | "except" | "although" | "though"));
+    let open = |token: &Token| {
+        matches!(
+            token.word.as_str(),
+            "not"
+                | "still"
+                | "fail"
+                | "fails"
+                | "failed"
+                | "failing"
+                | "yet"
+                | "remains"
+                | "remain"
+                | "need"
+                | "needs"
+                | "broken"
+                | "missing"
+                | "untested"
+                | "incomplete"
+        )
+    };
+    let taken = turn.is_some_and(|at| rest.iter().skip(at).any(open))
+        || (found.rule == "works"
+            && tokens.iter().any(|token| matches!(token.word.as_str(), "failed" | "fail" | "failing")));
+    if partly || taken {
+        return Some(Signal { kind: SignalKind::Unfinished, rule: if partly { "part" } else { "but" }, ..found });
+    }
+    Some(found)
+}
+
+fn claim(reading: &Reading, sentence: &Sentence, tokens: &[Token], position: usize) -> Option<Signal> {
     if let Some(asking) = request(sentence, tokens) {
         return Some(asking);
     }
@@ -560,7 +602,8 @@ fn question(sentence: &Sentence, tokens: &[Token], answered: bool, announced: bo
         // A tag at the end or an opening; "right" inside a question is a word like any other.
         *at == 0 || at + length == last || *length > 1
     });
-    if let Some(((), at, length)) = figure.filter(|((), at, length)| answered || *at > 0 || *length == last)
+    if let Some(((), at, length)) =
+        figure.filter(|((), at, length)| answered || *at > 0 || *length == last || word(tokens, 1) == "not")
         && OFFERS.find(tokens).is_none()
     {
         return Some(signal(SignalKind::Rhetorical, "figure", sentence, tokens, at, length));
@@ -632,6 +675,7 @@ mod tests {
             "It failed at first, but it is fixed now.",
             "Successfully deployed the app.",
             "Fixed the typo in the heading.",
+            "All 12 tests passed.",
         ] {
             assert!(signals(text).complete, "{text} {:?}", signals(text));
         }
@@ -658,6 +702,9 @@ mod tests {
             "The function is not implemented.",
             "Abandoned work is undone.",
             "",
+            "The refactor is done, but I haven't run the tests yet.",
+            "I finished the first part. The second part remains.",
+            "10 tests passed, 2 failed.",
             "Two of the three steps are done. I still need to update the docs.",
         ] {
             assert!(!signals(text).complete, "{text} {:?}", signals(text));
@@ -701,6 +748,7 @@ mod tests {
             "What does this mean? It means that the lock is held.",
             "Have you ever wondered why? Here is the reason.",
             "How can I help?",
+            "It works. Isn't that neat?",
             "",
             "I asked which one. You said the first. Done.",
         ] {
