@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import doctest
 import os
+import re
 import resource
 import sqlite3
 import subprocess
@@ -35,6 +36,16 @@ def test_the_examples_run():
     failed, count = doctest.testmod(memory)
     assert count > 5
     assert not failed
+
+
+def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        exec(example, {})  # noqa: S102  (what the page shows)
+    assert "Ann: Three, and a balcony." in capsys.readouterr().out
 
 
 def test_what_is_remembered_is_recalled_with_all_that_is_known(tmp_path: Path):
