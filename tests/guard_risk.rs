@@ -102,6 +102,13 @@ fn c15_destructive_commands_of_our_own_list_are_caught() {
     }
 }
 
+#[test]
+fn c15_destructive_commands_of_the_second_list_are_caught() {
+    let Some(cases) = cases("tests/data/commands/second.jsonl") else { return };
+    let (caught, alarms) = report("second list", &cases.iter().collect::<Vec<_>>());
+    assert!(caught >= 0.95 && alarms <= 0.03, "{caught} {alarms}");
+}
+
 mod promises {
     use loopwright::core::{
         guard::{DeclaredRisk, RiskContext, RiskLevel, assess_arguments, assess_risk, assess_shell, shell},
