@@ -131,7 +131,8 @@ fn speed() {
             .min()
             .unwrap_or_default()
     };
-    for exchanges in [1_000, 5_000, 10_000] {
+    let only = std::env::var("EXCHANGES").ok().and_then(|text| text.parse().ok());
+    for exchanges in only.map_or_else(|| vec![1_000, 5_000, 10_000], |one: usize| vec![one; 8]) {
         let all = history(exchanges, 11);
         let bytes: usize = all.iter().map(|message| BytesPerFour.message(message) * 4).sum();
         let counts: Vec<usize> = all.iter().map(|message| BytesPerFour.message(message)).collect();

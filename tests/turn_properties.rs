@@ -6,7 +6,10 @@
 mod turn_support;
 
 use loopwright::core::guard::RiskLevel;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet, VecDeque},
+};
 
 use loopwright::core::{
     error::{Failure, FailureKind},
@@ -14,13 +17,18 @@ use loopwright::core::{
     machine::{
         ApprovalDecision, Budget, Command, Event, EventKind, Id, Interrupt, Machine, MachineConfig, Notice,
         RetryPolicy, Time, Tree, arguments_hash,
-        turn::{TurnConfig, TurnMachine, diagram, transitions},
+        turn::{ContextConfig, TurnConfig, TurnMachine, diagram, transitions},
     },
     message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, Usage},
     request::{Delta, History, Response},
+    tokens::TokenCounter,
 };
 use proptest::prelude::*;
 use turn_support::*;
+
+thread_local! {
+    static COUNTER: RefCell<TokenCounter> = RefCell::new(TokenCounter::for_model("gpt-4o"));
+}
 
 /// What a driver would know: commands without an answer, and what was done. It holds every step to the invariants.
 #[derive(Clone, Default)]
@@ -98,6 +106,13 @@ impl Ledger {
             match command {
                 Command::Generate { id, attempt, request, .. } => {
                     legal(&request.messages)?;
+                    if let Some(budget) = config.context.budget {
+                        let tokens =
+                            COUNTER.with_borrow_mut(|counter| counter.messages(request.messages.iter()).tokens);
+                        if tokens > budget {
+                            return Err(format!("{tokens} tokens of {budget}"));
+                        }
+                    }
                     if !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty() {
                         return Err("a request while something is open".into());
                     }
@@ -159,6 +174,17 @@ impl Ledger {
                         | self.timers.remove(id).is_some();
                     if !open {
                         return Err(format!("{id} is aborted and not open"));
+                    }
+                }
+                // Answered by the machine itself: nobody runs it.
+                Command::Emit { notice: Notice::ToolFinished { name, id, .. } } if name == "recall" => {
+                    if self.executed.contains(id) {
+                        return Err(format!("{id} ran, and is the machine's own"));
+                    }
+                }
+                Command::Emit { notice: Notice::Compacted { before, after, budget, .. } } => {
+                    if after >= before || after > budget {
+                        return Err(format!("{before} tokens became {after}, of {budget}"));
                     }
                 }
                 Command::Emit { notice: Notice::ToolFinished { id, .. } } => {
@@ -255,10 +281,11 @@ fn texts() -> impl Strategy<Value = String> {
 
 fn a_call() -> impl Strategy<Value = Block> {
     let id = prop_oneof![Just("a"), Just("b"), Just("c"), Just(""), Just("a_2"), Just("call_2")];
-    let name = prop_oneof![4 => Just("look"), 4 => Just("write"), 4 => Just("rm"), 1 => Just("nope"), 1 => Just("")];
+    let name = prop_oneof![4 => Just("look"), 4 => Just("write"), 4 => Just("rm"), 1 => Just("nope"), 1 => Just(""), 2 => Just("recall")];
     let arguments = prop_oneof![
         6 => Just("{}".to_owned()),
         3 => (0..3).prop_map(|n| format!("{{\"n\":{n}}}")),
+        1 => Just("{\"find\":\"it is 4\"}".to_owned()),
         1 => Just("{\n \"a\":\r\n1e400}".to_owned()),
         1 => Just("{\"a\": ".to_owned()),
         1 => Just("[1]".to_owned()),
@@ -392,12 +419,20 @@ fn configs() -> impl Strategy<Value = TurnConfig> {
             tokens,
             ..Budget::default()
         });
-    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>()).prop_map(
-        |(budget, attempts, after, seed, degrade)| TurnConfig {
+    // A window that is never full, one that fills with a few words, one by guess.
+    let context = prop_oneof![
+        5 => Just(ContextConfig::default()),
+        2 => (150_usize..2_000).prop_map(|budget| ContextConfig { budget: Some(budget), ..ContextConfig::default() }),
+        1 => (700_usize..2_000).prop_map(|window| ContextConfig { window: Some(window), ..ContextConfig::default() }),
+    ];
+    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>(), context).prop_map(
+        |(budget, attempts, after, seed, degrade, context)| TurnConfig {
+            model: "gpt-4o".into(),
             budget,
             retry: RetryPolicy { attempts, after_output: after, ..RetryPolicy::default() },
             degrade_without_tools: degrade,
             approval_timeout: 20.0,
+            context,
             seed,
             ..config()
         },
@@ -545,7 +580,11 @@ fn ends_by_cancel(config: &TurnConfig, mut tree: Tree, mut ledger: Ledger, now: 
 fn replays(log: &[u8], tree: &Tree) -> Result<(), String> {
     let text = std::str::from_utf8(log).map_err(|error| error.to_string())?;
     let whole = journal::replay(text).map_err(|error| error.to_string())?;
-    if whole.divergence.is_some() || whole.truncated || whole.outcome.as_ref() != tree.outcome() {
+    if whole.divergence.is_some()
+        || whole.truncated
+        || whole.damage.is_some()
+        || whole.outcome.as_ref() != tree.outcome()
+    {
         return Err(format!("the replay differs: {:?}", whole.divergence));
     }
     if !same_history(&whole.messages, &tree.history()) {
@@ -555,7 +594,11 @@ fn replays(log: &[u8], tree: &Tree) -> Result<(), String> {
     for end in 1..lines.len() {
         let prefix = lines[..end].concat();
         let part = journal::replay(&prefix).map_err(|error| error.to_string())?;
-        if part.divergence.is_some() || part.truncated || part.steps[..] != whole.steps[..end - 1] {
+        if part.divergence.is_some()
+            || part.truncated
+            || part.damage.is_some()
+            || part.steps[..] != whole.steps[..end - 1]
+        {
             return Err(format!("a beginning of {end} lines differs"));
         }
         // A crash in the middle of a line loses that line alone.

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
         estimate_tokens,
     )
     from ._core import Event as MachineEvent
-    from ._replay import Replay, replay
+    from ._replay import Diff, Replay, diff, replay
     from .agent import Agent, RunStream
     from .budget import Budget
-    from .context import ContextWindow, compress
+    from .context import ContextPolicy, ContextWindow, compress
     from .errors import (
         InternalError,
         LoopwrightError,
@@ -60,22 +60,26 @@ if TYPE_CHECKING:
         strip_tool_markup,
     )
     from .grounded import Grounded
-    from .guard import Risk, RiskContext, assess_risk
+    from .guard import Approvals, Policy, Risk, RiskContext, assess_risk
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
+    from .senses import Momentum, MomentumPolicy, StuckDetector, StuckPolicy, continuation
+    from .senses import GoalDrift, Intent, assess_intent, next_step, signals
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
 
 _HOMES = {
     "Agent": "agent",
     "Approval": "_approval",
+    "Approvals": "guard",
     "Budget": "budget",
     "Call": "models",
     "Command": "_core",
     "Context": "tools",
     "ExtractedCall": "extraction",
     "Extraction": "extraction",
+    "ContextPolicy": "context",
     "ContextWindow": "context",
     "Grounded": "grounded",
     "Image": "tools",
@@ -88,7 +92,9 @@ _HOMES = {
     "Model": "models",
     "ModelError": "errors",
     "ModelFailure": "models",
+    "Policy": "guard",
     "ProviderError": "errors",
+    "Diff": "_replay",
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
@@ -118,6 +124,17 @@ _HOMES = {
     "encode_tokens": "_core",
     "estimate_tokens": "_core",
     "compress": "context",
+    "diff": "_replay",
+    "Momentum": "senses",
+    "MomentumPolicy": "senses",
+    "StuckDetector": "senses",
+    "StuckPolicy": "senses",
+    "continuation": "senses",
+    "GoalDrift": "senses",
+    "Intent": "senses",
+    "assess_intent": "senses",
+    "next_step": "senses",
+    "signals": "senses",
     "replay": "_replay",
     "strip_tool_markup": "extraction",
     "tool": "tools",
@@ -129,15 +146,19 @@ _HOMES = {
 __all__ = [
     "Agent",
     "Approval",
+    "Approvals",
     "Budget",
     "Call",
     "Command",
     "Context",
+    "ContextPolicy",
     "ContextWindow",
     "ExtractedCall",
     "Extraction",
+    "GoalDrift",
     "Grounded",
     "Image",
+    "Intent",
     "InternalError",
     "LoopwrightError",
     "MachineConfig",
@@ -147,6 +168,9 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelFailure",
+    "Policy",
+    "Momentum",
+    "MomentumPolicy",
     "ProviderError",
     "Replay",
     "Response",
@@ -156,6 +180,8 @@ __all__ = [
     "RunStream",
     "Signal",
     "Source",
+    "StuckDetector",
+    "StuckPolicy",
     "Text",
     "TokenCount",
     "TokenCounter",
@@ -168,19 +194,24 @@ __all__ = [
     "UsageError",
     "__version__",
     "assess_risk",
+    "assess_intent",
     "builtin_tools",
     "compress",
+    "continuation",
     "count_tokens",
     "decode_tokens",
     "dialect_for",
+    "diff",
     "encode_tokens",
     "estimate_tokens",
     "extract",
     "extract_json",
+    "next_step",
     "render_call",
     "render_results",
     "repair_json",
     "replay",
+    "signals",
     "strip_tool_markup",
     "tool",
 ]

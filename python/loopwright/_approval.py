@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import _core
 
-__all__ = ["Approval", "decision_of"]
+__all__ = ["Approval", "Edit", "Remembered", "decision_of"]
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,31 @@ class Approval:
     why: str
     call_id: str
     expires_in: float
+    rules: tuple[str, ...] = ()
+    """The rules that decided that a person is asked."""
+    part: str | None = None
+    """The part of the call that decided."""
+    span: tuple[int, int] | None = None
+    """Its bytes in the shell line."""
+    touches: tuple[str, ...] = ()
+    """What it would touch, in words."""
+    secret: bool = False
+    """Whether it holds a secret that would leave."""
+    keeps: str | None = None
+    """What a yes will be kept for, in words; `Approvals` says it."""
+    request_id: int | None = None
+    """Its number among the requests of `Approvals`."""
+    hash: str | None = field(default=None, repr=False)
+    """What binds a decision to this very call."""
+    around: tuple[str | None, str | None] = field(default=(None, None), repr=False)
+    """The home folder and the workspace."""
 
     @classmethod
-    def of(cls, command: _core.Command, now: float) -> Approval:
+    def of(cls, command: _core.Command, now: float, around: tuple[str | None, str | None] = (None, None)) -> Approval:
         """The question of an `approve` command."""
         call = command.calls[0]
+        judged = command.judged or {}
+        span = judged.get("span")
         return cls(
             tool=call.name,
             arguments=call.arguments,
@@ -33,17 +54,53 @@ class Approval:
             why=command.why or "",
             call_id=call.id,
             expires_in=max(0.0, (command.at or 0.0) - now),
+            rules=tuple(judged.get("rules", ())),
+            part=judged.get("part"),
+            span=None if span is None else (span["start"], span["end"]),
+            touches=tuple(judged.get("touches", ())),
+            secret=judged.get("secret", False),
+            hash=command.hash,
+            around=around,
         )
 
 
-def decision_of(answer: object) -> tuple[str, str | None]:
-    """What an approver's answer means. Only `True` and `"allow"` are a yes; what is not understood is a no."""
-    if answer is True or answer == "allow":
-        return "allow", None
+@dataclass(frozen=True)
+class Edit:
+    """An answer: the call with these arguments instead. It is judged anew, and asked about again if need be."""
+
+    arguments: Any
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """An answer: a yes that was kept from before, in words."""
+
+    what: str
+
+
+def is_yes(answer: object) -> bool:
+    """Whether an answer lets the very call run that was asked about."""
+    try:
+        return not isinstance(answer, BaseException) and decision_of(answer)[0] in ("allow", "remembered")
+    except Exception:  # noqa: BLE001 - what can't be understood is a no
+        return False
+
+
+def decision_of(answer: object) -> tuple[str, str | None, str | None]:
+    """What an approver's answer means: the decision, a reason, new arguments.
+
+    Only `True`, `"allow"` and `"once"` are a yes; what is not understood is a no.
+    """
+    if answer is True or (isinstance(answer, str) and answer in ("allow", "once")):
+        return "allow", None, None
+    if isinstance(answer, Remembered):
+        return "remembered", answer.what, None
+    if isinstance(answer, Edit):
+        return "edit", None, json.dumps(answer.arguments)
     if answer == "abort":
-        return "abort", None
+        return "abort", None, None
     if answer is False or answer is None or answer == "deny":
-        return "deny", "the person said no"
+        return "deny", "the person said no", None
     if isinstance(answer, str):
-        return "deny", answer
-    return "deny", f"the answer {answer!r} is no decision"
+        return "deny", answer, None
+    return "deny", f"the answer {answer!r} is no decision", None

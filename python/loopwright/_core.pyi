@@ -13,6 +13,7 @@ from typing_extensions import Self, disjoint_base
 from .errors import LoopwrightError
 
 __all__ = [
+    "ApprovalDesk",
     "ArgumentsDelta",
     "AssessedRisk",
     "Call",
@@ -28,11 +29,14 @@ __all__ = [
     "ExtractedText",
     "Extraction",
     "FoundJson",
+    "GoalDrift",
     "History",
     "Hub",
     "MachineConfig",
     "Markup",
     "ModelCall",
+    "Policy",
+    "Momentum",
     "Problem",
     "ProviderDelta",
     "ReasoningDelta",
@@ -43,6 +47,7 @@ __all__ = [
     "RiskGround",
     "Run",
     "StreamDecoder",
+    "StuckDetector",
     "TextDelta",
     "TokenCount",
     "TokenCounter",
@@ -52,14 +57,20 @@ __all__ = [
     "Window",
     "WireServer",
     "__version__",
+    "assemble_context",
+    "breakpoint_of",
     "assess_arguments",
     "assess_shell",
+    "assess_intent",
     "canonical_block",
     "canonical_message",
     "canonical_request",
     "canonical_response",
     "check_json",
+    "compare_journals",
+    "classify_sensitivity",
     "compress_context",
+    "continuation",
     "count_context",
     "count_tokens",
     "count_tools",
@@ -78,14 +89,22 @@ __all__ = [
     "estimate_tokens",
     "fetch_page",
     "find_json",
+    "journal_head",
+    "find_next_step",
     "json_elements",
     "json_members",
     "limit_output",
+    "redact",
+    "redact_json",
+    "redact_with_hits",
     "render_calls",
     "render_results",
     "repair_json",
     "replay",
+    "sensitivity_detectors",
+    "reply_signals",
     "shutdown",
+    "window_of",
 ]
 
 _Json: TypeAlias = str | dict[str, Any] | Sequence[Any]
@@ -320,8 +339,10 @@ class Event:
         """A tool failed; the model reads why and what to do."""
 
     @staticmethod
-    def decided(id: int, hash: str, decision: str, reason: str | None = None) -> Event:
-        """Somebody decided: `allow`, `deny` or `abort`. Without the question's `hash` an allow is a deny."""
+    def decided(id: int, hash: str, decision: str, reason: str | None = None, arguments: _Json | None = None) -> Event:
+        """Somebody decided: `allow`, `deny`, `abort`, `edit` (with the new `arguments`), or `remembered` for a yes of
+        before, of which `reason` tells. Without the question's `hash` an allow is a deny.
+        """
 
     @staticmethod
     def fired(id: int, partial: Event | None = None) -> Event:
@@ -381,6 +402,10 @@ class Command:
     @property
     def why(self) -> str | None:
         """Why an `approve` asks, or a `refuse` refuses."""
+
+    @property
+    def judged(self) -> dict[str, Any] | None:
+        """What the guard saw of the call of an `approve`; `None` without a guard."""
 
     @property
     def notice(self) -> dict[str, Any] | None:
@@ -503,7 +528,35 @@ class Run:
     `journal` is the path of a new file that lines are appended to as they come; `keep` keeps them in memory.
     """
 
-    def __new__(cls, id: str, config: MachineConfig, *, journal: str | None = None, keep: bool = False) -> Run: ...
+    def __new__(
+        cls,
+        id: str,
+        config: MachineConfig,
+        *,
+        journal: str | None = None,
+        keep: bool = False,
+        about: str | None = None,
+    ) -> Run: ...
+    @staticmethod
+    def resume(path: str) -> tuple[Run, list[Command], str]:
+        """The run of a journal, which goes on in it (or, where it is damaged, beside it): the run, its open commands, the
+        path.
+        """
+
+    @staticmethod
+    def fork(
+        id: str,
+        text: str,
+        at: int,
+        *,
+        prompt: str | None = None,
+        model: str | None = None,
+        result: str | None = None,
+        journal: str | None = None,
+        keep: bool = False,
+        about: str | None = None,
+    ) -> tuple[Run, list[Command]]:
+        """A run that begins with the events of a journal up to number `at`, and its open commands."""
     def now(self) -> float:
         """Seconds since the run's start."""
 
@@ -573,8 +626,17 @@ def fetch_page(
     Blocks, with the interpreter free for others.
     """
 
-def replay(journal: str) -> tuple[dict[str, Any], History, list[list[str]]]:
-    """Feeds a journal to a new machine: what came of it, the messages at the end, the commands of each event."""
+def replay(journal: str, policy: str | None = None) -> tuple[dict[str, Any], History, list[list[str]]]:
+    """Feeds a journal to a new machine: what came of it, the messages at the end, the commands of each event.
+
+    With the digest of a policy, only if the run went by that.
+    """
+
+def compare_journals(left: str, right: str) -> dict[str, Any] | None:
+    """Where two journals part."""
+
+def journal_head(text: str) -> tuple[str, str | None, str]:
+    """The run's name, what whoever started it wrote, and the machine's configuration, as JSON."""
 
 def shutdown() -> None:
     """Ends the I/O threads; called at exit."""
@@ -975,6 +1037,9 @@ class ContextArchive:
     def get(self, handle: str) -> str | None:
         """The message under a handle, in the canonical form."""
 
+    def answer(self, handle: str, find: str, from_line: int, limit: int) -> str:
+        """What a model is told that asks for something back."""
+
     def recall(self, handle: str, from_line: int, limit: int) -> str:
         """What is under a handle, as text, from a line on."""
 
@@ -1000,6 +1065,19 @@ def compress_context(
 
 def count_context(text: str, shape: str, count: Callable[[str], int] | None, model: str | None) -> int:
     """Tokens of a list of messages, with what a request costs beside them."""
+
+def assemble_context(
+    system: str,
+    memory: str,
+    goal: str,
+    plan: str,
+    gathered: Sequence[tuple[str, str]],
+    shape: str,
+) -> tuple[str, list[str]]:
+    """The head of a request in its fixed order: instructions, and each message before the history as JSON text."""
+
+def window_of(model: str) -> int | None:
+    """The tokens of a model's window, where its name is known."""
 
 def count_tools(tools: str, count: Callable[[str], int] | None, model: str | None) -> int:
     """Tokens that definitions of tools take in a request."""
@@ -1028,6 +1106,12 @@ class Window:
     def append(self, message: str | dict[str, Any]) -> None:
         """Adds a message."""
 
+    def replay(self, messages: str) -> None:
+        """Fills an empty window with a history that went through requests before: a list as JSON text."""
+
+    def reported(self, tokens: int) -> None:
+        """What the provider counted for the request that the view was."""
+
     def settle(self) -> bool:
         """Makes the view fit, if it is too large; gives whether it had to."""
 
@@ -1051,6 +1135,10 @@ class Window:
         """Tokens of the view."""
 
     @property
+    def expected(self) -> int:
+        """Tokens of the view by what the provider reported, where it did."""
+
+    @property
     def budget(self) -> int:
         """The budget."""
 
@@ -1059,6 +1147,179 @@ class Window:
         """How many compactions there were."""
 
     def __len__(self) -> int: ...
+
+@final
+class Policy:
+    """Rules for calls; `loopwright.guard.Policy` is the one to use."""
+
+    def __new__(cls, sources: Sequence[tuple[str, str, str]]) -> Self: ...
+    @staticmethod
+    def built_in() -> Policy:
+        """The rules that the package ships."""
+
+    @property
+    def sources(self) -> list[tuple[str, str, str]]:
+        """The files: tier, name and text of each."""
+
+    @property
+    def digest(self) -> str:
+        """What all the text comes to."""
+
+    def rules(self) -> str:
+        """The rules, as JSON text."""
+
+    def to_json(self) -> str:
+        """The policy as configurations of machines hold it."""
+
+    def decide(
+        self,
+        tool: str,
+        arguments: _Json,
+        *,
+        risk: str,
+        by_arguments: bool,
+        home: str | None,
+        workspace: str | None,
+        cautious: str,
+        task: str | None,
+    ) -> str:
+        """What may be done with a call, as JSON text."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class ApprovalDesk:
+    """Requests that are open, and yeses that are kept; `loopwright.guard.Approvals` is the one to use."""
+
+    def __new__(cls, session: str, timeout: float, ttl: float) -> Self: ...
+    def ask(
+        self,
+        tool: str,
+        arguments: _Json,
+        *,
+        risk: str,
+        why: str,
+        hash: str | None,
+        secret: bool,
+        home: str | None,
+        workspace: str | None,
+        now: float,
+        timeout: float | None,
+    ) -> tuple[int | None, str | None]:
+        """Asks about a call: the number of a request, or the words of a yes that was kept."""
+
+    def decide(self, id: int, decision: str, hash: str | None, now: float) -> str | None:
+        """Decides: `allow`, `once`, `deny`, `abort` or `edit`. Gives what the yes is kept for, if it is."""
+
+    def describe(self, id: int) -> str:
+        """What a yes would be kept for, in words."""
+
+    def again(self, id: int, now: float) -> str:
+        """Lets the call of an expired request run when it comes again."""
+
+    def lapse(self, id: int) -> None:
+        """The time of a request is over."""
+
+    def withdraw(self, id: int) -> None:
+        """A request is taken back."""
+
+    def requests(self, now: float) -> str:
+        """All requests, open and expired, as JSON text."""
+
+    def kept(self, now: float) -> str:
+        """The yeses that are kept, as JSON text."""
+
+    def forget(self) -> None:
+        """Forgets every yes."""
+
+def classify_sensitivity(
+    text: str, source: str | None, labels: dict[str, str] | None
+) -> tuple[str, str | None, list[tuple[str, str, int, int, str]]]:
+    """The class of a text, the label of its source, and what was found."""
+
+def redact(text: str) -> str:
+    """The text without its hits; the very same object if there are none."""
+
+def redact_with_hits(text: str) -> tuple[str, list[tuple[str, str, int, int, str]]]:
+    """The text without its hits, and what they were."""
+
+def redact_json(text: str) -> str:
+    """JSON, or lines of JSON, without its hits."""
+
+def sensitivity_detectors() -> list[tuple[str, str, str]]:
+    """All detectors: the name, the level, what a hit is."""
+
+_StuckVerdict: TypeAlias = tuple[str, list[tuple[str, str]], int, int, int, str, str]
+
+@final
+class StuckDetector:
+    """Finds repetition in what a run does and says."""
+
+    def __new__(cls, policy: str | None = None) -> Self: ...
+    @staticmethod
+    def from_json(text: str) -> StuckDetector:
+        """A detector from what `to_json` gave."""
+
+    def to_json(self) -> str:
+        """The detector as JSON text."""
+
+    def record(
+        self,
+        name: str,
+        arguments: str,
+        result: str,
+        failed: bool = False,
+        kind: str | None = None,
+        state: str | None = None,
+    ) -> _StuckVerdict | None:
+        """Takes a call and its result."""
+
+    def record_round(
+        self, pairs: Sequence[tuple[str, str, str, bool, str | None]], state: str | None = None
+    ) -> _StuckVerdict | None:
+        """Takes the calls of one round, with their results."""
+
+    def record_text(self, text: str) -> _StuckVerdict | None:
+        """Takes a reply that holds no call."""
+
+    def feed(self, delta: str) -> _StuckVerdict | None:
+        """Takes a piece of a reply as it streams."""
+
+    def end_reply(self) -> None:
+        """The reply that streamed has ended."""
+
+    def reset(self) -> None:
+        """Forgets everything."""
+
+    def verdict(self) -> _StuckVerdict | None:
+        """What was found last."""
+
+@final
+class Momentum:
+    """How well things go."""
+
+    def __new__(cls, policy: str | None = None, momentum: str | None = None) -> Self: ...
+    def to_json(self) -> str:
+        """The momentum as JSON text."""
+
+    def record(self, succeeded: bool) -> None:
+        """Takes the next result."""
+
+    def score(self) -> float:
+        """From 0 to 1."""
+
+    def pace(self) -> str:
+        """`good`, `slow` or `pause`."""
+
+    def seen(self) -> tuple[int, int]:
+        """Successes and results in the window."""
+
+def breakpoint_of(stop_reason: str) -> str | None:
+    """The name of the breakpoint that a stop reason is, if it is one."""
+
+def continuation(standing: str) -> str | None:
+    """What to say so that a model goes on; `standing` as JSON text."""
 
 @final
 class AssessedRisk:
@@ -1089,3 +1350,51 @@ def assess_arguments(
     name: str, arguments: _Json, declared: str | None, by_arguments: bool, ground: RiskGround
 ) -> AssessedRisk:
     """The risk of a call; `declared` is the level of its tool."""
+
+_Place: TypeAlias = tuple[int, int]
+
+def find_next_step(text: str) -> tuple[_Place, _Place, _Place] | None:
+    """The places of the sentence, of the cue and of the step."""
+
+def reply_signals(text: str) -> tuple[bool, bool, list[tuple[str, str, _Place, _Place]]]:
+    """Whether a reply claims to be done, whether it asks, and all that was found."""
+
+def assess_intent(
+    message: str, history: Sequence[str], sub_agents: Sequence[str]
+) -> tuple[str, float, list[str], list[tuple[str, _Place]], list[tuple[str, float]], list[str], str | None, bool, bool]:
+    """How to take up a request."""
+
+@final
+class GoalDrift:
+    """The goal of a conversation, and how its messages stand to it."""
+
+    def __new__(cls, goal: str, enter: float, leave: float) -> Self: ...
+    @staticmethod
+    def from_json(text: str) -> GoalDrift:
+        """A conversation from what `to_json` gave."""
+
+    def to_json(self) -> str:
+        """The conversation as JSON text."""
+
+    @staticmethod
+    def background() -> list[str]:
+        """Texts that have nothing to do with each other."""
+
+    def use_vectors(
+        self, background: Sequence[Sequence[float]], goal: Sequence[float], last: Sequence[float] | None = None
+    ) -> None:
+        """From now on vectors are given."""
+
+    def observe(
+        self, message: str, vector: Sequence[float] | None = None
+    ) -> tuple[float, float, str, bool, float, list[tuple[_Place, float]], list[str]]:
+        """Takes the next message."""
+
+    def revise(self, goal: str, vector: Sequence[float] | None = None) -> None:
+        """The user has another goal now."""
+
+    def goal(self) -> str: ...
+    def last(self) -> str: ...
+    def former_goals(self) -> list[str]: ...
+    def state(self) -> str: ...
+    def seen(self) -> int: ...

@@ -16,7 +16,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._approval import Approval, decision_of
+from ._approval import Approval, decision_of, is_yes
 from ._bridge import Bridge
 from .errors import InternalError
 from .events import ToolProgress, from_notice
@@ -25,7 +25,7 @@ from .tools._context import CancelFlag, Context
 from .tools._run import Outcome, run, run_here, run_later
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 
     from ._plan import Plan
     from .tools import Tool
@@ -41,6 +41,9 @@ _PATIENCE = 0.05
 """Seconds between two looks for Ctrl-C."""
 _LONG_PATIENCE = 1.0
 """The same in threads that Ctrl-C does not reach."""
+_DOUBT = "the call had started when the run broke off, and may have taken effect; shall it run again?"
+_DOUBT_SECONDS = 60.0
+_UNKNOWN = "the run broke off while this call was under way, and nobody knows whether it took effect"
 _CANCELLED = {"kind": "exception", "message": "CancelledError: the call was cancelled, and not by the run"}
 
 
@@ -77,7 +80,10 @@ class Driver:
 
     def step(self, event: _core.Event) -> None:
         """Feeds the machine and carries out what it wants."""
-        for command in self.run.step(event, self.watch):
+        self.carry_out(self.run.step(event, self.watch))
+
+    def carry_out(self, commands: Iterable[_core.Command]) -> None:
+        for command in commands:
             kind = command.kind
             if kind == "generate":
                 self.generate(command)
@@ -101,6 +107,30 @@ class Driver:
             elif kind == "refuse":
                 message = f"the machine refused an event of its own driver: {command.why}"
                 raise InternalError(message, hint="please report this with the journal of the run")
+
+    def go_on(self, commands: Iterable[_core.Command]) -> None:
+        """Carries out what a run that broke off had not heard the end of. Each tool call comes by itself: one whose tool
+        is idempotent runs again; of others nobody knows whether they took effect, so a person is asked.
+        """
+        self.begun = True
+        for command in commands:
+            if command.kind != "execute" or self.plan.tools[command.calls[0].name].idempotent:
+                self.carry_out([command])
+            elif self.plan.approve is None:
+                self.inbox.append(self.unknown(command))
+            else:
+                self.ask_again(command, self.plan.approve)
+
+    def doubt(self, command: _core.Command) -> Approval:
+        """The question whether a call that may have taken effect shall run again."""
+        call = command.calls[0]
+        risk = self.plan.tools[call.name].risk
+        return Approval(call.name, call.arguments, risk, _DOUBT, call.id, _DOUBT_SECONDS, around=self.plan.around)
+
+    def unknown(self, command: _core.Command) -> _core.Event:
+        """The event for a call that may have taken effect and does not run again."""
+        call_id, hint = command.calls[0].id, "find out whether it took effect before you call it again"
+        return _core.Event.tool_failed(command.id, call_id, "unknown", _UNKNOWN, hint)  # type: ignore[arg-type]
 
     def cancelled_model(self) -> _core.Event | None:
         """Stops the model calls; gives what one of them had shown."""
@@ -154,10 +184,10 @@ class Driver:
         try:
             if isinstance(answer, BaseException):
                 raise answer
-            decision, reason = decision_of(answer)
+            decision, reason, arguments = decision_of(answer)
         except BaseException as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
-            decision, reason = "deny", f"asking failed: {type(error).__name__}: {error}"
-        return _core.Event.decided(command.id, command.hash, decision, reason)  # type: ignore[arg-type]
+            decision, reason, arguments = "deny", f"asking failed: {type(error).__name__}: {error}", None
+        return _core.Event.decided(command.id, command.hash, decision, reason, arguments)  # type: ignore[arg-type]
 
     def nobody(self, command: _core.Command) -> _core.Event:
         """The event for a question that nobody is there to hear."""
@@ -179,6 +209,9 @@ class Driver:
         raise NotImplementedError
 
     def execute(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
         raise NotImplementedError
 
     def abort(self, command_id: int) -> None:
@@ -214,11 +247,19 @@ class AsyncDriver(Driver):
         self.ending: set[asyncio.Task[Any]] = set()
         self.bridge, self.key = Bridge.enter(self.arrived)
 
-    async def batches(self, start: _core.Event, signal: Any = None) -> AsyncGenerator[deque[Any], None]:
-        """Runs to the end; gives what is told on the way, all that is there at once."""
+    async def batches(
+        self, start: _core.Event | list[_core.Command], signal: Any = None
+    ) -> AsyncGenerator[deque[Any], None]:
+        """Runs to the end, from its start or from the open commands of a run that broke off; gives what is told on the
+        way, all that is there at once.
+        """
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
-            self.arrived(start)
+            if isinstance(start, list):
+                self.go_on(start)
+                self.pump()
+            else:
+                self.arrived(start)
             while True:
                 while self.told:
                     batch, self.told = self.told, deque()
@@ -411,7 +452,24 @@ class AsyncDriver(Driver):
         self.start(command.id, "approval", None, self.ask_person, command, ask)  # type: ignore[arg-type]
 
     async def ask_person(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
-        question = Approval.of(command, self.run.now())
+        question = Approval.of(command, self.run.now(), self.plan.around)
+        return self.decided(command, await self.answer_to(question, ask))
+
+    def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
+        self.start(command.id, "approval", None, self.run_again, command, ask)  # type: ignore[arg-type]
+
+    async def run_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
+        question = self.doubt(command)
+        try:
+            answer = await asyncio.wait_for(self.answer_to(question, ask), question.expires_in)
+        except asyncio.TimeoutError:
+            answer = None
+        if not is_yes(answer):
+            return self.unknown(command)
+        return await self.run_tool(command.id, command.calls[0], CancelFlag())  # type: ignore[arg-type]
+
+    async def answer_to(self, question: Approval, ask: Callable[[Any], Any]) -> Any:
+        """What a person says, or what goes wrong while asking."""
         try:
             if _is_async(ask):
                 answer = ask(question)
@@ -435,7 +493,7 @@ class AsyncDriver(Driver):
             answer = error
         except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
             answer = error
-        return self.decided(command, answer)
+        return answer
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
@@ -456,12 +514,17 @@ class SyncDriver(Driver):
         self.side: _SideLoop | None = None
         self.closed = False
 
-    def events(self, start: _core.Event, signal: Any = None) -> Generator[Any, None, None]:
-        """Runs to the end; gives what is told on the way."""
+    def events(self, start: _core.Event | list[_core.Command], signal: Any = None) -> Generator[Any, None, None]:
+        """Runs to the end, from its start or from the open commands of a run that broke off; gives what is told on the
+        way.
+        """
         listener = signal.attach(self.interrupt_soon) if signal is not None else None
         try:
             # After the start, before any answer to it, comes a signal that was given before the run began.
-            self.inbox.append(start)
+            if isinstance(start, list):
+                self.go_on(start)
+            else:
+                self.inbox.append(start)
             while True:
                 while self.wanted:
                     self.wanted.popleft()()
@@ -662,7 +725,27 @@ class SyncDriver(Driver):
         if ask is None:
             self.inbox.append(self.nobody(command))
             return
-        question = Approval.of(command, self.run.now())
+        question = Approval.of(command, self.run.now(), self.plan.around)
+        self.put(question, command, ask, lambda answer: self.arrived(self.decided(command, answer)))
+
+    def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
+        question, settled = self.doubt(command), threading.Lock()
+
+        def settle(answer: Any) -> None:
+            if not settled.acquire(blocking=False):
+                return
+            if is_yes(answer):
+                self.soon(lambda: self.execute(command))
+            else:
+                self.arrived(self.unknown(command))
+
+        self.limits.append((self.run.now() + question.expires_in, lambda: settle(None)))
+        self.put(question, command, ask, settle)
+
+    def put(
+        self, question: Approval, command: _core.Command, ask: Callable[[Any], Any], done: Callable[[Any], None]
+    ) -> None:
+        """Puts a question to a person; `done` hears what was said, or what went wrong while asking."""
 
         async def wait(answer: Any) -> None:
             try:
@@ -673,13 +756,13 @@ class SyncDriver(Driver):
                 said = error
             except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
                 said = error
-            self.arrived(self.decided(command, said))
+            done(said)
 
         def heard(answer: Any) -> None:
             if inspect.isawaitable(answer):
                 self.start(command.id, wait(answer))  # type: ignore[arg-type]
             else:
-                self.inbox.append(self.decided(command, answer))
+                done(answer)
 
         def told(answer: Any) -> None:
             if self.closed:

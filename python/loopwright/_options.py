@@ -5,7 +5,9 @@ The machine checks the numbers' ranges; what is checked here is what would other
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +16,11 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check", "dicts", "names", "texts"]
+__all__ = ["check", "dicts", "labels", "names", "policies", "texts"]
 
 _KEYS = {
     "timeouts": ("connect", "first_byte", "idle", "total"),
     "retry": ("attempts", "base", "cap", "longest_retry_after", "after_output"),
-    "progress": ("repeats", "momentum"),
     "price": ("input", "output", "cache_read", "cache_write"),
 }
 _EFFORTS = ("low", "medium", "high")
@@ -44,8 +45,12 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tool_format": (lambda value: isinstance(value, str), "'native', 'text' or the name of a dialect"),
     "tool_choice": (lambda value: isinstance(value, str), "'auto', 'none', 'any' or the name of a tool"),
     "approval_timeout": (_number, "a finite number of seconds"),
+    "check_in": (lambda value: _whole(value) and value > 0, "a whole number above 0"),
     "seed": (_whole, "a whole number from 0 up"),
     "approve": (callable, "a function that takes an Approval"),
+    "approvals": (callable, "a loopwright.guard.Approvals"),
+    "cautious": (lambda value: value in ("run", "intent", "ask"), "'run', 'intent' or 'ask'"),
+    "workspace": (lambda value: isinstance(value, (str, os.PathLike)), "the path of a folder"),
     "name": (lambda value: isinstance(value, str), "text"),
 }
 _PLAIN = {"api_key", "headers"}
@@ -102,11 +107,42 @@ def texts(option: str, value: object) -> list[str]:
     return found
 
 
+def policies(*, stuck: object, momentum: object) -> dict[str, Any]:
+    """The settings of the senses: nothing for the usual ones, `None` for those that are off."""
+    found: dict[str, Any] = {}
+    for option, value in (("stuck", stuck), ("momentum", momentum)):
+        if value is True:
+            continue
+        if value is None or value is False:
+            found[option] = None
+            continue
+        from .senses import MomentumPolicy, StuckPolicy
+
+        kind = StuckPolicy if option == "stuck" else MomentumPolicy
+        if not isinstance(value, kind):
+            raise _wrong(option, value, f"a {kind.__name__}, True or None")
+        found[option] = value.as_dict()
+    return found
+
+
 def dicts(option: str, value: object) -> list[dict[str, Any]]:
     """A list of dicts."""
     if not isinstance(value, (list, tuple)) or not all(isinstance(each, Mapping) for each in value):
         raise _wrong(option, value, "a list of dicts")
     return [dict(each) for each in value]
+
+
+def labels(value: object) -> dict[str, Any]:
+    """What journals say about whose run it is."""
+    if value is None:
+        return {}
+    try:
+        if isinstance(value, Mapping):
+            found: dict[str, Any] = json.loads(json.dumps(dict(value)))
+            return found
+    except (TypeError, ValueError):
+        pass
+    raise _wrong("labels", value, "a mapping that JSON can hold")
 
 
 def _wrong(option: str, value: object, wanted: str) -> UsageError:

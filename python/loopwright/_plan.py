@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +14,12 @@ from . import _core
 from .errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from .models import Model
     from .tools import Tool
 
-__all__ = ["Plan", "model_name", "new_run", "run_id"]
+__all__ = ["Plan", "about", "model_name", "new_run", "place_of", "run_id", "writing"]
 
 
 @dataclass
@@ -32,6 +34,13 @@ class Plan:
     folders: tuple[str, ...] = ()
     """Where searches look for sources."""
     durable: bool = False
+    around: tuple[str | None, str | None] = (None, None)
+    """The home folder and the workspace, for those who look at calls."""
+
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    """What journals say about who started the run."""
+    asked_model: str = ""
+    """The model's name as requests hold it."""
 
     @property
     def model_name(self) -> str:
@@ -64,21 +73,44 @@ def new_run(
     `journal` is a file to make, a folder in which a file of the run's name is made, `True` to keep the lines in
     memory, or nothing. Where a run needs further attempts, their files are numbered.
     """
-    if journal is None or journal is False:
-        return _core.Run(name, plan.config), None
-    if journal is True:
-        return _core.Run(name, plan.config, keep=True), None
+    told = about(plan.labels)
+    path = place_of(journal, name, attempt)
+    if path is None:
+        return _core.Run(name, plan.config, keep=journal is True, about=told), None
+    with writing(path, "be made", "give a folder that can be written to, or a new file"):
+        return _core.Run(name, plan.config, journal=path, about=told), path
+
+
+def place_of(
+    journal: str | os.PathLike[str] | bool | None,  # noqa: FBT001 - a place, or `True` for memory
+    name: str,
+    attempt: int = 0,
+) -> str | None:
+    """The path of a journal to make, in a folder that exists; `None` where none is written to a file."""
+    if journal is None or isinstance(journal, bool):
+        return None
     path = os.fspath(journal)
     if not path.endswith(".jsonl"):
         path = f"{path}{os.sep}{name}.jsonl"
     elif attempt:
         path = f"{path.removesuffix('.jsonl')}-{attempt + 1}.jsonl"
+    folder = Path(path).parent
+    if not folder.is_dir():
+        with writing(path, "be made", "give a folder that can be written to, or a new file"):
+            folder.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextlib.contextmanager
+def writing(path: str | None, what: str, hint: str) -> Iterator[None]:
+    """Failures of the disk become errors of the usage, with a hint."""
     try:
-        try:
-            return _core.Run(name, plan.config, journal=path), path
-        except FileNotFoundError:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            return _core.Run(name, plan.config, journal=path), path
+        yield
     except OSError as error:
-        message = f"the journal {path!r} can't be made: {error.strerror or error}"
-        raise UsageError(message, "journal", "give a folder that can be written to, or a new file") from error
+        message = f"the journal {path!r} can't {what}: {error.strerror or error}"
+        raise UsageError(message, "journal", hint) from error
+
+
+def about(labels: Mapping[str, Any]) -> str | None:
+    """What the first line of a journal says about who started the run."""
+    return json.dumps(labels) if labels else None

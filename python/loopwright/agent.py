@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import _core
+from ._continue import Begun, forking, resuming
 from ._plan import Plan, model_name, new_run, run_id
 from .budget import Budget
 from .errors import LoopwrightError, UsageError
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from ._approval import Approval
     from ._driver import Driver
     from ._output import OutputType
+    from .context import ContextPolicy
     from .events import Event
+    from .guard import Approvals, Policy
     from .messages import Content
     from .models import Model
+    from .senses import MomentumPolicy, StuckPolicy
     from .signal import Signal
     from .tools import Tool
 
@@ -73,13 +77,27 @@ class Agent(Generic[Output]):
         cache: Whether the provider may cache the prompt's prefix.
         timeouts: Seconds for `connect`, `first_byte`, `idle` and `total` (90 for one request).
         retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
-        progress: When repetition and failure end a run: `repeats`, `momentum`.
+        policy: What may run: a `loopwright.guard.Policy`, or the path of its TOML file. Without one the built-in rules
+            hold. Forbidden calls never run, whoever says so.
+        approvals: Who is asked, with a memory: a `loopwright.guard.Approvals`. In place of `approve`.
+        cautious: What calls at `cautious` need: `"run"` nothing (but in a shell, which is declared stricter, the words
+            that `"intent"` wants), `"intent"` a word of the user that names their verb or target (else a person is
+            asked), `"ask"` a person. By default `"intent"` where there are `approvals`, else `"run"`.
+        workspace: What relative paths in calls start from, for the guard. By default that of the built-in tools, else
+            the current folder.
+        context: How requests are held inside the model's window: a `ContextPolicy`, or the tokens that a request takes
+            at most; `False` sends histories as they are. Without it the window is known by the model's name.
+        stuck: When repetition ends a run: a `StuckPolicy` of `loopwright.senses`, `True` for the usual one, `None` for
+            never. The model is told once before.
+        momentum: When too little success ends a run: a `MomentumPolicy`, `True` for the usual one, `None` for never.
+        check_in: Pause with `check_in` after every so many iterations.
         approval_timeout: Seconds that a person has to answer; silence is a no.
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
         journal: A folder for the journals of runs.
         durable: Whether the journal is on disk before a tool with side effects starts.
         seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
+        labels: What the first line of each journal says about whose run it is; anything that JSON can hold.
     """
 
     _folders: tuple[str, ...] = ()
@@ -96,6 +114,10 @@ class Agent(Generic[Output]):
         api_key: str | None = None,
         headers: Mapping[str, str] | None = None,
         approve: Callable[[Approval], Any] | None = None,
+        policy: Policy | str | os.PathLike[str] | None = None,
+        approvals: Approvals | None = None,
+        cautious: str | None = None,
+        workspace: str | os.PathLike[str] | None = None,
         provider_tools: Sequence[Mapping[str, Any]] = (),
         web_search: bool | Mapping[str, Any] = False,
         max_tokens: int | None = None,
@@ -109,13 +131,17 @@ class Agent(Generic[Output]):
         cache: bool = True,
         timeouts: Mapping[str, float] | None = None,
         retry: Mapping[str, Any] | None = None,
-        progress: Mapping[str, Any] | None = None,
-        approval_timeout: float = 60.0,
+        context: ContextPolicy | int | bool | None = None,
+        stuck: StuckPolicy | bool | None = True,
+        momentum: MomentumPolicy | bool | None = True,
+        check_in: int | None = None,
+        approval_timeout: float | None = None,
         price: Mapping[str, float] | None = None,
         journal: str | os.PathLike[str] | bool | None = None,
         durable: bool = False,
         seed: int = 0,
         name: str | None = None,
+        labels: Mapping[str, Any] | None = None,
     ) -> None:
         from . import _options
         from .tools import ToolSet
@@ -125,6 +151,9 @@ class Agent(Generic[Output]):
             base_url=base_url,
             api_key=api_key,
             approve=approve,
+            approvals=approvals,
+            cautious=cautious,
+            workspace=workspace,
             max_tokens=max_tokens,
             temperature=temperature,
             top_p=top_p,
@@ -133,7 +162,7 @@ class Agent(Generic[Output]):
             tool_format=tool_format,
             timeouts=timeouts,
             retry=retry,
-            progress=progress,
+            check_in=check_in,
             approval_timeout=approval_timeout,
             price=price,
             seed=seed,
@@ -160,8 +189,19 @@ class Agent(Generic[Output]):
             from ._output import OutputType
 
             self._output = OutputType(output_type)
+        if approvals is not None:
+            if approve is not None:
+                message = "approve and approvals both say who is asked"
+                raise UsageError(message, "invalid_option", "give one of them: Approvals(approve) is both")
+            approve = approvals
+        if approval_timeout is None:
+            approval_timeout = getattr(approvals, "timeout", 60.0)
         self._approve = approve
+        guard, self._around = _guard_of(
+            self.tools, policy, cautious or ("run" if approvals is None else "intent"), workspace
+        )
         self._durable = durable
+        self._labels = _options.labels(labels)
         wire = self._endpoint.wire if self._endpoint is not None else "openai_chat"
         given: list[dict[str, Any]] = [
             {"provider": {"wire": wire, "raw": tool}} for tool in _options.dicts("provider_tools", provider_tools)
@@ -182,11 +222,16 @@ class Agent(Generic[Output]):
             "effort": effort,
             "cache": cache,
             "retry": dict(retry or {}),
-            "progress": dict(progress or {}),
+            "check_in": check_in,
+            **_options.policies(stuck=stuck, momentum=momentum),
             "approval_timeout": approval_timeout,
+            "guard": guard,
             "price": dict(price) if price else None,
             "seed": seed,
         }
+        held = _context(context, self._endpoint)
+        if held is not None:
+            self._config["context"] = held
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
         self._plans: dict[tuple[bool, Budget], Plan] = {}
         # What can't work is said here, not in the middle of a program.
@@ -227,13 +272,7 @@ class Agent(Generic[Output]):
         interruptions raise nothing: `result.stop_reason` tells of them.
         """
         stream = self._stream(prompt, messages, deps, budget, journal, signal, watch=on_event is not None)
-        async with stream:
-            async for event in stream:
-                if on_event is not None:
-                    answer = on_event(event)
-                    if inspect.isawaitable(answer):
-                        await answer
-        return stream.result
+        return await _heard_out(stream, on_event)
 
     def run_sync(
         self,
@@ -247,22 +286,37 @@ class Agent(Generic[Output]):
         signal: Signal | None = None,
     ) -> Result[Output]:
         """`run` without asyncio: in scripts, threads, tests, and inside a notebook's running loop."""
+        conversation = self._conversation(prompt, messages)
+        limits = self.budget if budget is None else _checked_budget(budget)
+        return self._driven(conversation, limits, deps, on_event, journal, signal, None)
+
+    def _driven(
+        self,
+        conversation: _core.History | None,
+        limits: Budget,
+        deps: Any,
+        on_event: Callable[[Event], Any] | None,
+        journal: str | os.PathLike[str] | bool | None,
+        signal: Signal | None,
+        begin: Callable[[Plan], Begun] | None,
+    ) -> Result[Output]:
+        """Runs in the caller's thread, from a conversation or from where another run has come."""
         from ._driver import SyncDriver
 
         if inspect.iscoroutinefunction(on_event):
             message = "run_sync calls on_event without an event loop"
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")
-        conversation = self._conversation(prompt, messages)
-        limits = self.budget if budget is None else _checked_budget(budget)
         watch = on_event is not None
         earlier: Result[Any] | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = self._plan(limits, stream=watch)
-            name = run_id()
-            run, path = new_run(plan, name, self.journal if journal is None else journal, attempt)
+            place = self.journal if journal is None else journal
+            begun = begin(plan) if begin is not None else self._begun(plan, place, attempt, conversation)
+            begin = None
+            run, path, name = begun.run, begun.path, begun.name
             driver = SyncDriver(plan, run, name, deps, watch=watch)
             try:
-                with closing(driver.events(_core.Event.start(conversation), signal)) as events:
+                with closing(driver.events(begun.start, signal)) as events:
                     for event in events:
                         if on_event is not None:
                             _heard(on_event(event))
@@ -302,6 +356,92 @@ class Agent(Generic[Output]):
                         print(result.stop_reason)
         """
         return self._stream(prompt, messages, deps, budget, journal, signal, watch=True)
+
+    async def resume(
+        self,
+        journal: str | os.PathLike[str],
+        *,
+        deps: Any = None,
+        on_event: Callable[[Event], Any] | None = None,
+        signal: Signal | None = None,
+    ) -> Result[Output]:
+        """Goes on with a run that broke off, in its own journal, with the configuration it began with.
+
+        Nothing that the journal holds is done again. A tool call whose start it holds and whose result it lacks runs
+        again only if its tool is `idempotent`, or if a person who is asked (`approve`) says so; else the model is told
+        that nobody knows whether it took effect.
+
+        ::
+
+            result = await agent.resume("runs/8f2c.jsonl")
+
+        Raises `run_finished` if there is nothing to go on with, `journal_in_use` while another process runs it,
+        `missing_tool` if the agent lacks a tool of the run. Where the journal is damaged, what stands before the damage
+        counts, the file stays as it is, and the run goes on in a new one beside it (`result.journal`).
+        """
+        return await self._followed(resuming(journal), deps, on_event, signal)
+
+    def resume_sync(
+        self,
+        journal: str | os.PathLike[str],
+        *,
+        deps: Any = None,
+        on_event: Callable[[Event], Any] | None = None,
+        signal: Signal | None = None,
+    ) -> Result[Output]:
+        """`resume` without asyncio."""
+        return self._driven(None, self.budget, deps, on_event, None, signal, resuming(journal))
+
+    async def fork(
+        self,
+        source: str | os.PathLike[str],
+        at: int,
+        *,
+        prompt: Content | Message | Sequence[Content] | None = None,
+        tool_result: str | None = None,
+        deps: Any = None,
+        on_event: Callable[[Event], Any] | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> Result[Output]:
+        """A new run that begins with the first `at` events of another one's journal and goes on from there.
+
+        With `prompt` the messages so far are followed by another prompt; with `tool_result` the call that event `at`
+        answers gave that instead; with another agent another model goes on. The other journal stays as it is.
+        Tool calls that were under way at that event are treated as in `resume`.
+        """
+        place = self.journal if journal is None else journal
+        begin = forking(source, at, place, prompt=prompt, result=tool_result)
+        return await self._followed(begin, deps, on_event, signal)
+
+    def fork_sync(
+        self,
+        source: str | os.PathLike[str],
+        at: int,
+        *,
+        prompt: Content | Message | Sequence[Content] | None = None,
+        tool_result: str | None = None,
+        deps: Any = None,
+        on_event: Callable[[Event], Any] | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> Result[Output]:
+        """`fork` without asyncio."""
+        place = self.journal if journal is None else journal
+        begin = forking(source, at, place, prompt=prompt, result=tool_result)
+        return self._driven(None, self.budget, deps, on_event, None, signal, begin)
+
+    async def _followed(
+        self,
+        begin: Callable[[Plan], Begun],
+        deps: Any,
+        on_event: Callable[[Event], Any] | None,
+        signal: Signal | None,
+    ) -> Result[Output]:
+        watch = on_event is not None
+        return await _heard_out(
+            RunStream(self, None, deps, self.budget, None, signal, watch=watch, begin=begin), on_event
+        )
 
     def _stream(
         self,
@@ -360,11 +500,20 @@ class Agent(Generic[Output]):
                 self._approve,
                 folders=self._folders,
                 durable=self._durable,
+                around=self._around,
+                labels=self._labels,
+                asked_model=self._config["model"],
             )
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
             self._plans[stream, budget] = plan
         return plan
+
+    def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
+        """A run that begins."""
+        name = run_id()
+        run, path = new_run(plan, name, journal, attempt)
+        return Begun(run, path, name, _core.Event.start(conversation if conversation is not None else []))
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
         """The machine that runs, from the configuration of its turns."""
@@ -428,13 +577,14 @@ class RunStream(Generic[Output]):
     def __init__(
         self,
         agent: Agent[Output],
-        conversation: _core.History,
+        conversation: _core.History | None,
         deps: Any,
         budget: Budget,
         journal: Any,
         signal: Signal | None,
         *,
         watch: bool,
+        begin: Callable[[Plan], Begun] | None = None,
     ) -> None:
         from .signal import Signal
 
@@ -445,6 +595,7 @@ class RunStream(Generic[Output]):
         self._journal = journal
         self._signal = signal if signal is not None or not watch else Signal()
         self._watch = watch
+        self._begin = begin
         self._result: Result[Any] | None = None
         self._events = self._run()
 
@@ -489,10 +640,11 @@ class RunStream(Generic[Output]):
         earlier: Result[Any] | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = agent._plan(limits, stream=self._watch)
-            name = run_id()
-            run, path = new_run(plan, name, self._journal, attempt)
+            begin, self._begin = self._begin, None
+            begun = begin(plan) if begin is not None else agent._begun(plan, self._journal, attempt, conversation)
+            run, path, name = begun.run, begun.path, begun.name
             driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch)
-            batches = driver.batches(_core.Event.start(conversation), self._signal)
+            batches = driver.batches(begun.start, self._signal)
             try:
                 try:
                     async for batch in batches:
@@ -519,6 +671,17 @@ class RunStream(Generic[Output]):
 
 
 _KEPT_PLANS = 32
+
+
+async def _heard_out(stream: RunStream[Output], on_event: Callable[[Event], Any] | None) -> Result[Output]:
+    """The result of a stream, all of whose events were heard."""
+    async with stream:
+        async for event in stream:
+            if on_event is not None:
+                answer = on_event(event)
+                if inspect.isawaitable(answer):
+                    await answer
+    return stream.result
 
 
 def _checked(result: Result[Any]) -> Result[Any]:
@@ -561,6 +724,49 @@ def _heard(answer: object) -> None:
         getattr(answer, "close", bool)()
         message = "run_sync calls on_event without an event loop, and it gave something to await"
         raise UsageError(message, "invalid_callback", "give a plain function, or await run")
+
+
+def _guard_of(
+    tools: Iterable[Tool[..., Any]], policy: object, cautious: str, workspace: str | os.PathLike[str] | None
+) -> tuple[dict[str, Any], tuple[str | None, str | None]]:
+    """What judges the calls, and where they run."""
+    import os
+    from pathlib import Path
+
+    if policy is None:
+        rules = _core.Policy.built_in()
+    else:
+        from .guard._policy import policy_of
+
+        rules = policy_of(policy)
+    places = [place for tool in tools if (place := getattr(tool, "workspace", None)) is not None]
+    home = Path("~").expanduser()
+    folder = str(Path(os.fspath(workspace if workspace is not None else (places or ["."])[0])).absolute())
+    around = (str(home) if home.is_absolute() else None, folder)
+    guard = {
+        "policy": json.loads(rules.to_json()),
+        "around": {"home": around[0], "workspace": folder},
+        "cautious": cautious,
+        "by_arguments": sorted(tool.name for tool in tools if getattr(tool, "by_arguments", False)),
+    }
+    return guard, around
+
+
+def _context(given: ContextPolicy | int | bool | None, endpoint: _core.Endpoint | None) -> dict[str, Any] | None:  # noqa: FBT001
+    """How requests are held inside the window, as the machine wants it."""
+    wire = endpoint.wire if endpoint is not None else None
+    if given is False or (given is None and wire == "offline"):
+        return {"on": False}
+    if given is None or given is True:
+        return {"policy": {"wire": wire}} if wire is not None else None
+    from .context import ContextPolicy
+
+    if isinstance(given, int):
+        given = ContextPolicy(budget=given)
+    elif not isinstance(given, ContextPolicy):
+        message = f"context can't be {given!r:.100}"
+        raise UsageError(message, "invalid_option", "give a ContextPolicy, a number of tokens, or False")
+    return given._config(wire)
 
 
 def _tool_format(given: str, model: str) -> str | None:

@@ -24,7 +24,20 @@ from .messages import Message, checked, dumped, message_of, parsed
 if TYPE_CHECKING:
     from .tools import Tool
 
-__all__ = ["Archive", "Compressed", "ContextWindow", "Entry", "Report", "compress", "estimate", "recall_tool"]
+__all__ = [
+    "Archive",
+    "Assembled",
+    "Compressed",
+    "ContextPolicy",
+    "ContextWindow",
+    "Entry",
+    "Report",
+    "assemble",
+    "compress",
+    "estimate",
+    "recall_tool",
+    "window_of",
+]
 
 Count: TypeAlias = Callable[[str], int]
 """A function that gives the tokens of a text."""
@@ -113,19 +126,11 @@ class Archive:
         return None if text is None else Message.from_json(text)
 
     def recall(self, handle: str = "", *, find: str = "", from_line: int = 1, limit: int = 16_000) -> str:
-        """What is under `handle`, from a line on; or the lines of all messages that hold the words `find`."""
-        if handle:
-            text = self._core.recall(handle, from_line, limit)
-            if not find:
-                return text
-            wanted = find.lower()
-            whole = self._core.recall(handle, 1, 1 << 62)
-            found = [f"{at}: {line}" for at, line in enumerate(whole.splitlines(), 1) if wanted in line.lower()]
-            return "\n".join(found)[:limit] or f"no line of {handle} holds {find!r}"
-        if not find:
-            message = "recall wants a handle, or words to find"
-            raise UsageError(message, "invalid_value")
-        return self._core.find(find, limit) or f"nothing that left holds {find!r}"
+        """What is under `handle`, from a line on; or the lines of all messages that hold the words `find`.
+
+        Lines of more than 512 bytes count as several.
+        """
+        return self._core.answer(handle, find, max(1, from_line), max(0, limit))
 
     @property
     def handles(self) -> list[str]:
@@ -171,6 +176,167 @@ def recall_tool(archive: Archive | Callable[[], Archive]) -> Tool[..., str]:
         return kept.recall(handle, find=find, from_line=from_line)
 
     return tool(recall, read_only=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPolicy:
+    """How an agent's requests are held inside the model's window: `Agent(..., context=ContextPolicy(window=64_000))`.
+
+    Without any of it the window is that of the model's name (`window_of`), less room for an answer; of a model that
+    nobody knows it is taken for 32,768 tokens, and a warning says so when that matters.
+    """
+
+    budget: int | None = None
+    """Tokens that a request takes at most: instructions, tools and messages."""
+    window: int | None = None
+    """Tokens of the model's window, where there is no `budget`: an answer must fit in, too."""
+    high: float = 0.85
+    """A compaction begins when the request is larger than this share of the budget, …"""
+    low: float = 0.6
+    """… and takes it down to this."""
+    recall: bool = True
+    """Whether the model gets a tool for what left."""
+    policy: Mapping[str, Any] | None = None
+    """Shares, limits and weights to change, as for `compress`."""
+
+    def __post_init__(self) -> None:
+        for name in ("budget", "window"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                message = f"{name} is a number of tokens above 0, not {value!r}"
+                raise UsageError(message, "invalid_option")
+        for name in ("high", "low"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                message = f"{name} is a share of the budget, not {value!r}"
+                raise UsageError(message, "invalid_option")
+        if not 0 < self.low < self.high <= 1:
+            message = f"high is {self.high} and low is {self.low}"
+            raise UsageError(message, "invalid_option", "give shares of the budget: 0 < low < high <= 1")
+        if self.policy is not None and not isinstance(self.policy, Mapping):
+            message = f"policy is a dict of what to change, not {type(self.policy).__name__}"
+            raise UsageError(message, "invalid_option")
+
+    def _config(self, wire: str | None) -> dict[str, Any]:
+        """As the machine wants it."""
+        most = 1 << 62
+        own = dict(self.policy or {})
+        if wire in {"anthropic", "openai_chat", "openai_responses"}:
+            own.setdefault("wire", wire)
+        return {
+            "budget": None if self.budget is None else min(self.budget, most),
+            "window": None if self.window is None else min(self.window, most),
+            "high": self.high,
+            "low": self.low,
+            "recall": bool(self.recall),
+            "policy": own,
+        }
+
+
+def window_of(model: str) -> int | None:
+    """The tokens of a model's window, where its name is known; with or without the provider before it.
+
+    >>> window_of("openai:gpt-4o"), window_of("a-model-of-my-own")
+    (128000, None)
+    """
+    return _core.window_of(model)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A request put together in its fixed order."""
+
+    system: str
+    """Instructions and memory. On Chat Completions and in our own form they also are the first message."""
+    messages: list[Any]
+    """Goal, plan and what was gathered, then the history, in the history's shape."""
+    report: Report | None
+    """What became of each message, where there was a budget."""
+    archive: Archive
+    """What left."""
+
+    def recall_tool(self) -> Tool[..., str]:
+        """The tool with which a model gets back what left."""
+        return recall_tool(self.archive)
+
+
+def assemble(
+    history: Iterable[Any] = (),
+    *,
+    system: str = "",
+    memory: str = "",
+    goal: str = "",
+    plan: str = "",
+    gathered: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    budget: int | None = None,
+    policy: Mapping[str, Any] | None = None,
+    count: Count | None = None,
+    model: str | None = None,
+    tools: Iterable[Any] = (),
+    shape: str | None = None,
+    archive: Archive | None = None,
+) -> Assembled:
+    """Puts a request together: instructions, trusted memory, goal and plan, gathered context, history.
+
+    What changes least stands first, so that a provider's cache holds as much as it can. What was gathered is fenced:
+    nobody vouches for it, and its text can't close the fence. With a `budget` the history is made to fit behind the
+    rest, which stays as it is.
+
+    >>> found = assemble(
+    ...     [{"role": "user", "content": "Why does it fail?"}],
+    ...     system="Be brief.",
+    ...     goal="Find the fault.",
+    ...     gathered={"a.log": "error 7"},
+    ... )
+    >>> found.system, [message["role"] for message in found.messages]
+    ('Be brief.', ['user', 'user'])
+
+    Args:
+        history: What was said and done: messages in any shape that `compress` takes.
+        system: Instructions.
+        memory: What is remembered and may be trusted.
+        goal: What is to be done.
+        plan: How.
+        gathered: Texts by their source: files, pages, results of searches.
+        budget: Tokens of the whole request.
+        policy: As for `compress`.
+        count: As for `compress`.
+        model: As for `compress`.
+        tools: Tools that go with it: their tokens count as well.
+        shape: The history's shape, where it can't be told.
+        archive: Where to keep what leaves; a new one without.
+    """
+    given = _listed(history)
+    shape = _shape(given, shape)
+    pairs = list(gathered.items()) if isinstance(gathered, Mapping) else list(gathered)
+    for name, text in (("system", system), ("memory", memory), ("goal", goal), ("plan", plan)):
+        if not isinstance(text, str):
+            message = f"{name} is text, not {type(text).__name__}"
+            raise UsageError(message, "invalid_value")
+    for pair in pairs:
+        if not (isinstance(pair, (tuple, list)) and len(pair) == _PAIR and all(isinstance(each, str) for each in pair)):
+            message = f"gathered holds pairs of a source and its text, not {pair!r:.100}"
+            raise UsageError(message, "invalid_value")
+    ours = isinstance(given[0], Message) if given else shape == "canonical"
+    instructions, texts = checked(
+        _core.assemble_context, system, memory, goal, plan, [(source, text) for source, text in pairs], shape
+    )
+    head = [element for text in texts for element in _elements(text, ours=ours)]
+    whole = [*head, *given]
+    kept = Archive() if archive is None else archive
+    if budget is None:
+        return Assembled(instructions, whole, None, kept)
+    own = dict(policy or {})
+    own["pin"] = [*range(len(head)), *(at + len(head) for at in own.get("pin", ()))]
+    if instructions and shape == "anthropic":
+        # They stand beside the messages there, and cost the same.
+        aside = [{"role": "user", "content": instructions}]
+        own["reserve"] = own.get("reserve", 0) + estimate(aside, count, model, shape=shape)
+    fitted = compress(whole, budget, own, count, model, tools=tools, shape=shape, archive=kept)
+    return Assembled(instructions, fitted.messages, fitted.report, kept)
+
+
+_PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +461,29 @@ class ContextWindow:
                 text = dumped(_plain(message), "a message")
             checked(self._core.append, text)
 
+    def replay(self, messages: Iterable[Any]) -> None:
+        """Fills an empty window with a history that went through requests before.
+
+        The view is as if the window had been there from the beginning: one compaction, where the last one would have
+        been. So a conversation that goes on in another process keeps the beginning of its requests.
+        """
+        if len(self._core):
+            message = "the window has messages already"
+            raise UsageError(message, "invalid_messages", "replay a history into a new window")
+        given = _listed(messages)
+        if given and isinstance(given[0], Message) and not self._ours:
+            given = [element for each in given for element in _elements(each.to_wire(self._shape), ours=False)]
+        checked(self._core.replay, _text(given, self._shape))
+        self._forget()
+
+    def reported(self, input_tokens: int) -> None:
+        """What the provider counted for the request that `messages` just was: `usage.input` of its answer.
+
+        From now on the window goes by that, and counts only what comes after. What is far from anything that the count
+        allows for is not believed.
+        """
+        self._core.reported(_budget(input_tokens))
+
     @property
     def messages(self) -> list[Any]:
         """What the next request is made of, in the window's shape."""
@@ -337,6 +526,14 @@ class ContextWindow:
     def tokens(self) -> int:
         """Tokens of the view."""
         return self._core.tokens
+
+    @property
+    def expected(self) -> int:
+        """What the view takes of the budget: its tokens, or by what the provider reported where it did.
+
+        After a compaction a view counts for the low mark at least.
+        """
+        return self._core.expected
 
     @property
     def budget(self) -> int:

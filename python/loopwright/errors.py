@@ -49,12 +49,22 @@ class LoopwrightError(Exception):
         self.result = None
 
     def __str__(self) -> str:
-        return f"{self.message} ({self.hint})" if self.hint else self.message
+        return _redacted(f"{self.message} ({self.hint})" if self.hint else self.message)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_redacted(self.message)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The state carries what a subclass adds; a result does not travel between processes.
         state = {name: value for name, value in self.__dict__.items() if name != "result"}
         return (_rebuild, (type(self), self.message), {**state, "result": None})
+
+
+def _redacted(text: str) -> str:
+    """What tools, providers and pages said may be in an error: logs and tracebacks get it without secrets."""
+    from .guard import redact
+
+    return redact(text)
 
 
 def _rebuild(kind: type[LoopwrightError], message: str) -> LoopwrightError:

@@ -6,7 +6,7 @@ Text that streams is a draft: it has not been verified, and after a `Reset` it i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
@@ -18,8 +18,13 @@ __all__ = [
     "ApprovalAsked",
     "ApprovalDecided",
     "ArgumentsDelta",
+    "CallJudged",
+    "Compacted",
+    "Assessed",
     "Draft",
     "Event",
+    "GoalDrifted",
+    "IntentAssessed",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
@@ -115,6 +120,23 @@ class SearchCompleted:
 
 
 @dataclass(frozen=True)
+class CallJudged:
+    """The guard has judged a call, before anything of its reply ran: what it saw, and which rules decided."""
+
+    id: str
+    name: str
+    verdict: str
+    risk: str
+    by: str
+    rules: list[str]
+    why: str
+    part: str | None = None
+    span: dict[str, int] | None = None
+    touches: list[str] = field(default_factory=list)
+    secret: bool = False
+
+
+@dataclass(frozen=True)
 class ApprovalAsked:
     """A person is asked whether a call may run."""
 
@@ -131,6 +153,69 @@ class ApprovalDecided:
     id: str
     allowed: bool
     reason: str
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """The history no longer fitted into the model's window: request `round` is made of less. Nothing is lost.
+
+    `kept`, `shortened`, `referenced`, `summarised` and `dropped` say of how many messages (`messages`) with how many
+    tokens (`before`, `after`). `reason` is `full`, or `refused` where the provider found the request too long.
+    """
+
+    round: int
+    reason: str
+    before: int
+    after: int
+    budget: int
+    kept: dict[str, int]
+    shortened: dict[str, int]
+    referenced: dict[str, int]
+    summarised: dict[str, int]
+    dropped: dict[str, int]
+    repaired: int
+    first_changed: int | None
+
+
+@dataclass(frozen=True)
+class Assessed:
+    """What was decided about a reply or a round, the rule that decided, and what it saw.
+
+    `decision` is `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit` or `stuck`;
+    `tell` where the model is told that it repeats itself, `slow` where too little succeeds.
+    """
+
+    round: int
+    decision: str
+    rule: str
+    saw: str
+
+
+@dataclass(frozen=True)
+class IntentAssessed:
+    """How the request is best taken up, by its words: advice, which stops nothing.
+
+    `decision` is `ask_first`, `plan_with_rollback`, `parallelize`, `delegate` or `direct`; `evidence` pairs signals
+    with the words that gave them.
+    """
+
+    decision: str
+    confidence: float
+    signals: list[str]
+    evidence: list[list[str]]
+    question: str | None
+    escalated: bool
+    plan: bool
+
+
+@dataclass(frozen=True)
+class GoalDrifted:
+    """The conversation has left the goal it began with (`drifted`), or is back (`on_goal`)."""
+
+    state: str
+    step: float
+    anchor: float
+    goal: str
 
 
 @dataclass(frozen=True)
@@ -189,8 +274,13 @@ Event: TypeAlias = (
     | ToolProgress
     | ToolFinished
     | SearchCompleted
+    | CallJudged
     | ApprovalAsked
     | ApprovalDecided
+    | Compacted
+    | Assessed
+    | IntentAssessed
+    | GoalDrifted
     | Warning
     | PhaseStarted
     | PhaseFinished
@@ -208,8 +298,13 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "tool_started": ToolStarted,
         "tool_finished": ToolFinished,
         "search_completed": SearchCompleted,
+        "call_judged": CallJudged,
         "approval_asked": ApprovalAsked,
         "approval_decided": ApprovalDecided,
+        "compacted": Compacted,
+        "assessed": Assessed,
+        "intent_assessed": IntentAssessed,
+        "goal_drifted": GoalDrifted,
         "warning": Warning,
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
@@ -221,5 +316,5 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
 def from_notice(notice: dict[str, Any]) -> Event:
     """The event for what a machine tells."""
     kind, names = _NOTICES[notice["type"]]
-    event: Event = kind(*[notice[name] for name in names])
+    event: Event = kind(**{name: notice[name] for name in names if name in notice})
     return event

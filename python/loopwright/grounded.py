@@ -174,6 +174,52 @@ class Grounded:
             question, messages=_messages(history), deps=deps, budget=budget, journal=journal, signal=signal
         )
 
+    async def resume(
+        self,
+        journal: str | os.PathLike[str],
+        *,
+        deps: Any = None,
+        on_event: Callable[[Event], Any] | None = None,
+        signal: Signal | None = None,
+    ) -> Result[str]:
+        """Goes on with a run that broke off; see `Agent.resume`."""
+        return await self._agent.resume(journal, deps=deps, on_event=on_event, signal=signal)
+
+    def resume_sync(
+        self,
+        journal: str | os.PathLike[str],
+        *,
+        deps: Any = None,
+        on_event: Callable[[Event], Any] | None = None,
+        signal: Signal | None = None,
+    ) -> Result[str]:
+        """`resume` without asyncio."""
+        return self._agent.resume_sync(journal, deps=deps, on_event=on_event, signal=signal)
+
+    def fork_sync(
+        self,
+        source: str | os.PathLike[str],
+        at: int,
+        *,
+        prompt: str | None = None,
+        tool_result: str | None = None,
+        deps: Any = None,
+        on_event: Callable[[Event], Any] | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> Result[str]:
+        """A new run that begins as another one did; see `Agent.fork`."""
+        return self._agent.fork_sync(
+            source,
+            at,
+            prompt=prompt,
+            tool_result=tool_result,
+            deps=deps,
+            on_event=on_event,
+            journal=journal,
+            signal=signal,
+        )
+
     def _for(self, context: Mapping[str, str] | None) -> _GroundedAgent:
         if not context:
             return self._agent

@@ -186,12 +186,19 @@ class Result(Generic[Output]):
 
     def __repr__(self) -> str:
         said = self.final if self.final is not None else self.best_draft
-        shown = None if said is None else (said if len(said) <= _SHOWN else said[: _SHOWN - 1] + "…")
+        shown = None
+        if said is not None:
+            from .guard import redact
+
+            # Enough for a secret that the cut would make unknown.
+            said = redact(said[:_LOOKED_AT])
+            shown = said if len(said) <= _SHOWN else said[: _SHOWN - 1] + "…"
         return f"<Result {self.stop_reason} after {self.rounds} rounds: {shown!r}>"
 
 
 _LIMITS = frozenset({"max_iterations", "tool_rounds", "wall_time", "tokens", "cost"})
 _SHOWN = 60
+_LOOKED_AT = 4_000
 
 
 def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, model: str, journal: str | None) -> Any:

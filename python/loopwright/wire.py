@@ -318,7 +318,9 @@ class Response(_Canonical):
         return Usage(**self._get("usage"))
 
     def __repr__(self) -> str:
-        return f"<Response {self.stop}: {self.message.text[:60]!r}>"
+        from .guard import redact
+
+        return f"<Response {self.stop}: {redact(self.message.text[:4_000])[:60]!r}>"
 
 
 _USAGE = ("input", "output", "cache_read", "cache_write", "reasoning", "provider_tool_uses")

@@ -7,10 +7,13 @@ use serde_json::Value;
 
 use super::{convert, errors, wire::named};
 use crate::core::{
-    context::{Archive, BytesPerFour, CALL_OVERHEAD, ContextWindow, Count, Placed, Policy, compress, message_by_texts},
+    context::{
+        Archive, BytesPerFour, CALL_OVERHEAD, ContextWindow, Count, Parts, Placed, Policy, assemble, compress,
+        message_by_texts,
+    },
     error::{Error, Result},
     json::Raw,
-    message::{Message, Wire},
+    message::{Message, Role, Wire},
     tokens::{TokenCounter, Tokenizer, o200k_base},
     wire,
 };
@@ -58,6 +61,12 @@ impl ContextArchive {
     /// The lines that hold these words.
     fn find(&self, words: &str, limit: usize) -> String {
         self.with(|archive| archive.find(words, limit))
+    }
+
+    /// What a model is told that asks for something back.
+    fn answer(&self, handle: &str, find: &str, from_line: usize, limit: usize) -> PyResult<String> {
+        self.with(|archive| archive.answer(handle, find, from_line, limit, |_| true))
+            .map_err(|error| errors::exception(&error))
     }
 
     /// All handles, in the order the messages came.
@@ -261,6 +270,33 @@ pub(super) fn count_tools(tools: &str, count: Option<Bound<'_, PyAny>>, model: O
     called.failed.map_or(Ok(sum), Err)
 }
 
+/// The head of a request in its fixed order: instructions as text, and each message before the history as JSON text in
+/// `shape`. Where the shape has instructions among its messages, they are the first.
+#[pyfunction]
+pub(super) fn assemble_context(
+    system: &str,
+    memory: &str,
+    goal: &str,
+    plan: &str,
+    gathered: Vec<(String, String)>,
+    shape: &str,
+) -> PyResult<(String, Vec<String>)> {
+    let shape = shape_of(shape)?;
+    let parts = Parts { system, memory, goal, plan, gathered: &gathered, history: &[] };
+    let (messages, _) = assemble(&parts);
+    let instructions = messages.iter().filter(|message| message.role == Role::System).map(|message| message.prose());
+    let instructions: String = instructions.collect();
+    let apart = shape == Some(Wire::Anthropic);
+    let inside = messages.iter().filter(|message| !apart || message.role != Role::System);
+    Ok((instructions, inside.map(|message| encode(shape, message)).collect()))
+}
+
+/// The tokens of a model's window, where its name is known.
+#[pyfunction]
+pub(super) fn window_of(model: &str) -> Option<usize> {
+    crate::core::context::window_of(model)
+}
+
 /// A history that grows inside a budget.
 #[pyclass(module = "loopwright._core")]
 pub(super) struct Window {
@@ -324,6 +360,17 @@ impl Window {
         self.counting(py, |window, count| window.append(message, count))
     }
 
+    /// Fills an empty window with a history that went through requests before: a list as JSON text.
+    fn replay(&mut self, py: Python<'_>, messages: &str) -> PyResult<()> {
+        let messages = decode_all(self.shape, messages).map_err(|error| errors::exception(&error))?;
+        self.counting(py, |window, count| window.replay(messages, count))
+    }
+
+    /// What the provider counted for the request that the view was.
+    fn reported(&mut self, py: Python<'_>, tokens: usize) -> PyResult<()> {
+        self.counting(py, |window, count| window.reported(tokens, count))
+    }
+
     /// Makes the view fit, if it is too large; gives whether it had to.
     fn settle(&mut self, py: Python<'_>) -> PyResult<bool> {
         let done = self.counting(py, |window, count| window.settle(count).map(|report| report.is_some()))?;
@@ -349,6 +396,12 @@ impl Window {
     #[getter]
     fn tokens(&self) -> usize {
         self.inner.tokens()
+    }
+
+    /// Tokens of the view by what the provider reported, where it did.
+    #[getter]
+    fn expected(&self) -> usize {
+        self.inner.expected()
     }
 
     /// The budget.

@@ -2,7 +2,10 @@
 
 use pyo3::{prelude::*, sync::PyOnceLock, types::PyType};
 
-use crate::core::error::{Error, Guilt};
+use crate::core::{
+    error::{Error, Guilt},
+    guard::sensitivity::redact,
+};
 
 /// The class for a guilt, looked up once.
 fn class(py: Python<'_>, guilt: Guilt) -> PyResult<&Bound<'_, PyType>> {
@@ -21,7 +24,9 @@ fn class(py: Python<'_>, guilt: Guilt) -> PyResult<&Bound<'_, PyType>> {
 pub(super) fn exception(error: &Error) -> PyErr {
     Python::attach(|py| match class(py, error.guilt) {
         Ok(class) => {
-            PyErr::from_type(class.clone(), (error.message.clone(), error.code.to_string(), error.hint.clone()))
+            // What a provider or a library says may repeat what it was given.
+            let hint = error.hint.as_deref().map(redact);
+            PyErr::from_type(class.clone(), (redact(&error.message), error.code.to_string(), hint))
         }
         Err(failed) => failed,
     })

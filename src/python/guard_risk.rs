@@ -14,16 +14,19 @@ pub(super) struct AssessedRisk(guard::Risk);
 
 #[pymethods]
 impl AssessedRisk {
+    /// How much harm it may do.
     #[getter]
     fn level(&self) -> &'static str {
         self.0.level.name()
     }
 
+    /// The rule that decided.
     #[getter]
     fn rule(&self) -> &'static str {
         self.0.rule
     }
 
+    /// Why, in words.
     #[getter]
     fn why(&self) -> &str {
         &self.0.why

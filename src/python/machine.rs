@@ -72,16 +72,31 @@ impl Event {
         Self(EventKind::Executed { id, result })
     }
 
-    /// Somebody decided: `allow`, `deny` or `abort`.
+    /// Somebody decided: `allow`, `deny`, `abort`, `edit` (with the new `arguments`) or `remembered` (a yes of before;
+    /// `reason` says which).
     #[staticmethod]
-    #[pyo3(signature = (id, hash, decision, reason=None))]
-    fn decided(id: u64, hash: String, decision: &str, reason: Option<String>) -> PyResult<Self> {
+    #[pyo3(signature = (id, hash, decision, reason=None, arguments=None))]
+    fn decided(
+        id: u64,
+        hash: String,
+        decision: &str,
+        reason: Option<String>,
+        arguments: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let decision = match decision {
             "allow" => ApprovalDecision::Allow,
+            "remembered" => ApprovalDecision::Remembered { what: reason.unwrap_or_default() },
+            "edit" => {
+                let Some(arguments) = arguments else {
+                    return Err(errors::usage("invalid_value", "an edit needs the new arguments"));
+                };
+                ApprovalDecision::Edit { input: convert::parse(arguments, "arguments")? }
+            }
             "deny" => ApprovalDecision::Deny { reason: reason.unwrap_or_else(|| "no reason given".to_owned()) },
             "abort" => ApprovalDecision::Abort,
             other => {
-                let message = format!("{other:?} is no decision; use \"allow\", \"deny\" or \"abort\"");
+                let message =
+                    format!("{other:?} is no decision; use \"allow\", \"deny\", \"abort\", \"edit\" or \"remembered\"");
                 return Err(errors::usage("invalid_value", message));
             }
         };
@@ -228,6 +243,15 @@ impl Command {
             machine::Command::Approve { why, .. } => Some(why.clone()),
             machine::Command::Refuse { error } => Some(error.to_string()),
             _ => None,
+        }
+    }
+
+    /// What the guard saw of the call of an `approve`, as a dict; `None` without a guard.
+    #[getter]
+    fn judged<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match &*self.0 {
+            machine::Command::Approve { judged: Some(judged), .. } => convert::loads(py, &json_of(judged)).map(Some),
+            _ => Ok(None),
         }
     }
 

@@ -2,5 +2,6 @@
 
 mod decisions;
 mod properties;
+mod shapes;
 mod stress;
 mod support;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from typing import Any
 
 import pytest
@@ -91,6 +92,17 @@ def test_a_journal_that_was_changed_says_where() -> None:
     text = (result.journal or "").replace('"text":"a"', '"text":"A"', 1)
     assert text != result.journal
     found = replay(text)
+    assert not found.identical
+    assert found.damage is not None
+    assert found.damage["line"] == 4
+    assert found.events == 2
+
+
+def test_a_journal_of_the_first_version_has_no_sums_and_says_where_it_differs() -> None:
+    result = Agent(ScriptedModel(SCRIPTS["tools"]), tools=[look]).run_sync("go", journal=True)
+    first = re.sub(r',"sum":"[0-9a-f]{16}"', "", result.journal or "").replace('"loopwright":2', '"loopwright":1')
+    assert replay(first).identical
+    found = replay(first.replace('"text":"a"', '"text":"A"', 1))
     assert not found.identical
     assert found.divergence is not None
     assert found.divergence["seq"] == 3

@@ -11,6 +11,7 @@ from loopwright.errors import UsageError
 from .conduct import conduct
 from .exit_codes import exit_code
 from .journals import journal_folder
+from .past import labels
 from .report import error_line, result_json, show_ending
 from .screen import Screen, Style
 from .show import Watcher
@@ -20,7 +21,7 @@ from .trace import show_trace, trace_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from loopwright import Result
 
@@ -30,8 +31,8 @@ _OFFLINE = "offline:extractive"
 _KEYS = {"ANTHROPIC_API_KEY": "anthropic", "OPENAI_API_KEY": "openai", "OPENROUTER_API_KEY": "openrouter"}
 
 
-def ask(arguments: argparse.Namespace) -> int:
-    """Answers a question; gives the exit code."""
+def ask(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[Any]] | None = None) -> int:
+    """Answers a question, or goes on with an answer that has a `past`; gives the exit code."""
     from loopwright import Budget
     from loopwright.grounded import Grounded
 
@@ -39,16 +40,24 @@ def ask(arguments: argparse.Namespace) -> int:
     for folder in arguments.folders:
         _check(folder)
     limits = {"verify_attempts": arguments.attempts, "wall_time": arguments.max_time}
+    model = _model(arguments, screen)
     grounded = Grounded(
-        _model(arguments, screen),
+        model,
         sources=arguments.folders,
         profile=arguments.profile,
         budget=Budget(**{name: limit for name, limit in limits.items() if limit is not None}),
         base_url=arguments.base_url,
         journal=journal_folder(arguments.journal, screen, wanted=not arguments.no_journal),
+        labels=labels(arguments, model=model, folders=[str(Path(folder).absolute()) for folder in arguments.folders]),
     )
     watcher = Watcher(screen, drafts=True)
-    result, failure = conduct(screen, lambda stop: grounded.run_sync(arguments.question, on_event=watcher, signal=stop))
+
+    def go(stop: Any) -> Result[Any]:
+        if past is not None:
+            return past(grounded, watcher, stop)
+        return grounded.run_sync(arguments.question, on_event=watcher, signal=stop)
+
+    result, failure = conduct(screen, go)
     code = exit_code(result.stop_reason)
     if arguments.json:
         screen.answer(result_json(result, trace=trace_of(watcher.trace)))

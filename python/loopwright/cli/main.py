@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, NoReturn
 from .exit_codes import BROKEN_PIPE, ERROR, INTERRUPTED, TABLE, USAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["main"]
 
+_ENDINGS = {
+    "replay": "exit codes: 0 identical, 1 diverged, 2 no readable journal",
+    "diff": "exit codes: 0 identical, 1 they part, 2 no readable journal",
+}
 _MOST = 10_000
 _DAY = 86_400.0
 
@@ -36,10 +40,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     arguments = _parser().parse_args(argv)
     try:
+        command: Callable[[argparse.Namespace], int]
         if arguments.command == "ask":
             from .ask import ask as command
         elif arguments.command == "run":
             from .run import run as command
+        elif arguments.command == "resume":
+            from .past import resume as command
+        elif arguments.command == "fork":
+            from .past import fork as command
+        elif arguments.command == "diff":
+            from .past import diff as command
         else:
             from .replay import replay as command
         return command(arguments)
@@ -98,6 +109,9 @@ def _parser() -> argparse.ArgumentParser:
     _ask_arguments(_command(commands, "ask", "answer a question from the files of a folder, with sources"))
     _run_arguments(_command(commands, "run", "do a task with a model and the built-in tools"))
     _replay_arguments(_command(commands, "replay", "feed a journal to a new machine and compare"))
+    _resume_arguments(_command(commands, "resume", "go on with a run that broke off"))
+    _fork_arguments(_command(commands, "fork", "start a run that begins as another one did"))
+    _diff_arguments(_command(commands, "diff", "show where two runs part"))
     return parser
 
 
@@ -108,7 +122,7 @@ def _command(
         name,
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
-        epilog=TABLE if name != "replay" else "exit codes: 0 identical, 1 diverged, 2 no readable journal",
+        epilog=_ENDINGS.get(name, TABLE),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -139,6 +153,19 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-rounds", type=_count, metavar="N", help="rounds of tools at most (default: 30)")
     parser.add_argument("--no-shell", action="store_true", help="leave the shell out")
+    parser.add_argument(
+        "--policy",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="rules for calls, beside those of the usual places",
+    )
+    parser.add_argument(
+        "--cautious",
+        choices=("run", "intent", "ask"),
+        default="intent",
+        help="what calls that change something need: nothing, a word of the task, or a person (default: intent)",
+    )
     parser.add_argument("--system", metavar="TEXT", help="instructions in place of the built-in ones")
     _common_arguments(parser)
 
@@ -148,6 +175,32 @@ def _replay_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--steps", action="store_true", help="show what each event led to")
     parser.add_argument("--commands", action="store_true", help="print every command in the journal's form")
+
+
+def _resume_arguments(parser: argparse.ArgumentParser) -> None:
+    _past_arguments(parser)
+
+
+def _fork_arguments(parser: argparse.ArgumentParser) -> None:
+    _past_arguments(parser)
+    parser.add_argument("--at", type=_count, required=True, metavar="N", help="keep the events up to this one")
+    parser.add_argument("--prompt", type=_text, metavar="TEXT", help="go on with another prompt")
+    parser.add_argument("--result", metavar="TEXT", help="what the tool gave instead, where event N is its result")
+    _model_arguments(parser, "that of the run")
+
+
+def _past_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="the name of a run, its beginning, or the path of a journal")
+    parser.add_argument("--journal", metavar="DIR", help="where the journals are (default: .loopwright/runs)")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def _diff_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("left", metavar="A", help="the name of a run, its beginning, or the path of a journal")
+    parser.add_argument("right", metavar="B", help="the other")
+    parser.add_argument("--journal", metavar="DIR", help="where the journals are (default: .loopwright/runs)")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
 def _model_arguments(parser: argparse.ArgumentParser, default: str) -> None:

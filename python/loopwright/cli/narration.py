@@ -7,6 +7,8 @@ import json
 import re
 from typing import Any
 
+from loopwright.guard import redact
+
 from .text import fit, one_line
 
 __all__ = ["arguments_of", "doing", "excerpt"]
@@ -35,7 +37,7 @@ def doing(name: str, arguments: Any) -> str:
     if not template or any(not isinstance(value, str) or not value.strip() for value in values.values()):
         shown = arguments_of(arguments)
         return f"Using {one_line(name)}" + (f" with {shown}" if shown else "")
-    text = template.format(**{field: one_line(str(value)[:_LOOKED_AT]) for field, value in values.items()})
+    text = template.format(**{field: one_line(redact(str(value)[:_LOOKED_AT])) for field, value in values.items()})
     if name == "read_file" and isinstance(given.get("start_line"), int) and given["start_line"] > 1:
         text += f" from line {given['start_line']}"
     if name == "search_files" and isinstance(given.get("path"), str) and given["path"] not in ("", "."):
@@ -46,9 +48,10 @@ def doing(name: str, arguments: Any) -> str:
 def arguments_of(arguments: Any) -> str:
     """A call's arguments, shortened: `city=Oslo, days=3`."""
     if not isinstance(arguments, dict):
-        return "" if arguments is None else fit(one_line(_value(arguments)), _LONGEST_VALUE)
+        return "" if arguments is None else fit(one_line(redact(_value(arguments))), _LONGEST_VALUE)
     return ", ".join(
-        f"{one_line(str(name))}={fit(one_line(_value(value)), _LONGEST_VALUE)}" for name, value in arguments.items()
+        fit(one_line(redact(f"{name}={_value(value)}")), len(one_line(str(name))) + 1 + _LONGEST_VALUE)
+        for name, value in arguments.items()
     )
 
 
@@ -63,4 +66,5 @@ def excerpt(text: str, columns: int, *, is_error: bool = False) -> str:
         # What is cut off in the middle is no JSON; the message is there all the same.
         with contextlib.suppress(ValueError):
             text = json.loads(f'"{found[1]}"', strict=False)
-    return fit(one_line(text), columns)
+    # Before it is cut: half a key is not known for one.
+    return fit(one_line(redact(text[:_LOOKED_AT])), columns)

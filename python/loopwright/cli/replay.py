@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import LoopwrightError
+from loopwright.guard import redact, redact_json
 
 from .exit_codes import DIVERGED, OK, UNREADABLE
 from .report import error_line, failure_json
@@ -34,13 +35,13 @@ def replay(arguments: argparse.Namespace) -> int:
             screen.answer(failure_json(error, UNREADABLE))
         screen.say(error_line(error), style=Style.RED)
         return UNREADABLE
-    code = OK if found.identical else DIVERGED
+    code = UNREADABLE if found.damage else OK if found.identical else DIVERGED
     if arguments.json:
         screen.answer(_json(found, code, steps=arguments.steps or arguments.commands))
     elif arguments.commands:
         for step in found.steps:
             for command in step:
-                screen.answer(command)
+                screen.answer(redact_json(command))
     else:
         _tell(found, screen, steps=arguments.steps)
     if not found.identical and arguments.commands:
@@ -57,11 +58,12 @@ def _json(found: Replay, code: int, *, steps: bool) -> str:
         "commands": found.commands,
         "divergence": found.divergence,
         "truncated": found.truncated,
+        "damage": found.damage,
         "outcome": found.outcome,
     }
     if steps:
         told["steps"] = found.steps
-    return json.dumps(told)
+    return redact_json(json.dumps(told))
 
 
 def _tell(found: Replay, screen: Screen, *, steps: bool) -> None:
@@ -71,8 +73,13 @@ def _tell(found: Replay, screen: Screen, *, steps: bool) -> None:
             screen.answer(f"  event {number}: {', '.join(_kind(command) for command in step) or 'nothing to do'}")
     if found.truncated:
         screen.answer("The last line is cut off, as after a crash; all before it counts.")
+    if found.damage:
+        line, why = found.damage["line"], one_line(found.damage["why"])
+        screen.answer(f"damaged at line {line}: {why}; only what stands before it counts", style=Style.RED)
     divergence = found.divergence
-    if divergence is None:
+    if divergence is None and found.damage:
+        screen.answer("up to there every command is the same, bit for bit")
+    elif divergence is None:
         screen.answer("identical: every command is the same, bit for bit", style=Style.BOLD)
     else:
         screen.answer(f"diverged at event {divergence['seq']}, command {divergence['command'] + 1}", style=Style.RED)
@@ -85,11 +92,11 @@ def _tell(found: Replay, screen: Screen, *, steps: bool) -> None:
     screen.answer(f"It ended with {outcome['stop']} after {plural(outcome['spent']['iterations'], 'request')}.")
     said = outcome["final"] if outcome["final"] is not None else outcome["best_draft"]
     if said:
-        screen.answer(f"  “{fit(one_line(said), screen.columns - 5)}”")
+        screen.answer(f"  “{fit(redact(one_line(said)), screen.columns - 5)}”")
 
 
 def _command(command: str | None) -> str:
-    return "no command" if command is None else fit(clean(command), _LONGEST)
+    return "no command" if command is None else fit(redact(clean(command)), _LONGEST)
 
 
 def _kind(command: str) -> str:

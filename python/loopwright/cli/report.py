@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from loopwright.guard import redact
+
 from .exit_codes import exit_code, sentence
 from .screen import Style
 from .text import clean, one_line, plural, seconds
@@ -57,7 +59,8 @@ def failure_json(error: LoopwrightError, code: int) -> str:
 def _error(error: LoopwrightError | None) -> dict[str, Any] | None:
     if error is None:
         return None
-    return {"code": error.code, "message": error.message, "hint": error.hint, "kind": type(error).__name__}
+    hint = None if error.hint is None else redact(error.hint)
+    return {"code": error.code, "message": redact(error.message), "hint": hint, "kind": type(error).__name__}
 
 
 def error_line(error: LoopwrightError) -> str:

@@ -11,6 +11,7 @@ from loopwright.errors import UsageError
 from .conduct import conduct
 from .exit_codes import exit_code
 from .journals import journal_folder
+from .past import labels
 from .report import error_line, result_json, show_ending
 from .screen import Screen, Style
 from .show import Watcher
@@ -19,6 +20,9 @@ from .text import clean
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
+
+    from loopwright import Result
 
 __all__ = ["run"]
 
@@ -31,9 +35,10 @@ _ROUNDS = 30
 _SECONDS = 900.0
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Runs a task; gives the exit code."""
+def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[Any]] | None = None) -> int:
+    """Runs a task, or goes on with one that has a `past`; gives the exit code."""
     from loopwright import Agent, Budget, builtin_tools
+    from loopwright.guard import Approvals, Policy
 
     screen = Screen(quiet=arguments.quiet, bare=arguments.json)
     model = chosen_model(arguments)
@@ -41,6 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.no_shell:
         tools = [tool for tool in tools if tool.name != "shell"]
     folder = Path(arguments.workspace).absolute()
+    policy = Policy.discover(folder)
+    for path in arguments.policy:
+        policy = policy.with_file(path)
     rounds = _ROUNDS if arguments.max_rounds is None else arguments.max_rounds
     agent: Agent[Any] = Agent(
         model,
@@ -52,11 +60,21 @@ def run(arguments: argparse.Namespace) -> int:
             wall_time=_SECONDS if arguments.max_time is None else arguments.max_time,
         ),
         base_url=arguments.base_url,
-        approve=TerminalApproval(screen, {tool.name: tool for tool in tools}),
+        policy=policy,
+        approvals=Approvals(TerminalApproval(screen, {tool.name: tool for tool in tools})),
+        cautious=arguments.cautious,
+        workspace=folder,
         journal=journal_folder(arguments.journal, screen, wanted=not arguments.no_journal),
+        labels=labels(arguments, model=model, workspace=str(folder)),
     )
     watcher = Watcher(screen)
-    result, failure = conduct(screen, lambda stop: agent.run_sync(arguments.task, on_event=watcher, signal=stop))
+
+    def go(stop: Any) -> Result[Any]:
+        if past is not None:
+            return past(agent, watcher, stop)
+        return agent.run_sync(arguments.task, on_event=watcher, signal=stop)
+
+    result, failure = conduct(screen, go)
     code = exit_code(result.stop_reason)
     if arguments.json:
         screen.answer(result_json(result))

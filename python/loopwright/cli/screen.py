@@ -13,6 +13,8 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
+from loopwright.guard import redact
+
 from .text import fit, width, wrap
 
 if TYPE_CHECKING:
@@ -105,8 +107,9 @@ class Screen:
     def say(self, text: str, *, style: str | None = None, whole: bool = False) -> None:
         """A line on stderr that is said even to the quiet: warnings, errors, questions.
 
-        On a terminal it is broken between words unless it shall stay `whole`.
+        On a terminal it is broken between words unless it shall stay `whole`. Secrets are left out.
         """
+        text = redact(text)
         if self.err_is_live and not whole:
             text = wrap(text, self.columns)
         with self._lock:
@@ -166,7 +169,7 @@ class Screen:
             return
         with self._lock:
             self._hide()
-            self._status = text
+            self._status = text if text is None else redact(text)
             self._restore()
         if text is not None and self._clock is None:
             self._clock = threading.Thread(target=self._tick, name="loopwright status line", daemon=True)

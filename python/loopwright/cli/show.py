@@ -55,7 +55,9 @@ class Watcher:
             events.ToolProgress: lambda event: self._status(one_line(event.text[:_LOOKED_AT])),
             events.ToolFinished: self._tool_finished,
             events.SearchCompleted: self._searched,
+            events.CallJudged: self._judged,
             events.ApprovalDecided: self._decided,
+            events.Compacted: self._compacted,
             events.Warning: lambda event: self.warn(f"{event.code}: {event.message}"),
             events.PhaseStarted: self._phase_started,
             events.PhaseFinished: self._phase_finished,
@@ -102,6 +104,13 @@ class Watcher:
 
     def _retry(self, event: events.Retry) -> None:
         self._note(f"No luck with the provider ({one_line(event.reason)}); trying again in {seconds(event.delay)}")
+
+    def _judged(self, event: events.CallJudged) -> None:
+        if event.verdict == "forbid":
+            self._note(f"Forbidden: {one_line(event.name)}: {one_line(event.why)}")
+
+    def _compacted(self, event: events.Compacted) -> None:
+        self._note(f"Made room in the conversation: {event.before} tokens became {event.after}")
 
     def _decided(self, event: events.ApprovalDecided) -> None:
         if not event.allowed:

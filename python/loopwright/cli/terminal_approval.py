@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from loopwright import Approval
+    from loopwright.guard import Edit
     from loopwright.tools import Tool
 
     from .screen import Screen
@@ -32,8 +33,11 @@ _RISKS = {
     "confirm": "may change things for good",
     "dangerous": "may do harm that can't be undone",
 }
-_KEYS = "y: run it once · n or Enter: don't · e: explain · Ctrl-C or Ctrl-D: stop the run"
+_KEYS = (
+    "y: run it · o: run it once · n or Enter: don't · e: edit it first · ?: explain · Ctrl-C or Ctrl-D: stop the run"
+)
 _LINES = 30
+_TOUCHES = 6
 _CHARACTERS = 2_000
 _LONGEST_LINE = 4_096
 
@@ -46,8 +50,8 @@ class TerminalApproval:
         self._tools = tools
         self._source = sys.stdin if source is None else source
 
-    def __call__(self, question: Approval) -> bool | str:
-        """`True`, a reason why not, or `"abort"`."""
+    def __call__(self, question: Approval) -> bool | str | Edit:
+        """`True`, `"once"`, a reason why not, `"abort"`, or the changed call."""
         if not self._can_ask():
             what, how = one_line(question.tool), arguments_of(question.arguments)
             self._screen.note(f"The model wants to use {what}" + (f" with {how}" if how else ""))
@@ -65,7 +69,7 @@ class TerminalApproval:
         except (AttributeError, ValueError):
             return False
 
-    def _ask(self, question: Approval) -> bool | str:
+    def _ask(self, question: Approval) -> bool | str | Edit:
         until = time.monotonic() + question.expires_in
         self._show(question, _LINES, _CHARACTERS)
         _forget_typed(self._source)
@@ -78,10 +82,17 @@ class TerminalApproval:
             key = key.strip().lower()
             if key in ("y", "yes"):
                 return True
+            if key in ("o", "once"):
+                return "once"
             if key in ("", "n", "no"):
                 return "the person said no"
-            if key in ("e", "explain"):
+            if key in ("e", "edit"):
+                changed = self._edit(question, until)
+                if changed is not None:
+                    return changed
+            elif key == "?":
                 self._explain(question)
+                self._screen.say(_KEYS)
             else:
                 self._screen.say(_KEYS)
 
@@ -92,8 +103,17 @@ class TerminalApproval:
         say(f"The model wants to use {one_line(question.tool)} (risk: {risk}, {_RISKS.get(risk, 'unknown')}):")
         for line in _told(question.arguments, lines, characters):
             say(f"  │ {line}", style=Style.YELLOW, whole=True)
+        if question.part:
+            for line in _marked(question, self._screen.columns - 4):
+                say(f"  {line}", style=Style.RED, whole=True)
         if question.why:
             say(f"  Why you are asked: {one_line(question.why)}")
+        for touched in question.touches[:_TOUCHES]:
+            say(f"  It would touch {one_line(touched)}")
+        if len(question.touches) > _TOUCHES:
+            say(f"  … and {len(question.touches) - _TOUCHES} more: ? shows all")
+        if question.keeps:
+            say(f"  A y is kept. {one_line(question.keeps)}", style=Style.DIM)
         if question.expires_in > 0:
             say(f"  No answer within {seconds(question.expires_in)} is a no.", style=Style.DIM)
 
@@ -101,9 +121,36 @@ class TerminalApproval:
         tool = self._tools.get(question.tool)
         if tool is not None:
             self._screen.say(f"What {one_line(question.tool)} does: {one_line(tool.description)}")
+        if question.rules:
+            self._screen.say(f"What decided that you are asked: {one_line(', '.join(question.rules))}")
+        for touched in question.touches:
+            self._screen.say(f"It would touch {one_line(touched)}")
         self._screen.say("All of its arguments:")
         for line in _told(question.arguments, sys.maxsize, sys.maxsize):
             self._screen.say(f"  │ {line}", style=Style.YELLOW, whole=True)
+
+    def _edit(self, question: Approval, until: float) -> Edit | None:
+        """The call as the person writes it; `None` if nothing was written."""
+        from loopwright.guard import Edit
+
+        name = _line_of(question.arguments)
+        what = f"the new {name}" if name else "all arguments as JSON"
+        self._screen.ask(f"Write {what} on one line (Enter: leave it): ")
+        typed = self._read(until)
+        text = (typed or "").strip()
+        if not text:
+            return None
+        if name:
+            return Edit({**question.arguments, name: text})
+        try:
+            changed = json.loads(text)
+        except ValueError as error:
+            self._screen.say(f"That is no JSON: {one_line(str(error))}")
+            return None
+        if not isinstance(changed, dict):
+            self._screen.say("That is no JSON object.")
+            return None
+        return Edit(changed)
 
     def _read(self, until: float) -> str | None:
         """A line of the person, or `None` when the time is up. `EOFError` at the end."""
@@ -119,6 +166,35 @@ class TerminalApproval:
         return typed.decode("utf-8", "replace")
 
 
+def _line_of(arguments: Any) -> str | None:
+    """The argument that a person would rewrite as a line, where there is one."""
+    if not isinstance(arguments, dict):
+        return None
+    texts = [name for name, value in arguments.items() if isinstance(value, str)]
+    for name in ("command", "cmd", "code", "url", "path"):
+        if name in texts and "\n" not in arguments[name]:
+            return name
+    return texts[0] if len(arguments) == 1 and texts else None
+
+
+def _marked(question: Approval, columns: int) -> Iterator[str]:
+    """The part that decides, under the line it stands in where that fits, else by itself."""
+    part = question.part or ""
+    if question.span is not None and isinstance(question.arguments, dict):
+        start, end = question.span
+        for value in question.arguments.values():
+            line = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else b""
+            if b"\n" in line or line[start:end] != part.encode("utf-8", "surrogatepass"):
+                continue
+            before = visible(line[:start].decode("utf-8", "replace"))
+            shown = visible(part)
+            if len(before) + len(shown) <= columns and part != value:
+                yield "│ " + " " * len(before) + "^" * max(1, len(shown))
+                return
+    shown = one_line(part)
+    yield f"The part that decides: {shown[:_CHARACTERS]}"
+
+
 def _told(arguments: Any, lines: int, characters: int) -> Iterator[str]:
     """The arguments, everything visible, at most so much of them; what is left out is said."""
     if isinstance(arguments, dict) and len(arguments) == 1 and isinstance(next(iter(arguments.values())), str):
@@ -132,7 +208,7 @@ def _told(arguments: Any, lines: int, characters: int) -> Iterator[str]:
     cut = "\n".join(shown[:characters].split("\n")[:lines])
     yield from cut.split("\n")
     if len(cut) < len(shown):
-        yield f"… and {len(shown) - len(cut):,} more characters: e shows all"
+        yield f"… and {len(shown) - len(cut):,} more characters: ? shows all"
 
 
 def _value(value: Any) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from loopwright.guard import redact, redact_json
 
 from .screen import Style
 from .text import clean, one_line, plural, seconds, wrap
@@ -34,14 +37,16 @@ class PhaseTrace:
 
 def trace_of(phases: Sequence[PhaseTrace]) -> list[dict[str, Any]]:
     """For JSON."""
-    return [dict(vars(phase)) for phase in phases]
+    told = [dict(vars(phase)) for phase in phases]
+    found: list[dict[str, Any]] = json.loads(redact_json(json.dumps(told, default=str)))
+    return found
 
 
 def show_trace(result: Result[Any], phases: Sequence[PhaseTrace], screen: Screen) -> None:
     """The trace, on stdout."""
 
     def row(name: str, duration: str, text: str) -> None:
-        line = f"  {name:<9} {duration:>7}  {text}"
+        line = redact(f"  {name:<9} {duration:>7}  {text}")
         screen.answer(wrap(line, screen.columns, margin=_TEXT_AT) if screen.out_is_live else line)
 
     screen.answer("")

@@ -1,4 +1,4 @@
-"""What may run, and what may be shown. Useful without an agent.
+"""What may run, and what may be shown: policies, approvals, risk, sensitivity. Useful without an agent.
 
 Importing this is cheap; each name is loaded when it is first used.
 """
@@ -11,20 +11,67 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._approvals import Approvals, Edit, Kept, Request
+    from ._policy import Decision, Policy, PolicyError, Rule
     from ._risk import Part, Risk, RiskContext, assess_risk
+    from ._sensitivity import (
+        Redacted,
+        Sensitivity,
+        SensitivityHit,
+        SensitivityLevel,
+        classify_sensitivity,
+        redact,
+        redact_json,
+        redact_with_hits,
+        sensitivity_detectors,
+    )
 
 _HOMES = {
+    "Approvals": "_approvals",
+    "Decision": "_policy",
+    "Edit": "_approvals",
+    "Kept": "_approvals",
     "Part": "_risk",
+    "Policy": "_policy",
+    "PolicyError": "_policy",
+    "Redacted": "_sensitivity",
+    "Request": "_approvals",
     "Risk": "_risk",
     "RiskContext": "_risk",
+    "Rule": "_policy",
+    "Sensitivity": "_sensitivity",
+    "SensitivityHit": "_sensitivity",
+    "SensitivityLevel": "_sensitivity",
     "assess_risk": "_risk",
+    "classify_sensitivity": "_sensitivity",
+    "redact": "_sensitivity",
+    "redact_json": "_sensitivity",
+    "redact_with_hits": "_sensitivity",
+    "sensitivity_detectors": "_sensitivity",
 }
 
 __all__ = [
+    "Approvals",
+    "Decision",
+    "Edit",
+    "Kept",
     "Part",
+    "Policy",
+    "PolicyError",
+    "Redacted",
+    "Request",
     "Risk",
     "RiskContext",
+    "Rule",
+    "Sensitivity",
+    "SensitivityHit",
+    "SensitivityLevel",
     "assess_risk",
+    "classify_sensitivity",
+    "redact",
+    "redact_json",
+    "redact_with_hits",
+    "sensitivity_detectors",
 ]
 
 

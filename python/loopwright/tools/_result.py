@@ -36,7 +36,9 @@ class Text:
         self.text = text
 
     def __repr__(self) -> str:
-        return f"Text({self.text[:40]!r})"
+        from loopwright.guard import redact
+
+        return f"Text({redact(self.text[:4_000])[:40]!r})"
 
 
 class Image:

@@ -248,6 +248,12 @@ impl<'a> Handles<'a> {
         Self { archive, given, known: vec![None; given.len()] }
     }
 
+    /// So many more will come.
+    pub(super) fn expect(&mut self, more: usize) {
+        self.archive.entries.reserve(more);
+        self.archive.by_handle.reserve(more);
+    }
+
     /// Puts the message `index` into the archive and gives its handle.
     pub(super) fn of(&mut self, index: usize) -> Arc<str> {
         let Some(message) = self.given.get(index) else { return "".into() };
@@ -307,8 +313,11 @@ fn described(media: &Media) -> String {
 /// The digits of handles: none that looks like another.
 const DIGITS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// Of a longer text that is sampled, this much of its beginning, middle and end is looked at.
+/// Of a longer text that is sampled, this much of its beginning and end is looked at.
 const SAMPLE: usize = 64;
+
+/// Text of a tool's result.
+const RESULT: u64 = 5;
 
 /// The message's content as 13 letters and digits.
 fn digits_of(message: &Message, sampled: bool) -> [u8; 13] {
@@ -316,14 +325,17 @@ fn digits_of(message: &Message, sampled: bool) -> [u8; 13] {
     let mut add = |tag: u64, parts: &[&str]| {
         for part in parts {
             let bytes = part.as_bytes();
-            hash = xxh3_64_with_seed(&(bytes.len() as u64).to_le_bytes(), hash ^ tag);
-            if !sampled || bytes.len() <= 4 * SAMPLE {
+            // A seed for each length, so that no two ways to cut the same bytes are alike.
+            hash = (hash ^ tag).wrapping_add((bytes.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            if !sampled || bytes.len() <= 2 * SAMPLE {
                 hash = xxh3_64_with_seed(bytes, hash);
                 continue;
             }
-            // Two that are alike there get longer handles, made of every byte.
-            for start in [0, bytes.len() - SAMPLE] {
-                hash = xxh3_64_with_seed(bytes.get(start..start + SAMPLE).unwrap_or_default(), hash);
+            // Two that are alike there get longer handles, made of every byte. A result has an id of its own, too, so its
+            // end, which lies far off in memory, is not needed.
+            let starts: &[usize] = if tag == RESULT { &[0] } else { &[0, bytes.len() - SAMPLE] };
+            for start in starts {
+                hash = xxh3_64_with_seed(bytes.get(*start..start + SAMPLE).unwrap_or_default(), hash);
             }
         }
     };
@@ -339,7 +351,7 @@ fn digits_of(message: &Message, sampled: bool) -> [u8; 13] {
                 add(4, &[&result.id, &result.name]);
                 for part in &result.content {
                     match part {
-                        Block::Text(text) => add(5, &[&text.text]),
+                        Block::Text(text) => add(RESULT, &[&text.text]),
                         other => add(6, &[Raw::of(other).text()]),
                     }
                 }

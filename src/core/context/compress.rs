@@ -206,6 +206,8 @@ impl Search<'_, '_, '_> {
             taken += 1;
         }
         self.state.total = 0;
+        let left = self.tiers.units.iter().zip(&self.state.levels).filter(|(_, level)| **level == Level::Gone);
+        self.handles.expect(left.map(|(unit, _)| unit.messages.len()).sum());
         for index in 0..self.tokens.len() {
             self.shape(index);
             self.state.total += self.state.shapes.get(index).map_or(0, |(_, tokens)| *tokens);

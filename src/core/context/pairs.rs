@@ -49,13 +49,23 @@ const OPENING: &str = "[The conversation goes on from here.]";
 pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Placed>, Vec<Repair>)> {
     let mut mended: BTreeMap<usize, Arc<Message>> = BTreeMap::new();
     let mut work = Work::default();
-    for (index, message) in messages.iter().enumerate().filter(|(_, message)| message.content.iter().any(is_refused)) {
-        let content = message.content.iter().map(|block| mend(block).unwrap_or_else(|| block.clone())).collect();
+    for (index, message) in messages.iter().enumerate() {
+        let (refused, blank) = (message.content.iter().any(is_refused), holds_blanks(message, wire));
+        if !refused && !blank {
+            continue;
+        }
+        let kept = message.content.iter().filter(|block| !blank || !is_blank(block));
+        let content = kept.map(|block| mend(block).unwrap_or_else(|| block.clone())).collect();
         mended.insert(index, with_content(index, message, content).message);
-        work.say(
-            index,
-            "a tool use or result of it that the provider would refuse has an id and arguments it takes now",
-        );
+        if refused {
+            work.say(
+                index,
+                "a tool use or result of it that the provider would refuse has an id and arguments it takes now",
+            );
+        }
+        if blank {
+            work.say(index, "blank text of it, which the provider would refuse, is left out");
+        }
     }
     let taken = |(index, message)| mended.get(&index).unwrap_or(message).clone();
     let taken: Vec<Arc<Message>> = messages.iter().enumerate().map(taken).collect();
@@ -116,7 +126,16 @@ fn check(index: usize, message: &Message) -> Result<()> {
 }
 
 fn is_empty(message: &Message) -> bool {
-    message.content.iter().all(|block| matches!(block, Block::Text(text) if text.text.trim().is_empty()))
+    message.content.iter().all(is_blank)
+}
+
+fn is_blank(block: &Block) -> bool {
+    matches!(block, Block::Text(text) if text.text.trim_start().is_empty())
+}
+
+/// Whether blank text stands beside other things where the provider refuses it.
+fn holds_blanks(message: &Message, wire: Option<Wire>) -> bool {
+    wire == Some(Wire::Anthropic) && message.content.iter().any(is_blank) && !is_empty(message)
 }
 
 fn wants_user_first(wire: Option<Wire>) -> bool {
@@ -148,7 +167,7 @@ pub fn is_legal(messages: &[Arc<Message>], wire: Option<Wire>) -> bool {
     let mut open: BTreeSet<Cow<'_, str>> = BTreeSet::new();
     let mut begun = false;
     for message in messages {
-        if is_empty(message) || message.content.iter().any(is_refused) {
+        if is_empty(message) || message.content.iter().any(is_refused) || holds_blanks(message, wire) {
             return false;
         }
         let speaks = matches!(message.role, Role::User | Role::Assistant);
@@ -314,6 +333,10 @@ impl Work {
                 return;
             }
         }
+        if others.iter().all(is_blank) {
+            // What is left of a message whose results went elsewhere is no message.
+            others.clear();
+        }
         let moved = wanted.len();
         for (slot, blocks) in wanted {
             self.say(index, "its results stand directly behind their tool uses now");
@@ -443,6 +466,20 @@ mod tests {
         assert!(repairs >= 5);
         assert_eq!(out.len(), 8, "{out:#?}");
         assert_eq!(out[4].prose(), "meanwhile");
+    }
+
+    #[test]
+    fn c26_blank_text_is_left_out_where_it_is_refused() {
+        let mut answered = (*results(&["a"])).clone();
+        answered.content.push(Block::text(" \n"));
+        let mut orphaned = (*results(&["x"])).clone();
+        orphaned.content.push(Block::text("\n"));
+        let (out, repairs) = repaired(&[user("go"), call(&["a"]), Arc::new(answered.clone()), Arc::new(orphaned)]);
+        assert_eq!((out.len(), out[2].content.len()), (3, 1), "{out:#?}");
+        assert!(repairs >= 2);
+        // Chat Completions takes it.
+        let messages = [user("go"), call(&["a"]), Arc::new(answered)];
+        assert!(repair(&messages, Some(Wire::OpenaiChat)).unwrap().1.is_empty());
     }
 
     #[test]

@@ -149,7 +149,7 @@ impl ContextWindow {
         let mut last = None;
         for message in history {
             // Before a model's message there was a request.
-            if message.role == Role::Assistant && sum > trigger {
+            if message.role == Role::Assistant && sum > trigger && !self.given.is_empty() {
                 (last, sum) = (Some(self.given.len()), low);
             }
             let message = self.take(message, count);
@@ -158,7 +158,7 @@ impl ContextWindow {
         }
         // Otherwise all of it is due for a compaction anyway, as it is where what must stay does not fit.
         if let Some(last) = last.filter(|_| sum <= trigger)
-            && let Err(_too_small) = self.compact_at(last, &[low], count)
+            && let Err(_too_small) = self.compact_at(last, &[low], false, count)
         {
             self.marks.point = None;
         }
@@ -176,7 +176,7 @@ impl ContextWindow {
             self.view.push(message);
         }
         if let Some(Point { messages, target }) = marks.point {
-            self.compact_at(messages, &[target], count)?;
+            self.compact_at(messages, &[target], false, count)?;
         }
         self.marks = marks;
         Ok(())
@@ -233,16 +233,18 @@ impl ContextWindow {
         if !self.is_full() {
             return Ok(None);
         }
-        self.compact(count).map(Some)
+        let smaller = self.compact(count)?;
+        Ok(self.report.as_ref().filter(|_| smaller))
     }
 
-    /// Makes the view anew from all that was appended, down to the low mark.
-    pub fn compact(&mut self, count: &mut dyn Count) -> Result<&Report> {
+    /// Makes the view anew from all that was appended, down to the low mark. A view that could not become smaller stays as
+    /// it is; gives whether it did.
+    pub fn compact(&mut self, count: &mut dyn Count) -> Result<bool> {
         self.compact_to(self.marks.budget, count)
     }
 
     /// The same; where even the budget is too small for what must stay, it goes down to `most` at least.
-    pub fn compact_to(&mut self, most: usize, count: &mut dyn Count) -> Result<&Report> {
+    pub fn compact_to(&mut self, most: usize, count: &mut dyn Count) -> Result<bool> {
         let budget = self.marks.budget;
         let wanted = [
             share(budget, self.low),
@@ -252,18 +254,24 @@ impl ContextWindow {
             most.max(budget),
         ];
         let targets = wanted.map(|target| share(target, 1.0 / self.marks.scale));
-        self.compact_at(self.given.len(), &targets, count)?;
+        let smaller = self.compact_at(self.given.len(), &targets, true, count)?;
         // Room to grow before the next one, even where this one could not free much.
         let room = share(budget, (self.high - self.low) / 2.0);
         let expected = self.expected();
         self.marks.trigger =
             share(budget, self.high).max(expected.saturating_add(room)).min(budget).max(expected.min(most));
-        self.report.as_ref().ok_or_else(|| Error::internal("no_report", "a compaction left no report"))
+        Ok(smaller)
     }
 
     /// Makes the view anew from the first `messages`, down to the first of `targets` that can be; the others follow as
-    /// they are.
-    fn compact_at(&mut self, messages: usize, targets: &[usize], count: &mut dyn Count) -> Result<()> {
+    /// they are. If it `must_shrink` and would not, nothing changes.
+    fn compact_at(
+        &mut self,
+        messages: usize,
+        targets: &[usize],
+        must_shrink: bool,
+        count: &mut dyn Count,
+    ) -> Result<bool> {
         let messages = messages.min(self.given.len());
         let (old, new) = self.given.split_at(messages);
         let (old_counts, new_counts) = self.counts.split_at(messages);
@@ -277,6 +285,11 @@ impl ContextWindow {
         for target in targets.iter().copied() {
             match compress(old, Some(old_counts), target, &self.policy, count, &mut self.archive) {
                 Ok(done) => {
+                    let tokens = new_counts.iter().fold(done.report.after, |sum, tokens| sum.saturating_add(*tokens));
+                    if must_shrink && tokens >= self.tokens && done.report.repairs.is_empty() {
+                        self.report.get_or_insert(done.report);
+                        return Ok(false);
+                    }
                     let low = share(share(self.marks.budget, self.low), 1.0 / self.marks.scale);
                     self.marks.padding = low.saturating_sub(done.report.after);
                     self.marks.anchored = low.max(done.report.after);
@@ -284,9 +297,9 @@ impl ContextWindow {
                     self.marks.compactions += 1;
                     self.view = done.messages.into_iter().map(|placed| placed.message).collect();
                     self.view.extend_from_slice(new);
-                    self.tokens = new_counts.iter().fold(done.report.after, |sum, tokens| sum.saturating_add(*tokens));
+                    self.tokens = tokens;
                     self.report = Some(done.report);
-                    return Ok(());
+                    return Ok(true);
                 }
                 Err(error) => last = Some(error),
             }
@@ -314,6 +327,12 @@ impl ContextWindow {
     /// Tokens of the view, as counted here.
     pub const fn tokens(&self) -> usize {
         self.tokens
+    }
+
+    /// Tokens of the view as it would be without the last compaction.
+    pub fn uncompacted(&self) -> usize {
+        let left = self.report.as_ref().map_or(0, |report| report.before.saturating_sub(report.after));
+        self.tokens.saturating_add(left)
     }
 
     /// The budget.

@@ -2,10 +2,10 @@
 
 use super::{
     call::Source,
-    dialect::{Dialect, Verdict},
+    dialect::{Dialect, Glances, Verdict},
     event::{Events, Span},
     parser::{Parser, Place},
-    prose::{Begins, Candidate, MOST_SPACE, begins, begins_with},
+    prose::{Begins, Candidate, MOST_SPACE, begins},
 };
 
 /// Behind a call of this dialect.
@@ -19,11 +19,11 @@ pub(super) struct After {
 impl Parser {
     pub(super) fn read_after(&mut self, after: After, input: &[u8], last: bool, out: &mut Events) -> (usize, bool) {
         let dialect = after.dialect;
-        let space = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let space = self.glances.space(self.at, input, MOST_SPACE);
         let rest = input.get(space..).unwrap_or_default();
         if space <= MOST_SPACE {
             let mut more = rest.is_empty();
-            if let Some(length) = longest(rest, dialect.close, last, &mut more) {
+            if let Some(length) = longest(self.at + space, rest, dialect.close, last, &mut more, &mut self.glances) {
                 let end = space + length;
                 if after.text {
                     self.writer.text(self.calls.voice, input.get(..end).unwrap_or_default(), self.at, out);
@@ -37,7 +37,7 @@ impl Parser {
             }
             let section = dialect.section.map_or(&[][..], |section| section.1);
             if (!more || last)
-                && let Some(length) = longest(rest, section, last, &mut more)
+                && let Some(length) = longest(self.at + space, rest, section, last, &mut more, &mut self.glances)
             {
                 let end = space + length;
                 let open = self.section.take();
@@ -54,7 +54,7 @@ impl Parser {
             if (!more || last)
                 && let Some(section) = self.section
             {
-                match begins(dialect, input, last) {
+                match begins(dialect, self.at, input, last, &mut self.glances) {
                     Begins::Call { space, opener } => {
                         self.calls.close(self.at, &mut self.writer, out);
                         if !after.text || self.calls.consumed > section.before {
@@ -97,13 +97,21 @@ impl Parser {
 }
 
 /// The longest of `strings` that `input` begins with. `more`: a longer one may come of it.
-fn longest(input: &[u8], strings: &[&str], last: bool, more: &mut bool) -> Option<usize> {
+fn longest(
+    at: usize,
+    input: &[u8],
+    strings: &[&'static str],
+    last: bool,
+    more: &mut bool,
+    glances: &mut Glances,
+) -> Option<usize> {
     let mut found = None;
-    for string in strings.iter().filter(|string| !string.is_empty()) {
-        match begins_with(input, string) {
-            Verdict::Yes => found = found.max(Some(string.len())),
-            Verdict::More => *more |= !last,
-            Verdict::No => {}
+    let strings = strings.iter().filter(|string| !string.is_empty()).map(|string| ((), *string));
+    for ((), string, verdict) in glances.which(at, input, strings) {
+        if verdict == Verdict::Yes {
+            found = found.max(Some(string.len()));
+        } else {
+            *more |= !last;
         }
     }
     if *more { None } else { found }

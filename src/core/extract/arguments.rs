@@ -1,7 +1,7 @@
 //! The arguments of a call written as JSON, in each form that models use: an object, a string that holds one, `null`, nothing.
 //! What comes out is always the text of one object, piece by piece; what can't be an object fails.
 
-use super::json::{Json, Mend};
+use super::json::{Json, Mend, patience};
 
 /// Why arguments, or a call, can't be read.
 pub(super) const TOO_DEEP: &str = "nested too deep";
@@ -47,12 +47,18 @@ pub(super) struct Leave {
 pub(super) struct Arguments {
     json: Json,
     form: Form,
-    /// What a string held and the object's automaton hasn't read.
+    /// Of what a string holds, what the object's automaton hasn't read.
     text: Vec<u8>,
     word: Vec<u8>,
     raw_quote: Option<u8>,
     mends: u32,
     told: u32,
+    /// Up to where white space was seen before the form is known: behind a first quote or bracket, and behind the brace after it.
+    blank: (usize, usize),
+    /// How many bytes of a string must be there before it is taken apart again.
+    patience: usize,
+    /// How many bytes were looked at more than once.
+    looks: usize,
 }
 
 impl Arguments {
@@ -65,7 +71,21 @@ impl Arguments {
             raw_quote: None,
             mends: 0,
             told: 0,
+            blank: (1, 0),
+            patience: 0,
+            looks: 0,
         }
+    }
+
+    /// Tries again with the next byte what couldn't be decided.
+    pub(super) fn hurry(&mut self) {
+        self.patience = 0;
+        self.json.hurry();
+    }
+
+    /// How many bytes were looked at more than once since this was asked last.
+    pub(super) fn looks(&mut self) -> usize {
+        std::mem::take(&mut self.looks) + self.json.looks()
     }
 
     /// Tells once of each kind of mend so far.
@@ -159,9 +179,12 @@ impl Arguments {
     /// Decides on the form. `Err(Done)` means that there are no arguments.
     fn begin(&mut self, rest: &[u8], last: bool) -> Result<Option<usize>, Verdict> {
         let more = || if last { Err(Verdict::Failed(NO_OBJECT)) } else { Ok(None) };
-        let solid = |from: usize| {
-            let rest = rest.get(from..).unwrap_or_default();
-            rest.iter().position(|byte| !byte.is_ascii_whitespace()).map(|at| from + at)
+        // What was seen to be white space isn't looked at again.
+        let solid = |from: &mut usize| {
+            let rest = rest.get(*from..).unwrap_or_default();
+            let blank = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            *from += blank;
+            (blank < rest.len()).then_some(*from)
         };
         match rest.first() {
             None => return more(),
@@ -170,7 +193,7 @@ impl Arguments {
                 return Ok(Some(0));
             }
             Some(&quote @ (b'"' | b'\'')) => {
-                let Some(first) = solid(1) else {
+                let Some(first) = solid(&mut self.blank.0) else {
                     return if rest.len() > 64 { Err(Verdict::Failed(NO_OBJECT)) } else { more() };
                 };
                 if rest.get(first) != Some(&b'{') {
@@ -181,7 +204,8 @@ impl Arguments {
                     };
                     return Ok(Some(1));
                 }
-                let Some(second) = solid(first + 1) else {
+                self.blank.1 = self.blank.1.max(first + 1);
+                let Some(second) = solid(&mut self.blank.1) else {
                     return if rest.len() > 128 { Err(Verdict::Failed(NO_OBJECT)) } else { more() };
                 };
                 // In a string each quote of the object would be escaped.
@@ -195,7 +219,7 @@ impl Arguments {
                 return Ok(Some(1));
             }
             Some(b'[') => {
-                let Some(first) = solid(1) else {
+                let Some(first) = solid(&mut self.blank.0) else {
                     return if rest.len() > 64 { Err(Verdict::Failed(NO_OBJECT)) } else { more() };
                 };
                 if rest.get(first) != Some(&b']') {
@@ -258,7 +282,8 @@ impl Arguments {
         }
     }
 
-    /// Takes a JSON string's inside apart and reads the object that it holds.
+    /// Takes a JSON string's inside apart and reads the object that it holds. Only what the object's automaton has read counts as
+    /// read, so that nothing depends on how much of the string came with it.
     fn inner(
         &mut self,
         rest: &[u8],
@@ -267,8 +292,14 @@ impl Arguments {
         base: usize,
         say: &mut dyn FnMut(&str, usize),
     ) -> (usize, Verdict) {
+        if !last && rest.len() < self.patience {
+            return (0, Verdict::More);
+        }
+        // Up to where the string was taken apart, and up to where that was read.
         let mut at = 0;
+        let mut read_to = 0;
         let mut ended = false;
+        self.text.clear();
         while let Some(&byte) = rest.get(at) {
             let here = rest.get(at..).unwrap_or_default();
             let mut plain = 0;
@@ -287,13 +318,18 @@ impl Arguments {
                     None => break,
                 },
                 _ => {
-                    plain = memchr::memchr2(b'"', b'\\', here).unwrap_or(here.len());
-                    if self.json.untouched() {
-                        plain = 1;
-                    }
+                    plain = if self.json.untouched() {
+                        1
+                    } else {
+                        memchr::memchr2(b'"', b'\\', here).unwrap_or(here.len())
+                    };
                     self.text.extend_from_slice(here.get(..plain).unwrap_or_default());
                     at += plain;
                 }
+            }
+            if self.mends != 0 && !leave.repairs {
+                self.hand_out(false, leave, base + read_to, say);
+                return (read_to, Verdict::Failed(BROKEN));
             }
             if self.json.untouched() {
                 match self.text.trim_ascii_start().first() {
@@ -302,15 +338,22 @@ impl Arguments {
                     _ => return (at, Verdict::Failed(NO_OBJECT)),
                 }
             }
+            let mut read = 0;
             if !self.json.ended() {
-                let read = self.json.run(&self.text, ended);
+                read = self.json.run(&self.text, ended);
+                self.looks += read;
                 self.text.drain(..read);
             }
             if self.json.ended() {
                 self.text.clear();
-            } else if self.json.stopped() {
-                // Where exactly it stopped doesn't depend on how the input was cut.
-                at -= self.text.len().min(plain);
+            }
+            read_to = match self.text.len() {
+                0 => at,
+                // What is left stands as it was written.
+                unread if unread <= plain => at - unread,
+                _ => read_to + self.written(rest.get(read_to..).unwrap_or_default(), read, last),
+            };
+            if self.json.stopped() {
                 break;
             }
             if ended {
@@ -319,16 +362,43 @@ impl Arguments {
                 break;
             }
         }
-        if self.mends != 0 && !leave.repairs {
-            return (at, Verdict::Failed(BROKEN));
-        }
+        // What wasn't read comes again.
+        self.patience = if at > read_to { patience(at - read_to) } else { 0 };
+        self.looks += at - read_to;
+        let at = if ended && !self.json.stopped() { at } else { read_to };
         let verdict = match self.hand_out(ended, leave, base + at, say) {
             // The string goes on behind the object.
             Verdict::Done if !ended => Verdict::More,
-            Verdict::More if self.text.len() > leave.room => Verdict::Failed(TOO_LARGE),
             verdict => verdict,
         };
+        if verdict == Verdict::Done {
+            // The arguments reach to the end of their string, whatever stands behind the object.
+            say("", base + at);
+        }
         (at, verdict)
+    }
+
+    /// How many bytes of a string's inside make the first `length` bytes of its text.
+    fn written(&mut self, rest: &[u8], length: usize, last: bool) -> usize {
+        let unread = self.text.len();
+        let mut at = 0;
+        loop {
+            let here = rest.get(at..).unwrap_or_default();
+            let bytes = match here.first() {
+                Some(b'\\') => unescape(here, last, &mut self.text).map_or(0, |(bytes, _)| bytes),
+                Some(byte) => {
+                    self.text.push(*byte);
+                    1
+                }
+                None => 0,
+            };
+            if bytes == 0 || self.text.len() - unread > length {
+                self.text.truncate(unread);
+                self.looks += at;
+                return at;
+            }
+            at += bytes;
+        }
     }
 
     fn word(&mut self, rest: &[u8], last: bool, quoted: bool) -> (usize, Verdict) {

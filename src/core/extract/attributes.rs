@@ -6,7 +6,7 @@ use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, dialects},
     members::{Flow, Members, Next, Typing, run},
-    tags::find_attribute,
+    tags::find_attributes,
     until::{Bound, CDATA, CDATA_END, CLOSER, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seek, Seen},
 };
 
@@ -100,7 +100,9 @@ impl AttributesBody {
             State::Call => match self.head(input) {
                 Ok(None) if !last => Next::Wait,
                 Ok(Some((head, end))) => {
-                    let name = find_attribute(&head, "tool").or_else(|| find_attribute(&head, "name")).map(plain);
+                    sink.looked(end);
+                    let [tool, name] = find_attributes(&head, ["tool", "name"]);
+                    let name = tool.or(name).map(plain);
                     let Some(name) = name.filter(|name| !name.is_empty()) else {
                         return self.stop(Step::Failed("a call without a name"));
                     };
@@ -115,11 +117,12 @@ impl AttributesBody {
             State::Argument => match self.head(input) {
                 Ok(None) => self.wait(input, last, sink),
                 Ok(Some((head, end))) => {
-                    let Some(key) = find_attribute(&head, "key").or_else(|| find_attribute(&head, "name")).map(plain)
-                    else {
+                    sink.looked(end);
+                    let [key, name, kind] = find_attributes(&head, ["key", "name", "type"]);
+                    let Some(key) = key.or(name).map(plain) else {
                         return self.stop(Step::Failed("an argument without a name"));
                     };
-                    let typing = match find_attribute(&head, "type") {
+                    let typing = match kind {
                         Some("string") => Typing::Text,
                         Some("number" | "integer" | "boolean" | "null" | "object" | "array") => Typing::Literal,
                         _ => Typing::Declared,
@@ -206,7 +209,9 @@ impl AttributesBody {
 
 impl Body for AttributesBody {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        run(input, |rest| self.next(rest, last, sink))
+        let step = run(input, |rest| self.next(rest, last, sink));
+        sink.looked(self.marks.looked());
+        step
     }
 }
 

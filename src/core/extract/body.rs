@@ -32,6 +32,8 @@ pub(super) trait Sink {
     fn wrong_type(&mut self, parameter: &str, declared: &Kind);
     /// The call's arguments end here. `complete` is false where the text ended first.
     fn finish(&mut self, bytes: usize, complete: bool);
+    /// Bytes that were looked at once more, each counted for every further time; the parser counts the first look itself.
+    fn looked(&mut self, _bytes: usize) {}
     /// How many bytes of arguments a call may still have.
     fn room(&self) -> usize;
     /// The deepest nesting allowed.
@@ -49,6 +51,10 @@ pub(super) trait Body: Fork {
     /// times over all steps; holds back no more than a marker and the white space around it, or a header, or a value that can't be
     /// typed before its end.
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step;
+
+    /// What can't be decided yet is tried again with the next byte, however often it was tried. Otherwise a body may wait until
+    /// there is half as much again, so that its looks stay in proportion.
+    fn hurry(&mut self) {}
 
     /// What of the front of `input`, where nothing is held, surely goes into the open call's arguments just as it stands. It counts
     /// as taken. A way around `step` for the bulk of long arguments; it may always be empty.

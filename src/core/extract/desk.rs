@@ -62,6 +62,8 @@ pub(super) struct Calls {
     pub(super) flushing: bool,
     /// Up to here the last call over the limit reaches, and what is dropped begins.
     pub(super) dropped_to: usize,
+    /// How many bytes grammars looked at more than once.
+    pub(super) looked: u64,
 }
 
 const TOO_LARGE: &str = "arguments over max_argument_bytes; the rest of the call was dropped";
@@ -236,6 +238,7 @@ impl Sink for Desk<'_> {
             return None;
         }
         let end = self.base + self.used;
+        let name = resolved(self.tools, name);
         let declared = self.tools.and_then(|tools| tools.get(name));
         let unknown = declared.is_none() && (self.tools.is_some() || self.calls.source == Some(Source::Bare));
         if unknown && (self.policy.unknown_tools == UnknownTool::Text || self.is_bare()) {
@@ -346,6 +349,10 @@ impl Sink for Desk<'_> {
         }
     }
 
+    fn looked(&mut self, bytes: usize) {
+        self.calls.looked += bytes as u64;
+    }
+
     fn room(&self) -> usize {
         // Once a call began the parser itself counts what goes into it, and cuts at the same byte however the input was cut.
         if self.calls.mode == Mode::Pending { self.policy.max_argument_bytes } else { usize::MAX }
@@ -382,6 +389,15 @@ impl Desk<'_> {
     }
 }
 
+/// The tool that a name means: models put the namespace of their training before it.
+fn resolved<'a>(tools: Option<&Signatures>, name: &'a str) -> &'a str {
+    let knows = |name: &str| tools.is_some_and(|tools| tools.get(name).is_some());
+    match name.strip_prefix("functions.") {
+        Some(short) if !knows(name) && knows(short) => short,
+        _ => name,
+    }
+}
+
 /// A kind in words.
 fn said(kind: &Kind) -> &'static str {
     match kind {
@@ -404,6 +420,8 @@ pub(super) struct Probe<'a> {
     pub(super) used: usize,
     /// Where the first call's name ended.
     pub(super) started: Option<usize>,
+    /// How many bytes were looked at more than once.
+    pub(super) looked: usize,
 }
 
 impl Sink for Probe<'_> {
@@ -414,7 +432,7 @@ impl Sink for Probe<'_> {
     fn start(&mut self, name: &str, _id: Option<&str>, bytes: usize) -> Option<&Signature> {
         self.used += bytes;
         self.started.get_or_insert(self.used);
-        self.tools.and_then(|tools| tools.get(name))
+        self.tools.and_then(|tools| tools.get(resolved(self.tools, name)))
     }
 
     fn arguments(&mut self, _json: &str, bytes: usize) {
@@ -427,6 +445,10 @@ impl Sink for Probe<'_> {
 
     fn finish(&mut self, bytes: usize, _complete: bool) {
         self.used += bytes;
+    }
+
+    fn looked(&mut self, bytes: usize) {
+        self.looked += bytes;
     }
 
     fn room(&self) -> usize {

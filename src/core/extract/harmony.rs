@@ -67,6 +67,8 @@ pub(super) enum Head {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
     at: usize,
+    /// How much of the word at hand was seen.
+    word: usize,
     next: Next,
     channel: Option<Channel>,
     recipient: Option<(usize, usize)>,
@@ -76,7 +78,7 @@ pub(super) struct Header {
 
 impl Default for Header {
     fn default() -> Self {
-        Self { at: 0, next: Next::Anything, channel: None, recipient: None, known: false }
+        Self { at: 0, word: 0, next: Next::Anything, channel: None, recipient: None, known: false }
     }
 }
 
@@ -147,7 +149,9 @@ impl Header {
                 // The content, without its marker.
                 b'{' if self.recipient.is_some() => return self.end(self.at),
                 _ => {
-                    let length = rest.iter().take(LONGEST_WORD + 1).take_while(|byte| in_word(**byte)).count();
+                    let on = rest.get(self.word..=LONGEST_WORD.min(rest.len() - 1)).unwrap_or_default();
+                    let length = self.word + on.iter().take_while(|byte| in_word(**byte)).count();
+                    self.word = length;
                     if length == 0 || length > LONGEST_WORD {
                         return Head::No;
                     }
@@ -158,9 +162,15 @@ impl Header {
                         return Head::No;
                     }
                     self.at += length;
+                    self.word = 0;
                 }
             }
         }
+    }
+
+    /// How many bytes it looked at.
+    pub(super) const fn seen(&self) -> usize {
+        self.at + self.word
     }
 
     /// Takes one word; `false` if it can't stand here.
@@ -315,6 +325,12 @@ fn only(signature: Option<&Signature>) -> Option<String> {
 }
 
 impl Body for Harmony {
+    fn hurry(&mut self) {
+        if let State::Json(arguments) = &mut self.state {
+            arguments.hurry();
+        }
+    }
+
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
         // What has been spoken for.
         let mut said = 0;
@@ -422,6 +438,7 @@ impl Body for Harmony {
                             sink.arguments(json, from + upto - said);
                             said = from + upto;
                         });
+                    sink.looked(arguments.looks());
                     arguments.tell(leave.repairs, |how| sink.repaired(how));
                     let at = from + bytes;
                     self.seen = at - said;

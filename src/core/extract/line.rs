@@ -1,7 +1,7 @@
 //! What of the current line says whether a marker is meant or merely talked about: code fences, inline code, block quotes.
 //! Follows Markdown's blocks as far as that needs; a stray backtick counts no further than its own line.
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr2, memrchr};
 
 /// What stands around a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,37 +74,33 @@ pub(super) struct Line {
     fence: Option<Fence>,
     /// The fence ends with this line if nothing but white space follows.
     closing: bool,
+    /// How many bytes were looked at.
+    pub(super) looked: u64,
 }
 
 impl Line {
     /// Reads on. Lines that lie wholly inside `bytes` and hold no run of three are stepped over.
     pub(super) fn advance(&mut self, bytes: &[u8]) {
-        let Some(first) = memchr(b'\n', bytes) else {
-            self.within(bytes);
-            return;
-        };
-        if self.fence.is_some_and(Fence::watched) {
-            self.advance_each(bytes);
-            return;
-        }
-        self.within(bytes.get(..first).unwrap_or_default());
+        let watched = self.fence.is_some_and(Fence::watched);
+        let Some(first) = self.within(bytes) else { return };
         self.newline();
-        if self.fence.is_some_and(Fence::watched) {
-            self.advance_each(bytes.get(first + 1..).unwrap_or_default());
+        let rest = bytes.get(first + 1..).unwrap_or_default();
+        if watched || self.fence.is_some_and(Fence::watched) {
+            self.advance_each(rest);
             return;
         }
-        let after = memrchr(b'\n', bytes).map_or(first, |last| last) + 1;
-        self.within(bytes.get(after..).unwrap_or_default());
+        let after = memrchr(b'\n', rest).map_or(0, |last| last + 1);
+        let last = rest.get(after..).unwrap_or_default();
+        self.looked += last.len() as u64;
+        self.within(last);
     }
 
     /// Reads on, every line of it.
     pub(super) fn advance_each(&mut self, mut bytes: &[u8]) {
-        while let Some(end) = memchr(b'\n', bytes) {
-            self.within(bytes.get(..end).unwrap_or_default());
+        while let Some(end) = self.within(bytes) {
             self.newline();
             bytes = bytes.get(end + 1..).unwrap_or_default();
         }
-        self.within(bytes);
     }
 
     /// A region of another kind stood here; what follows is in the middle of a line.
@@ -124,6 +120,11 @@ impl Line {
         self.stray = true;
     }
 
+    /// A line begins that has nothing to do with what came before.
+    pub(super) fn afresh(&mut self) {
+        *self = Self { looked: self.looked, ..Self::default() };
+    }
+
     /// What stands around the next byte, which belongs to no run.
     pub(super) fn around(&mut self) -> Around {
         self.end_run(false);
@@ -138,14 +139,21 @@ impl Line {
         self.head == Head::Prefix && self.run == 0 && !self.quoted && !self.listed
     }
 
-    /// Reads bytes without a newline.
-    fn within(&mut self, bytes: &[u8]) {
+    /// Reads on to the end of the line, and says where that is.
+    fn within(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
+        let mut end = None;
         while let Some(byte) = bytes.get(at) {
+            if *byte == b'\n' {
+                end = Some(at);
+                break;
+            }
             if self.head == Head::Text && self.run == 0 && !self.closing {
+                let rest = bytes.get(at..).unwrap_or_default();
                 // Only backticks matter from here on, and in a fence nothing does.
                 if self.fence.is_some_and(|fence| !fence.loose) || self.stray {
-                    return;
+                    at += memchr(b'\n', rest).unwrap_or(rest.len());
+                    continue;
                 }
                 if self.info.is_some() && *byte != b'`' {
                     self.follow_info(*byte);
@@ -153,9 +161,9 @@ impl Line {
                     continue;
                 }
                 self.info = None;
-                match memchr(b'`', bytes.get(at..).unwrap_or_default()) {
-                    Some(skip) => at += skip,
-                    None => return,
+                at += memchr2(b'`', b'\n', rest).unwrap_or(rest.len());
+                if bytes.get(at) != Some(&b'`') {
+                    continue;
                 }
                 self.run = 1;
                 self.run_byte = b'`';
@@ -166,6 +174,8 @@ impl Line {
             self.byte(*byte);
             at += 1;
         }
+        self.looked += at as u64;
+        end
     }
 
     fn byte(&mut self, byte: u8) {
@@ -304,7 +314,7 @@ impl Line {
             self.fence = self.coming;
         }
         let fence = self.fence;
-        *self = Self { fence, ..Self::default() };
+        *self = Self { fence, looked: self.looked, ..Self::default() };
     }
 }
 

@@ -248,6 +248,7 @@ impl Loose {
 
     fn bare(&mut self, sink: &mut dyn Sink) -> Result<(), &'static str> {
         let word = std::mem::take(&mut self.word);
+        sink.looked(word.len());
         let text = word.trim_ascii();
         let string = matches!(self.kind(), Some(Kind::String));
         let constant = match text {
@@ -459,6 +460,7 @@ impl Body for Loose {
                     Found::Call(from, to) => {
                         let brace = from + memchr(b'{', rest.get(from..).unwrap_or_default()).unwrap_or(0);
                         let name = String::from_utf8_lossy(rest.get(from..to).unwrap_or_default());
+                        sink.looked(brace - from);
                         sink.markup(from);
                         self.signature = sink.start(&name, None, brace - from).cloned();
                         at += brace + 1;

@@ -54,7 +54,13 @@ struct Node {
 pub(super) struct Walk {
     node: usize,
     length: usize,
+    /// The markers that were met, the longest last: where each ends, and which it is.
+    met: [(usize, usize); MOST],
+    count: usize,
 }
+
+/// No more markers begin with each other; a test counts them.
+const MOST: usize = 6;
 
 impl Walk {
     /// How many bytes were followed.
@@ -87,7 +93,7 @@ pub(super) struct Markers {
 /// The shortest piece of a marker that is searched for; no marker is shorter.
 const HEAD: usize = 3;
 /// What is shorter is searched byte by byte.
-const SHORT: usize = 32;
+pub(super) const SHORT: usize = 32;
 
 impl Markers {
     /// The markers of these dialects (`None`: all), and all of reasoning, results and frames. Those that are ordinary words are
@@ -206,6 +212,11 @@ impl Markers {
         self.nodes.get(node)?.next.iter().find(|(on, _)| *on == byte).map(|(_, next)| *next)
     }
 
+    /// Whether any marker begins with this byte.
+    pub(super) fn begins(&self, byte: u8) -> bool {
+        self.begins.get(usize::from(byte)) == Some(&true)
+    }
+
     /// Where the next marker, or code fence, may begin in `input[from..to]`.
     pub(super) fn find(&self, input: &[u8], from: usize, to: usize) -> Option<usize> {
         if from >= to || to > input.len() {
@@ -248,25 +259,25 @@ impl Markers {
     pub(super) fn walk(&self, walk: &mut Walk, input: &[u8]) -> bool {
         for byte in input.get(walk.length..).unwrap_or_default() {
             match self.step(walk.node, *byte) {
-                Some(next) => *walk = Walk { node: next, length: walk.length + 1 },
+                Some(next) => {
+                    (walk.node, walk.length) = (next, walk.length + 1);
+                    if let Some(marker) = self.nodes.get(next).and_then(|node| node.marker)
+                        && let Some(met) = walk.met.get_mut(walk.count)
+                    {
+                        *met = (walk.length, marker);
+                        walk.count += 1;
+                    }
+                }
                 None => return false,
             }
         }
         self.nodes.get(walk.node).is_some_and(|node| !node.next.is_empty())
     }
 
-    /// The longest marker that `input` begins with and is shorter than `below`, its length and what it may mean.
-    pub(super) fn longest(&self, input: &[u8], below: usize) -> Option<(usize, &[Role])> {
-        let mut at = 0;
-        let mut best = None;
-        for (length, byte) in (1..below).zip(input) {
-            let Some(next) = self.step(at, *byte) else { break };
-            at = next;
-            if let Some(marker) = self.nodes.get(at).and_then(|node| node.marker) {
-                best = Some((length, marker));
-            }
-        }
-        let (length, marker) = best?;
+    /// The longest marker that was met and is shorter than `below`, its length and what it may mean.
+    pub(super) fn longest(&self, walk: &Walk, below: usize) -> Option<(usize, &[Role])> {
+        let met = walk.met.get(..walk.count).unwrap_or_default();
+        let (length, marker) = *met.iter().rev().find(|(length, _)| *length < below)?;
         Some((length, &self.rows.get(marker)?.roles))
     }
 }
@@ -316,5 +327,21 @@ fn search(heads: &[[u8; 3]]) -> Search {
             .match_kind(MatchKind::LeftmostFirst)
             .build(heads)
             .map_or(Search::Nothing, |search| Search::Automaton(Box::new(search))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_markers_begin_with_each_other_than_a_walk_can_remember() {
+        let markers = Markers::of(None, true);
+        for row in &markers.rows {
+            let mut walk = Walk::default();
+            markers.walk(&mut walk, row.text.as_bytes());
+            assert!(walk.count < MOST, "{}", row.text);
+            assert_eq!(markers.longest(&walk, usize::MAX).map(|(length, _)| length), Some(row.text.len()));
+        }
     }
 }

@@ -157,7 +157,7 @@ impl Members {
             if self.awaits(name) {
                 break (data, Verdict::Unclosed(usize::from(input.get(data) == Some(&b'\n'))));
             }
-            self.until.deny();
+            self.until.deny(marks);
         };
         let more = !self.until.held() && matches!(verdict, Verdict::More | Verdict::Cut);
         let own = input.get(..data).unwrap_or_default();
@@ -235,12 +235,15 @@ impl Balanced {
             return (bytes, Ok(false));
         }
         let text = String::from_utf8_lossy(&self.held);
+        // Once for its depth, once for what it is, and once more if it has to be mended.
+        sink.looked(2 * text.len());
         if depth_of(&text) > sink.max_depth() {
             return (bytes, Err(Step::Failed(TOO_DEEP)));
         }
         if is_json(&text) {
             sink.arguments(&text, 0);
         } else if let (true, Some(mended)) = (sink.repairs(), mend(&text)) {
+            sink.looked(text.len());
             sink.arguments(&mended, 0);
             sink.repaired("arguments that were almost JSON");
         } else {

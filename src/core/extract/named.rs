@@ -4,6 +4,7 @@
 use super::{
     arguments::{Arguments, Leave, Verdict},
     body::{Body, Sink, Step},
+    until::begun,
 };
 
 const FENCE: &[u8] = b"```";
@@ -30,6 +31,8 @@ pub(super) struct Named {
     place: Place,
     /// Bytes read of what hasn't been spoken for.
     seen: usize,
+    /// How much of an id was seen to hold no end.
+    id_seen: usize,
     arguments: Option<Arguments>,
     in_fence: bool,
 }
@@ -44,7 +47,17 @@ impl Named {
         id: &'static str,
     ) -> Self {
         let _ = fenced;
-        Self { before, between, indexed, id, place: Place::Header, seen: 0, arguments: None, in_fence: false }
+        Self {
+            before,
+            between,
+            indexed,
+            id,
+            place: Place::Header,
+            seen: 0,
+            id_seen: 0,
+            arguments: None,
+            in_fence: false,
+        }
     }
 
     /// Finds the name's end: a separator, a bracket, a fence, a newline. `None` where more bytes are needed.
@@ -95,8 +108,6 @@ impl Named {
         let Some(end) = self.name_end(input, last)? else { return Ok(None) };
         let rest = input.get(end..).unwrap_or_default();
         let mut taken = end;
-        let header = String::from_utf8_lossy(input.get(..end).unwrap_or_default()).into_owned();
-        let whole = header.trim();
         let mut id = None;
         if !self.id.is_empty() && rest.starts_with(self.id.as_bytes()) {
             // The id goes up to the next separator.
@@ -107,7 +118,11 @@ impl Named {
                 here.starts_with(b"{")
                     || self.between.iter().any(|text| !text.is_empty() && here.starts_with(text.as_bytes()))
             };
-            let Some(length) = (0..tail.len().min(LONGEST_HEADER)).find(|&at| stops(at)) else {
+            let Some(length) = (self.id_seen..tail.len().min(LONGEST_HEADER)).find(|&at| stops(at)) else {
+                // A separator may begin in what is there and be cut.
+                let cut = self.between.iter().map(|text| begun(tail, text.as_bytes())).max().unwrap_or_default();
+                sink.looked(cut);
+                self.id_seen = tail.len() - cut;
                 return if last || tail.len() >= LONGEST_HEADER {
                     Err(Step::Failed("an id without end"))
                 } else {
@@ -117,6 +132,8 @@ impl Named {
             id = Some(String::from_utf8_lossy(tail.get(..length).unwrap_or_default()).trim().to_owned());
             taken = from + length;
         }
+        let header = String::from_utf8_lossy(input.get(..end).unwrap_or_default()).into_owned();
+        let whole = header.trim();
         let mut name = whole.strip_prefix(self.before).unwrap_or(whole).trim();
         if self.indexed
             && let Some((front, index)) = name.rsplit_once(':')
@@ -126,6 +143,8 @@ impl Named {
             id = Some(whole.to_owned());
             name = front;
         }
+        // Once more for the name's text, and once for what may not stand in it.
+        sink.looked(2 * end);
         if name.is_empty() || name.contains(char::is_whitespace) {
             return Err(Step::Failed("no name"));
         }
@@ -220,6 +239,7 @@ impl Named {
                     *from = base + upto;
                 });
             at += bytes;
+            sink.looked(arguments.looks());
             arguments.tell(leave.repairs, |how| sink.repaired(how));
             self.seen = at - *from;
             match verdict {
@@ -294,6 +314,12 @@ impl Body for Named {
             }
         }
         self.go(input, last, sink, &mut from).unwrap_or_else(|failed| failed)
+    }
+
+    fn hurry(&mut self) {
+        if let Some(arguments) = &mut self.arguments {
+            arguments.hurry();
+        }
     }
 
     fn straight<'a>(&mut self, input: &'a [u8]) -> &'a str {

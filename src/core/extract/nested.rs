@@ -14,7 +14,7 @@ use super::{
     dialect::{Grammar, dialects},
     members::{Balanced, Next, run},
     signature::{Kind, Signature},
-    tags::find_attribute,
+    tags::find_attributes,
     until::{Bound, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seen, Until, Verdict},
     value::{Forms, Value},
 };
@@ -66,8 +66,12 @@ pub(super) struct NestedBody {
     marks: Marks,
     state: State,
     look: Look,
+    /// Where an element's opening stands that waits for its end, and where its inside begins.
+    opening: Option<(usize, usize)>,
     /// How far the end of the element at hand was looked for.
     seen: usize,
+    /// How an element would be closed at once, and how much of that was seen.
+    closing: (String, usize),
     any: bool,
     frames: Vec<Frame>,
     /// How many frames there were when one began that goes nowhere.
@@ -101,7 +105,9 @@ impl NestedBody {
             marks,
             state: State::Before,
             look: Look::default(),
+            opening: None,
             seen: 0,
+            closing: (String::new(), 0),
             any: false,
             frames: Vec::new(),
             muted: None,
@@ -118,7 +124,21 @@ impl NestedBody {
     fn go(&mut self, state: State) {
         self.state = state;
         self.look = Look::default();
+        self.opening = None;
         self.seen = 0;
+        self.closing.0.clear();
+    }
+
+    /// What stands at the front. An element's opening isn't looked for again while its end is awaited.
+    fn look(&mut self, input: &[u8]) -> Seen {
+        if let Some((start, end)) = self.opening {
+            return Seen::Mark { class: OPEN, start, end };
+        }
+        let seen = self.look.step(&self.marks, OPEN, input);
+        if let Seen::Mark { start, end, .. } = seen {
+            self.opening = Some((start, end));
+        }
+        seen
     }
 
     fn stop(&mut self, step: Step) -> Next {
@@ -181,22 +201,21 @@ impl NestedBody {
     }
 
     fn before(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let (start, inside) = match self.look.step(&self.marks, OPEN, input) {
+        let (start, inside) = match self.look(input) {
             Seen::Mark { start, end, .. } => (start, end),
             Seen::Nothing | Seen::Part(_) if !last => return Next::Wait,
             _ => return self.no_call(),
         };
-        // The mark is found again at once, should the element not be whole yet.
-        self.look = Look::at(start);
         let (tag, end) = match self.tag(input, inside) {
             Ok(Some(found)) => found,
             Ok(None) if !last => return Next::Wait,
             _ => return self.no_call(),
         };
+        sink.looked(tag.len());
         let tag = String::from_utf8_lossy(tag);
         let name = tag.strip_prefix(CALL).filter(|head| head.starts_with([' ', '\t', '\n', '\r'])).and_then(|head| {
             let head = head.strip_suffix('/').unwrap_or(head);
-            find_attribute(head, "name").map(str::trim).filter(|name| !name.is_empty())
+            find_attributes(head, ["name"])[0].map(str::trim).filter(|name| !name.is_empty())
         });
         let Some(name) = name else { return self.no_call() };
         sink.markup(start);
@@ -222,7 +241,7 @@ impl NestedBody {
     }
 
     fn inside(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let (start, inside) = match self.look.step(&self.marks, OPEN, input) {
+        let (start, inside) = match self.look(input) {
             Seen::Mark { start, end, .. } => (start, end),
             Seen::Other(start) if self.is_empty() && input.get(start) == Some(&b'{') => {
                 sink.arguments("", start);
@@ -232,12 +251,12 @@ impl NestedBody {
             Seen::Nothing | Seen::Part(_) => return self.wait(input, last, sink),
             _ => return self.broken("something other than an element stands inside the call"),
         };
-        self.look = Look::at(start);
         let (tag, end) = match self.tag(input, inside) {
             Ok(Some(found)) => found,
             Ok(None) => return self.wait(input, last, sink),
             Err(()) => return self.broken("an element's opening has no end"),
         };
+        sink.looked(tag.len());
         let tag = String::from_utf8_lossy(tag);
         match tag.strip_prefix('/') {
             Some(name) if name.trim() == CALL => {
@@ -413,22 +432,28 @@ impl NestedBody {
     }
 
     fn content(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let (start, inside) = match self.look.step(&self.marks, OPEN, input) {
+        let (start, inside) = match self.look(input) {
             Seen::Mark { start, end, .. } => (start, end),
             Seen::Other(at) => return self.scalar(input.get(at).copied(), sink),
             Seen::Space => return self.scalar(None, sink),
             Seen::Nothing | Seen::Part(_) => return self.wait(input, last, sink),
         };
-        self.look = Look::at(start);
         if input.get(inside) == Some(&b'/') {
             if matches!(self.kind, Kind::Array(_) | Kind::Object(_)) {
                 // The same whether the end belongs to this element or, by mistake, to another.
-                let closing = [self.prefix, "</", &self.name, ">"].concat();
+                let (closing, seen) = &mut self.closing;
+                if closing.is_empty() {
+                    closing.extend([self.prefix, "</", &self.name, ">"]);
+                    *seen = 0;
+                }
                 let rest = input.get(start..).unwrap_or_default();
-                if rest.len() < closing.len() && closing.as_bytes().starts_with(rest) && !last {
+                let rest = rest.get(..closing.len()).unwrap_or(rest);
+                let same = rest.get(*seen..) == closing.as_bytes().get(*seen..rest.len());
+                *seen = rest.len();
+                if same && rest.len() < closing.len() && !last {
                     return Next::Wait;
                 }
-                if rest.starts_with(closing.as_bytes()) {
+                if same && rest.len() == closing.len() {
                     let bytes = start + closing.len();
                     self.empty(bytes, sink);
                     self.leave();
@@ -444,6 +469,8 @@ impl NestedBody {
             Ok(None) => return self.wait(input, last, sink),
             Err(()) => return self.broken("an element's opening has no end"),
         };
+        // Here, and where the element is opened.
+        sink.looked(3 * tag.len());
         let tag = String::from_utf8_lossy(tag);
         let child = tag.split([' ', '\t', '\n', '\r', '/']).next().unwrap_or_default();
         self.container(child, sink);
@@ -559,7 +586,9 @@ impl NestedBody {
 
 impl Body for NestedBody {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        run(input, |rest| self.next(rest, last, sink))
+        let step = run(input, |rest| self.next(rest, last, sink));
+        sink.looked(self.marks.looked() + self.ends.looked());
+        step
     }
 }
 

@@ -175,6 +175,7 @@ impl PairsBody {
         let name = String::from_utf8_lossy(input.get(self.start..self.end).unwrap_or_default());
         self.members.start(sink.start(&name, None, self.end - self.start).cloned());
         // What was seen there is looked at again, once.
+        sink.looked(self.look.reached().saturating_sub(self.end));
         self.go(State::Between);
         Next::Took(self.end)
     }
@@ -260,7 +261,9 @@ impl PairsBody {
 
 impl Body for PairsBody {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        run(input, |rest| self.next(rest, last, sink))
+        let step = run(input, |rest| self.next(rest, last, sink));
+        sink.looked(self.marks.looked());
+        step
     }
 }
 
@@ -362,8 +365,9 @@ mod tests {
                 let input = format!("f<arg_key>a</arg_key><arg_value>{}", piece.repeat(4_000));
                 let mut body = glm();
                 let cuts: Vec<_> = (1..input.len()).step_by(step).collect();
-                drive(&mut body, input.as_bytes(), cuts.iter().copied(), &mut Recorder::new(signatures()));
-                let touched = body.marks.touched() + input.len();
+                let mut recorder = Recorder::new(signatures());
+                drive(&mut body, input.as_bytes(), cuts.iter().copied(), &mut recorder);
+                let touched = recorder.looked + input.len();
                 assert!(
                     touched <= 4 * input.len() + 4 * cuts.len() + 100,
                     "{piece:?} by {step}: {touched} for {}",

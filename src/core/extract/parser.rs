@@ -12,7 +12,7 @@ use super::{
     body::Step,
     call::Source,
     desk::{Calls, Desk, Mode, Probe},
-    dialect::{Dialect, Inert, Reasoning},
+    dialect::{Dialect, Glances, Inert, Reasoning},
     event::{Dropped, Events, ProblemKind, Span},
     harmony::Header,
     line::{Around, Line, closing_run},
@@ -105,8 +105,9 @@ const MOST_REMAINS: usize = 1024;
 const MOST_HEADER: usize = 64 * 1024;
 /// How much a body sees at first.
 const BLOCK: usize = 32;
-/// What may be looked at in vain before that has to stay in proportion to the input.
-const FREE: usize = 4096;
+/// What may be looked at in vain before that has to stay in proportion to the input, and in which: one look in so many bytes.
+pub(super) const FREE: usize = 4096;
+pub(super) const VAIN: usize = 4;
 
 /// Takes a reply in pieces and says what is in it.
 pub struct Parser {
@@ -127,12 +128,21 @@ pub struct Parser {
     pub(super) message: Header,
     /// Up to here everything is text, whatever it says.
     pub(super) inert_until: usize,
-    /// Inside a rejected bare object.
+    /// Inside a rejected bare object, and up to where that was followed.
     pub(super) walker: Option<Walker>,
+    pub(super) walked: usize,
+    /// What was seen behind markers.
+    pub(super) glances: Glances,
+    /// How far a marker was followed that stands somewhere else than where prose is decided on, and where.
+    pub(super) sought: (usize, Walk),
+    /// The markers that the candidate begins with that is being decided on.
+    pub(super) met: Walk,
     /// Where the next byte stands that is not settled.
     pub(super) at: usize,
     /// Bytes looked at by bodies that came to nothing.
-    spent: usize,
+    pub(super) spent: usize,
+    /// Up to here no marker means anything: too much was looked at in vain.
+    pub(super) dead: usize,
     pub(super) touched: u64,
     carry: Vec<u8>,
     finished: bool,
@@ -142,6 +152,8 @@ pub struct Parser {
     pub(super) front: usize,
     /// No marker begins before this place, and no brace or bracket stands there, as far as they were looked for.
     pub(super) unmarked: usize,
+    /// Up to here markers were looked for last, and none was found.
+    pub(super) searched: usize,
     pub(super) unbraced: usize,
     /// No newline stands between the last marker behind backticks and here.
     flat_until: usize,
@@ -178,14 +190,20 @@ impl Parser {
             message: Header::default(),
             inert_until: 0,
             walker: None,
+            walked: 0,
+            glances: Glances::default(),
+            sought: (0, Walk::default()),
+            met: Walk::default(),
             at: 0,
             spent: 0,
+            dead: 0,
             touched: 0,
             carry: Vec::new(),
             finished: false,
             said_cut: false,
             front: 0,
             unmarked: 0,
+            searched: 0,
             unbraced: 0,
             flat_until: 0,
         }
@@ -270,9 +288,10 @@ impl Parser {
         self.writer.settle(out);
     }
 
-    /// How many bytes were looked at so far, each counted once for every part of the parser that looked at it.
+    /// How many bytes were looked at so far to decide what they are, each counted every time it was: by the search for markers and
+    /// braces, by what follows the line, by each grammar that tried, and by each look ahead. Writing events isn't counted.
     pub fn touched(&self) -> u64 {
-        self.touched
+        self.touched + self.calls.looked + self.line.looked + self.glances.looked
     }
 
     /// Goes on as far as `input` allows; gives how much of it is settled.
@@ -353,9 +372,14 @@ impl Parser {
         let block = looked_to.saturating_sub(self.at);
         let mut end = whole.len().min(limit).min(block);
         if mode != Mode::Live && end.saturating_sub(from) > self.policy.max_argument_bytes {
+            region.body.hurry();
             let shown = whole.get(from..end).unwrap_or_default();
             let policy = &self.policy;
             end = from + enough(&region.body, shown, self.tools.as_ref(), policy, &mut self.touched);
+        }
+        if end == limit {
+            // What is known here must not depend on when it was asked.
+            region.body.hurry();
         }
         let last = last && end == whole.len();
         if !last && self.at + end <= region.seen && whole.len() <= end {
@@ -387,8 +411,9 @@ impl Parser {
         if self.calls.count != count {
             region.floor = self.at + end;
         }
-        // What is done was looked at as far as it was taken; else all that was shown counts.
-        let looked = self.at + if step == Step::Done { used } else { end };
+        // What is over was looked at as far as it was taken, and a byte more; else all that was shown counts.
+        let over = step != Step::More && mode != Mode::Pending;
+        let looked = self.at + if over { end.min(used + 1) } else { end };
         self.touched += looked.saturating_sub(seen) as u64;
         if pending && mode == Mode::Pending {
             region.taken = used;
@@ -409,7 +434,10 @@ impl Parser {
                     (0, false)
                 }
             }
-            Step::More if mode == Mode::Live && self.calls.count == count && !pending && end == limit => {
+            // Only what stands behind the limit shows that the call is over it.
+            Step::More
+                if mode == Mode::Live && self.calls.count == count && !pending && end == limit && whole.len() > end =>
+            {
                 self.overflow(used, end, whole, out);
                 (used, true)
             }
@@ -445,13 +473,14 @@ impl Parser {
                     let call = self.calls.count.saturating_sub(1);
                     let why = format!("the call ended before its arguments did: {why}");
                     self.calls.break_off(self.at + used, kind, &why, &mut self.writer, out);
-                    self.place = if dialect.close.iter().all(|close| close.is_empty()) {
+                    let often = self.spent > (self.at / VAIN).saturating_add(FREE);
+                    self.place = if often || dialect.close.iter().all(|close| close.is_empty()) {
                         Place::Prose
                     } else {
                         Place::Remains { dialect, kind, call, seen: 0 }
                     };
                     self.spent = self.spent.saturating_add(looked_to.saturating_sub(self.at + used));
-                    if self.spent > self.at.saturating_add(FREE) {
+                    if self.spent > (self.at / VAIN).saturating_add(FREE) {
                         self.inert_until = looked_to;
                         self.place = Place::Prose;
                     }
@@ -541,10 +570,10 @@ impl Parser {
         if region.taken > region.opener {
             // What the body took whole was of its grammar, but no call: nothing in it is looked at again.
             self.inert_until = self.at + region.taken;
-        } else if self.spent > self.at.saturating_add(FREE) {
+        } else if self.spent > (self.at / VAIN).saturating_add(FREE) {
             self.inert_until = self.at + looked.max(region.marker);
         } else {
-            self.waiting = Some((Walk::default(), region.ordinal.wrapping_add(1)));
+            self.waiting = Some((self.met, region.ordinal.wrapping_add(1)));
         }
         (0, true)
     }
@@ -600,12 +629,13 @@ impl Parser {
             };
             self.touched += (at - from) as u64;
             let rest = window.get(at..).unwrap_or_default();
-            if self.markers.walk(&mut Walk::default(), rest) && !whole {
+            let (walk, longer) = self.walk(at, rest);
+            if longer && !whole {
                 self.place = Place::Remains { dialect, kind, call, seen: at };
                 return (0, false);
             }
             from = at + 3;
-            let roles = self.markers.longest(rest, usize::MAX).map_or(&[][..], |(_, roles)| roles);
+            let roles = self.markers.longest(&walk, usize::MAX).map_or(&[][..], |(_, roles)| roles);
             let closes = |role: &Role| match role {
                 Role::CallClose(other) => other.close == dialect.close,
                 Role::SectionClose(other) => other.section == dialect.section,
@@ -620,6 +650,7 @@ impl Parser {
             }
         }
         let Some(end) = end else {
+            self.spent = self.spent.saturating_add(from.min(window.len()));
             self.place = Place::Prose;
             return (0, true);
         };
@@ -654,7 +685,7 @@ impl Parser {
             let (from, ended) = code.call.map_or((code.marker, true), |call| self.probe(&call, line));
             let closes = closing_run(line.get(from..).unwrap_or_default(), code.backticks);
             self.touched += closes.unwrap_or(line.len().saturating_sub(from)) as u64;
-            if closes.is_none() && !ended && !code.fence && flat < window.len() && self.spent <= self.at + FREE {
+            if closes.is_none() && !ended && !code.fence && flat < window.len() && self.spent <= self.at / VAIN + FREE {
                 // The call goes on behind this line, and so may the code around it: its paragraph's end tells.
                 code.first = Some(flat);
                 code.seen = flat;
@@ -694,7 +725,7 @@ impl Parser {
             None if code.fence => self.inert_until = self.at + line,
             None => {
                 self.line.stray_backticks();
-                self.waiting = Some((Walk::default(), code.ordinal));
+                self.waiting = Some((self.met, code.ordinal));
             }
         }
         (0, true)
@@ -703,14 +734,16 @@ impl Parser {
     /// How far the call reaches that may begin here, and whether it ends there.
     fn probe(&mut self, candidate: &Candidate, text: &[u8]) -> (usize, bool) {
         let mut body = body_for(candidate.dialect, false);
-        let mut probe = Probe { tools: self.tools.as_ref(), policy: &self.policy, used: 0, started: None };
+        let mut probe = Probe { tools: self.tools.as_ref(), policy: &self.policy, used: 0, started: None, looked: 0 };
         let inside = text.get(candidate.opener..).unwrap_or_default();
         let mut block = BLOCK;
         loop {
             let end = block.min(inside.len());
             let piece = inside.get(probe.used..end).unwrap_or_default();
             self.touched += piece.len() as u64;
-            match body.step(piece, false, &mut probe) {
+            let step = body.step(piece, false, &mut probe);
+            self.touched += std::mem::take(&mut probe.looked) as u64;
+            match step {
                 Step::Failed(_) => return (candidate.marker, true),
                 Step::More if end < inside.len() => block = block.saturating_mul(2),
                 step => return (candidate.opener + probe.used.min(inside.len()), step == Step::Done),
@@ -728,9 +761,9 @@ impl Parser {
 /// or its limit.
 fn enough(body: &Boxed, input: &[u8], tools: Option<&Signatures>, policy: &Policy, touched: &mut u64) -> usize {
     let mut starts = |length: usize| {
-        *touched += length as u64;
-        let mut probe = Probe { tools, policy, used: 0, started: None };
+        let mut probe = Probe { tools, policy, used: 0, started: None, looked: 0 };
         body.clone().step(input.get(..length).unwrap_or_default(), false, &mut probe);
+        *touched += (length + probe.looked) as u64;
         probe.started
     };
     let Some(start) = starts(input.len()) else { return input.len() };

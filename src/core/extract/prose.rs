@@ -6,12 +6,12 @@ use memchr::memchr2;
 
 use super::{
     call::Source,
-    dialect::{Dialect, Inert, Reasoning, Verdict, frames, reasoning_markups},
+    dialect::{Dialect, Glances, Inert, Reasoning, Verdict, frames, reasoning_markups},
     event::{Events, Span},
     harmony::{Head, Header},
     line::Around,
-    markers::{Role, Walk},
-    parser::{Code, Parser, Place, Thinking},
+    markers::{Role, SHORT, Walk},
+    parser::{Code, FREE, Parser, Place, Thinking, VAIN},
     policy::Quoted,
     walker::Walker,
 };
@@ -86,13 +86,7 @@ impl Parser {
         let mut from = 0;
         loop {
             let held = waiting.take();
-            let at = if held.is_some() {
-                Some(0)
-            } else {
-                let marker = self.next_marker(input, from, window);
-                let brace = if bare { self.next_brace(input, from, marker.unwrap_or(window)) } else { None };
-                brace.or(marker)
-            };
+            let at = if held.is_some() { Some(0) } else { self.next_candidate(input, from, window, bare) };
             let Some(at) = at else {
                 let all = window == input.len();
                 let tail = if last && all {
@@ -141,19 +135,67 @@ impl Parser {
         }
     }
 
-    /// Where the next marker or fence begins. What is known is never searched again.
-    fn next_marker(&mut self, input: &[u8], from: usize, to: usize) -> Option<usize> {
-        let start = from.max(self.unmarked.saturating_sub(self.at));
-        let found = self.markers.find(input, start, to);
-        self.touched += found.unwrap_or(to).saturating_sub(start) as u64;
-        // A marker may begin in the last bytes and be cut there.
-        let clear = found.unwrap_or(to.saturating_sub(2));
+    /// Where the next marker or fence begins, or with `bare` the next brace or bracket.
+    fn next_candidate(&mut self, input: &[u8], from: usize, to: usize, bare: bool) -> Option<usize> {
+        if bare && self.walker.is_none() && to.saturating_sub(from) < SHORT {
+            return self.next_of_either(input, from, to);
+        }
+        let marker = self.next_marker(input, from, to);
+        let brace = if bare { self.next_brace(input, from, marker.unwrap_or(to)) } else { None };
+        brace.or(marker)
+    }
+
+    /// The same, in one go over a few bytes.
+    fn next_of_either(&mut self, input: &[u8], from: usize, to: usize) -> Option<usize> {
+        let (unmarked, unbraced) = (self.unmarked.saturating_sub(self.at), self.unbraced.saturating_sub(self.at));
+        let start = from.max(unmarked.min(unbraced)).min(to);
+        let found = input.get(start..to)?.iter().enumerate().position(|(at, byte)| {
+            let here = start + at;
+            (here >= unbraced && matches!(byte, b'{' | b'['))
+                || (here >= unmarked
+                    && self.markers.begins(*byte)
+                    && self.markers.find(input, here, to.min(here + 3)).is_some())
+        });
+        let found = found.map(|at| start + at);
+        self.touched += (found.map_or(to, |at| at + 1) - start) as u64;
+        self.unbraced = self.unbraced.max(self.at + found.unwrap_or(to));
+        let clear = found.unwrap_or_else(|| to - self.markers.tail(input.get(start..to).unwrap_or_default()));
         self.unmarked = self.unmarked.max(self.at + clear);
         found
     }
 
+    /// Where the next marker or fence begins. What is known is never searched again.
+    fn next_marker(&mut self, input: &[u8], from: usize, to: usize) -> Option<usize> {
+        let start = from.max(self.unmarked.saturating_sub(self.at));
+        if self.searched == self.at + to {
+            return None;
+        }
+        let found = self.markers.find(input, start, to);
+        if found.is_none() {
+            self.searched = self.at + to;
+        }
+        self.touched += found.unwrap_or(to).saturating_sub(start) as u64;
+        // A marker may begin in the last bytes and be cut there.
+        let clear = found.unwrap_or_else(|| to - self.markers.tail(input.get(start.min(to)..to).unwrap_or_default()));
+        self.unmarked = self.unmarked.max(self.at + clear);
+        found
+    }
+
+    /// Where the next brace or bracket stands that is in no object that was no call.
     fn next_brace(&mut self, input: &[u8], from: usize, to: usize) -> Option<usize> {
-        let start = from.max(self.unbraced.saturating_sub(self.at));
+        let mut start = from.max(self.unbraced.saturating_sub(self.at));
+        if self.walker.is_some() {
+            match self.follow_bare(input.get(..to).unwrap_or_default()) {
+                Some(end) => start = start.max(end),
+                None => {
+                    self.unbraced = self.unbraced.max(self.at + to);
+                    return None;
+                }
+            }
+        }
+        if start > to {
+            return None;
+        }
         let found = memchr2(b'{', b'[', input.get(start..to).unwrap_or_default()).map(|at| start + at);
         self.touched += found.unwrap_or(to).saturating_sub(start) as u64;
         self.unbraced = self.unbraced.max(self.at + found.unwrap_or(to));
@@ -169,17 +211,21 @@ impl Parser {
     fn follow(&mut self, bytes: &[u8]) {
         if matches!(self.thinking, Thinking::Not) && !bytes.is_empty() {
             self.line.advance(bytes);
-            self.follow_bare(bytes);
         }
     }
 
-    fn follow_bare(&mut self, bytes: &[u8]) {
-        if let Some(walker) = &mut self.walker {
-            self.touched += bytes.len() as u64;
-            if walker.read(bytes) {
-                self.walker = None;
-            }
+    /// Follows an object that is no call as far as `input` goes, from where it was followed to. Gives where it ends.
+    fn follow_bare(&mut self, input: &[u8]) -> Option<usize> {
+        let from = self.walked.saturating_sub(self.at).min(input.len());
+        let walker = self.walker.as_mut()?;
+        let end = walker.read(input.get(from..).unwrap_or_default()).map(|end| from + end);
+        let to = end.unwrap_or(input.len());
+        self.touched += (to - from) as u64;
+        self.walked = self.walked.max(self.at + to);
+        if end.is_some() {
+            self.walker = None;
         }
+        end
     }
 
     /// Acts on what stands at the current place; gives how much of it is settled.
@@ -205,12 +251,12 @@ impl Parser {
                     Then::Think(reasoning) => self.thinking = Thinking::In(reasoning),
                     Then::Speak => {
                         self.thinking = Thinking::Not;
-                        self.line = super::line::Line::default();
+                        self.line.afresh();
                     }
                     Then::Frame(open) => {
                         self.framed = open;
                         self.thinking = Thinking::Not;
-                        self.line = super::line::Line::default();
+                        self.line.afresh();
                     }
                     Then::SectionOver => self.section = None,
                 }
@@ -222,17 +268,22 @@ impl Parser {
     /// What the marker means that `input` begins with, if it is one and means anything here. `skip` meanings are ruled out.
     fn decide(&mut self, input: &[u8], last: bool, mut walk: Walk, skip: usize, bare: bool) -> Found {
         let markers = Arc::clone(&self.markers);
+        if walk.length() == 0 && self.sought.0 == self.front {
+            // It was followed before, by whoever looked for the remains of a call.
+            walk = self.sought.1;
+        }
         let seen = walk.length();
         let longer = markers.walk(&mut walk, input);
         self.touched += walk.length().saturating_sub(seen) as u64;
         if longer && !last {
             return Found::Wait(walk, skip);
         }
+        self.met = walk;
         let around = self.around();
         let quoted = around == Around::Quoted;
         let mut ordinal = 0;
         let mut below = usize::MAX;
-        while let Some((length, roles)) = markers.longest(input, below) {
+        while let Some((length, roles)) = markers.longest(&walk, below) {
             below = length;
             if quoted && self.policy.quoted_calls == Quoted::Ignore {
                 continue;
@@ -262,7 +313,7 @@ impl Parser {
                     if ordinal <= skip {
                         continue;
                     }
-                    match dialect.first.holds(input, last) {
+                    match dialect.first.holds_at(self.front, input, last, &mut self.glances) {
                         Verdict::No => {}
                         Verdict::More => return Found::Wait(walk, ordinal - 1),
                         Verdict::Yes => {
@@ -280,9 +331,19 @@ impl Parser {
                 }
                 // An object that is no call: nothing in it is looked at as one.
                 self.walker = Some(Walker::default());
+                self.walked = self.front;
             }
         }
-        Found::Text(if below == usize::MAX { 1 } else { below })
+        let dead = self.dead.saturating_sub(self.front);
+        Found::Text(if below == usize::MAX { 1 } else { below }.max(dead))
+    }
+
+    /// So many bytes from the candidate on were looked at, and came to nothing. Where that goes out of proportion they are text.
+    fn vain(&mut self, bytes: usize) {
+        self.spent = self.spent.saturating_add(bytes);
+        if self.spent > self.front / VAIN + FREE {
+            self.dead = self.dead.max(self.front + bytes);
+        }
     }
 
     /// What becomes of a meaning where code or a quote stands around it.
@@ -317,28 +378,51 @@ impl Parser {
             Role::Call(dialect) if calls => {
                 let open = self.section.is_some_and(|section| section.dialect.section == dialect.section);
                 if dialect.section.is_none() || dialect.section_optional || open {
-                    call(dialect, length, dialect.first.holds(rest, last))
+                    let place = self.front + length;
+                    match dialect.first.holds_at(place, rest, last, &mut self.glances) {
+                        Verdict::No => {}
+                        verdict => return call(dialect, length, verdict),
+                    }
+                    // Models write a marker twice now and then.
+                    let space = self.glances.space(place, rest, MOST_SPACE);
+                    let marker = input.get(..length).unwrap_or_default();
+                    let again = rest.get(space..).filter(|_| space <= MOST_SPACE).unwrap_or_default();
+                    if again.starts_with(marker) {
+                        let opener = length + space + length;
+                        let inside = input.get(opener..).unwrap_or_default();
+                        self.touched += length as u64;
+                        let verdict = dialect.first.holds_at(self.front + opener, inside, last, &mut self.glances);
+                        call(dialect, opener, verdict)
+                    } else if marker.starts_with(again) && !again.is_empty() && !last {
+                        Proposal::More
+                    } else {
+                        Proposal::No
+                    }
                 } else {
                     Proposal::No
                 }
             }
-            Role::Bodied(dialect) if calls => call(dialect, 0, dialect.first.holds(input, last)),
-            Role::Section(dialect) if calls => match begins(dialect, rest, last) {
-                Begins::No => Proposal::No,
-                Begins::More => Proposal::More,
-                Begins::Over(end) => Proposal::Yes(Meaning::Markup(length + end, Then::Nothing)),
-                Begins::Call { space, opener } => Proposal::Yes(Meaning::Call(
-                    Candidate {
-                        dialect,
-                        section: Some(dialect),
-                        call: length + space,
-                        opener: length + space + opener,
-                        marker: length,
-                        ordinal,
-                    },
-                    Source::Tagged,
-                )),
-            },
+            Role::Bodied(dialect) if calls => {
+                call(dialect, 0, dialect.first.holds_at(self.front, input, last, &mut self.glances))
+            }
+            Role::Section(dialect) if calls => {
+                match begins(dialect, self.front + length, rest, last, &mut self.glances) {
+                    Begins::No => Proposal::No,
+                    Begins::More => Proposal::More,
+                    Begins::Over(end) => Proposal::Yes(Meaning::Markup(length + end, Then::Nothing)),
+                    Begins::Call { space, opener } => Proposal::Yes(Meaning::Call(
+                        Candidate {
+                            dialect,
+                            section: Some(dialect),
+                            call: length + space,
+                            opener: length + space + opener,
+                            marker: length,
+                            ordinal,
+                        },
+                        Source::Tagged,
+                    )),
+                }
+            }
             Role::SectionClose(dialect) => match self.section {
                 Some(section) if section.dialect.section == dialect.section && self.calls.consumed > section.before => {
                     Proposal::Yes(Meaning::Markup(length, Then::SectionOver))
@@ -367,7 +451,12 @@ impl Parser {
                 if matches!(self.thinking, Thinking::In(open) if open.name != "harmony") {
                     return Proposal::No;
                 }
+                let seen = self.message.seen();
                 let head = self.message.read(input, last);
+                self.touched += self.message.seen().saturating_sub(seen) as u64;
+                if head == Head::No {
+                    self.vain(self.message.seen());
+                }
                 if head != Head::More {
                     self.message = Header::default();
                 }
@@ -387,19 +476,30 @@ impl Parser {
         }
     }
 
+    /// Follows the marker that `rest` may begin with, which stands `at` from here. `true`: a longer one may still come of it.
+    pub(super) fn walk(&mut self, at: usize, rest: &[u8]) -> (Walk, bool) {
+        let place = self.at + at;
+        let mut walk = if self.sought.0 == place { self.sought.1 } else { Walk::default() };
+        let seen = walk.length();
+        let longer = self.markers.walk(&mut walk, rest);
+        self.touched += walk.length().saturating_sub(seen) as u64;
+        self.sought = (place, walk);
+        (walk, longer)
+    }
+
     /// The first marker with a role that `wanted` accepts: where it stands and how long it is. Without one: how much holds none,
     /// and 0.
     pub(super) fn seek(&mut self, input: &[u8], last: bool, wanted: impl Fn(&Role) -> bool) -> (usize, usize) {
         let mut from = 0;
         while let Some(at) = self.markers.find(input, from, input.len()) {
-            self.touched += (at + 3 - from) as u64;
+            self.touched += (at - from) as u64;
             let rest = input.get(at..).unwrap_or_default();
-            let mut walk = Walk::default();
-            if self.markers.walk(&mut walk, rest) && !last {
+            let (walk, longer) = self.walk(at, rest);
+            if longer && !last {
                 return (at, 0);
             }
             let mut below = usize::MAX;
-            while let Some((length, roles)) = self.markers.longest(rest, below) {
+            while let Some((length, roles)) = self.markers.longest(&walk, below) {
                 if roles.iter().any(&wanted) {
                     return (at, length);
                 }
@@ -431,48 +531,35 @@ pub(super) enum Begins {
 }
 
 /// What stands in a section, behind its opener or a call.
-pub(super) fn begins(dialect: &'static Dialect, input: &[u8], last: bool) -> Begins {
-    let space = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+pub(super) fn begins(dialect: &'static Dialect, at: usize, input: &[u8], last: bool, glances: &mut Glances) -> Begins {
+    let space = glances.space(at, input, MOST_SPACE);
     if space > MOST_SPACE {
         return Begins::No;
     }
     let rest = input.get(space..).unwrap_or_default();
     let mut more = rest.is_empty();
-    for close in dialect.section.map_or(&[][..], |section| section.1) {
-        match begins_with(rest, close) {
-            Verdict::Yes => return Begins::Over(space + close.len()),
-            Verdict::More => more = true,
-            Verdict::No => {}
-        }
-    }
-    for open in dialect.open.iter().filter(|open| !open.is_empty()) {
-        match begins_with(rest, open) {
-            Verdict::Yes => match dialect.first.holds(rest.get(open.len()..).unwrap_or_default(), last) {
-                Verdict::Yes => return Begins::Call { space, opener: open.len() },
+    let closers = dialect.section.map_or(&[][..], |section| section.1).iter().map(|close| (true, *close));
+    let openers = dialect.open.iter().filter(|open| !open.is_empty()).map(|open| (false, *open));
+    for (closes, text, verdict) in glances.which(at + space, rest, closers.chain(openers)) {
+        if verdict == Verdict::More {
+            more = true;
+        } else if closes {
+            return Begins::Over(space + text.len());
+        } else {
+            let inside = rest.get(text.len()..).unwrap_or_default();
+            match dialect.first.holds_at(at + space + text.len(), inside, last, glances) {
+                Verdict::Yes => return Begins::Call { space, opener: text.len() },
                 Verdict::More => more = true,
                 Verdict::No => {}
-            },
-            Verdict::More => more = true,
-            Verdict::No => {}
+            }
         }
     }
     if dialect.open.is_empty() || dialect.open.contains(&"") {
-        match dialect.first.holds(rest, last) {
+        match dialect.first.holds_at(at + space, rest, last, glances) {
             Verdict::Yes => return Begins::Call { space, opener: 0 },
             Verdict::More => more = true,
             Verdict::No => {}
         }
     }
     if more && !last { Begins::More } else { Begins::No }
-}
-
-/// Whether `input` begins with `text`.
-pub(super) fn begins_with(input: &[u8], text: &str) -> Verdict {
-    if input.starts_with(text.as_bytes()) {
-        Verdict::Yes
-    } else if text.as_bytes().starts_with(input) {
-        Verdict::More
-    } else {
-        Verdict::No
-    }
 }

@@ -37,7 +37,7 @@ pub fn repair_json(text: &str) -> Repaired {
     let bytes = text.as_bytes();
     let mut repairs = Vec::new();
     let found = find(bytes);
-    let mut out = Vec::with_capacity(text.len() + 16);
+    let mut out = Vec::with_capacity(text.len() + text.len() / 8 + 16);
     let mut note = |what, start: usize, end: usize| repairs.push(Repair { what, span: Span { start, end } });
 
     let Some(found) = found else {
@@ -154,7 +154,7 @@ fn find(bytes: &[u8]) -> Option<Found> {
     match rest.first()? {
         b'{' | b'[' => return plain(start),
         b'"' => {
-            if quoted_key(rest.get(1..).unwrap_or_default(), true) == Some(true) {
+            if quoted_key(rest.get(1..).unwrap_or_default(), true, &mut 0) == Some(true) {
                 return Some(Found { start, fence: None, bare: true });
             }
             if let Some(end) = string_end(rest)

@@ -152,6 +152,7 @@ impl TagsBody {
         let Some(end) = self.head.end(input) else {
             return if last || self.head.too_long() { self.no_call() } else { Next::Wait };
         };
+        sink.looked(end - self.head.start);
         let Some(head) = self.head.read(input, end, self.attributes[0]).filter(|head| !head.name.is_empty()) else {
             return self.no_call();
         };
@@ -219,6 +220,7 @@ impl TagsBody {
                 self.wait(input, last, sink)
             };
         };
+        sink.looked(end - self.head.start);
         let Some(head) = self.head.read(input, end, self.attributes[1]) else {
             return self.broken("a parameter without a name");
         };
@@ -294,7 +296,9 @@ impl TagsBody {
 
 impl Body for TagsBody {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        run(input, |rest| self.next(rest, last, sink))
+        let step = run(input, |rest| self.next(rest, last, sink));
+        sink.looked(self.marks.looked());
+        step
     }
 }
 
@@ -370,18 +374,20 @@ impl Head {
             Some(text) => (text, true),
             None => (&*text, false),
         };
-        let typing = match find_attribute(text, "string") {
+        let [string, name] = find_attributes(text, ["string", attribute]);
+        let typing = match string {
             Some("true") => Typing::Text,
             Some("false") => Typing::Json,
             _ => Typing::Declared,
         };
-        let name = find_attribute(text, attribute)?.trim().to_owned();
+        let name = name?.trim().to_owned();
         Some(Read { name, typing, closed })
     }
 }
 
-/// An attribute's value, in quotes of either kind or none.
-pub(super) fn find_attribute<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
+/// The values of attributes, in quotes of either kind or none. Of those that come twice the first counts.
+pub(super) fn find_attributes<'a, const N: usize>(text: &'a str, wanted: [&str; N]) -> [Option<&'a str>; N] {
+    let mut found = [None; N];
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         let (name, after) = rest.split_at(rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(rest.len()));
@@ -397,12 +403,14 @@ pub(super) fn find_attribute<'a>(text: &'a str, wanted: &str) -> Option<&'a str>
             }
             _ => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
         };
-        if name == wanted {
-            return Some(value);
+        for (found, wanted) in found.iter_mut().zip(wanted) {
+            if name == wanted {
+                found.get_or_insert(value);
+            }
         }
         rest = after.trim_start();
     }
-    None
+    found
 }
 
 #[cfg(test)]

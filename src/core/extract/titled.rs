@@ -4,6 +4,7 @@
 use super::{
     bodies::Boxed,
     body::{Body, Sink, Step},
+    until::Seek,
 };
 
 /// The longest title.
@@ -14,22 +15,27 @@ const LONGEST: usize = 1024;
 pub(super) struct Titled {
     ends: &'static [&'static str],
     past: bool,
+    seeks: Vec<Seek>,
     body: Boxed,
 }
 
 impl Titled {
     pub(super) fn new(ends: &'static [&'static str], body: Boxed) -> Self {
-        Self { ends, past: false, body }
+        Self { ends, past: false, seeks: vec![Seek::default(); ends.len()], body }
     }
 
     /// Where the title ends in `input`, behind its marker.
-    fn end(&self, input: &[u8]) -> Option<usize> {
-        let found = |end: &&str| memchr::memmem::find(input, end.as_bytes()).map(|at| at + end.len());
-        self.ends.iter().filter_map(found).min()
+    fn end(&mut self, input: &[u8]) -> Option<usize> {
+        let ends = self.ends.iter().zip(&mut self.seeks);
+        ends.filter_map(|(end, seek)| seek.step(end, input).map(|at| at + end.len())).min()
     }
 }
 
 impl Body for Titled {
+    fn hurry(&mut self) {
+        self.body.hurry();
+    }
+
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
         let mut from = 0;
         if !self.past {

@@ -2,6 +2,8 @@
 //! follows it, white space aside: the next parameter, the end of the call, the wrapper's closer or the end of the text. Otherwise
 //! it is part of the value. Holds back one element and a bounded run of white space, and looks at no byte more than a few times.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use memchr::memchr;
 
 /// What a mark is. Sets of these are written with `|`.
@@ -67,9 +69,17 @@ pub(super) struct Marks {
     text: Vec<u8>,
     list: Vec<Mark>,
     longest: usize,
-    /// How many bytes were looked at, for the tests.
-    #[cfg(test)]
-    touched: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+    looks: Looks,
+}
+
+/// How many bytes were looked at more than once. Counted by whoever looks, taken by the grammar.
+#[derive(Debug, Default)]
+struct Looks(AtomicUsize);
+
+impl Clone for Looks {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl Marks {
@@ -103,17 +113,17 @@ impl Marks {
         marks.fold(0, |set, (index, mark)| if mark.class & classes == 0 { set } else { set | 1 << index })
     }
 
-    #[cfg(test)]
     fn touch(&self, bytes: usize) {
-        self.touched.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
+        // One grammar at a time counts here: no need to do it at once.
+        self.looks.0.store(self.looks.0.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
     }
-    #[cfg(test)]
-    pub(super) fn touched(&self) -> usize {
-        self.touched.load(std::sync::atomic::Ordering::Relaxed)
+
+    /// How many bytes were looked at more than once since this was asked last.
+    pub(super) fn looked(&self) -> usize {
+        let looks = self.looks.0.load(Ordering::Relaxed);
+        self.looks.0.store(0, Ordering::Relaxed);
+        looks
     }
-    #[cfg(not(test))]
-    #[expect(clippy::unused_self, reason = "counts in tests only")]
-    const fn touch(&self, _bytes: usize) {}
 }
 
 /// What stands at a place, white space aside.
@@ -148,6 +158,11 @@ impl Look {
         Self { begin: at, at, start: at, alive: 0 }
     }
 
+    /// Up to where it looked.
+    pub(super) const fn reached(&self) -> usize {
+        self.at
+    }
+
     /// The first `bytes` of the input were taken.
     pub(super) fn shift(&mut self, bytes: usize) {
         self.begin = self.begin.saturating_sub(bytes);
@@ -156,13 +171,6 @@ impl Look {
     }
 
     pub(super) fn step(&mut self, marks: &Marks, wanted: Class, input: &[u8]) -> Seen {
-        let from = self.at;
-        let seen = self.go(marks, wanted, input);
-        marks.touch(self.at - from + 1);
-        seen
-    }
-
-    fn go(&mut self, marks: &Marks, wanted: Class, input: &[u8]) -> Seen {
         if self.alive == 0 {
             while input.get(self.at).is_some_and(|byte| is_space(*byte)) {
                 self.at += 1;
@@ -263,11 +271,9 @@ impl Until {
             if !self.trying {
                 let rest = input.get(from..).unwrap_or_default();
                 let Some(at) = memchr(rule.first, rest) else {
-                    marks.touch(rest.len());
                     let held = usize::from(rule.newline && input.ends_with(b"\n"));
                     return (input.len() - held, if last { Verdict::Cut } else { Verdict::More });
                 };
-                marks.touch(at);
                 let at = from + at;
                 self.newline = usize::from(rule.newline && at > 0 && input.get(at - 1) == Some(&b'\n'));
                 let ends = if self.newline > 0 { rule.ends } else { rule.ends & !OPEN };
@@ -300,13 +306,21 @@ impl Until {
             }
             // It is part of the value, as is whatever precedes the next place to try.
             self.trying = false;
-            from = self.base + self.newline + 1;
+            from = self.again(marks);
         }
     }
 
     /// What was found to open is part of the value. The input comes again as it was, nothing of it taken.
-    pub(super) fn deny(&mut self) {
-        self.from = self.base + self.newline + 1;
+    pub(super) fn deny(&mut self, marks: &Marks) {
+        self.from = self.again(marks);
+    }
+
+    /// Where the next end may begin; up to where this one was followed, bytes are looked at once more.
+    fn again(&self, marks: &Marks) -> usize {
+        let next = self.base + self.newline + 1;
+        let reach = if self.name > 0 { self.seen } else { self.look.at + 1 };
+        marks.touch(reach.saturating_sub(next));
+        next
     }
 
     /// Whether bytes are held behind those that are the value's.
@@ -320,9 +334,8 @@ impl Until {
             if self.name > 0 {
                 let rest = input.get(self.seen..).unwrap_or_default();
                 let found = memchr(b'>', rest.get(..MAX_NAME).unwrap_or(rest));
-                marks.touch(found.unwrap_or(rest.len().min(MAX_NAME)));
                 let found = found.map(|at| self.seen + at);
-                self.seen = input.len();
+                self.seen = found.map_or(input.len().min(self.seen + MAX_NAME), |at| at + 1);
                 return match found {
                     Some(to) if to - self.name <= MAX_NAME => {
                         Some(Verdict::Opens { from: self.name - self.base, to: to - self.base })
@@ -371,7 +384,7 @@ impl Until {
     }
 }
 
-/// Looks for a string, in steps: it never looks twice at a byte of an input that grew at its end, but for the string's own length.
+/// Looks for a string, in steps: of an input that grew at its end it looks again at no more than what may be the string's beginning.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Seek {
     at: usize,
@@ -381,9 +394,19 @@ impl Seek {
     /// Where the string begins.
     pub(super) fn step(&mut self, needle: &str, input: &[u8]) -> Option<usize> {
         let needle = needle.as_bytes();
-        let found = memchr::memmem::find(input.get(self.at..).unwrap_or_default(), needle);
+        let rest = input.get(self.at..).unwrap_or_default();
+        let found = memchr::memmem::find(rest, needle);
         let before = self.at;
-        self.at = self.at.max((input.len() + 1).saturating_sub(needle.len()));
+        self.at += rest.len() - begun(rest, needle);
         found.map(|found| before + found)
     }
+}
+
+/// How many bytes at the end of `input` are the beginning of `needle`, the longest such.
+pub(super) fn begun(input: &[u8], needle: &[u8]) -> usize {
+    let most = input.len().min(needle.len().saturating_sub(1));
+    (1..=most)
+        .rev()
+        .find(|&length| needle.starts_with(input.get(input.len() - length..).unwrap_or_default()))
+        .unwrap_or(0)
 }

@@ -231,10 +231,14 @@ impl Value {
         let held = std::mem::take(&mut self.held);
         let written = held.trim_matches(SPACE);
         let depth = sink.max_depth();
-        if depth_of(written) > depth && is_json(written) {
-            return Err(Step::Failed(TOO_DEEP));
-        }
+        sink.looked(written.len());
         let found = literal(written);
+        if found & (ARRAY | OBJECT) != 0 {
+            sink.looked(written.len());
+            if depth_of(written) > depth {
+                return Err(Step::Failed(TOO_DEEP));
+            }
+        }
         let forms = self.forms;
         let container = json || forms.has(ARRAY | OBJECT);
         let mended = || {
@@ -251,6 +255,8 @@ impl Value {
         } else if forms.has(STRING) && !json {
             self.string(&held, bytes, sink);
         } else if let Some(mended) = mended() {
+            // To mend it, and to see how deep it is.
+            sink.looked(2 * written.len());
             sink.arguments(&mended, bytes);
             sink.repaired("a value that was almost JSON");
         } else {
@@ -396,7 +402,7 @@ pub(super) fn mend(text: &str) -> Option<String> {
     };
     let repaired = repair_json(text);
     let one = !repaired.repairs.iter().any(|repair| matches!(repair.what, Mend::Several | Mend::Around));
-    (text.ends_with(closer) && repaired.complete && one && is_json(&repaired.json)).then_some(repaired.json)
+    (text.ends_with(closer) && repaired.complete && one).then_some(repaired.json)
 }
 
 /// Appends what stands before a member's value: a brace or a comma, the key, a colon.

@@ -10,12 +10,12 @@ pub(super) struct Walker {
 }
 
 impl Walker {
-    /// Reads on. `true`: the object is over, or a blank line says that it was none.
-    pub(super) fn read(&mut self, bytes: &[u8]) -> bool {
-        for byte in bytes {
+    /// Reads on, to where the object is over, or a blank line says that it was none.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Option<usize> {
+        for (at, byte) in bytes.iter().enumerate() {
             if *byte == b'\n' {
                 if self.blank {
-                    return true;
+                    return Some(at + 1);
                 }
                 self.blank = true;
             } else if !byte.is_ascii_whitespace() {
@@ -36,12 +36,12 @@ impl Walker {
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
-                        return true;
+                        return Some(at + 1);
                     }
                 }
                 _ => {}
             }
         }
-        false
+        None
     }
 }

@@ -271,10 +271,10 @@ fn targets_of(subject: &Subject) -> Vec<String> {
             found.push(name);
         }
     };
-    for part in &subject.parts {
+    for part in subject.all() {
         for path in &part.paths {
             // Words of a line that only may be paths count where they look like names of files.
-            let sure = subject.shell.is_none() || path.raw.contains(['/', '.', '~']);
+            let sure = !subject.runs_lines() || path.raw.contains(['/', '.', '~']);
             if sure && !path.raw.starts_with('-') {
                 push(&path.raw);
                 push(path.raw.trim_start_matches("./"));
@@ -302,7 +302,7 @@ fn targets_of(subject: &Subject) -> Vec<String> {
 /// The verbs of a call: of its tool's name, or of the programs of its line.
 fn verbs_of(subject: &Subject) -> Vec<String> {
     let mut own: Vec<String> = Vec::new();
-    if subject.shell.is_some() {
+    if subject.runs_lines() {
         for part in &subject.parts {
             let program = part.words.first().map(|word| base_name(&word.text).to_lowercase());
             own.extend(program);

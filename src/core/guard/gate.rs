@@ -11,14 +11,20 @@ use serde_json::Value;
 
 use super::{
     Authority, RiskLevel,
-    policy::{Policy, Subject, Surroundings, Verdict},
+    lines::takes_files,
+    policy::{
+        Policy, Subject, Surroundings, Verdict,
+        subject::{base_name, words_of},
+    },
+    sensitivity::{self, Level},
 };
 
 /// What cautious calls need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cautious {
-    /// Nothing.
+    /// Nothing, where their tool is declared so. Where it is declared stricter and only the arguments say less, as in
+    /// a shell, it is as with `Intent`.
     #[default]
     Run,
     /// A word of the user that names their verb or their target; else a person is asked.
@@ -78,6 +84,9 @@ pub struct Judgement {
     pub span: Option<Range<usize>>,
     /// Why, in words.
     pub why: String,
+    /// What it would touch, in words: files with the kind of their place, hosts. Only where a person is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touches: Vec<String>,
     /// Whether it holds a secret that would leave: a yes is never kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
@@ -103,11 +112,12 @@ pub struct Declared {
 pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Value, declared: Declared) -> Judgement {
     let subject = Subject::new(tool, input, &config.around);
     let mut judged = by_risk(config, authority, &subject, declared);
+    by_sensitivity(&subject, &mut judged);
     let ruling = config.policy.rule_on_subject(&subject);
     match ruling.verdict {
         Some(Verdict::Allow) => {
             let lifted = matches!(judged.by, DecidedBy::Risk | DecidedBy::Intent) && judged.risk <= ruling.lifts;
-            if judged.asks() && lifted {
+            if lifted {
                 judged.verdict = Verdict::Allow;
                 judged.by = DecidedBy::Policy;
                 judged.rules = ruling.rules;
@@ -129,12 +139,121 @@ pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Va
         }
         None => {}
     }
+    if judged.asks() {
+        judged.touches = touches(&subject);
+    }
     judged
+}
+
+/// Something that a call would send out.
+struct Leaving {
+    level: Level,
+    detector: &'static str,
+    what: &'static str,
+    to: String,
+}
+
+/// The most sensitive thing that would leave this machine with the call, if it goes anywhere.
+fn leaving(subject: &Subject) -> Option<Leaving> {
+    let to = destination(subject)?;
+    let mut worst: Option<Leaving> = None;
+    let mut texts = Vec::new();
+    strings(&subject.input, &mut texts);
+    for text in texts {
+        for hit in sensitivity::classify(text).hits {
+            if worst.as_ref().is_none_or(|worst| worst.level < hit.level) {
+                worst = Some(Leaving { level: hit.level, detector: hit.detector, what: hit.why, to: to.clone() });
+            }
+        }
+    }
+    worst
+}
+
+/// All texts of the arguments; their depth is bounded by the parser.
+fn strings<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+        Value::Object(members) => members.values().for_each(|member| strings(member, found)),
+        _ => {}
+    }
+}
+
+/// Where a call would send something; `None` for calls that stay here.
+fn destination(subject: &Subject) -> Option<String> {
+    const SENDING: [&str; 17] = [
+        "send", "post", "mail", "email", "publish", "upload", "tweet", "message", "notify", "slack", "share", "submit",
+        "webhook", "comment", "reply", "push", "sms",
+    ];
+    let here = |host: &str| {
+        matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
+            || host.starts_with("127.")
+            || host.ends_with(".localhost")
+    };
+    let mut hosts = subject.all().flat_map(|part| &part.hosts);
+    if let Some(host) = hosts.find(|host| !here(host)) {
+        return Some(shorten(host, 100));
+    }
+    let sends = !subject.runs_lines() && words_of(&subject.tool).any(|word| SENDING.contains(&word.as_str()));
+    sends.then(|| format!("wherever {} sends it", subject.tool))
+}
+
+/// A secret leaves only with a person's word, each time.
+fn by_sensitivity(subject: &Subject, judged: &mut Judgement) {
+    let Some(leaving) = leaving(subject).filter(|leaving| leaving.level == Level::Secret) else { return };
+    judged.secret = true;
+    judged.verdict = Verdict::Ask;
+    judged.by = DecidedBy::Sensitivity;
+    judged.risk = judged.risk.max(RiskLevel::Confirm);
+    judged.rules.insert(0, format!("secret:{}", leaving.detector));
+    judged.why = format!("it would send {} to {}; {}", leaving.what, leaving.to, judged.why);
+}
+
+fn shorten(text: &str, chars: usize) -> String {
+    let mut short: String = text.chars().take(chars).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// What a call would touch, for the person who is asked.
+fn touches(subject: &Subject) -> Vec<String> {
+    const MOST: usize = 20;
+    let mut found: Vec<String> = Vec::new();
+    let mut push = |text: String| {
+        if found.len() < MOST && !found.contains(&text) {
+            found.push(text);
+        }
+    };
+    for part in subject.all() {
+        for place in &part.writes {
+            push(format!("writes {} ({})", shorten(&place.raw, 100), place.class().words()));
+        }
+        // Of a line, bare words are files where the program takes files.
+        let program = part.words.first().map(|word| base_name(&word.text)).unwrap_or_default();
+        let files = !subject.runs_lines() || takes_files(program);
+        for place in part.paths.iter().filter(|place| files || place.raw.contains(['/', '.', '~', '*'])) {
+            push(format!("{} ({})", shorten(&place.raw, 100), place.class().words()));
+        }
+        for host in &part.hosts {
+            push(format!("the host {}", shorten(host, 100)));
+        }
+    }
+    found
 }
 
 /// What risk says, without rules.
 fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, declared: Declared) -> Judgement {
-    let risk = super::lines::risk_of(subject, declared, &config.around);
+    let mut risk = super::lines::risk_of(subject, declared, &config.around);
+    // What belongs to persons leaves only where the person's words say so; secrets are looked at behind this.
+    if risk.level < RiskLevel::Cautious
+        && let Some(leaving) = leaving(subject).filter(|leaving| leaving.level == Level::Sensitive)
+    {
+        risk.level = RiskLevel::Cautious;
+        risk.rule = format!("sensitive:{}", leaving.detector);
+        risk.why = format!("it would send {} to {}", leaving.what, leaving.to);
+    }
     let mut judged = Judgement {
         verdict: if risk.level >= RiskLevel::Confirm { Verdict::Ask } else { Verdict::Allow },
         risk: risk.level,
@@ -143,6 +262,7 @@ fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, decla
         part: risk.part,
         span: risk.span,
         why: risk.why,
+        touches: Vec::new(),
         secret: false,
     };
     if let Some(range) = &subject.unparsed {
@@ -152,18 +272,18 @@ fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, decla
             judged.risk = judged.risk.max(RiskLevel::Confirm);
             judged.rules = vec!["risk:unparsed".to_owned()];
             judged.span = Some(range.clone());
-            judged.why = "a part of the line can't be read".to_owned();
+            judged.why = String::from("a part of the call can't be read");
         }
         return judged;
     }
     if judged.risk == RiskLevel::Cautious {
         match config.cautious {
-            Cautious::Run => {}
+            Cautious::Run if declared.risk <= RiskLevel::Cautious => {}
             Cautious::Ask => {
                 judged.verdict = Verdict::Ask;
                 judged.why = format!("{}; every cautious call is asked about", judged.why);
             }
-            Cautious::Intent => {
+            Cautious::Run | Cautious::Intent => {
                 judged.by = DecidedBy::Intent;
                 if let Some(signal) = authority.names(subject) {
                     judged.why = format!("{}; the user's words name its {} {:?}", judged.why, signal.kind, signal.word);
@@ -175,4 +295,106 @@ fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, decla
         }
     }
     judged
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::core::guard::policy::{PolicySource, Tier};
+
+    fn config(rules: &str, tier: Tier, cautious: Cautious) -> GuardConfig {
+        let source = PolicySource { tier, name: "rules".into(), text: rules.into() };
+        GuardConfig {
+            policy: Policy::of(vec![source]).unwrap(),
+            around: Surroundings::of_examples(),
+            cautious,
+            ..GuardConfig::default()
+        }
+    }
+
+    fn judged(config: &GuardConfig, said: &str, tool: &str, input: &Value, risk: RiskLevel) -> Judgement {
+        let declared = Declared { risk, by_arguments: false };
+        judge(config, &Authority::of_text(said), tool, input, declared)
+    }
+
+    fn rule(verdict: &str, rest: &str) -> String {
+        format!(
+            "[[rule]]\nid = \"r\"\nverdict = \"{verdict}\"\ntool = \"act\"\n{rest}\n\
+             examples.match = [\"act\"]\nexamples.no_match = [\"other\"]\n"
+        )
+    }
+
+    #[test]
+    fn c12_x07_each_level_has_its_gate() {
+        use RiskLevel::{Cautious as C, Confirm, Dangerous, Safe};
+        for (cautious, said, level, wanted) in [
+            (Cautious::Run, "hello", Safe, Verdict::Allow),
+            (Cautious::Run, "hello", C, Verdict::Allow),
+            (Cautious::Run, "act", Confirm, Verdict::Ask),
+            (Cautious::Run, "act", Dangerous, Verdict::Ask),
+            (Cautious::Intent, "hello", Safe, Verdict::Allow),
+            (Cautious::Intent, "hello", C, Verdict::Ask),
+            (Cautious::Intent, "please act", C, Verdict::Allow),
+            (Cautious::Ask, "please act", C, Verdict::Ask),
+            (Cautious::Ask, "please act", Safe, Verdict::Allow),
+        ] {
+            let judged = judged(&config("", Tier::User, cautious), said, "act", &json!({}), level);
+            assert_eq!(judged.verdict, wanted, "{cautious:?} {said} {level:?}: {judged:?}");
+            assert!(!judged.rules.is_empty() && !judged.why.is_empty());
+        }
+    }
+
+    #[test]
+    fn c16_x07_the_strictest_of_policy_and_risk_holds() {
+        use RiskLevel::{Cautious as C, Confirm, Dangerous, Safe};
+        for (tier, verdict, level, wanted) in [
+            (Tier::User, "forbid", Safe, Verdict::Forbid),
+            (Tier::User, "forbid", Dangerous, Verdict::Forbid),
+            (Tier::Project, "ask", Safe, Verdict::Ask),
+            (Tier::User, "allow", C, Verdict::Allow),
+            (Tier::User, "allow", Confirm, Verdict::Allow),
+            (Tier::Admin, "allow", Dangerous, Verdict::Ask),
+            (Tier::Project, "allow", C, Verdict::Allow),
+            (Tier::Project, "allow", Confirm, Verdict::Ask),
+        ] {
+            let config = config(&rule(verdict, ""), tier, Cautious::Intent);
+            let judged = judged(&config, "hello", "act", &json!({}), level);
+            assert_eq!(judged.verdict, wanted, "{tier:?} {verdict} {level:?}: {judged:?}");
+        }
+    }
+
+    #[test]
+    fn x07_secrets_leave_only_with_a_word_of_a_person() {
+        let key = format!("AKIA{}", "Q3EGRZ7KXW5TJ2NB");
+        let allow = config(&rule("allow", ""), Tier::Admin, Cautious::Run);
+        let out = json!({"url": "https://example.com/", "body": format!("aws_access_key_id = {key}")});
+        let found = judged(&allow, "act", "act", &out, RiskLevel::Safe);
+        assert_eq!((found.verdict, found.by, found.secret), (Verdict::Ask, DecidedBy::Sensitivity, true), "{found:?}");
+        let here = json!({"url": "http://localhost:80/", "body": key});
+        assert_eq!(judged(&allow, "act", "act", &here, RiskLevel::Safe).verdict, Verdict::Allow);
+    }
+
+    #[test]
+    fn x08_a_line_that_can_not_be_read_is_asked_about() {
+        let rules = "[[rule]]\nid = \"r\"\nverdict = \"allow\"\ntool = \"shell\"\nexamples.match = [\"shell\"]\nexamples.no_match = [\"x\"]\n";
+        let config = config(rules, Tier::Admin, Cautious::Run);
+        let line = json!({"command": "if then ( \"$("});
+        let found = judged(&config, "", "shell", &line, RiskLevel::Safe);
+        assert_eq!((found.verdict, found.by), (Verdict::Ask, DecidedBy::Unparsed), "{found:?}");
+    }
+
+    #[test]
+    fn c14_a_shell_that_is_declared_strict_runs_cautious_lines_only_where_they_are_wanted() {
+        let config = config("", Tier::User, Cautious::Run);
+        let declared = Declared { risk: RiskLevel::Confirm, by_arguments: true };
+        let verdict = |said: &str, line: &str| {
+            judge(&config, &Authority::of_text(said), "shell", &json!({"command": line}), declared).verdict
+        };
+        assert_eq!(verdict("look around", "ls -l"), Verdict::Allow);
+        assert_eq!(verdict("look around", "mkdir x"), Verdict::Ask);
+        assert_eq!(verdict("make a folder", "mkdir x"), Verdict::Allow);
+        assert_eq!(verdict("remove it", "rm -rf src"), Verdict::Ask);
+    }
 }

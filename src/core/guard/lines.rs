@@ -1,45 +1,11 @@
-//! What rules, keys and risk share about a call: which argument holds a shell line, and how much harm it may do.
+//! What rules, keys and risk share about a call: which programs go out, and how much harm it may do.
 
 use std::ops::Range;
 
-use serde_json::Value;
-
 use super::{
     Declared, DeclaredRisk, RiskContext, RiskLevel, assess_arguments,
-    policy::{Subject, Surroundings, subject::words_of},
+    policy::{Subject, Surroundings},
 };
-
-/// The argument that holds a shell line, and the line.
-pub(crate) fn shell_line(tool: &str, input: &Value) -> Option<(String, String)> {
-    const ARGUMENTS: [&str; 8] =
-        ["command", "cmd", "commands", "shell_command", "command_line", "bash", "shell", "cmdline"];
-    const OF_SHELLS: [&str; 5] = ["script", "code", "input", "line", "text"];
-    const SHELLS: [&str; 9] = ["shell", "bash", "sh", "zsh", "terminal", "exec", "execute", "command", "console"];
-    let find = |names: &[&str]| {
-        names.iter().find_map(|name| input.get(*name).and_then(line_of).map(|line| ((*name).to_owned(), line)))
-    };
-    find(&ARGUMENTS).or_else(|| {
-        let shell = words_of(tool).any(|word| SHELLS.contains(&word.as_str()));
-        shell.then(|| find(&OF_SHELLS)).flatten()
-    })
-}
-
-/// A line, or the words of one command, or several lines.
-fn line_of(value: &Value) -> Option<String> {
-    match value {
-        Value::String(line) => Some(line.clone()),
-        Value::Array(items) if !items.is_empty() => {
-            let words: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
-            Some(words?.into_iter().map(quoted).collect::<Vec<_>>().join(" "))
-        }
-        _ => None,
-    }
-}
-
-fn quoted(word: &str) -> String {
-    let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=:@%+,".contains(c));
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-}
 
 /// Programs whose words name hosts.
 pub(crate) fn goes_out(program: &str) -> bool {
@@ -48,6 +14,52 @@ pub(crate) fn goes_out(program: &str) -> bool {
         "ping", "dig", "nslookup", "host", "socat", "openssl", "aria2c", "lynx",
     ];
     PROGRAMS.contains(&program)
+}
+
+/// Programs whose bare words are files.
+pub(crate) fn takes_files(program: &str) -> bool {
+    const PROGRAMS: [&str; 18] = [
+        "rm", "rmdir", "mv", "cp", "touch", "mkdir", "ln", "cat", "chmod", "chown", "truncate", "shred", "unlink",
+        "install", "tee", "rsync", "tar", "unzip",
+    ];
+    PROGRAMS.contains(&program)
+}
+
+/// Options of those programs behind which a file or some text stands, not a host.
+pub(crate) fn takes_no_host(option: &str) -> bool {
+    const OPTIONS: [&str; 30] = [
+        "-o",
+        "--output",
+        "-O",
+        "--output-document",
+        "--output-dir",
+        "-d",
+        "--data",
+        "--data-raw",
+        "--data-binary",
+        "--data-urlencode",
+        "-H",
+        "--header",
+        "-F",
+        "--form",
+        "-T",
+        "--upload-file",
+        "-K",
+        "--config",
+        "-b",
+        "--cookie",
+        "-c",
+        "--cookie-jar",
+        "-E",
+        "--cert",
+        "--key",
+        "--cacert",
+        "-i",
+        "-A",
+        "--user-agent",
+        "-P",
+    ];
+    OPTIONS.contains(&option)
 }
 
 /// What risk says of a call.

@@ -167,7 +167,7 @@ fn declared(name: &str, tool: Option<DeclaredRisk>) -> Risk {
 }
 
 /// What a tool does, as its name says.
-struct Nature {
+pub(super) struct Nature {
     shell: bool,
     code: Option<Language>,
     sql: bool,
@@ -175,7 +175,7 @@ struct Nature {
     writes: bool,
 }
 
-fn nature(name: &str) -> Nature {
+pub(super) fn nature(name: &str) -> Nature {
     let mut words: Vec<String> = Vec::new();
     let mut before = '_';
     for c in name.chars() {
@@ -314,7 +314,7 @@ impl Risk {
     }
 }
 
-fn is_command(key: &str, nature: &Nature) -> bool {
+pub(super) fn is_command(key: &str, nature: &Nature) -> bool {
     matches!(
         key,
         "command"

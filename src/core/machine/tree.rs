@@ -27,6 +27,17 @@ pub enum MachineConfig {
     Grounded(GroundedConfig),
 }
 
+impl MachineConfig {
+    /// The digest of the policy that calls are judged by, where there is one.
+    pub fn policy_digest(&self) -> Option<&str> {
+        let turn = match self {
+            Self::Turn(turn) => turn,
+            Self::Grounded(grounded) => &grounded.turn,
+        };
+        turn.guard.as_ref().map(|guard| guard.policy.digest())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Node {

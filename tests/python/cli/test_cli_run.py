@@ -56,7 +56,7 @@ def test_c31_tools_run_in_the_workspace_and_are_told_in_sentences(loopwright: Ca
 
 
 def test_d15_without_a_terminal_a_risky_call_is_refused(loopwright: Callable, tmp_path: Path) -> None:
-    with WireServer([call("shell", command="touch made"), text("I was not allowed to.")]) as server:
+    with WireServer([call("shell", command="touch made; rm -r old"), text("I was not allowed to.")]) as server:
         ended = loopwright("run", "make it", *to(server))
     assert ended.code == 0
     assert not (tmp_path / "made").exists()

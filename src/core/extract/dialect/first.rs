@@ -33,12 +33,29 @@ const MOST_SPACE: usize = 256;
 impl First {
     /// Whether `input`, what follows the marker, begins as it must. `last` says that nothing follows.
     pub fn holds(&self, input: &[u8], last: bool) -> Verdict {
+        self.holds_at(0, input, last, &mut Glances::default())
+    }
+
+    /// The same for an `input` that stands at `at`, which others may have glanced at before.
+    pub(in crate::core::extract) fn holds_at(
+        &self,
+        at: usize,
+        input: &[u8],
+        last: bool,
+        glances: &mut Glances,
+    ) -> Verdict {
         let verdict = match self {
             Self::Any => Verdict::Yes,
-            Self::OneOf(strings) => after_space(input, |rest| one_of(rest, strings)),
-            Self::NameThen(strings) => after_space(input, |rest| name_then(rest, strings)),
-            Self::ListThen(strings) => after_space(input, |rest| match rest.split_first() {
-                Some((b'[', rest)) => after_space(rest, |rest| name_then(rest, strings)),
+            Self::OneOf(strings) => {
+                after_space(at, input, glances, |at, rest, glances| one_of(at, rest, strings, glances))
+            }
+            Self::NameThen(strings) => {
+                after_space(at, input, glances, |at, rest, glances| name_then(at, rest, strings, glances))
+            }
+            Self::ListThen(strings) => after_space(at, input, glances, |at, rest, glances| match rest.split_first() {
+                Some((b'[', rest)) => {
+                    after_space(at + 1, rest, glances, |at, rest, glances| name_then(at, rest, strings, glances))
+                }
                 Some(_) => Verdict::No,
                 None => Verdict::More,
             }),
@@ -47,40 +64,162 @@ impl First {
     }
 }
 
+/// What was looked for at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Sort {
+    #[default]
+    Space,
+    Name,
+    /// One string, known by where it is kept.
+    Text(usize),
+}
+
+/// How much of something stands at a place, as far as it was seen.
+#[derive(Debug, Clone, Copy, Default)]
+struct Glance {
+    at: usize,
+    sort: Sort,
+    length: usize,
+    /// Something else stands behind it.
+    over: bool,
+}
+
+/// Glances at places behind markers, kept for the next dialect that asks and the next bytes that come.
+#[derive(Debug, Default)]
+pub(in crate::core::extract) struct Glances {
+    recent: [Glance; 32],
+    next: usize,
+    /// How many bytes were looked at.
+    pub(in crate::core::extract) looked: u64,
+}
+
+impl Glances {
+    /// Which glance this is, if it was seen, and how much of it.
+    fn known(&self, at: usize, sort: Sort) -> (Option<usize>, usize, bool) {
+        let known = |glance: &&Glance| glance.at == at && glance.sort == sort && (glance.length > 0 || glance.over);
+        let slot = self.recent.iter().position(|glance| known(&glance));
+        let glance = slot.and_then(|slot| self.recent.get(slot)).copied().unwrap_or_default();
+        (slot, glance.length, glance.over)
+    }
+
+    fn remember(&mut self, slot: Option<usize>, at: usize, sort: Sort, length: usize, over: bool) {
+        let slot = slot.unwrap_or_else(|| {
+            self.next = (self.next + 1) % self.recent.len();
+            self.next
+        });
+        if let Some(glance) = self.recent.get_mut(slot) {
+            *glance = Glance { at, sort, length, over };
+        }
+    }
+
+    /// How many bytes of white space, or of a name, stand at the front of `input`, which stands at `at`; no more than `most` and one.
+    fn run(&mut self, at: usize, sort: Sort, input: &[u8], most: usize) -> usize {
+        let (slot, from, over) = self.known(at, sort);
+        if over {
+            return from;
+        }
+        let on = input.get(from.min(most + 1)..input.len().min(most + 1)).unwrap_or_default();
+        let same = |byte: &&u8| if sort == Sort::Name { in_name(**byte) } else { byte.is_ascii_whitespace() };
+        let more = on.iter().take_while(same).count();
+        self.looked += on.len().min(more + 1) as u64;
+        self.remember(slot, at, sort, from + more, more < on.len());
+        from + more
+    }
+
+    /// Whether `input`, which stands at `at`, begins with `text`. `looked` becomes the most bytes that were compared: of several
+    /// strings at one place each byte counts once.
+    fn compare(&mut self, at: usize, input: &[u8], text: &'static str, looked: &mut usize) -> Verdict {
+        let sort = Sort::Text(text.as_ptr() as usize);
+        let (slot, from, over) = self.known(at, sort);
+        if over {
+            return Verdict::No;
+        }
+        let text = text.as_bytes();
+        let on = input.iter().zip(text).skip(from);
+        let same = from + on.take_while(|(one, other)| one == other).count();
+        *looked = (*looked).max(input.len().min(same + 1).saturating_sub(from));
+        if same == text.len() {
+            Verdict::Yes
+        } else if same == input.len() {
+            self.remember(slot, at, sort, same, false);
+            Verdict::More
+        } else {
+            self.remember(slot, at, sort, same, true);
+            Verdict::No
+        }
+    }
+
+    /// Which of `texts` `input`, which stands at `at`, begins with, and which it may come to begin with. Each byte counts once.
+    pub(in crate::core::extract) fn which<'a, T>(
+        &mut self,
+        at: usize,
+        input: &'a [u8],
+        texts: impl Iterator<Item = (T, &'static str)> + 'a,
+    ) -> Vec<(T, &'static str, Verdict)> {
+        let mut looked = 0;
+        let found = texts
+            .map(|(what, text)| (what, text, self.compare(at, input, text, &mut looked)))
+            .filter(|(.., verdict)| *verdict != Verdict::No)
+            .collect();
+        self.looked += looked as u64;
+        found
+    }
+
+    /// How much white space stands at the front of `input`, which stands at `at`; no more than `most` and one.
+    pub(in crate::core::extract) fn space(&mut self, at: usize, input: &[u8], most: usize) -> usize {
+        self.run(at, Sort::Space, input, most).min(most + 1)
+    }
+}
+
 /// Whether a byte may be part of a tool's name in a header.
 pub(in crate::core::extract) const fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'_' | b'-' | b'.' | b':' | b'/' | b'$' | b'@')
 }
 
-fn after_space(input: &[u8], then: impl FnOnce(&[u8]) -> Verdict) -> Verdict {
-    match input.iter().position(|byte| !byte.is_ascii_whitespace()) {
-        Some(at) if at <= MOST_SPACE => input.get(at..).map_or(Verdict::No, then),
-        None if input.len() <= MOST_SPACE => Verdict::More,
-        _ => Verdict::No,
+fn after_space(
+    at: usize,
+    input: &[u8],
+    glances: &mut Glances,
+    then: impl FnOnce(usize, &[u8], &mut Glances) -> Verdict,
+) -> Verdict {
+    let space = glances.space(at, input, MOST_SPACE);
+    if space > MOST_SPACE {
+        return Verdict::No;
+    }
+    match input.get(space..) {
+        Some(rest) if !rest.is_empty() => then(at + space, rest, glances),
+        _ => Verdict::More,
     }
 }
 
-fn one_of(input: &[u8], strings: &[&str]) -> Verdict {
+fn one_of(at: usize, input: &[u8], strings: &'static [&'static str], glances: &mut Glances) -> Verdict {
     let mut verdict = Verdict::No;
+    let mut looked = 0;
     for string in strings {
-        if input.starts_with(string.as_bytes()) {
-            return Verdict::Yes;
-        }
-        if string.as_bytes().starts_with(input) {
-            verdict = Verdict::More;
+        match glances.compare(at, input, string, &mut looked) {
+            Verdict::Yes => {
+                verdict = Verdict::Yes;
+                break;
+            }
+            Verdict::More => verdict = Verdict::More,
+            Verdict::No => {}
         }
     }
+    glances.looked += looked as u64;
     verdict
 }
 
-fn name_then(input: &[u8], strings: &[&str]) -> Verdict {
-    let end = input.iter().take(LONGEST_NAME + 1).position(|byte| !in_name(*byte));
-    match end {
-        Some(0) => Verdict::No,
-        Some(end) => after_space(input.get(end..).unwrap_or_default(), |rest| one_of(rest, strings)),
-        None if input.len() <= LONGEST_NAME => Verdict::More,
-        None => Verdict::No,
+fn name_then(at: usize, input: &[u8], strings: &'static [&'static str], glances: &mut Glances) -> Verdict {
+    let end = glances.run(at, Sort::Name, input, LONGEST_NAME);
+    if end == 0 || end > LONGEST_NAME {
+        return Verdict::No;
     }
+    if end == input.len() {
+        return Verdict::More;
+    }
+    after_space(at + end, input.get(end..).unwrap_or_default(), glances, |at, rest, glances| {
+        one_of(at, rest, strings, glances)
+    })
 }
 
 #[cfg(test)]

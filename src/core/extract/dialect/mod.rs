@@ -10,6 +10,7 @@ mod table;
 use crate::core::error::{Error, Result};
 
 pub use docs::dialect_table;
+pub(in crate::core::extract) use first::Glances;
 pub(super) use first::in_name;
 pub use first::{First, Verdict};
 pub use regions::{Frame, Inert, Reasoning, frames, inert_regions, reasoning_markups};

@@ -1,5 +1,6 @@
 //! What the automaton asks of the bytes before it: how far plain text goes, what a byte is where structure is expected, and the few
-//! bounded looks ahead that tell a quote inside a string from one that ends it. `None` means that more bytes are needed.
+//! bounded looks ahead that tell a quote inside a string from one that ends it. `None` means that more bytes are needed. What goes
+//! farther than a few bytes counts them.
 
 /// No look ahead goes farther.
 const FAR: usize = 96;
@@ -165,10 +166,17 @@ pub(super) fn ellipsis(rest: &[u8], last: bool) -> Option<Option<usize>> {
     if !last && b"...".starts_with(rest) { None } else { Some(None) }
 }
 
+/// Where the first byte stands that `wanted` accepts, in `reach`. `looks` counts those looked at.
+fn find(reach: &[u8], looks: &mut usize, wanted: impl Fn(u8) -> bool) -> Option<usize> {
+    let found = reach.iter().position(|&byte| wanted(byte));
+    *looks += found.map_or(reach.len(), |at| at + 1);
+    found
+}
+
 /// Skips white space and gives the rest; `None` if it doesn't end within reach.
-fn solid(rest: &[u8], last: bool) -> Option<&[u8]> {
+fn solid<'a>(rest: &'a [u8], last: bool, looks: &mut usize) -> Option<&'a [u8]> {
     let reach = rest.get(..FAR).unwrap_or(rest);
-    match reach.iter().position(|byte| !byte.is_ascii_whitespace()) {
+    match find(reach, looks, |byte| !byte.is_ascii_whitespace()) {
         Some(at) => rest.get(at..),
         None if last || rest.len() >= FAR => Some(&[]),
         None => None,
@@ -176,13 +184,13 @@ fn solid(rest: &[u8], last: bool) -> Option<&[u8]> {
 }
 
 /// Whether text, a quote, and then one of `ends` follow.
-fn quoted(rest: &[u8], quote: u8, last: bool, ends: &[u8]) -> Option<bool> {
+fn quoted(rest: &[u8], quote: u8, last: bool, ends: &[u8], looks: &mut usize) -> Option<bool> {
     let reach = rest.get(..FAR).unwrap_or(rest);
-    let stop = reach.iter().position(|&byte| byte == quote || byte == b'\\' || byte < 0x20);
+    let stop = find(reach, looks, |byte| byte == quote || byte == b'\\' || byte < 0x20);
     match stop {
         Some(0) => Some(false),
         Some(at) if reach.get(at) == Some(&quote) => {
-            let after = solid(rest.get(at + 1..).unwrap_or_default(), last)?;
+            let after = solid(rest.get(at + 1..).unwrap_or_default(), last, looks)?;
             Some(after.first().is_some_and(|byte| ends.contains(byte)))
         }
         Some(_) => Some(false),
@@ -192,41 +200,46 @@ fn quoted(rest: &[u8], quote: u8, last: bool, ends: &[u8]) -> Option<bool> {
 }
 
 /// Whether `text":` follows.
-pub(in crate::core::extract) fn quoted_key(rest: &[u8], last: bool) -> Option<bool> {
-    quoted(rest, b'"', last, b":")
+pub(in crate::core::extract) fn quoted_key(rest: &[u8], last: bool, looks: &mut usize) -> Option<bool> {
+    key_in(rest, b'"', last, looks)
+}
+
+/// The same for any quote.
+pub(in crate::core::extract) fn key_in(rest: &[u8], quote: u8, last: bool, looks: &mut usize) -> Option<bool> {
+    quoted(rest, quote, last, b":", looks)
 }
 
 /// Whether `text",` or `text"]` follows.
-pub(super) fn quoted_element(rest: &[u8], last: bool) -> Option<bool> {
-    quoted(rest, b'"', last, b",]")
+pub(super) fn quoted_element(rest: &[u8], last: bool, looks: &mut usize) -> Option<bool> {
+    quoted(rest, b'"', last, b",]", looks)
 }
 
 /// Whether `name:` follows.
-pub(super) fn bare_key(rest: &[u8], last: bool) -> Option<bool> {
+pub(super) fn bare_key(rest: &[u8], last: bool, looks: &mut usize) -> Option<bool> {
     let reach = rest.get(..FAR).unwrap_or(rest);
     let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-' | b'.') || byte >= 0x80;
-    match reach.iter().position(|&byte| !word(byte)) {
+    match find(reach, looks, |byte| !word(byte)) {
         Some(0) => Some(false),
-        Some(at) => Some(solid(rest.get(at..).unwrap_or_default(), last)?.first() == Some(&b':')),
+        Some(at) => Some(solid(rest.get(at..).unwrap_or_default(), last, looks)?.first() == Some(&b':')),
         None if last || rest.len() >= FAR => Some(false),
         None => None,
     }
 }
 
 /// Whether the next member of an object follows a comma, or its end.
-pub(super) fn member(rest: &[u8], last: bool) -> Option<bool> {
-    let next = solid(rest, last)?;
+pub(super) fn member(rest: &[u8], last: bool, looks: &mut usize) -> Option<bool> {
+    let next = solid(rest, last, looks)?;
     match next.first() {
-        Some(&quote @ (b'"' | b'\'')) => quoted(next.get(1..).unwrap_or_default(), quote, last, b":"),
+        Some(&quote @ (b'"' | b'\'')) => quoted(next.get(1..).unwrap_or_default(), quote, last, b":", looks),
         Some(b'}' | b']') => Some(true),
-        Some(_) => bare_key(next, last),
+        Some(_) => bare_key(next, last, looks),
         None => Some(last),
     }
 }
 
 /// Whether the next element of an array follows a comma, or its end.
-pub(super) fn element(rest: &[u8], last: bool) -> Option<bool> {
-    let next = solid(rest, last)?;
+pub(super) fn element(rest: &[u8], last: bool, looks: &mut usize) -> Option<bool> {
+    let next = solid(rest, last, looks)?;
     match next.first() {
         Some(b'"' | b'\'' | b'{' | b'[' | b']' | b'-' | b'0'..=b'9') => Some(true),
         Some(_) => literal(next, last),
@@ -235,19 +248,19 @@ pub(super) fn element(rest: &[u8], last: bool) -> Option<bool> {
 }
 
 /// Whether the closers that stand here do close: no quote follows them.
-pub(super) fn closers(rest: &[u8], last: bool) -> Option<bool> {
+pub(super) fn closers(rest: &[u8], last: bool, looks: &mut usize) -> Option<bool> {
     let reach = rest.get(..FAR).unwrap_or(rest);
-    match reach.iter().find(|byte| !matches!(byte, b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t')) {
-        Some(byte) => Some(*byte != b'"'),
+    match find(reach, looks, |byte| !matches!(byte, b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t')) {
+        Some(at) => Some(reach.get(at) != Some(&b'"')),
         None if last || rest.len() >= FAR => Some(true),
         None => None,
     }
 }
 
 /// How many bytes lead over a `+` into the next part of a string in parts.
-pub(super) fn concatenation(rest: &[u8], last: bool) -> Option<Option<usize>> {
+pub(super) fn concatenation(rest: &[u8], last: bool, looks: &mut usize) -> Option<Option<usize>> {
     let after = rest.get(1..).unwrap_or_default();
-    let next = solid(after, last)?;
+    let next = solid(after, last, looks)?;
     Some((next.first() == Some(&b'"')).then(|| rest.len() - next.len() + 1))
 }
 
@@ -268,10 +281,10 @@ pub(super) fn literal(rest: &[u8], last: bool) -> Option<bool> {
 }
 
 /// Whether blanks and then one of `ends` follow, or the end of everything.
-pub(super) fn then(rest: &[u8], last: bool, ends: &[u8]) -> Option<bool> {
+pub(super) fn then(rest: &[u8], last: bool, ends: &[u8], looks: &mut usize) -> Option<bool> {
     let reach = rest.get(..FAR).unwrap_or(rest);
-    match reach.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r')) {
-        Some(byte) => Some(ends.contains(byte)),
+    match find(reach, looks, |byte| !matches!(byte, b' ' | b'\t' | b'\r')) {
+        Some(at) => Some(reach.get(at).is_some_and(|byte| ends.contains(byte))),
         None if last => Some(true),
         None if rest.len() >= FAR => Some(false),
         None => None,
@@ -280,7 +293,7 @@ pub(super) fn then(rest: &[u8], last: bool, ends: &[u8]) -> Option<bool> {
 
 /// Whether the bracket at the front looks like the beginning of JSON rather than of prose.
 pub(in crate::core::extract) fn begins_container(rest: &[u8]) -> bool {
-    let next = solid(rest.get(1..).unwrap_or_default(), true).unwrap_or_default();
+    let next = solid(rest.get(1..).unwrap_or_default(), true, &mut 0).unwrap_or_default();
     match (rest.first(), next.first()) {
         (Some(b'{'), Some(b'"' | b'\'' | b'}' | b'\\' | b'/')) | (Some(b'{' | b'['), None) => true,
         (Some(b'{'), Some(b'{')) => begins_key(next.get(1..).unwrap_or_default()),
@@ -292,6 +305,6 @@ pub(in crate::core::extract) fn begins_container(rest: &[u8]) -> bool {
 }
 
 fn begins_key(rest: &[u8]) -> bool {
-    let rest = solid(rest, true).unwrap_or_default();
-    rest.first() == Some(&b'"') || rest.starts_with("“".as_bytes()) || bare_key(rest, true) == Some(true)
+    let rest = solid(rest, true, &mut 0).unwrap_or_default();
+    rest.first() == Some(&b'"') || rest.starts_with("“".as_bytes()) || bare_key(rest, true, &mut 0) == Some(true)
 }

@@ -17,6 +17,7 @@ impl Json {
                 taken += 1;
                 continue;
             }
+            let spaced = self.spaced();
             let verdict = self.word_goes_on(byte, here, last);
             match verdict {
                 // What was read counts even if the next byte can't be judged yet.
@@ -24,6 +25,10 @@ impl Json {
                 None => return None,
                 Some(Some(bytes)) => {
                     self.out.extend_from_slice(here.get(..bytes).unwrap_or_default());
+                    // No number and no literal holds other characters, or white space.
+                    let blank = matches!(byte, b' ' | b'\t');
+                    self.one &= blank
+                        || (!spaced && (byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'-' | b'.')));
                     taken += bytes;
                 }
                 Some(None) => {
@@ -43,7 +48,7 @@ impl Json {
     }
 
     /// `None`: more is needed. `Some(None)`: the word ends here.
-    pub(super) fn word_goes_on(&self, byte: u8, here: &[u8], last: bool) -> Option<Option<usize>> {
+    pub(super) fn word_goes_on(&mut self, byte: u8, here: &[u8], last: bool) -> Option<Option<usize>> {
         let begun = self.out.len() > self.mark;
         let goes_on = match byte {
             b',' | b'}' | b']' | b'\n' | b'\r' => false,
@@ -51,11 +56,11 @@ impl Json {
             b'"' => {
                 let after = here.get(1..).unwrap_or_default();
                 if self.key {
-                    !begun || !ahead::then(after, last, b":")?
+                    !begun || !ahead::then(after, last, b":", &mut self.looks)?
                 } else if self.spaced() && self.known() {
                     false
                 } else {
-                    !begun || !ahead::then(after, last, b",}]\n")?
+                    !begun || !ahead::then(after, last, b",}]\n", &mut self.looks)?
                 }
             }
             b'/' if self.spaced() || self.known() => !matches!(ahead::second(here, last)?, b'/' | b'*'),
@@ -89,18 +94,31 @@ impl Json {
     }
 
     /// Whether the word so far is a number or a literal.
-    pub(super) fn known(&self) -> bool {
-        self.out.len() - self.mark.min(self.out.len()) <= word::LONG && word::is_scalar(self.token())
+    pub(super) fn known(&mut self) -> bool {
+        let length = self.out.len() - self.mark.min(self.out.len());
+        if !self.one || length > word::LONG {
+            return false;
+        }
+        self.looks += length;
+        word::is_scalar(self.token())
     }
 
     pub(super) fn word_ends(&mut self) {
-        let end = self.mark + self.token().len();
-        let (start, stop) = (self.start, self.start + self.token().len());
+        let length = self.token().len();
+        let end = self.mark + length;
+        let (start, stop) = (self.start, self.start + length);
+        self.looks += length * (1 + usize::from(self.one));
         let read = if self.key { word::Word::Text } else { word::read(self.token()) };
         let replacement = match read {
             word::Word::Json => None,
             word::Word::Literal(text) => Some((Mend::Literal, text.as_bytes().to_vec())),
             word::Word::Number(text) => Some((Mend::Number, text.into_bytes())),
+            word::Word::Text if !self.token().iter().any(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)) => {
+                self.note_to(if self.key { Mend::UnquotedKey } else { Mend::UnquotedText }, start, stop);
+                self.out.insert(end, b'"');
+                self.out.insert(self.mark, b'"');
+                None
+            }
             word::Word::Text => {
                 let mut text = vec![b'"'];
                 for &byte in self.token() {

@@ -18,7 +18,7 @@ mod text;
 mod valid;
 mod word;
 
-pub(super) use ahead::{begins_container, quoted_key};
+pub(super) use ahead::{begins_container, key_in, quoted_key};
 pub use word::Mend;
 pub(super) use word::is_scalar;
 
@@ -150,10 +150,23 @@ pub(super) struct Json {
     /// What ends the region around the value, and whether anything like a marker does.
     closers: &'static [&'static str],
     markers: bool,
+    /// Whether a line ends behind the quote that may have ended the string.
+    line: bool,
+    /// Whether the word so far is one, of characters that numbers and literals have.
+    one: bool,
     /// Bytes read beyond what went out directly.
     owed: usize,
+    /// How many bytes were looked at more than once, each counted for every further time.
+    looks: usize,
+    /// How many bytes must stand at the front before it is tried again to decide what the first of them is.
+    patience: usize,
     notes: Vec<Note>,
     kinds: u32,
+}
+
+/// How many bytes there must be for another look, where so many didn't tell. All looks together stay in proportion to the input.
+pub(super) const fn patience(bytes: usize) -> usize {
+    bytes + if bytes < 16 { bytes.div_ceil(2) + bytes / 4 } else { bytes / 2 } + 1
 }
 
 impl Json {
@@ -182,7 +195,11 @@ impl Json {
             strict: false,
             closers,
             markers: true,
+            line: false,
+            one: false,
             owed: 0,
+            looks: 0,
+            patience: 0,
             notes: Vec::new(),
             kinds: 0,
         }
@@ -309,6 +326,16 @@ impl Json {
         std::mem::take(&mut self.owed)
     }
 
+    /// Tries again with the next byte what couldn't be decided.
+    pub(super) fn hurry(&mut self) {
+        self.patience = 0;
+    }
+
+    /// How many bytes were looked at more than once since this was asked last.
+    pub(super) fn looks(&mut self) -> usize {
+        std::mem::take(&mut self.looks)
+    }
+
     /// What can't change any more, as text. A character that isn't whole yet stays.
     pub(super) fn take(&mut self, last: bool, mut say: impl FnMut(&str)) {
         let mut safe = self.safe();
@@ -346,6 +373,10 @@ impl Json {
     /// Reads on and gives how many bytes were read. The rest has to come again with more behind it, unless the value ended.
     pub(super) fn run(&mut self, input: &[u8], last: bool) -> usize {
         let mut i = 0;
+        if !last && input.len() < self.patience {
+            return 0;
+        }
+        self.patience = 0;
         while i < input.len() {
             if matches!(self.state, State::Key | State::Value | State::AfterValue) && input.len() - i >= SHORT {
                 let rest = input.get(i..).unwrap_or_default();
@@ -381,7 +412,11 @@ impl Json {
                 self.out.truncate(safe);
                 self.state = State::Broken;
             }
-            let Some(taken) = step else { break };
+            let Some(taken) = step else {
+                // Looked at again when there is half as much again, so that all looks stay in proportion.
+                self.patience = patience(rest.len());
+                break;
+            };
             i += taken;
             self.at += taken;
         }

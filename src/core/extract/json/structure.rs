@@ -183,6 +183,7 @@ impl Json {
         self.comma = None;
         self.key = key;
         self.mark = self.out.len();
+        self.one = true;
         self.state = State::Word;
         0
     }

@@ -98,6 +98,7 @@ impl Json {
     pub(super) fn quote_comes(&mut self) {
         self.lone_surrogate();
         self.mark = self.out.len();
+        self.line = false;
         self.out.push(b'"');
         if self.stack.len == 0 {
             self.state = State::End;
@@ -203,7 +204,19 @@ impl Json {
 
     /// The quote stands inside the string, and so does what followed it.
     pub(super) fn text_goes_on(&mut self) {
+        if self.mark + 1 == self.out.len() && matches!(self.quote, Quote::Double | Quote::Curly | Quote::Escaped) {
+            // Nothing stands behind the quote.
+            self.comma = None;
+            self.note_to(Mend::InnerQuote, self.at.saturating_sub(1), self.at);
+            self.out.insert(self.mark, b'\\');
+            self.last_byte = b'"';
+            self.newline = false;
+            self.doubtful = true;
+            self.state = State::Text;
+            return;
+        }
         let tail = self.out.split_off(self.mark.min(self.out.len()));
+        self.looks += tail.len();
         self.comma = None;
         self.note_to(Mend::InnerQuote, self.at.saturating_sub(tail.len()), self.at);
         for (i, &byte) in tail.iter().enumerate() {
@@ -226,6 +239,7 @@ impl Json {
         let byte = rest.first().copied().unwrap_or_default();
         if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
             self.out.push(byte);
+            self.line |= byte == b'\n';
             return Some(1);
         }
         // The common ways.
@@ -264,7 +278,7 @@ impl Json {
             Class::Byte(b'\'' | b'`') => false,
             Class::Curly | Class::CurlySingle | Class::Ellipsis | Class::Wide(_) | Class::Nothing => false,
             _ if self.foreign(rest, last)? => false,
-            _ => ahead::quoted_key(rest, last)?,
+            _ => ahead::quoted_key(rest, last, &mut self.looks)?,
         };
         if inner {
             self.text_goes_on();
@@ -277,24 +291,25 @@ impl Json {
     pub(super) fn after_odd_text(&mut self, rest: &[u8], last: bool) -> Option<usize> {
         let (class, _) = ahead::class(rest, last)?;
         let array = self.stack.in_array();
-        let tail = self.out.get(self.mark + 1..).unwrap_or_default();
-        let (apart, line) = (!tail.is_empty(), tail.contains(&b'\n'));
+        let (apart, line) = (self.mark + 1 < self.out.len(), self.line);
         let behind = rest.get(1..).unwrap_or_default();
         let ends = match class {
-            Class::Byte(b',') if array => !self.doubtful || ahead::element(behind, last)?,
-            Class::Byte(b',') => ahead::member(behind, last)?,
-            Class::Byte(b'}' | b']') => !self.doubtful || ahead::closers(rest, last)?,
+            Class::Byte(b',') if array => !self.doubtful || ahead::element(behind, last, &mut self.looks)?,
+            Class::Byte(b',') => ahead::member(behind, last, &mut self.looks)?,
+            Class::Byte(b'}' | b']') => !self.doubtful || ahead::closers(rest, last, &mut self.looks)?,
             Class::Byte(b'"') if self.quote == Quote::Double => {
                 if array {
-                    apart || ahead::quoted_element(behind, last)?
+                    apart || ahead::quoted_element(behind, last, &mut self.looks)?
                 } else {
-                    ahead::quoted_key(behind, last)?
+                    ahead::quoted_key(behind, last, &mut self.looks)?
                 }
             }
             Class::Byte(b'"' | b'\'' | b'`') | Class::Curly | Class::CurlySingle => array || line,
-            Class::Wide(byte) => byte == b',' && (array || ahead::member(rest.get(3..).unwrap_or_default(), last)?),
+            Class::Wide(byte) => {
+                byte == b',' && (array || ahead::member(rest.get(3..).unwrap_or_default(), last, &mut self.looks)?)
+            }
             Class::Byte(b'+') => {
-                let Some(bytes) = ahead::concatenation(rest, last)? else {
+                let Some(bytes) = ahead::concatenation(rest, last, &mut self.looks)? else {
                     self.text_goes_on();
                     return Some(0);
                 };
@@ -311,7 +326,7 @@ impl Json {
             Class::Byte(b':' | b')' | b';') => false,
             Class::Nothing => return Some(self.stray(ahead::class(rest, last)?.1)),
             _ if self.foreign(rest, last)? => true,
-            _ if line => array || ahead::bare_key(rest, last)?,
+            _ if line => array || ahead::bare_key(rest, last, &mut self.looks)?,
             _ if array => apart && ahead::literal(rest, last)?,
             _ => false,
         };
@@ -320,7 +335,11 @@ impl Json {
             && !apart
             && self.quote == Quote::Double
             && (self.last_byte == b',' || self.newline)
-            && (if array { ahead::quoted_element(rest, last)? } else { ahead::quoted_key(rest, last)? });
+            && (if array {
+                ahead::quoted_element(rest, last, &mut self.looks)?
+            } else {
+                ahead::quoted_key(rest, last, &mut self.looks)?
+            });
         if opens {
             self.out.truncate(self.mark);
             if self.whole {
@@ -374,7 +393,7 @@ impl Json {
                 Class::Byte(b'\\') => ahead::second(rest, last)? == b'"',
                 Class::Curly | Class::CurlySingle | Class::Ellipsis | Class::Nothing => true,
                 _ if self.foreign(rest, last)? => true,
-                _ => ahead::bare_key(rest, last)?,
+                _ => ahead::bare_key(rest, last, &mut self.looks)?,
             }
         };
         if ends {

@@ -29,7 +29,13 @@ impl Json {
         let mut sure_comma = comma;
         let mut sure_waits = waits;
         let mut at = 0;
-        while let Some(byte) = solid(rest, &mut at) {
+        loop {
+            let (before, next) = (at, solid(rest, &mut at));
+            if sure == before {
+                // White space is safe as well; were it left, it would be looked at from here once more for each of its bytes.
+                sure = at;
+            }
+            let Some(byte) = next else { break };
             match (state, byte) {
                 (State::Value, b'"') if self.stack.len > 0 => {
                     (sure, sure_state, sure_comma, sure_waits) = (at, state, comma, waits);
@@ -103,6 +109,7 @@ impl Json {
                 _ => break,
             }
         }
+        self.looks += at.saturating_sub(sure);
         Found { length: sure, state: sure_state, comma: sure_comma, waits: sure_waits }
     }
 }

@@ -63,6 +63,11 @@ impl Header {
         Self { next: true, list, ..Self::first() }
     }
 
+    /// How many bytes it looked at.
+    pub(super) fn seen(&self) -> usize {
+        self.at
+    }
+
     /// Looks at what it hasn't seen of `input`, whose front is where it was before.
     pub(super) fn read(&mut self, input: &[u8]) -> Found {
         while let Some(&byte) = input.get(self.at) {

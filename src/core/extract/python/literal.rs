@@ -160,6 +160,9 @@ impl Literal {
                         let start = out.len();
                         let taken = escape(run, last || end < rest.len(), out);
                         // A line break made it longer.
+                        if !self.triple && !self.broken && out.len() - start > taken {
+                            sink.looked(run.len());
+                        }
                         if !self.triple
                             && !self.broken
                             && out.len() - start > taken

@@ -351,6 +351,7 @@ impl Python {
     /// A word has ended before `byte`.
     fn word(&mut self, byte: u8, sink: &mut dyn Sink) -> Result<usize, &'static str> {
         let word = std::mem::take(&mut self.word);
+        sink.looked(word.len());
         if matches!(byte, b'"' | b'\'') {
             let prefix = std::str::from_utf8(&word).ok().and_then(Prefix::read).ok_or("a string after a word")?;
             self.begin_string(byte, prefix)?;
@@ -668,6 +669,8 @@ impl Body for Python {
                     Found::More if !last => return Step::More,
                     Found::Call(from, to) => {
                         self.list |= header.list;
+                        // The name once more, and the beginning of the first argument.
+                        sink.looked(header.seen().saturating_sub(from));
                         if from > 0 {
                             sink.markup(from);
                         }

@@ -40,11 +40,13 @@ pub(crate) struct Recorder {
     pub(crate) room: usize,
     pub(crate) depth: usize,
     pub(crate) repairs: bool,
+    /// How many bytes were looked at more than once.
+    pub(crate) looked: usize,
 }
 
 impl Recorder {
     pub(crate) fn new(signatures: Signatures) -> Self {
-        Self { calls: vec![], owners: vec![], used: 0, signatures, room: 1 << 24, depth: 128, repairs: true }
+        Self { calls: vec![], owners: vec![], used: 0, signatures, room: 1 << 24, depth: 128, repairs: true, looked: 0 }
     }
 
     fn own(&mut self, owner: char, bytes: usize) {
@@ -93,6 +95,9 @@ impl Sink for Recorder {
     fn finish(&mut self, bytes: usize, complete: bool) {
         self.own('f', bytes);
         self.open().complete = Some(complete);
+    }
+    fn looked(&mut self, bytes: usize) {
+        self.looked += bytes;
     }
     fn room(&self) -> usize {
         self.room

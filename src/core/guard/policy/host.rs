@@ -4,6 +4,9 @@ use regex::{Regex, RegexBuilder};
 
 use super::place::Match;
 
+/// Hosts of one command; one more says that there were more.
+pub(super) const MOST_HOSTS: usize = 512;
+
 /// Bytes that a compiled expression may take.
 pub(super) const REGEX_BYTES: usize = 1 << 20;
 
@@ -93,7 +96,7 @@ fn push(authority: &str, found: &mut Vec<String>) {
         host.split(':').next().unwrap_or_default()
     };
     let host = decoded(host).trim_end_matches(['.', ',', ';', ')']).to_lowercase();
-    if !host.is_empty() && !found.contains(&host) && found.len() < 256 {
+    if !host.is_empty() && !found.contains(&host) && found.len() <= MOST_HOSTS {
         found.push(host);
     }
 }
@@ -108,15 +111,12 @@ fn decoded(host: &str) -> String {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let code = (*byte == b'%').then(|| host.get(at + 1..at + 3)).flatten();
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(code) => {
-                out.push(code);
-                at += 3;
-            }
-            None => {
-                out.push(*byte);
-                at += 1;
-            }
+        if let Some(code) = code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            out.push(code);
+            at += 3;
+        } else {
+            out.push(*byte);
+            at += 1;
         }
     }
     String::from_utf8_lossy(&out).into_owned()

@@ -17,6 +17,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::RiskLevel;
 use crate::core::error::Error;
+pub(crate) use host::hosts_in;
 use place::Match;
 pub(crate) use place::Place;
 pub use place::{PathClass, Surroundings};
@@ -288,10 +289,12 @@ impl Policy {
         let mut allowed = Vec::new();
         let mut lifts = RiskLevel::Confirm;
         let mut covered = !subject.parts.is_empty();
-        for part in &subject.parts {
+        for part in subject.all() {
             let found = self.rules_for(subject, part);
-            let Some((verdict, deciding)) = found else {
-                covered = false;
+            let aside = subject.beside.as_ref().is_some_and(|beside| std::ptr::eq(beside, part));
+            let Some((verdict, deciding)) = found.filter(|(verdict, _)| !aside || *verdict > Verdict::Allow) else {
+                // What stands beside commands is looked at where they are permitted.
+                covered &= aside;
                 continue;
             };
             if verdict == Verdict::Allow {

@@ -256,8 +256,7 @@ fn tidy(sign: &str, rest: &str) -> String {
     for part in rest.split('/') {
         match part {
             "" | "." => {}
-            ".." if parts.pop().is_none() => out += 1,
-            ".." => {}
+            ".." => out += usize::from(parts.pop().is_none()),
             part => parts.push(part),
         }
     }
@@ -429,15 +428,15 @@ fn covers(pattern: &[Token], path: &[Token]) -> bool {
             _ => {}
         }
         loop {
-            let Some((star, taken, all)) = back.last_mut() else { return false };
-            let more = match path.get(*taken) {
+            let Some((star, eaten, all)) = back.last_mut() else { return false };
+            let more = match path.get(*eaten) {
                 None => false,
                 Some(Token::Char('/') | Token::Stars) => *all,
                 Some(_) => true,
             };
             if more {
-                *taken += 1;
-                (at, seen) = (*star + 1, *taken);
+                *eaten += 1;
+                (at, seen) = (*star + 1, *eaten);
                 break;
             }
             back.pop();

@@ -49,6 +49,11 @@ impl Rule {
             return Match::No;
         }
         let permits = self.verdict == Verdict::Allow;
+        if permits && subject.unparsed.is_some() {
+            // What nobody understands nobody has allowed.
+            return Match::No;
+        }
+        let beside = subject.beside.as_ref().filter(|_| permits);
         let mut sure = Match::Yes;
         for (name, test) in &self.arguments {
             if !test.holds(subject.argument(name), permits) {
@@ -66,7 +71,7 @@ impl Rule {
             let best = |place| self.paths.iter().map(|pattern| pattern.matches(place)).max().unwrap_or(Match::No);
             let over = if permits {
                 // Every path must be covered.
-                part.paths.iter().map(best).min()
+                part.paths.iter().chain(beside.iter().flat_map(|beside| &beside.paths)).map(best).min()
             } else {
                 part.paths.iter().map(best).max()
             };
@@ -75,7 +80,11 @@ impl Rule {
         if !self.domains.is_empty() {
             let best =
                 |host: &String| self.domains.iter().map(|domain| domain.matches(host)).max().unwrap_or(Match::No);
-            let over = if permits { part.hosts.iter().map(best).min() } else { part.hosts.iter().map(best).max() };
+            let over = if permits {
+                part.hosts.iter().chain(beside.iter().flat_map(|beside| &beside.hosts)).map(best).min()
+            } else {
+                part.hosts.iter().map(best).max()
+            };
             sure = sure.min(over.unwrap_or(Match::No));
         }
         if permits && sure == Match::Perhaps { Match::No } else { sure }

@@ -8,25 +8,30 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    host::{host_of_word, hosts_in},
+    host::{MOST_HOSTS, host_of_word, hosts_in},
     place::{Place, Surroundings},
 };
 use crate::core::guard::{
     lines,
+    risk::{Nature, is_command, nature},
     shell::{self, RedirectKind, SimpleCommand, Via, Word as ShellWord},
 };
 
-/// Strings of a call that are looked at.
-const MOST_STRINGS: usize = 10_000;
+/// Strings of a call that are looked at. A call that holds more is not understood: a person is asked.
+const MOST_STRINGS: usize = 2_048;
+/// Pairs of a command and a path beside it that are compared for what permits.
+const MOST_PAIRS: usize = 200_000;
 
 /// A call, taken apart.
 pub(crate) struct Subject {
     pub(crate) tool: String,
     pub(crate) input: Value,
-    /// The argument that holds the shell line.
-    pub(crate) shell: Option<String>,
+    /// The arguments that hold shell lines, as JSON pointers.
+    pub(crate) lines: Vec<String>,
     pub(crate) parts: Vec<Part>,
-    /// What of the shell line nobody understands.
+    /// What stands beside shell lines: a folder to run in, for one.
+    pub(crate) beside: Option<Part>,
+    /// What of a shell line nobody understands.
     pub(crate) unparsed: Option<Range<usize>>,
 }
 
@@ -51,23 +56,42 @@ pub(crate) struct Word {
 
 impl Subject {
     pub(crate) fn new(tool: &str, input: &Value, around: &Surroundings) -> Self {
-        let shell = lines::shell_line(tool, input);
-        let mut beside = Strings::default();
-        beside.walk(None, input, shell.as_ref().map(|(name, _)| name.as_str()), around);
-        let (parts, unparsed, shell) = match shell {
-            None => {
-                let Strings { paths, hosts, .. } = beside;
-                let whole =
-                    Part { text: tool.to_owned(), span: None, words: Vec::new(), writes: Vec::new(), paths, hosts };
-                (vec![whole], None, None)
+        let nature = nature(tool);
+        let mut strings = Strings::default();
+        strings.walk("", "", input, &nature, around);
+        let (mut parts, mut unparsed, mut lines) = (Vec::new(), None, Vec::new());
+        for (pointer, line) in std::mem::take(&mut strings.lines) {
+            let (text, script) = match &line {
+                Line::Text(text) => (text.clone(), shell::parse(text)),
+                Line::Words(words) => (words.join(" "), shell::parse_words(words)),
+            };
+            lines.push(pointer);
+            unparsed = unparsed.or(script.unparsed);
+            if parts.len() + script.commands.len() > 2 * shell::MAX_COMMANDS {
+                unparsed = unparsed.or(Some(0..text.len()));
+                break;
             }
-            Some((name, line)) => {
-                let script = shell::parse(&line);
-                let parts = script.commands.iter().map(|simple| command(simple, &line, &beside, around)).collect();
-                (parts, script.unparsed, Some(name))
+            let words = matches!(line, Line::Words(_));
+            for simple in &script.commands {
+                let part = command(simple, &text, words, around);
+                if part.paths.len() > MOST_STRINGS || part.hosts.len() > MOST_HOSTS {
+                    unparsed = unparsed.or(Some(simple.span.clone()));
+                }
+                parts.push(part);
             }
-        };
-        Self { tool: tool.to_owned(), input: input.clone(), shell, parts, unparsed }
+        }
+        let Strings { paths, hosts, seen, .. } = strings;
+        if seen > MOST_STRINGS || hosts.len() > MOST_HOSTS || parts.len() * (paths.len() + hosts.len()) > MOST_PAIRS {
+            unparsed = unparsed.or(Some(0..0));
+        }
+        let whole = Part { text: tool.to_owned(), span: None, words: Vec::new(), writes: Vec::new(), paths, hosts };
+        let mut beside = None;
+        if lines.is_empty() {
+            parts.push(whole);
+        } else if !(whole.paths.is_empty() && whole.hosts.is_empty()) {
+            beside = Some(whole);
+        }
+        Self { tool: tool.to_owned(), input: input.clone(), lines, parts, beside, unparsed }
     }
 
     /// The value that a rule names: by a JSON pointer, or by its key.
@@ -75,14 +99,35 @@ impl Subject {
         if name.starts_with('/') { self.input.pointer(name) } else { self.input.get(name) }
     }
 
-    /// Whether a rule that names this argument names the shell line.
+    /// Whether a rule that names this argument names a shell line, or what holds one.
     pub(crate) fn is_shell(&self, name: &str) -> bool {
-        self.shell.as_deref().is_some_and(|shell| name == shell || name.strip_prefix('/') == Some(shell))
+        let name = name.strip_prefix('/').unwrap_or(name);
+        self.lines.iter().any(|line| {
+            line.strip_prefix('/')
+                .and_then(|line| line.strip_prefix(name))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+
+    /// All parts, and what stands beside them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().chain(&self.beside)
+    }
+
+    /// Whether it runs shell lines.
+    pub(crate) fn runs_lines(&self) -> bool {
+        !self.lines.is_empty()
     }
 }
 
-fn command(simple: &SimpleCommand, line: &str, beside: &Strings, around: &Surroundings) -> Part {
-    let own = matches!(simple.via, Via::Direct | Via::Substitution | Via::Function);
+/// A shell line, or the words of one command.
+enum Line {
+    Text(String),
+    Words(Vec<String>),
+}
+
+fn command(simple: &SimpleCommand, line: &str, given: bool, around: &Surroundings) -> Part {
+    let own = !given && matches!(simple.via, Via::Direct | Via::Substitution | Via::Function);
     let written = own.then(|| line.get(simple.span.clone())).flatten();
     // One that stands in a string of another has no text of its own.
     let joined = || simple.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
@@ -90,8 +135,8 @@ fn command(simple: &SimpleCommand, line: &str, beside: &Strings, around: &Surrou
     let folder = simple.cwd.as_ref().map(|word| if word.exact { word.text.clone() } else { "$CWD".to_owned() });
     let place =
         |word: &ShellWord, path: &str| Place::within(path, word.pattern || !word.exact, folder.as_deref(), around);
-    let mut paths = beside.paths.clone();
-    let mut hosts = beside.hosts.clone();
+    let mut paths = Vec::new();
+    let mut hosts = Vec::new();
     let program = simple.program().unwrap_or_default();
     for (at, word) in simple.words.iter().enumerate() {
         hosts_in(&word.text, &mut hosts);
@@ -101,7 +146,8 @@ fn command(simple: &SimpleCommand, line: &str, beside: &Strings, around: &Surrou
             }
             continue;
         }
-        if lines::goes_out(program) {
+        let before = simple.words.get(at.wrapping_sub(1)).map(|word| word.text.as_str());
+        if lines::goes_out(program) && !before.is_some_and(lines::takes_no_host) {
             host_of_word(&word.text, &mut hosts);
         }
         // `--file=/etc/x`, `if=/dev/sda`, `-f/etc/x`: what may be a path in a word.
@@ -109,7 +155,7 @@ fn command(simple: &SimpleCommand, line: &str, beside: &Strings, around: &Surrou
         let joined = word.text.strip_prefix('-').and_then(|flag| flag.find(['/', '~']).map(|at| &flag[at..]));
         let whole = (!word.text.starts_with('-') && !word.text.contains("://")).then_some(word.text.as_str());
         for path in [whole, value, joined].into_iter().flatten().filter(|path| !path.is_empty()) {
-            if paths.len() < MOST_STRINGS {
+            if paths.len() <= MOST_STRINGS {
                 paths.push(place(word, path));
             }
         }
@@ -136,21 +182,29 @@ pub(crate) fn base_name(program: &str) -> &str {
     program.rsplit(['/', '\\']).next().unwrap_or(program)
 }
 
-/// The strings of a call's arguments, as paths and hosts.
+/// The strings of a call's arguments: shell lines, and what else names paths and hosts.
 #[derive(Default)]
 struct Strings {
     paths: Vec<Place>,
     hosts: Vec<String>,
+    lines: Vec<(String, Line)>,
     seen: usize,
 }
 
 impl Strings {
-    fn walk(&mut self, key: Option<&str>, value: &Value, but: Option<&str>, around: &Surroundings) {
+    fn walk(&mut self, pointer: &str, key: &str, value: &Value, nature: &Nature, around: &Surroundings) {
+        // Depth is bounded by the parser of the arguments.
         match value {
-            Value::String(text) if self.seen < MOST_STRINGS => {
+            Value::String(text) => {
                 self.seen += 1;
+                if self.seen > MOST_STRINGS {
+                    return;
+                }
+                if is_command(&key.to_ascii_lowercase(), nature) {
+                    self.lines.push((pointer.to_owned(), Line::Text(text.clone())));
+                    return;
+                }
                 hosts_in(text, &mut self.hosts);
-                let key = key.unwrap_or_default();
                 if names_a_host(key) {
                     host_of_word(text, &mut self.hosts);
                 }
@@ -158,11 +212,25 @@ impl Strings {
                     self.paths.push(Place::new(text, false, around));
                 }
             }
-            // Depth is bounded by the parser of the arguments.
-            Value::Array(items) => items.iter().for_each(|item| self.walk(key, item, None, around)),
+            Value::Array(items) => {
+                let lower = key.to_ascii_lowercase();
+                // `commands` are lines, `command` and `argv` are the words of one.
+                let words: Option<Vec<String>> = (is_command(&lower, nature)
+                    && !matches!(lower.as_str(), "commands" | "cmds"))
+                .then(|| items.iter().map(|item| item.as_str().map(str::to_owned)).collect())
+                .flatten();
+                match words {
+                    Some(words) if words.len() > 1 => self.lines.push((pointer.to_owned(), Line::Words(words))),
+                    _ => {
+                        for (at, item) in items.iter().enumerate() {
+                            self.walk(&format!("{pointer}/{at}"), key, item, nature, around);
+                        }
+                    }
+                }
+            }
             Value::Object(members) => {
-                for (name, member) in members.iter().filter(|(name, _)| Some(name.as_str()) != but) {
-                    self.walk(Some(name), member, None, around);
+                for (name, member) in members {
+                    self.walk(&format!("{pointer}/{name}"), name, member, nature, around);
                 }
             }
             _ => {}

@@ -156,6 +156,37 @@ fn x08_a_policy_travels_with_its_run_and_is_not_changed_on_the_way() {
     assert!(error.to_string().contains(CHANGED), "{error}");
 }
 
+#[test]
+fn d10_padding_hides_nothing() {
+    let text = rule("keys", "forbid", "path = \"~/.ssh\"", "\"~/.ssh/id\"", "\"a\"")
+        + &shell("all", "allow", r#"["cat"]"#).replace("\"true\"", "\"ls\"");
+    let policy = policy(Tier::User, &text);
+    let verdict = |input: serde_json::Value| policy.rule_on("shell", &input, &around());
+    let folder = |folder: &str| verdict(json!({"command": "cat x", "cwd": folder})).verdict;
+    assert_eq!(folder("."), Some(Verdict::Allow));
+    assert_eq!(folder("~/.ssh"), Some(Verdict::Forbid));
+    let many: Vec<String> = (0..5_000).map(|at| format!("/a/{at}")).collect();
+    assert_eq!(verdict(json!({"command": "cat x", "paths": many})).verdict, None);
+    let line = format!("cat {}", many.join(" "));
+    assert_eq!(verdict(json!({"command": line})).verdict, None, "what nobody reads nobody allows");
+    let subject = Subject::new("read", &json!({"paths": many}), &around());
+    assert!(subject.unparsed.is_some());
+}
+
+#[test]
+fn d10_large_calls_take_little_time() {
+    let text: String = (0..50)
+        .map(|at| {
+            rule(&format!("r{at}"), "ask", &format!("path = \"**/x{at}*/**\""), &format!("\"a/x{at}/y\""), "\"a\"")
+        })
+        .collect();
+    let policy = policy(Tier::User, &text);
+    let paths: Vec<String> = (0..2_000).map(|at| format!("/a/{at}")).collect();
+    let line = "cat a b c;".repeat(4_000);
+    // Minutes where it were quadratic: the runner's time limit is the assertion.
+    assert_eq!(policy.rule_on("shell", &json!({"command": line, "paths": paths}), &around()).verdict, None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

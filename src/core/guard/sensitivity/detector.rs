@@ -88,10 +88,4 @@ impl Detector {
         self.check = check;
         self
     }
-
-    /// The same with another level.
-    pub(super) const fn level(mut self, level: Level) -> Self {
-        self.level = level;
-        self
-    }
 }

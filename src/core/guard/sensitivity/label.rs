@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use super::{
     name::{Kind, kind_of},
-    value,
+    shape, value,
 };
 
 /// What wakes this detector.
-pub(super) const KEYWORDS: &[&str] = &["pass", "pwd", "psw", "secret", "token", "key", "auth", "cred", "contrasen"];
+pub(super) const KEYWORDS: &[&str] =
+    &["pass", "pwd", "psw", "secret", "token", "key", "auth", "cred", "access", "private", "contrasen", "pw", "ticket"];
 
 /// The longest value that is looked at; longer ones are taken whole once their beginning is a hit.
 const LONGEST: usize = 320;
@@ -39,6 +40,8 @@ pub(super) struct Value {
     pub(super) span: Range<usize>,
     pub(super) quoted: bool,
     pub(super) tie: Tie,
+    /// Whether a bare value ends its line, and nothing but its name begins it: YAML, not code.
+    pub(super) alone: bool,
 }
 
 fn at(text: &[u8], place: usize) -> u8 {
@@ -149,7 +152,7 @@ fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
         // `key=-v`, `key=.x`: what is behind the sign belongs to the value.
         [b'=', b'-' | b'.' | b'+' | b'?' | b'!' | b'~' | b'<' | b'|' | b':', ..] => assign(place + 1),
         b"=" | b":=" | b"::=" | b":::=" | b"?=" | b"+=" | b".=" | b"||=" | b"|=" | b"==" | b"===" | b"!=" | b"!=="
-        | b"=~" | b"??=" => assign(end),
+        | b"??=" => assign(end),
         b"=>" | b"->" | b"<-" | b"||" | b"::" | b":>" | b"<<" => Some((end, Tie::Assign)),
         b":" | b":-" | b":+" => {
             let mut start = place + 1;
@@ -183,9 +186,10 @@ fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
             }
             Some((start, Tie::Colon))
         }
+        b"-" if place > before && at(text, end) == b' ' && quote(at(text, end + 1)) => Some((end, Tie::Blank)),
         b">" => Some((end, Tie::Tag)),
         b"" => match at(text, place) {
-            b',' if closed => {
+            b',' if closed && name.start > 0 && quote(text[name.start - 1]) => {
                 let next = blanks_and_breaks(text, place + 1);
                 Some(value_attribute(text, next).map_or((place + 1, Tie::Comma), |value| (value, Tie::Assign)))
             }
@@ -201,7 +205,7 @@ fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
                 value_attribute(text, place).map(|value| (value, Tie::Assign))
             }
             b'i' if starts(text, place, b"is ") && place > before => Some((place + 3, Tie::Blank)),
-            byte if place > before && byte > b' ' && at(text, name.start) == b'-' => Some((place, Tie::Blank)),
+            byte if place > before && byte.is_ascii_alphanumeric() => Some((place, Tie::Blank)),
             _ => None,
         },
         _ => None,
@@ -226,47 +230,19 @@ fn value_attribute(text: &[u8], place: usize) -> Option<usize> {
 }
 
 /// Words that end the name of a function which hands its text on.
+#[rustfmt::skip] // words, not code
 const WRAPPERS: &[&str] = &[
-    "byte",
-    "bytes",
-    "string",
-    "str",
-    "from",
-    "decode",
-    "b64decode",
-    "b64encode",
-    "encode",
-    "secret",
-    "value",
-    "key",
-    "credential",
-    "quote",
-    "new",
-    "literal",
-    "unhexlify",
-    "fromhex",
-    "utf8",
-    "parse",
-    "text",
-    "raw",
-    "hex",
-    "base64",
-    "password",
-    "token",
-    "of",
-    "array",
-    "sha256",
-    "md5",
-    "buffer",
-    "char",
-    "set",
+    "byte", "bytes", "string", "str", "from", "decode", "b64decode", "b64encode", "encode", "secret", "value",
+    "key", "credential", "quote", "new", "literal", "unhexlify", "fromhex", "utf8", "parse", "text", "raw", "hex",
+    "base64", "password", "token", "of", "array", "sha256", "md5", "buffer", "char", "set", "some", "just",
+    "option", "ok",
 ];
 
 fn wrapper(callee: &[u8]) -> bool {
     if callee == b"[]byte" || callee == b"N" || callee == b"T" {
         return callee != b"T";
     }
-    let words = super::shape::words(callee, 8);
+    let words = shape::words(callee, 8);
     words.last().is_some_and(|word| WRAPPERS.contains(&word.as_str()))
         && !words.iter().any(|word| {
             matches!(
@@ -340,10 +316,16 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
     if matches!(tie, Tie::Call | Tie::Comma) {
         return None;
     }
-    if tie == Tie::Blank && at(text, name.start) != b'-' && !starts(text, start.saturating_sub(3), b"is ") {
-        return None;
-    }
-    bare(text, place, tie)
+    let mut value = bare(text, place, tie)?;
+    let rest = blanks(text, value.span.end);
+    let line = text[..name.start]
+        .iter()
+        .rev()
+        .take(40)
+        .take_while(|byte| **byte != b'\n')
+        .all(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'#'));
+    value.alone = line && matches!(at(text, rest), 0 | b'\n' | b'\r' | b'#') && at(text, value.span.end) != b'#';
+    Some(value)
 }
 
 fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
@@ -391,7 +373,7 @@ fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
     if formatted && memchr::memchr(b'{', &text[start..end]).is_some() {
         return None;
     }
-    Some(Value { span: start..end, quoted: true, tie })
+    Some(Value { span: start..end, quoted: true, tie, alone: false })
 }
 
 fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
@@ -399,10 +381,14 @@ fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
     let mut end = start;
     while end < limit {
         match text[end] {
+            b' ' | b'\t' | b'"' | b'\'' | b'`' | b'\\' | b',' | b';' | b'&' if tie == Tie::Tag => end += 1,
             b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\' | b'<' | b',' | b';' | b'&' => break,
             b'[' if text[end..].starts_with(super::redact::MARK) => break,
             _ => end += 1,
         }
+    }
+    if tie == Tie::Tag && at(text, blanks_and_breaks(text, end)) != b'<' {
+        return None;
     }
     // What closes around the value is none of it.
     while end > start && matches!(text[end - 1], b')' | b']' | b'}' | b'>' | b':' | b'.' | b'|') {
@@ -417,7 +403,7 @@ fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
         }
         end -= 1;
     }
-    (end > start).then(|| Value { span: start..end, quoted: false, tie })
+    (end > start).then_some(Value { span: start..end, quoted: false, tie, alone: false })
 }
 
 /// The text before a name that is held against it: `"…" == password`.
@@ -444,10 +430,11 @@ fn value_before(text: &[u8], name: &Range<usize>) -> Option<Value> {
     }
     let floor = end.saturating_sub(200);
     let start = memchr::memrchr(close, &text[floor..end])? + floor + 1;
-    (start < end && memchr::memchr(b'\n', &text[start..end]).is_none()).then(|| Value {
+    (start < end && memchr::memchr(b'\n', &text[start..end]).is_none()).then_some(Value {
         span: start..end,
         quoted: true,
         tie: Tie::Assign,
+        alone: false,
     })
 }
 
@@ -462,7 +449,10 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
         return None;
     }
     let value = value_behind(text, name)?;
-    let mut kind = kind_of(&text[name.clone()])?;
+    if value.span.len() < 4 {
+        return None;
+    }
+    let mut kind = kind_of(&text[name.clone()], value.tie == Tie::Call)?;
     if kind == Kind::Key && name.start > 1 && matches!(text[name.start - 1], b' ') {
         // "API key", "secret key": the word before says what key it is.
         let mut start = name.start - 1;
@@ -471,14 +461,29 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
         }
         let joined: Vec<u8> =
             text[start..name.end].iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect();
-        kind = kind_of(&joined)?;
+        kind = kind_of(&joined, false)?;
     }
     let found = &text[value.span.clone()];
+    let sentence = name.start > 1 && text[name.start - 1] == b' ' && text[name.start - 2].is_ascii_lowercase();
+    if !value.quoted
+        && at(text, name.start) != b'-'
+        && (value.tie == Tie::Blank || (value.tie == Tie::Colon && sentence && kind != Kind::Password))
+    {
+        // Prose goes on like this; only what chance wrote counts.
+        let made = value::opaque(found)
+            || ((kind == Kind::Secret || !text[name.clone()].iter().any(u8::is_ascii_lowercase))
+                && value::hash(found)
+                && !shape::stand_in(found));
+        return (found.len() >= 16 && found.len() <= LONGEST && made).then_some(value.span);
+    }
     let looked = &found[..found.len().min(LONGEST)];
     if value::judge(kind, looked, &text[name.clone()], &value) {
         return Some(value.span);
     }
-    if !value.quoted && value.tie != Tie::Tag {
+    if (!value.quoted && value.tie != Tie::Tag) || value.tie == Tie::Blank {
+        return None;
+    }
+    if value::known(looked) {
         return None;
     }
     // One word of several: `{vendor AQ oVH3…}`, `Bearer …`.

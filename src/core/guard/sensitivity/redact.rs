@@ -4,6 +4,8 @@
 
 use std::fmt::Write as _;
 
+use serde_json::Value;
+
 use super::{Hit, Level, scan};
 
 /// How a mark begins; it ends with `]`.
@@ -90,4 +92,52 @@ fn without_lines(text: &str, hits: &[Hit]) -> String {
         start = end;
     }
     out
+}
+
+/// A JSON text, or lines of JSON as a journal has, without their hits: for people to read and to pass on.
+///
+/// It stays JSON. Labels count over strings (`"password": "…"`), in JSON inside strings too.
+pub fn redact_json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let lines = text.split_inclusive('\n');
+    if lines.clone().all(|line| line.trim().is_empty() || is_json(line)) {
+        for line in lines {
+            out.push_str(&redact_value(line));
+        }
+        return out;
+    }
+    redact_value(text)
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+fn redact_value(text: &str) -> String {
+    let redacted = redact(text);
+    if redacted == text || !is_json(text) || is_json(&redacted) {
+        return redacted;
+    }
+    // A mark that broke the JSON: string by string, then.
+    let Ok(mut value) = serde_json::from_str::<Value>(text) else { return redacted };
+    let mut open = vec![&mut value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(string) => *string = redact(string),
+            Value::Number(number) => {
+                let digits = number.to_string();
+                let mark = redact(&digits);
+                if mark != digits {
+                    *value = Value::String(mark);
+                }
+            }
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.values_mut()),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+    let end = if text.ends_with('\n') { "\n" } else { "" };
+    let strings = format!("{value}{end}");
+    // What only shows between a name and its value goes with the strings around it.
+    if scan::hits(&strings, Level::Sensitive).is_empty() { strings } else { format!("\"[redacted]\"{end}") }
 }

@@ -11,7 +11,6 @@ use super::{
     detector::{Check, Detector, Find},
     label, personal, shape,
     table::TABLES,
-    value,
 };
 
 /// How far an expression that begins at its keyword may reach.
@@ -132,7 +131,7 @@ pub(super) fn hits(text: &str, least: Level) -> Vec<Hit> {
     kept.into_iter()
         .filter_map(|one| {
             let detector = scanner.rows.get(usize::from(one.row))?.detector;
-            (detector.level >= least).then(|| Hit {
+            (detector.level >= least).then_some(Hit {
                 detector: detector.id,
                 level: detector.level,
                 span: one.span,
@@ -149,6 +148,10 @@ const fn word(byte: u8) -> bool {
 /// Whether a token may begin here: behind no letter, digit or `-`, unless they end an escape as `\n` or `%20`.
 fn begins(text: &[u8], start: usize) -> bool {
     let Some(before) = start.checked_sub(1).map(|at| text[at]) else { return true };
+    if before == b'.' && start.checked_sub(2).is_some_and(|at| word(text[at])) {
+        // The ending of a name of a file, a member of something.
+        return false;
+    }
     if !word(before) && before != b'-' {
         return true;
     }
@@ -171,7 +174,7 @@ impl Scanner {
                     continue;
                 }
                 let span = match row.detector.find {
-                    Find::Here(_) => self.here(text, row, start..end),
+                    Find::Here(_) => Self::here(text, row, start..end),
                     Find::Near { back, ahead, .. } => near(text, row, start, end, back, ahead),
                     Find::Label => {
                         if start < named {
@@ -193,7 +196,7 @@ impl Scanner {
         }
     }
 
-    fn here(&self, text: &[u8], row: &Row, keyword: Range<usize>) -> Option<Range<usize>> {
+    fn here(text: &[u8], row: &Row, keyword: Range<usize>) -> Option<Range<usize>> {
         if !begins(text, keyword.start) {
             return None;
         }
@@ -208,7 +211,7 @@ impl Scanner {
         let span = keyword.start + one.start()..keyword.start + one.end();
         // A longer word is something else.
         if row.detector.check != Check::PrivateKey
-            && text.get(span.end).is_some_and(|next| word(*next))
+            && text.get(span.end).is_some_and(|next| word(*next) || matches!(next, b'#' | b'*'))
             && one.end() == whole.end()
         {
             return None;
@@ -219,14 +222,23 @@ impl Scanner {
     }
 
     fn by_digits(&self, text: &[u8], found: &mut Vec<Found>) {
+        let row_of = |id: &str| self.rows.iter().position(|row| row.detector.id == id);
+        let discord = row_of("discord-bot-token");
         let mut place = 0;
         while place < text.len() {
+            if text[place] == b'.'
+                && text.get(place + 7) == Some(&b'.')
+                && let Some(span) = three_parts(text, place)
+                && let Some(row) = discord
+            {
+                found.push(Found { span, row: row as u16 });
+            }
             if !text[place].is_ascii_digit() {
                 place += 1;
                 continue;
             }
             if let Some((id, span)) = personal::digits(text, place)
-                && let Some(row) = self.rows.iter().position(|row| row.detector.id == id)
+                && let Some(row) = row_of(id)
             {
                 place = place.max(span.end);
                 found.push(Found { span, row: row as u16 });
@@ -239,15 +251,24 @@ impl Scanner {
     }
 }
 
+/// A number in base64, six characters of a time, and a signature, around the first dot: the token of a Discord bot.
+fn three_parts(text: &[u8], dot: usize) -> Option<Range<usize>> {
+    let part = |byte: u8| word(byte) || byte == b'-';
+    let start = (0..dot).rev().take(29).take_while(|at| part(text[*at])).last()?;
+    let end = (dot + 8..text.len()).take(60).take_while(|at| part(text[*at])).last()? + 1;
+    let formed = (23..=28).contains(&(dot - start))
+        && (27..=45).contains(&(end - dot - 8))
+        && text[dot + 1..dot + 7].iter().all(|byte| part(*byte))
+        && matches!(text[start], b'M' | b'N' | b'O');
+    (formed && random(&text[start..end])).then_some(start..end)
+}
+
 fn near(text: &[u8], row: &Row, start: usize, end: usize, back: usize, ahead: usize) -> Option<Range<usize>> {
     let from = start.saturating_sub(back);
     let window = &text[from..text.len().min(end + ahead)];
     let form = row.form()?;
-    if form.captures_len() < 2 || !form.is_match(window) {
-        return None;
-    }
     form.captures_iter(window).find_map(|captures| {
-        let one = captures.get(1)?;
+        let one = captures.iter().skip(1).flatten().next().or_else(|| captures.get(0))?;
         let span = from + one.start()..from + one.end();
         checked(text, row.detector.check, &span, &span)
     })
@@ -287,9 +308,13 @@ fn random(value: &[u8]) -> bool {
 }
 
 fn jwt(value: &[u8]) -> bool {
-    let header = shape::base64(value, 600);
+    let header = value.split(|byte| *byte == b'.').next().unwrap_or_default();
+    let header = shape::base64(&header[..header.len().min(4000)], 3000);
     let text = String::from_utf8_lossy(&header);
-    text.trim_start().starts_with('{')
+    let text = text.trim();
+    text.starts_with('{')
+        && text.ends_with('}')
+        && !text.contains("\"none\"")
         && ["\"alg\"", "\"typ\"", "\"enc\"", "\"kid\""].iter().any(|member| text.contains(member))
 }
 
@@ -298,18 +323,16 @@ fn basic(value: &[u8]) -> bool {
     let Some(colon) = memchr::memchr(b':', &decoded) else { return false };
     decoded.iter().all(|byte| (0x20..0x7f).contains(byte))
         && decoded.len() > colon + 2
-        && !shape::stand_in(&decoded[colon + 1..])
+        && !shape::masked(&decoded[colon + 1..])
 }
 
 fn password(value: &[u8]) -> bool {
+    let plain = matches!(value, b"password" | b"passwd" | b"pwd" | b"PASSWORD" | b"Password" | b"PASS");
     value.len() > 2
-        && !shape::stand_in(value)
-        && !shape::trial(value)
-        && !value.starts_with(b"$")
-        && !value.starts_with(b"<")
-        && !value.starts_with(b"[")
-        && !value.starts_with(b"{")
-        && !value.starts_with(b"%")
+        && !plain
+        && !shape::masked(value)
+        && !shape::sequence(value)
+        && !matches!(value[0], b'$' | b'<' | b'[' | b'{' | b'%')
         && memchr::memmem::find(value, super::redact::MARK).is_none()
 }
 

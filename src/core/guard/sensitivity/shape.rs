@@ -1,6 +1,10 @@
 //! What a string looks like: random or words, a placeholder or a value, a checksum that holds or not.
 //! Everything here reads its text once and remembers nothing.
 
+use std::sync::OnceLock;
+
+use aho_corasick::AhoCorasick;
+
 /// How unusual a letter is behind another in words, from `a` (a quarter of the letters are this one) to `z` (never),
 /// in half bits; rows are the first letter. Counted over English text and source code.
 const PAIRS: [&[u8; 26]; 26] = [
@@ -142,7 +146,7 @@ impl Shape {
         if self.digits == 0 {
             // Letters alone: short runs are capitals strewn about; long ones are judged by their pairs.
             return if self.lower > 0 && self.upper > 0 {
-                (body >= 12 && run < 2.6) || (body >= 16 && self.unusual() > 5.2)
+                (body >= 12 && run < 2.6) || (body >= 16 && self.unusual() > 4.8)
             } else {
                 body >= 16 && self.unusual() > 5.2
             };
@@ -153,7 +157,7 @@ impl Shape {
         if body < 16 {
             return run < 2.6 && self.unusual_or(5.0) > 4.2;
         }
-        run < 3.0 || (run < 5.0 && self.unusual_or(0.0) > 5.0)
+        run < 3.0 || (run < 5.0 && self.unusual_or(0.0) > 5.0) || (body >= 20 && self.unusual_or(0.0) > 4.7)
     }
 
     fn unusual_or(&self, without: f64) -> f64 {
@@ -215,140 +219,33 @@ pub(super) fn base64(text: &[u8], limit: usize) -> Vec<u8> {
 }
 
 /// Words that stand where a value should, wherever they are in it.
+#[rustfmt::skip] // words, not code
 const STAND_INS: &[&str] = &[
-    "example",
-    "changeme",
-    "change_me",
-    "change-me",
-    "placeholder",
-    "redacted",
-    "replaceme",
-    "replace_me",
-    "replace-me",
-    "replacewith",
-    "yourkey",
-    "yourapi",
-    "yourtoken",
-    "yoursecret",
-    "yourpassword",
-    "your_",
-    "your-",
-    "youraccess",
-    "insert_",
-    "insert-",
-    "putyour",
-    "dummy",
-    "notreal",
-    "not_real",
-    "notsecret",
-    "<your",
-    "todo",
-    "goeshere",
-    "goes_here",
-    "_here",
-    "-here",
-    "keyhere",
-    "tokenhere",
-    "secrethere",
-    "xxxx",
-    "****",
-    "....",
-    "0000000000",
-    "1111111111",
-    "abcdefghijklmnop",
+    "example", "changeme", "change_me", "change-me", "placeholder", "redacted", "replaceme", "replace_me",
+    "replace-me", "replacewith", "yourkey", "yourapi", "yourtoken", "yoursecret", "yourpassword", "your_",
+    "your-", "youraccess", "insert_", "insert-", "putyour", "dummy", "notreal", "not_real", "notsecret", "<your",
+    "todo", "goeshere", "goes_here", "_here", "-here", "keyhere", "tokenhere", "secrethere", "xxxx", "****",
+    "....", "0000000000", 
 ];
 
 /// Words that make a value one that nobody uses, where they stand by themselves.
+#[rustfmt::skip] // words, not code
 const TRIAL_WORDS: &[&str] = &[
-    "fake",
-    "sample",
-    "mock",
-    "stub",
-    "foo",
-    "bar",
-    "baz",
-    "foobar",
-    "lorem",
-    "ipsum",
-    "test",
-    "testing",
-    "demo",
-    "some",
-    "my",
-    "your",
-    "any",
-    "the",
-    "invalid",
-    "bogus",
-    "random",
-    "bad",
-    "good",
-    "wrong",
-    "correct",
-    "old",
-    "new",
-    "default",
-    "none",
-    "null",
-    "nil",
-    "undefined",
-    "true",
-    "false",
-    "empty",
-    "unknown",
-    "missing",
-    "required",
-    "optional",
-    "hidden",
-    "masked",
-    "encrypted",
-    "unset",
-    "disabled",
-    "enabled",
+    "fake", "sample", "mock", "stub", "foo", "bar", "baz", "foobar", "lorem", "ipsum", "test", "testing", "demo",
+    "some", "my", "your", "any", "the", "invalid", "bogus", "random", "bad", "good", "wrong", "correct", "old",
+    "new", "default", "none", "null", "nil", "undefined", "true", "false", "empty", "unknown", "missing",
+    "required", "optional", "hidden", "masked", "encrypted", "unset", "disabled", "enabled", "error", "function",
+    "object", "boolean", "number", "utf", "ascii", "latin", "non",
 ];
 
 /// Words that name what stands there.
+#[rustfmt::skip] // words, not code
 const NAMING_WORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "pass",
-    "pwd",
-    "secret",
-    "secrets",
-    "token",
-    "tokens",
-    "key",
-    "keys",
-    "apikey",
-    "api",
-    "auth",
-    "credential",
-    "credentials",
-    "username",
-    "user",
-    "string",
-    "str",
-    "value",
-    "text",
-    "login",
-    "name",
-    "id",
-    "access",
-    "client",
-    "private",
-    "public",
-    "here",
-    "a",
-    "an",
-    "this",
-    "is",
-    "not",
-    "db",
-    "database",
-    "root",
-    "admin",
-    "app",
+    "password", "passwd", "passphrase", "pass", "pwd", "secret", "secrets", "token", "tokens", "key", "keys",
+    "apikey", "api", "auth", "credential", "credentials", "username", "user", "string", "str", "value", "text",
+    "login", "name", "id", "access", "client", "private", "public", "here", "a", "an", "this", "is", "not", "db",
+    "database", "root", "admin", "app", "passwort", "senha", "contrasena", "contrasenya", "parola", "parole",
+    "heslo", "haslo", "jelszo", "kodeord", "losenord", "passord", "salasana", "wachtwoord", "sifre",
 ];
 
 /// The words of a name: letters between changes of case, digits and marks. At most `most`, in small letters.
@@ -376,14 +273,60 @@ pub(super) fn words(name: &[u8], most: usize) -> Vec<String> {
     words
 }
 
-fn holds(text: &[u8], word: &str) -> bool {
-    memchr::memmem::find(text, word.as_bytes()).is_some()
+/// Whether there is `open`, a name or a short expression, and `close` behind one another.
+fn expansion(text: &[u8], open: &[u8], close: &[u8]) -> bool {
+    memchr::memmem::find_iter(text, open).take(8).any(|at| {
+        let inner = text.get(at + open.len()..).unwrap_or_default();
+        let inner = &inner[..inner.len().min(96)];
+        memchr::memmem::find(inner, close).is_some_and(|end| {
+            inner[..end].iter().all(|byte| {
+                byte.is_ascii_alphanumeric()
+                    || matches!(
+                        byte,
+                        b'_' | b'-'
+                            | b'.'
+                            | b' '
+                            | b':'
+                            | b'|'
+                            | b'('
+                            | b')'
+                            | b'\''
+                            | b'"'
+                            | b','
+                            | b'?'
+                            | b'@'
+                            | b'['
+                            | b']'
+                            | b'/'
+                            | b'!'
+                            | b'$'
+                            | b'='
+                    )
+            })
+        })
+    })
 }
 
 /// Whether the value is written by a program when it runs: an expansion, a template, a call.
 pub(super) fn template(value: &[u8]) -> bool {
-    const OPENS: &[&str] = &["${", "$(", "{{", "<%", "%(", "#{", "$[", "%{", "\\(", "{0}", "${{", "@@", "__("];
-    if OPENS.iter().any(|open| holds(value, open)) {
+    const EXPANSIONS: &[(&[u8], &[u8])] = &[
+        (b"${", b"}"),
+        (b"$(", b")"),
+        (b"{{", b"}}"),
+        (b"<%", b"%>"),
+        (b"%(", b")"),
+        (b"#{", b"}"),
+        (b"$[", b"]"),
+        (b"%{", b"}"),
+        (b"\\(", b")"),
+        (b"@@", b"@@"),
+        (b"[[", b"]]"),
+    ];
+    if EXPANSIONS.iter().any(|(open, close)| expansion(value, open, close)) {
+        return true;
+    }
+    // What an expansion leaves of itself where the value was cut.
+    if value.starts_with(b"${") || value.starts_with(b"$(") || value.starts_with(b"{{") || value.starts_with(b"<%") {
         return true;
     }
     let (Some(first), Some(last)) = (value.first(), value.last()) else { return true };
@@ -393,10 +336,18 @@ pub(super) fn template(value: &[u8]) -> bool {
     };
     match (first, last) {
         (b'<', b'>') | (b'[', b']') | (b'{', b'}') | (b'(', b')') | (b'%', b'%') | (b'*', b'*') => true,
+        (b'#', b'#') | (b'@', b'@') | (b'~', b'~') => {
+            value.len() > 4
+                && value
+                    .iter()
+                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'#' | b'@' | b'~'))
+        }
         (b'_', b'_') => value.len() > 4 && named(inner) && Shape::of(inner).digits == 0,
         (b'$', _) => {
             value.len() > 1
-                && value[1..].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'.')
+                && value[1..]
+                    .iter()
+                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'>' | b':'))
                 && !value[1].is_ascii_digit()
         }
         (b'&' | b'*', _) => Shape::of(value).digits == 0,
@@ -404,54 +355,35 @@ pub(super) fn template(value: &[u8]) -> bool {
     }
 }
 
-/// Whether the value stands in for one: an example, a mask, a pattern of the keyboard.
+/// Whether the value stands in for one: an example, a mask, a pattern of the keyboard, words that name what would be there.
 pub(super) fn stand_in(value: &[u8]) -> bool {
+    masked(value) || sequence(value) || names(value)
+}
+
+/// Whether the value is a template, a mask, or says that something is to stand there.
+pub(super) fn masked(value: &[u8]) -> bool {
     let value = &value[..value.len().min(512)];
-    if value.len() < 2 || template(value) || distinct(value) <= 3.min(value.len() / 2) {
-        return true;
-    }
-    let lower = value.to_ascii_lowercase();
-    if STAND_INS.iter().any(|word| holds(&lower, word)) {
-        return true;
-    }
-    if sequence(&lower) * 10 >= lower.len() * 7 {
-        return true;
-    }
-    let words = words(value, 12);
+    value.len() < 2 || distinct(value) <= 3.min(value.len() / 2) || stands_in(value) || template(value)
+}
+
+/// Whether a word in it says that it stands for something else.
+fn stands_in(value: &[u8]) -> bool {
+    static WORDS: OnceLock<Option<AhoCorasick>> = OnceLock::new();
+    let words = WORDS.get_or_init(|| AhoCorasick::builder().ascii_case_insensitive(true).build(STAND_INS).ok());
+    words.as_ref().is_some_and(|words| words.is_match(value))
+}
+
+/// Whether all its words name what would stand there, or say that it is for trial.
+pub(super) fn names(value: &[u8]) -> bool {
+    let words = words(&value[..value.len().min(512)], 12);
     let letters: usize = words.iter().map(String::len).sum();
-    let known: usize = words
-        .iter()
-        .filter(|word| TRIAL_WORDS.contains(&word.as_str()) || NAMING_WORDS.contains(&word.as_str()))
-        .map(String::len)
-        .sum();
-    letters > 0 && letters == known && value.len() <= letters * 2 + 4
+    let known = |word: &str| TRIAL_WORDS.contains(&word) || NAMING_WORDS.contains(&word);
+    letters > 0 && value.len() <= letters * 2 + 4 && words.iter().all(|word| known(word.as_str()))
 }
 
-/// Whether words in it say that it is one of a trial.
-pub(super) fn trial(value: &[u8]) -> bool {
-    let words = words(&value[..value.len().min(256)], 12);
-    words.iter().any(|word| word.len() > 2 && TRIAL_WORDS.contains(&word.as_str()))
-        || words.iter().any(|word| word.len() > 2 && NAMING_WORDS.contains(&word.as_str()))
-        || words.iter().any(|word| {
-            word.len() > 7 && ["password", "passwd", "secret", "token"].iter().any(|noun| word.contains(noun))
-        })
-}
-
-/// How many bytes belong to runs that count up or down by one, or repeat, four or more long.
-fn sequence(text: &[u8]) -> usize {
-    let (mut total, mut run, mut step) = (0, 1, 0_i16);
-    for pair in text.windows(2) {
-        let now = i16::from(pair[1]) - i16::from(pair[0]);
-        let now = if pair == b"90" { 1 } else { now };
-        if now.abs() <= 1 && (run == 1 || now == step) {
-            step = now;
-            run += 1;
-        } else {
-            if run >= 4 {
-                total += run;
-            }
-            (run, step) = if now.abs() <= 1 { (2, now) } else { (1, 0) };
-        }
-    }
-    if run >= 4 { total + run } else { total }
+/// Whether it counts up or down from end to end.
+pub(super) fn sequence(text: &[u8]) -> bool {
+    let step = |pair: &[u8]| if pair == b"90" { 1 } else { i16::from(pair[1]) - i16::from(pair[0]) };
+    let Some(first) = text.get(..2).map(step) else { return false };
+    first.abs() <= 1 && text.windows(2).all(|pair| step(pair) == first)
 }

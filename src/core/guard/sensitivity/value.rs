@@ -8,11 +8,17 @@ use super::{
 
 /// Judges the value of a name.
 pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> bool {
+    // What costs least goes first: most names stand in code and prose.
+    let digits = value.iter().any(u8::is_ascii_digit);
     if value.len() < 4
-        || shape::stand_in(value)
-        || known(value)
-        || memchr::memmem::find(value, super::redact::MARK).is_some()
+        || (kind == Kind::Key && (!digits || value.len() < 20))
+        || (kind == Kind::Secret && !digits && value.len() < 12)
     {
+        return false;
+    }
+    let stands_in =
+        if kind == Kind::Password { shape::masked(value) || shape::sequence(value) } else { shape::stand_in(value) };
+    if stands_in || known(value) || memchr::memmem::find(value, super::redact::MARK).is_some() {
         return false;
     }
     if same_as_name(name, value) {
@@ -21,16 +27,21 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
     if !place.quoted && code(value) {
         return false;
     }
+    let named = shape::words(name, 4).len() > 1 && place.tie != Tie::Blank;
     match kind {
         Kind::Password => password(value, name, place),
         Kind::Secret => secret(value, place),
-        Kind::Key => opaque(value) && value.len() >= 20 && !hash(value) && !uuid(value),
+        // A name of two words (`vendor_key`) may have a hash of hex digits; a lone `key` is the key of a map.
+        Kind::Key => {
+            (opaque(value) && value.len() >= 20 && !uuid(value) && !hash(value))
+                || (hash(value) && named && shape::Shape::of(value).letters() > 0)
+        }
     }
 }
 
 /// `password = "user-password"`, `token: auth_token`: the value is made of the words of the name.
 fn same_as_name(name: &[u8], value: &[u8]) -> bool {
-    if Shape::of(value).digits > 4 {
+    if Shape::of(value).digits > 0 || odd(value) {
         return false;
     }
     let names = shape::words(name, 16);
@@ -43,44 +54,70 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
         return secret(value, place);
     }
     let shape = Shape::of(value);
-    if shape.letters() + shape.digits == 0 || (shape.letters() == 0 && shape.marks == 0 && value.len() < 6) {
+    if shape.letters() + shape.digits == 0 {
         return false;
     }
     if memchr::memchr(b' ', value).is_some() {
         // A sentence about passwords, not one.
-        let strange = value
-            .iter()
-            .filter(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'0'..=b'9'))
-            .count();
+        let strange = value.iter().filter(|byte| byte.is_ascii_digit() || STRANGE.contains(byte)).count();
         return place.quoted && strange >= 3 && shape.digits > 0 && shape.marks * 3 < value.len();
     }
-    if shape::trial(value) && !(shape.digits >= 2 && shape.marks >= 1 && shape.random()) {
+    // Words that name what stands there, and nothing else; words in another alphabet.
+    let plain = shape.digits == 0 && !odd(value);
+    if fake(value) || (plain && (!value.is_ascii() || shape::names(value))) {
         return false;
     }
-    if path(value) || value.ends_with(b":") || value.starts_with(b"--") {
+    let masked = value.ends_with(b"*") && shape.marks == 1;
+    let escape = value.starts_with(b"\\") && value.len() < 8;
+    let fields = memchr::memchr_iter(b':', value).count() > 2;
+    let words = shape::words(value, 8);
+    let algorithm = !words.is_empty() && words.iter().all(|word| ALGORITHMS.contains(&word.as_str()));
+    if algorithm
+        || masked
+        || escape
+        || fields
+        || value[0] == b'/'
+        || value.ends_with(b":")
+        || value.starts_with(b"--")
+        || path(value)
+    {
         return false;
     }
     if place.quoted {
-        // A name of something in code: `user.password`, `auth:login`, `password_confirmation`.
-        let dotted =
-            value.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'.' | b'_' | b'-' | b':' | b'/'))
-                && shape.marks > 0;
-        return !dotted;
+        return !member(value, &shape) && (shape.letters() + shape.marks > 0 || shape.digits > 5);
+    }
+    if shape.letters() == 0 && shape.marks == 0 {
+        return (5..=12).contains(&shape.digits) && !matches!(place.tie, Tie::Blank | Tie::Comma);
     }
     // Bare: a shell's or a file's value, or the name of a variable.
-    let word =
-        shape.marks == 0 || value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
+    let word = value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
     if !word {
         return shape.letters() > 2 || shape.digits > 3;
     }
+    let mixed = shape.digits > 0 && shape.letters() > 2;
     let shouted = name.iter().any(u8::is_ascii_uppercase) && !name.iter().any(u8::is_ascii_lowercase);
     match place.tie {
-        Tie::Tight | Tie::Tag => {
-            (shape.digits > 0 && shape.letters() > 0) || (shouted && shape.marks == 0 && shape.letters() >= 4)
+        Tie::Tight | Tie::Tag => mixed || (shouted && shape.marks == 0 && shape.letters() >= 4),
+        Tie::Colon => {
+            let small = shape.lower == value.len() && value.len() >= 5 && place.alone;
+            !value.contains(&b'.') && (mixed || small || (shouted && shape.marks == 0 && shape.letters() >= 4))
         }
-        Tie::Colon => shape.digits > 0 && shape.letters() > 2 && !value.contains(&b'.'),
-        _ => shape.random() || (shape.digits > 1 && shape.letters() > 2 && !value.contains(&b'.') && value.len() >= 8),
+        _ => shape.random() || (mixed && shape.digits > 1 && !value.contains(&b'.') && value.len() >= 8),
     }
+}
+
+/// The name of something in code, or code between quotes: `user.password`, `ds:ResetPassword`, `".md5(`.
+fn member(value: &[u8], shape: &Shape) -> bool {
+    let code = matches!(value[0], b'"' | b'\'' | b'`')
+        && value.get(1).is_some_and(|next| matches!(next, b'.' | b' ' | b'+' | b','));
+    let named = shape.digits == 0
+        && shape.marks > 0
+        && value.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'_' | b':' | b'/' | b'-'));
+    let lower = shape.upper == 0 && value.contains(&b'_');
+    let selector =
+        matches!(value[0], b'#' | b'.') && shape.digits == 0 && !value[1..].iter().any(|byte| STRANGE.contains(byte));
+    let expanded = value.starts_with(b"'$") || value.starts_with(b"\"$");
+    code || selector || expanded || (named && (lower || value.iter().any(|byte| matches!(byte, b'.' | b':' | b'/'))))
 }
 
 fn secret(value: &[u8], place: &Value) -> bool {
@@ -91,27 +128,54 @@ fn secret(value: &[u8], place: &Value) -> bool {
     if uuid(value) || (shape.hex && shape.digits > 0 && shape.letters() > 0 && value.len() >= 10) {
         return true;
     }
-    if shape.random() && shape::entropy(value) > 2.8 {
+    if (value.len() >= 10 || shape.marks > 0) && shape.random() && shape::entropy(value) > 2.8 {
         return true;
     }
-    // Long numbers with letters between them; passwords with marks.
+    let behind_name = place.quoted || !matches!(place.tie, Tie::Blank);
+    if shape.letters() == 0 && shape.marks == 0 {
+        return behind_name && (15..=64).contains(&shape.digits);
+    }
+    // Long words with digits between letters; passwords with marks.
     if shape.digits == 0 || shape.letters() == 0 {
         return false;
+    }
+    if behind_name && shape.marks == 0 && shape.digits >= 3 && value.len() >= 24 {
+        return true;
+    }
+    if shape.marks == 0 && value.len() >= 10 && shape.digits >= 3 && shape.unusual() > 4.4 {
+        return true;
     }
     let kinds = usize::from(shape.lower > 0)
         + usize::from(shape.upper > 0)
         + usize::from(shape.digits > 0)
         + usize::from(odd(value));
     if place.quoted || place.tie == Tie::Tight {
-        kinds >= 3 && odd(value) && !shape::trial(value)
+        kinds >= 3 && odd(value) && !shape::names(value)
     } else {
         kinds == 4 && odd(value)
     }
 }
 
+/// Whether it says of itself that it is none.
+fn fake(value: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[b"fake", b"dummy", b"sample", b"notreal", b"notareal"];
+    let lower = value.to_ascii_lowercase();
+    WORDS.iter().any(|word| memchr::memmem::find(&lower, word).is_some())
+}
+
+/// Words of the names of ciphers and hashes.
+#[rustfmt::skip] // words, not code
+const ALGORITHMS: &[&str] = &[
+    "sha", "scram", "md", "bcrypt", "scrypt", "argon", "hmac", "aes", "cbc", "gcm", "rsa", "des", "pbkdf", "hs",
+    "rs", "es", "ps", "ecdsa", "dsa", "plain", "oauth", "utf", "base", "x", "v", "bit", "bits",
+];
+
+/// What passwords hold and names do not.
+const STRANGE: &[u8] = b"!@#$%^&*?~";
+
 /// Whether a password would hold it and a name would not.
 fn odd(value: &[u8]) -> bool {
-    value.iter().any(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'~'))
+    value.iter().any(|byte| STRANGE.contains(byte))
 }
 
 /// Whether chance wrote it, in an alphabet of keys.
@@ -144,51 +208,15 @@ pub(super) fn hash(value: &[u8]) -> bool {
 }
 
 /// What is public by its form: hashes that say so, public keys, certificates, addresses, pictures, numbers.
-fn known(value: &[u8]) -> bool {
+pub(super) fn known(value: &[u8]) -> bool {
+    #[rustfmt::skip] // words, not code
     const BEGINNINGS: &[&[u8]] = &[
-        b"sha256:",
-        b"sha256-",
-        b"sha384-",
-        b"sha512-",
-        b"sha512:",
-        b"sha1-",
-        b"sha1:",
-        b"md5:",
-        b"ssh-rsa",
-        b"ssh-ed25519",
-        b"ecdsa-sha2",
-        b"data:",
-        b"arn:",
-        b"urn:",
-        b"http://",
-        b"https://",
-        b"file:",
-        b"mailto:",
-        b"-----BEGIN",
-        b"AAAAB3NzaC1",
-        b"AAAAC3NzaC1",
-        b"MIIBIjANBg",
-        b"refs/",
-        b"git@",
-        b"vault:",
-        b"ref+",
-        b"op://",
-        b"env:",
-        b"projects/",
-        b"secretsmanager:",
-        b"ssm:",
-        b"@Microsoft.KeyVault",
-        b"iVBORw0KGgo",
-        b"R0lGOD",
-        b"/9j/4",
-        b"^(",
-        b"(?",
-        b"!vault",
-        b"!Ref",
-        b"!Sub",
-        b"kms:",
-        b"*.",
-        b"enc:",
+        b"sha256:", b"sha256-", b"sha384-", b"sha512-", b"sha512:", b"sha1-", b"sha1:", b"md5:", b"ssh-rsa",
+        b"ssh-ed25519", b"ecdsa-sha2", b"data:", b"arn:", b"urn:", b"http://", b"https://", b"file:",
+        b"mailto:", b"-----BEGIN", b"AAAAB3NzaC1", b"AAAAC3NzaC1", b"AAAAE2VjZHNh", b"MIIBIjANBg", b"refs/",
+        b"git@", b"vault:", b"ref+", b"op://", b"env:", b"projects/", b"secretsmanager:", b"ssm:",
+        b"@Microsoft.KeyVault", b"iVBORw0KGgo", b"R0lGOD", b"/9j/4", b"^(", b"(?", b"!vault", b"!Ref",
+        b"!Sub", b"kms:", b"*.", b"enc:",
     ];
     if BEGINNINGS
         .iter()
@@ -198,10 +226,19 @@ fn known(value: &[u8]) -> bool {
     }
     // Numbers, dates, versions, addresses of machines.
     value.iter().all(|byte| {
-        byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b':' | b'/' | b',' | b'_' | b'T' | b'Z' | b'+')
+        byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b':' | b'/' | b',' | b'_' | b'T' | b'Z' | b'+' | b'=')
     }) && value.iter().any(|byte| !byte.is_ascii_digit())
         || value.starts_with(b"0x") && value.len() <= 18
         || format(value)
+        || version(value)
+}
+
+/// A version that a manifest asks for, or the tag of a field.
+fn version(value: &[u8]) -> bool {
+    let asked = matches!(value.first(), Some(b'^' | b'~'))
+        && value.get(1).is_some_and(u8::is_ascii_digit)
+        && value.contains(&b'.');
+    asked || value.starts_with(b"workspace:") || value.starts_with(b"json:") || value.starts_with(b"yaml:")
 }
 
 /// A format string.
@@ -213,10 +250,12 @@ fn format(value: &[u8]) -> bool {
 
 /// A path, or the name of a file.
 fn path(value: &[u8]) -> bool {
+    #[rustfmt::skip] // words, not code
     const ENDINGS: &[&[u8]] = &[
-        b".txt", b".json", b".yml", b".yaml", b".pem", b".key", b".crt", b".cer", b".jks", b".p12", b".pfx", b".js",
-        b".ts", b".py", b".go", b".rb", b".php", b".html", b".xml", b".conf", b".cfg", b".ini", b".md", b".sh",
-        b".com", b".org", b".net", b".io", b".java", b".png", b".svg", b".jpg", b".css", b".log", b".env",
+        b".txt", b".json", b".yml", b".yaml", b".pem", b".key", b".crt", b".cer", b".jks", b".p12", b".pfx",
+        b".js", b".ts", b".py", b".go", b".rb", b".php", b".html", b".xml", b".conf", b".cfg", b".ini",
+        b".md", b".sh", b".com", b".org", b".net", b".io", b".java", b".png", b".svg", b".jpg", b".css",
+        b".log", b".env",
     ];
     value.starts_with(b"/") && value[1..].contains(&b'/') && Shape::of(value).run_length() > 2.6
         || value.starts_with(b"./")
@@ -235,6 +274,17 @@ fn path(value: &[u8]) -> bool {
 /// Whether a bare value is code: a name with members, a call, an index, with its brackets in order.
 fn code(value: &[u8]) -> bool {
     if value.first().is_some_and(|byte| matches!(byte, b'(' | b'[' | b'{' | b'$' | b'&' | b'<')) && value.len() < 4 {
+        return true;
+    }
+    if matches!(value.first(), Some(b')' | b'.' | b'}' | b']')) {
+        return true;
+    }
+    // `body.data.password}).error`: members of something, whatever closes behind them.
+    let head = value.split(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}')).next().unwrap_or_default();
+    if head.len() < value.len()
+        && head.contains(&b'.')
+        && head.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'_'))
+    {
         return true;
     }
     let mut open: Vec<u8> = Vec::new();

@@ -68,6 +68,7 @@ fn by_declaration(name: &str, risk: RiskLevel) -> Judgement {
         part: None,
         span: None,
         why: format!("the tool {name:?} is declared {}", risk.name()),
+        touches: Vec::new(),
         secret: false,
     }
 }

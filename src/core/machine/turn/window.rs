@@ -153,8 +153,8 @@ impl TurnMachine {
         let born = self.window.live.is_none();
         self.enliven();
         let Some(live) = &mut self.window.live else { return Ok(()) };
-        let before = live.window.expected();
-        let had = if born { 0 } else { live.window.compactions() };
+        let (before, had) =
+            if born { (live.window.uncompacted(), 0) } else { (live.window.expected(), live.window.compactions()) };
         let fits = if live.window.is_full() {
             // What is a guess, or an upper bound of what is known, is no reason to give up.
             let given = self.config.context.budget.is_some() || self.config.context.window.is_some();
@@ -269,7 +269,7 @@ impl TurnMachine {
         let said = told(&failure.message)
             .map(|(counted, limit)| (counted, limit - answer_room(limit, max_tokens).min(limit / 4)));
         live.window.refused(said, &live.counter);
-        let smaller = live.window.compact(&mut live.counter).is_ok() && live.window.tokens() < tokens;
+        let smaller = matches!(live.window.compact(&mut live.counter), Ok(true)) && live.window.tokens() < tokens;
         if smaller {
             self.compacted("refused", before, out);
         }

@@ -17,7 +17,7 @@ pub(super) const TABLE: &[Detector] = &[
             "glpat-", "gldt-", "glft-", "glffct-", "glsoat-", "glrt-", "glrtr-", "glcbt-", "glptt-", "glagent-",
             "gloas-", "glimt-", "glwt-",
         ],
-        r"^gl(?:pat|dt|ft|ffct|soat|rtr?|cbt|ptt|agent|oas|imt|wt)-(?:[0-9a-fA-F]{1,5}_)?[\w.-]{18,300}",
+        r"^(?:gl(?:pat|dt|ft|ffct|soat|rtr?|wt)-(?:[\w-]{20}|[\w-]{27,300}\.[0-9a-z]{2}\.[0-9a-z]{9}|t\d_[\w-]{20,27})|glptt-[0-9a-f]{40}|gloas-[0-9a-f]{64}|glimt-[\w-]{25}|glagent-[\w-]{50}|glcbt-(?:[0-9a-fA-F]{1,5}_)?[\w-]{20})",
     ),
     token("gitlab-runner-token", "a GitLab runner's token", &["GR1348941"], r"^GR1348941[\w-]{20,50}"),
     near("gitlab-session", "a GitLab session", &["_gitlab_session"], (0, 80), r"_gitlab_session=([0-9a-z]{32})"),
@@ -31,9 +31,9 @@ pub(super) const TABLE: &[Detector] = &[
     near(
         "npm-auth",
         "an npm token",
-        &["_authToken", ":_auth", "_auth"],
-        (0, 400),
-        r#"(?i)_auth(?:token)?["']?[ \t]*=[ \t]*["']?([A-Za-z0-9_=+/.-]{12,350})"#,
+        &["_authToken", ":_auth", ":_password"],
+        (1, 400),
+        r#"(?i)(?:^|[\s:])_(?:auth|authtoken|password)["']?[ \t]*=[ \t]*["']?([A-Za-z0-9_=+/.-]{12,350})"#,
     )
     .check(Check::Real),
     token("pypi-token", "a PyPI token", &["pypi-"], r"^pypi-Ag[A-Za-z0-9_-]{50,1000}"),
@@ -103,9 +103,9 @@ pub(super) const TABLE: &[Detector] = &[
     near(
         "sidekiq-key",
         "Sidekiq credentials",
-        &["contribsys.com"],
-        (60, 10),
-        r"\b([0-9a-f]{8}:[0-9a-f]{8})@(?:gems|enterprise)\.contribsys\.com",
+        &["contribsys"],
+        (60, 60),
+        r#"(?i)\b([0-9a-f]{8}:[0-9a-f]{8})@(?:gems|enterprise)\.contribsys\.com|contribsys__com[\s"'=:,>]{1,8}([0-9a-f]{8}:[0-9a-f]{8})"#,
     ),
     token("gradle-access-key", "a Gradle access key", &["cmd5"], r"^cmd5[A-Za-z0-9]{50,60}"),
     token(

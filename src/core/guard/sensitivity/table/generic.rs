@@ -6,27 +6,200 @@ use super::super::{
 };
 
 pub(super) const TABLE: &[Detector] = &[
-    token("private-key", "a private key", &["-----BEGIN", "---- BEGIN"], r"(?i)^-----?\s?BEGIN [A-Z0-9 _-]{0,60}PRIVATE KEY(?: BLOCK)?\s?-----?").check(Check::PrivateKey),
-    token("putty-key", "a PuTTY private key", &["PuTTY-User-Key-File-"], r"^PuTTY-User-Key-File-\d").check(Check::None),
-    token("private-key-base64", "a private key in base64", &["LS0tLS1CRUdJTi", "LS0tLS1CRUdJTiB", "tLS0tLUJFR0lO"], r"^(?:LS0tLS1CRUdJTi|tLS0tLUJFR0lO)[A-Za-z0-9+/]{20,4000}={0,2}").check(Check::PrivateKey),
-    near("private-jwk", "a private key", &["\"d\"", "'d'"], (0, 120), r#"["']d["']\s{0,4}:\s{0,4}["']([A-Za-z0-9_-]{40,1000})"#).check(Check::Random),
-    token("jwt", "a signed token", &["eyJ", "ewog", "ewo"], r"^e[yw][A-Za-z0-9_-]{10,4000}\.(?:e[yw][A-Za-z0-9_-]{4,8000}\.[A-Za-z0-9_-]{4,2000}|[A-Za-z0-9_-]{0,2000}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{8,})").check(Check::Jwt),
+    token(
+        "private-key",
+        "a private key",
+        &["-----BEGIN", "---- BEGIN"],
+        r"(?i)^-----?\s?BEGIN [A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?\s?-----?",
+    )
+    .check(Check::PrivateKey),
+    token(
+        "putty-key",
+        "a PuTTY private key",
+        &["Private-Lines:"],
+        r"^Private-Lines:\s{0,3}\d{1,3}(?:\r?\n|\\n|\\r\\n)((?:[A-Za-z0-9+/=]{4,80}(?:\r?\n|\\r?\\?n|$)){1,80})",
+    )
+    .check(Check::None),
+    token(
+        "private-key-base64",
+        "a private key in base64",
+        &["LS0tLS1CRUdJTi", "LS0tLS1CRUdJTiB", "tLS0tLUJFR0lO"],
+        r"^(?:LS0tLS1CRUdJTi|tLS0tLUJFR0lO)[A-Za-z0-9+/]{20,4000}={0,2}",
+    )
+    .check(Check::PrivateKey),
+    near(
+        "private-jwk",
+        "a private key",
+        &["\"d\"", "'d'", "d: '", "d: \"", "\"k\"", "k: '", "k: \""],
+        (1, 1100),
+        r#"(?:^|[^\w])["']?[dk]["']?\s{0,4}:\s{0,4}["']([A-Za-z0-9_-]{42,1000})["']"#,
+    )
+    .check(Check::Random),
+    token(
+        "jwt",
+        "a signed token",
+        &["eyJ", "ewog", "ewo"],
+        r"^e[yw][A-Za-z0-9_-]{10,4000}\.(?:e[yw][A-Za-z0-9_-]{4,8000}(?:\.[A-Za-z0-9_-]{0,2000})?|[A-Za-z0-9_-]{0,2000}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{8,})",
+    )
+    .check(Check::Jwt),
     token("jwt-base64", "a signed token", &["ZXlK"], r"^ZXlK[A-Za-z0-9+/=_-]{60,4000}"),
-    near("url-password", "a password in an address", &["://"], (0, 400), r#"^://[^\s:@/"'`<>{}\[\]\\]{0,120}:([^\s/"'`<>\\]{1,160}?)@[A-Za-z0-9\[%${*<]"#).check(Check::Password),
-    near("dsn-password", "a password in a data source", &["@tcp(", "@unix(", "@("], (120, 4), r#"([^\s"'`:/@]{2,80})@(?:tcp|unix)?\("#).check(Check::Password),
-    near("basic-auth", "credentials in a header", &["basic"], (0, 400), r#"(?i)^basic(?:["'\s+:,]|\s|%20){1,6}([A-Za-z0-9+/_-]{6,300}={0,2})"#).check(Check::Basic),
-    near("bearer-token", "a token in a header", &["bearer"], (0, 400), r#"(?i)^bearer(?:[\s"'+:=,]|%20){1,6}([A-Za-z0-9_=.~+/-]{16,400})"#).check(Check::Random),
-    near("curl-credentials", "credentials of a command", &["curl"], (0, 300), r#"(?i)^curl\b[^\n]{0,250}?\s(?:-u|--user|--proxy-user)[ =]?["']?[^\s:"'$]{0,80}:([^\s"'@:]{2,120})"#).check(Check::Password),
-    near("command-password", "a password of a command", &["mysql", "sshpass", "-p", "mongo", "psql", "redis-cli", "unzip", "docker login", "htpasswd"], (0, 160), r#"(?i)^(?:sshpass\s+-p\s*|mysql(?:admin|dump)?\b[^\n|;]{0,80}?\s-p|redis-cli\b[^\n|;]{0,80}?\s-a\s+|mongo\w*\b[^\n|;]{0,80}?\s-p\s+|docker login\b[^\n|;]{0,80}?\s-p\s+|unzip\s+-P\s+|htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+)["']?([^\s"'-][^\s"']{2,80})"#).check(Check::Password),
-    near("sql-password", "a password in a statement", &["identified by", "identified with", "password '", "encrypted password"], (0, 160), r#"(?i)^(?:identified (?:with \w+ )?by(?: password)?|(?:encrypted )?password)\s{1,3}["'`\\]{1,2}([^"'`\\\s]{3,80})"#).check(Check::Password),
-    near("net-rc", "a password of a machine", &["machine", "login"], (0, 260), r"(?i)^(?:machine\s+\S+\s+)?login\s+\S+\s+password\s+(\S{3,120})").check(Check::Password),
-    near("pg-pass", "a password of a database", &[":5432:", ":*:", ":3306:"], (80, 200), r"(?m)^[\w.*-]{1,80}:(?:5432|3306|\*):[\w*-]{1,60}:[\w*.-]{1,60}:(\S{3,100})$").check(Check::Password),
-    near("password-hash", "the hash of a password", &["$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$argon2", "$apr1$", "$pbkdf2", "pbkdf2_sha256$", "$y$"], (0, 200), r"^(?:\$2[aby]\$\d\d\$[A-Za-z0-9./]{53}|\$[156]\$(?:rounds=\d+\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{22,86}|\$apr1\$[A-Za-z0-9./]{1,8}\$[A-Za-z0-9./]{22}|\$argon2(?:id|i|d)\$[A-Za-z0-9$=,+/]{40,180}|\$pbkdf2[a-z0-9-]*\$\d+\$[A-Za-z0-9./$+=]{40,}|pbkdf2_sha256\$\d+\$[A-Za-z0-9]+\$[A-Za-z0-9+/=]{40,50}|\$y\$[./A-Za-z0-9]+\$[./A-Za-z0-9]{0,86}\$[./A-Za-z0-9]{43})").level(Level::Sensitive).check(Check::None),
-    near("kubernetes-secret", "a value of a Kubernetes secret", &["kind: Secret", "\"Secret\""], (600, 1200), r#"(?s)kind["']?:\s{0,3}["']?Secret["']?.{0,600}?\n\s*["']?data["']?:\s*\{?\s*\n?\s*["']?[\w.-]+["']?:\s{0,3}["']?([A-Za-z0-9+/]{10,1000}={0,3})"#).check(Check::Real),
-    Detector { id: "assigned-secret", why: "a value that its name calls a secret", level: Level::Secret, keywords: super::super::label::KEYWORDS, find: Find::Label, check: Check::None },
-    Detector { id: "mail-address", why: "a person's mail address", level: Level::Sensitive, keywords: &["@"], find: Find::Mail, check: Check::None },
-    Detector { id: "phone-number", why: "a telephone number", level: Level::Sensitive, keywords: &[], find: Find::Digits, check: Check::None },
-    Detector { id: "card-number", why: "a card number that passes its check", level: Level::Sensitive, keywords: &[], find: Find::Digits, check: Check::None },
-    Detector { id: "iban", why: "an account number that passes its check", level: Level::Sensitive, keywords: &[], find: Find::Digits, check: Check::None },
-    Detector { id: "national-id", why: "a person's number with an authority", level: Level::Sensitive, keywords: &[], find: Find::Digits, check: Check::None },
+    token(
+        "ntlm-message",
+        "an NTLM answer, which holds a hash",
+        &["TlRMTVNTUAADAAAA"],
+        r"^TlRMTVNTUAADAAAA[A-Za-z0-9+/=]{60,2000}",
+    )
+    .check(Check::None),
+    near(
+        "url-password",
+        "a password in an address",
+        &["://"],
+        (0, 400),
+        r#"^://[^\s:@/"'`<>{}\[\]\\]{0,120}:([^\s/"'`<>\\?#]{1,160}?)@[A-Za-z0-9\[%${*<]"#,
+    )
+    .check(Check::Password),
+    near(
+        "dsn-password",
+        "a password in a data source",
+        &["@tcp(", "@unix(", "@("],
+        (120, 4),
+        r#"([^\s"'`:/@]{2,80})@(?:tcp|unix)?\("#,
+    )
+    .check(Check::Password),
+    near(
+        "basic-auth",
+        "credentials in a header",
+        &["basic", "apikey"],
+        (0, 400),
+        r#"(?i)^(?:basic|apikey)(?:["'\s+:,]|\s|%20){1,6}([A-Za-z0-9+/_-]{6,300}={0,2})"#,
+    )
+    .check(Check::Basic),
+    near(
+        "bearer-token",
+        "a token in a header",
+        &["bearer"],
+        (0, 400),
+        r#"(?i)^bearer(?:[\s"'+:=,]|%20){1,6}([A-Za-z0-9_=.~+/-]{16,400})"#,
+    )
+    .check(Check::Random),
+    near(
+        "curl-credentials",
+        "credentials of a command",
+        &["curl"],
+        (0, 300),
+        r#"(?i)^curl\b[^\n]{0,250}?\s(?:-u|--user|--proxy-user)[ =]?["']?[^\s:"'$]{0,80}:([^\s"'@:]{2,120})"#,
+    )
+    .check(Check::Real),
+    near(
+        "command-password",
+        "a password of a command",
+        &["mysql", "sshpass", "mongo", "psql", "redis-cli", "unzip", "docker login", "htpasswd", "psexec"],
+        (0, 160),
+        r#"(?i)^(?:sshpass\s+-p\s*|psexec\b[^\n|;]{0,80}?\s-p\s+|mysql(?:admin|dump)?\b[^\n|;]{0,80}?\s-p|redis-cli\b[^\n|;]{0,80}?\s-a\s+|mongo\w*\b[^\n|;]{0,80}?\s-p\s+|docker login\b[^\n|;]{0,80}?\s-p\s+|unzip\s+-P\s+|htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+)["']?([^\s"'-][^\s"']{2,80})"#,
+    )
+    .check(Check::Password),
+    near(
+        "sql-password",
+        "a password in a statement",
+        &["identified by", "identified with", "password '", "encrypted password"],
+        (0, 160),
+        r#"(?i)^(?:identified (?:with \w+ )?by(?: password)?|(?:encrypted )?password)\s{1,3}["'`\\]{1,2}([^"'`\\\s]{3,80})"#,
+    )
+    .check(Check::Password),
+    near(
+        "secure-string",
+        "a password in a script",
+        &["ConvertTo-SecureString"],
+        (0, 160),
+        r#"(?i)^ConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\s$]{3,80})["']"#,
+    )
+    .check(Check::Password),
+    near(
+        "network-credential",
+        "a password in a script",
+        &["NetworkCredential(", "PSCredential("],
+        (0, 200),
+        r#"(?i)^(?:Network|PS)Credential\(\s*["'][^"'\n]{0,80}["']\s*,\s*["']([^"'\n]{3,80})["']"#,
+    )
+    .check(Check::Password),
+    near(
+        "net-rc",
+        "a password of a machine",
+        &["machine"],
+        (0, 260),
+        r"(?i)^machine\s+\S+\s+login\s+\S+\s+password\s+(\S{3,120})",
+    )
+    .check(Check::Password),
+    near(
+        "pg-pass",
+        "a password of a database",
+        &[":5432:", ":*:", ":3306:"],
+        (80, 200),
+        r"(?m)^[\w.*-]{1,80}:(?:5432|3306|\*):[\w*-]{1,60}:[\w*.-]{1,60}:(\S{3,100})$",
+    )
+    .check(Check::Password),
+    near(
+        "password-hash",
+        "the hash of a password",
+        &["$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$argon2", "$apr1$", "$pbkdf2", "pbkdf2_sha256$", "$y$"],
+        (0, 200),
+        r"^(?:\$2[aby]\$\d\d\$[A-Za-z0-9./]{53}|\$[156]\$(?:rounds=\d+\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{22,86}|\$apr1\$[A-Za-z0-9./]{1,8}\$[A-Za-z0-9./]{22}|\$argon2(?:id|i|d)\$[A-Za-z0-9$=,+/]{40,180}|\$pbkdf2[a-z0-9-]*\$\d+\$[A-Za-z0-9./$+=]{40,}|pbkdf2_sha256\$\d+\$[A-Za-z0-9]+\$[A-Za-z0-9+/=]{40,50}|\$y\$[./A-Za-z0-9]+\$[./A-Za-z0-9]{0,86}\$[./A-Za-z0-9]{43})",
+    )
+    .check(Check::None),
+    near(
+        "kubernetes-secret",
+        "a value of a Kubernetes secret",
+        &["kind: Secret", "\"Secret\""],
+        (600, 1200),
+        r#"(?s)kind["']?:\s{0,3}["']?Secret["']?.{0,600}?\n\s*["']?data["']?:\s*\{?\s*\n?\s*["']?[\w.-]+["']?:\s{0,3}["']?([A-Za-z0-9+/]{10,1000}={0,3})"#,
+    )
+    .check(Check::Real),
+    Detector {
+        id: "assigned-secret",
+        why: "a value that its name calls a secret",
+        level: Level::Secret,
+        keywords: super::super::label::KEYWORDS,
+        find: Find::Label,
+        check: Check::None,
+    },
+    Detector {
+        id: "mail-address",
+        why: "a person's mail address",
+        level: Level::Sensitive,
+        keywords: &["@"],
+        find: Find::Mail,
+        check: Check::None,
+    },
+    Detector {
+        id: "phone-number",
+        why: "a telephone number",
+        level: Level::Sensitive,
+        keywords: &[],
+        find: Find::Digits,
+        check: Check::None,
+    },
+    Detector {
+        id: "card-number",
+        why: "a card number that passes its check",
+        level: Level::Sensitive,
+        keywords: &[],
+        find: Find::Digits,
+        check: Check::None,
+    },
+    Detector {
+        id: "iban",
+        why: "an account number that passes its check",
+        level: Level::Sensitive,
+        keywords: &[],
+        find: Find::Digits,
+        check: Check::None,
+    },
+    Detector {
+        id: "national-id",
+        why: "a person's number with an authority",
+        level: Level::Sensitive,
+        keywords: &[],
+        find: Find::Digits,
+        check: Check::None,
+    },
 ];

@@ -3,7 +3,12 @@
 use super::super::detector::{Detector, near, token};
 
 pub(super) const TABLE: &[Detector] = &[
-    token("anthropic-key", "an Anthropic key", &["sk-ant-"], r"^sk-ant-(?:[a-z]+\d*-)?[\w-]{20,200}"),
+    token(
+        "anthropic-key",
+        "an Anthropic key",
+        &["sk-ant-"],
+        r"^sk-ant-(?:(?:api|admin)\d\d-[\w-]{93}AA|(?:[bce-z][a-z]+|a[a-ce-oq-z][a-z]*)\d*-[\w-]{60,200}|[A-Za-z0-9]{60,200})",
+    ),
     token("openrouter-key", "an OpenRouter key", &["sk-or-"], r"^sk-or-(?:v\d-)?[0-9a-zA-Z]{32,128}"),
     token("langfuse-key", "a Langfuse secret key", &["sk-lf-"], r"^sk-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     token(
@@ -14,7 +19,7 @@ pub(super) const TABLE: &[Detector] = &[
     ),
     token("openai-session", "an OpenAI session key", &["sess-"], r"^sess-[A-Za-z0-9]{40}"),
     token("hugging-face-token", "a Hugging Face token", &["hf_", "api_org_"], r"^(?:hf|api_org)_[A-Za-z0-9]{30,40}"),
-    token("groq-key", "a Groq key", &["gsk_"], r"^gsk_[A-Za-z0-9]{40,60}"),
+    token("groq-key", "a Groq key", &["gsk_"], r"^gsk_[A-Za-z0-9]{52}"),
     token("replicate-token", "a Replicate token", &["r8_"], r"^r8_[A-Za-z0-9]{37}"),
     token("xai-key", "an xAI key", &["xai-"], r"^xai-[A-Za-z0-9_]{60,100}"),
     token("perplexity-key", "a Perplexity key", &["pplx-"], r"^pplx-[A-Za-z0-9]{40,60}"),

@@ -34,7 +34,7 @@ pub(super) const TABLE: &[Detector] = &[
         "shopify-token",
         "a Shopify token",
         &["shpat_", "shpca_", "shppa_", "shpss_", "shptka_", "shpua_"],
-        r"^shp(?:at|ca|pa|ss|tka|ua)_[0-9a-fA-F]{32}",
+        r"^shp(?:at|ca|pa|ss|tka|ua)_[0-9A-Za-z]{32}",
     ),
     token(
         "flutterwave-key",
@@ -69,7 +69,7 @@ pub(super) const TABLE: &[Detector] = &[
         (0, 120),
         r"(?i)(?:mailgun|mg\.)[\s\S]{0,50}?\b([0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})\b",
     ),
-    near("mailchimp-key", "a Mailchimp key", &["-us"], (33, 3), r"(?i)(?:^|[^0-9a-z])([0-9a-f]{32}-us\d{1,2})"),
+    near("mailchimp-key", "a Mailchimp key", &["-us"], (33, 3), r"(?:^|[^0-9A-Za-z])([0-9a-f]{32}-us\d{1,2})"),
     token("mandrill-key", "a Mandrill key", &["md-"], r"^md-[A-Za-z0-9_-]{22}").check(Check::Random),
     token("brevo-key", "a Brevo key", &["xkeysib-", "xsmtpsib-"], r"^x(?:key|smtp)sib-[0-9a-f]{64}-[A-Za-z0-9]{16}"),
     token("resend-key", "a Resend key", &["re_"], r"^re_[A-Za-z0-9]{8}_[A-Za-z0-9]{22,26}").check(Check::Random),

@@ -31,8 +31,8 @@ pub(super) const TABLE: &[Detector] = &[
         "okta-token",
         "an Okta token",
         &["okta", "SSWS"],
-        (0, 100),
-        r#"(?i)(?:okta|ssws)[\w .-]{0,30}["'`]?[^\w\n]{1,8}(00[\w=-]{40})(?:[^\w-]|$)"#,
+        (1, 100),
+        r#"(?i)(?:^|[^a-z])(?:okta|ssws)[\w .-]{0,30}["'`]?[^\w\n]{1,8}(00[\w=-]{40})(?:[^\w-]|$)"#,
     ),
     token(
         "hubspot-token",

@@ -1,0 +1,94 @@
+"""Runs that go on where a journal ends, and runs that begin as another one did."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._plan import about, place_of, run_id, writing
+from ._replay import journal_text, naming
+from .errors import UsageError
+from .messages import prompt_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._plan import Plan
+
+__all__ = ["Begun", "forking", "resuming"]
+
+
+@dataclass
+class Begun:
+    """A run, the path of its journal, its name, and what its driver does first."""
+
+    run: _core.Run
+    path: str | None
+    name: str
+    start: _core.Event | list[_core.Command]
+    """The first event; or the commands that have no answer yet, of a run with a past."""
+
+
+def resuming(journal: str | os.PathLike[str]) -> Callable[[Plan], Begun]:
+    """Begins where the journal at a path ends."""
+    path = os.fspath(journal)
+
+    def begin(plan: Plan) -> Begun:
+        with naming(path):
+            name, _, machine = _core.journal_head(journal_text(path))
+            _check_tools(plan, machine)
+            with writing(path, "be resumed", "give the path of a journal that can be written to"):
+                run, commands, place = _core.Run.resume(path)
+        return Begun(run, place, name, commands)
+
+    return begin
+
+
+def forking(
+    source: str | os.PathLike[str],
+    at: int,
+    journal: str | os.PathLike[str] | bool | None,  # noqa: FBT001 - a place, or `True` for memory
+    *,
+    prompt: Any = None,
+    result: str | None = None,
+) -> Callable[[Plan], Begun]:
+    """Begins as the run of another journal did, up to event `at`."""
+    if not isinstance(at, int) or isinstance(at, bool) or at < 1:
+        message = f"an event is named by its number from 1, not {at!r}"
+        raise UsageError(message, "no_such_event", "loopwright replay --steps shows them")
+    message_json = None if prompt is None else prompt_of(prompt).to_json()
+
+    def begin(plan: Plan) -> Begun:
+        text = journal_text(source)
+        with naming(source):
+            forked, _, machine = _core.journal_head(text)
+            _check_tools(plan, machine)
+        name = run_id()
+        path = place_of(journal, name)
+        with writing(path, "be made", "give a folder that can be written to, or a new file"):
+            run, commands = _core.Run.fork(
+                name,
+                text,
+                at,
+                prompt=message_json,
+                model=plan.asked_model,
+                result=result,
+                journal=path,
+                keep=journal is True,
+                about=about({**plan.labels, "forked_from": forked, "forked_at": at}),
+            )
+        return Begun(run, path, name, commands)
+
+    return begin
+
+
+def _check_tools(plan: Plan, machine: str) -> None:
+    config = json.loads(machine)
+    turn = config.get("turn") or config["grounded"]["turn"]
+    missing = [tool["name"] for tool in turn["tools"] if tool["name"] not in plan.tools]
+    if missing:
+        message = f"the run has tools that this agent lacks: {', '.join(missing)}"
+        raise UsageError(message, "missing_tool", "make the agent with the tools that the run began with")

@@ -1,0 +1,278 @@
+"""`Approvals`: who is asked before a call runs, until when, and which yeses are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import json
+import secrets
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from loopwright import _core
+from loopwright._approval import Edit, Remembered
+from loopwright.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from loopwright._approval import Approval
+
+__all__ = ["Approvals", "Edit", "Kept", "Request"]
+
+Answer: TypeAlias = Literal["allow", "once", "deny", "abort", "edit"]
+
+_SLACK = 0.05
+"""Seconds by which two clocks that watch one deadline may differ."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call that waits for a person, or has waited in vain."""
+
+    id: int
+    tool: str
+    arguments: Any
+    risk: str
+    why: str
+    asked: float
+    """When it was asked, by the clock of its `Approvals`."""
+    deadline: float
+    """Until when somebody may decide."""
+    standing: Literal["pending", "expired"]
+    keeps: str | None
+    """What a yes would be kept for, in words; `None` where it is for this call alone."""
+    hash: str | None = field(default=None, repr=False)
+    secret: bool = False
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A yes that is kept."""
+
+    words: str
+    ceiling: str
+    """The highest risk that it answers for."""
+    until: float
+
+
+class Approvals:
+    """Requests to a person: open ones with their deadlines, and the yeses of this session.
+
+    ::
+
+        approvals = Approvals(ask)          # any function, sync or async, that takes an Approval
+        agent = Agent("…", tools=[…], approvals=approvals)
+
+    `ask` gives `True` (yes, and kept for calls of the same shape), `"once"`, `False` or a reason why not, `"abort"`,
+    or `Edit(arguments)`: the changed call is judged anew. Without `ask` the requests wait in `pending` until somebody
+    calls `decide`, from any thread: a web page, for one.
+
+    A yes is kept for an hour of the session, under what `describe` says in words. Never kept: a no, a yes to a
+    dangerous call, a yes to what holds a secret. Silence until the deadline is a no for this call; the request stays
+    listed in `expired`, and `again` lets the same call run when it comes again.
+
+    Args:
+        ask: Who is asked.
+        session: What the yeses belong to; by default this object alone.
+        timeout: Seconds to decide.
+        ttl: Seconds that a yes is kept; 0 keeps none.
+        clock: What says the time, in seconds.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[Approval], Any] | None = None,
+        *,
+        session: str | None = None,
+        timeout: float = 60.0,
+        ttl: float = 3600.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if ask is not None and not callable(ask):
+            message = f"ask can't be {ask!r:.100}"
+            raise UsageError(message, "invalid_option", "give a function that takes an Approval")
+        self.session = session if session is not None else secrets.token_hex(8)
+        self.timeout = timeout
+        self._front_end = ask
+        self._clock = clock
+        self._desk = _core.ApprovalDesk(self.session, timeout, ttl)
+        self._waiting: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
+        self._lock = threading.Lock()
+
+    async def __call__(self, question: Approval) -> Any:
+        """Asks about a call; gives what an `approve` of an agent gives."""
+        from dataclasses import replace
+
+        began = self._clock()
+        seconds = question.expires_in if question.expires_in > 0 else self.timeout
+        home, workspace = question.around
+        request, words = self._desk.ask(
+            question.tool,
+            question.arguments,
+            risk=question.risk,
+            why=question.why,
+            hash=question.hash,
+            secret=question.secret,
+            home=home,
+            workspace=workspace,
+            now=began,
+            timeout=seconds,
+        )
+        if request is None:
+            return Remembered(words or "")
+        loop = asyncio.get_running_loop()
+        decided: asyncio.Future[Any] = loop.create_future()
+        with self._lock:
+            self._waiting[request] = (loop, decided)
+        asked: asyncio.Future[Any] | None = None
+        try:
+            wanted = {decided}
+            if self._front_end is not None:
+                shown = replace(question, request_id=request, keeps=self._desk.describe(request))
+                asked = asyncio.ensure_future(_answer(self._front_end, shown))
+                wanted.add(asked)
+            await asyncio.wait(wanted, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if decided.done():
+                return decided.result()
+            if asked is not None and asked.done():
+                return self._settle(request, question, asked.result())
+            self._desk.lapse(request)
+            return "nobody answered in time"
+        except asyncio.CancelledError:
+            # The run has stopped waiting: because the time was up, or because it ended.
+            if self._clock() >= began + seconds - _SLACK:
+                self._desk.lapse(request)
+            raise
+        finally:
+            with self._lock:
+                self._waiting.pop(request, None)
+            self._desk.withdraw(request)
+            if asked is not None and not asked.done():
+                asked.cancel()
+
+    def _settle(self, request: int, question: Approval, answer: Any) -> Any:
+        """Books what a front end said."""
+        kind: Answer = "deny"
+        if answer is True or answer == "allow":
+            kind = "allow"
+        elif answer == "once":
+            kind = "once"
+        elif isinstance(answer, Edit):
+            kind = "edit"
+        elif answer == "abort":
+            kind = "abort"
+        self._desk.decide(request, kind, question.hash, self._clock())
+        return True if kind in ("allow", "once") else answer
+
+    def decide(
+        self,
+        request: int,
+        decision: Answer | bool,  # noqa: FBT001 - a yes or a no
+        *,
+        reason: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        hash: str | None = None,  # noqa: A002 - what it is called everywhere
+    ) -> str | None:
+        """Decides about a request: `"allow"` or `True`, `"once"`, `"deny"` or `False`, `"abort"`, or `"edit"` with
+        `arguments`. Gives what the yes is kept for, in words, if it is.
+
+        Raises a `UsageError` with the code `approval_gone` or `approval_expired` if nobody waits for it any more, and
+        `approval_changed` if `hash` is not that of the call.
+        """
+        kind: Answer = decision if isinstance(decision, str) else ("allow" if decision is True else "deny")
+        answer: Any = {"allow": True, "once": True, "abort": "abort"}.get(kind, False)
+        if kind == "edit":
+            answer = Edit(_object(arguments))
+        if kind == "deny" and reason is not None:
+            answer = reason
+        kept = self._desk.decide(request, kind, hash, self._clock())
+        with self._lock:
+            loop, decided = self._waiting.get(request, (None, None))
+        if loop is not None and decided is not None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(_set, decided, answer)
+        return kept
+
+    def describe(self, request: int) -> str:
+        """What a yes to a request would be kept for, in words."""
+        return self._desk.describe(request)
+
+    def again(self, request: int) -> str:
+        """For an expired request: lets the same call run when it comes again. Gives what is kept, in words."""
+        return self._desk.again(request, self._clock())
+
+    def forget(self) -> None:
+        """Forgets every yes."""
+        self._desk.forget()
+
+    @property
+    def pending(self) -> tuple[Request, ...]:
+        """The requests that somebody may decide about."""
+        return self._requests("pending")
+
+    @property
+    def expired(self) -> tuple[Request, ...]:
+        """The requests that nobody decided about in time, the last of them."""
+        return self._requests("expired")
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        """The yeses that are kept."""
+        return tuple(Kept(**kept) for kept in json.loads(self._desk.kept(self._clock())))
+
+    def _requests(self, standing: str) -> tuple[Request, ...]:
+        found = json.loads(self._desk.requests(self._clock()))
+        return tuple(
+            Request(**{("arguments" if name == "input" else name): value for name, value in request.items()})
+            for request in found
+            if request["standing"] == standing
+        )
+
+
+async def _answer(front_end: Callable[[Approval], Any], question: Approval) -> Any:
+    if inspect.iscoroutinefunction(front_end) or inspect.iscoroutinefunction(getattr(front_end, "__call__", None)):  # noqa: B004
+        return await front_end(question)
+    from loopwright._driver import in_thread
+
+    loop = asyncio.get_running_loop()
+    said: asyncio.Future[Any] = loop.create_future()
+
+    def work() -> tuple[Any, BaseException | None]:
+        try:
+            return front_end(question), None
+        except BaseException as error:  # noqa: BLE001 - handed to who waits
+            return None, error
+
+    def settle(answer: Any, error: BaseException | None) -> None:
+        if said.done():
+            if inspect.iscoroutine(answer):
+                answer.close()
+        elif error is None:
+            said.set_result(answer)
+        else:
+            said.set_exception(RuntimeError(str(error)) if isinstance(error, StopIteration) else error)
+
+    def done(outcome: tuple[Any, BaseException | None]) -> None:
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    # One that blocks (`input()`) holds up neither the loop nor the deadline.
+    in_thread("approval", work, done)
+    answer = await said
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _set(decided: asyncio.Future[Any], answer: Any) -> None:
+    if not decided.done():
+        decided.set_result(answer)
+
+
+def _object(arguments: object) -> dict[str, Any]:
+    if not isinstance(arguments, dict):
+        message = f"the arguments of a call are a dict, not {type(arguments).__name__}"
+        raise UsageError(message, "invalid_value", "give all arguments of the changed call")
+    return arguments

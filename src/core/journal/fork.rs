@@ -1,0 +1,68 @@
+//! Forks: a new run that begins as another one did, and goes on differently.
+
+use super::{
+    Run,
+    read::{Journal, Line},
+    resume::{Continued, Open},
+};
+use crate::core::{
+    error::{Error, Result},
+    json::Raw,
+    machine::{Event, EventKind, Machine, MachineConfig, Time, Tree},
+    message::{Message, ToolResult},
+};
+
+/// What shall be otherwise. Nothing at all is allowed too: models and tools need not give the same again.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    /// A new prompt: the messages so far, then this.
+    pub prompt: Option<Message>,
+    /// Another model's name.
+    pub model: Option<String>,
+    /// What the tool call gave whose result is the last event that is kept.
+    pub result: Option<String>,
+}
+
+/// A run named `id` that is fed the events of a journal up to number `at`, with a change, and goes on from there.
+pub fn fork(id: &str, journal: Journal, at: u64, change: Change, about: Option<Raw>) -> Result<Continued> {
+    let events = journal.lines.len() as u64;
+    if at == 0 || at > events {
+        let message = format!("there is no event {at}: the journal has the events 1 to {events}");
+        return Err(Error::usage("no_such_event", message));
+    }
+    let mut machine = journal.machine;
+    if let Some(model) = change.model {
+        match &mut machine {
+            MachineConfig::Turn(config) => config.model = model,
+            MachineConfig::Grounded(config) => config.turn.model = model,
+        }
+    }
+    let mut kept: Vec<Event> = journal.lines.into_iter().take(at as usize).map(|Line { event, .. }| event).collect();
+    if let Some(text) = change.result {
+        let last = kept.last_mut().map(|event| &mut event.kind);
+        let Some(EventKind::Executed { result, .. }) = last else {
+            let message = format!("event {at} is no result of a tool");
+            return Err(Error::usage("no_tool_result", message).hint("fork at an `executed` event"));
+        };
+        *result = ToolResult::text(&result.id, &result.name, text);
+    }
+    if let Some(prompt) = change.prompt {
+        // What has happened is history: the new run starts with it.
+        let mut tree = Tree::new(machine.clone());
+        for event in kept {
+            tree.step(event);
+        }
+        let mut messages: Vec<Message> = tree.history().iter().cloned().collect();
+        messages.push(prompt);
+        kept = vec![Event { at: Time::default(), kind: EventKind::Start { messages } }];
+    }
+    let mut run = Run::about(id, machine, true, about);
+    let mut open = Open::default();
+    for event in kept {
+        open.answered(&event);
+        let commands = run.step(event);
+        open.given(commands);
+    }
+    let at = open.at();
+    Ok(Continued { run, open: open.commands(), at })
+}

@@ -1,0 +1,155 @@
+//! Journals from their text: what is whole, and where it ends.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::{Escaped, Header, SUM, SUM_DIGITS, VERSION};
+use crate::core::{
+    error::{Error, Result},
+    guard::policy::CHANGED,
+    json::Raw,
+    machine::{Event, MachineConfig},
+};
+
+/// A journal, as far as it is whole.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    /// The run's name.
+    pub run: String,
+    /// What whoever started the run wrote about it.
+    pub about: Option<Raw>,
+    /// What the machine is made of.
+    pub machine: MachineConfig,
+    /// The events, in order; the first has the number 1.
+    pub lines: Vec<Line>,
+    /// Whether the last line was cut, as after a crash; all before it counts.
+    pub truncated: bool,
+    /// Where the journal is damaged; nothing from there on counts.
+    pub damage: Option<Damage>,
+    /// Bytes up to the end of the last line that counts.
+    pub whole: usize,
+    /// The sum of the last line that counts.
+    pub(super) sum: u64,
+    /// Whether lines have sums.
+    pub(super) summed: bool,
+}
+
+/// An event, and the commands it gave in the journal's form.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The event.
+    pub event: Event,
+    /// The commands.
+    pub commands: Vec<Raw>,
+}
+
+/// A line that is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Damage {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+#[derive(Deserialize)]
+struct ReadLine {
+    seq: u64,
+    event: Event,
+    commands: Vec<Raw>,
+}
+
+impl Journal {
+    /// Reads a journal. Fails if it has no readable first line, or is of another version; damage behind that is told.
+    pub fn read(text: &str) -> Result<Self> {
+        let mut lines = text.split_inclusive('\n').enumerate().peekable();
+        let Some((_, first)) = lines.next() else {
+            return Err(Error::usage("invalid_journal", "the journal is empty"));
+        };
+        let mut end = first.len();
+        let wrong = |why: &dyn std::fmt::Display| {
+            Error::usage("invalid_journal", format!("line 1 of the journal can't be read: {why}"))
+        };
+        let first = unescaped(first);
+        let header: Header = serde_json::from_str(&first).map_err(|error| {
+            if error.to_string().contains(CHANGED) {
+                let message = format!("line 1 of the journal: {error}");
+                return Error::usage("policy_changed", message).hint("a run replays with the policy it ran with");
+            }
+            wrong(&error)
+        })?;
+        let summed = header.loopwright == VERSION;
+        if !summed && header.loopwright != 1 {
+            let (found, ours) = (header.loopwright, VERSION);
+            let message = format!("the journal has version {found}, this is version {ours}");
+            return Err(Error::usage("journal_version", message));
+        }
+        let sum = if summed { checked(&first, 0).map_err(|why| wrong(&why))? } else { 0 };
+        let Header { run, about, machine, .. } = header;
+        let (truncated, damage) = (false, None);
+        let mut journal = Self { run, about, machine, lines: Vec::new(), truncated, damage, whole: end, sum, summed };
+        while let Some((at, text)) = lines.next() {
+            end += text.len();
+            if text.trim().is_empty() {
+                continue;
+            }
+            let Err(why) = journal.take(text) else {
+                journal.whole = end;
+                continue;
+            };
+            if lines.peek().is_none() && !text.ends_with('\n') {
+                journal.truncated = true;
+            } else if why != WRONG_SUM && summed && lines.peek().is_some_and(|(_, next)| journal.follows(next)) {
+                // The crash that cut this line was survived: what follows goes on where it began.
+                continue;
+            } else {
+                journal.damage = Some(Damage { line: at + 1, why });
+            }
+            break;
+        }
+        Ok(journal)
+    }
+
+    /// Whether a line is the next one.
+    fn follows(&self, text: &str) -> bool {
+        checked(&unescaped(text), self.sum).is_ok()
+    }
+
+    fn take(&mut self, text: &str) -> Result<(), String> {
+        let text = unescaped(text);
+        let sum = if self.summed { checked(&text, self.sum)? } else { 0 };
+        let line: ReadLine = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let next = self.lines.len() as u64 + 1;
+        // A line that was taken out may leave no other trace.
+        if line.seq != next {
+            return Err(format!("event {} stands where event {next} should", line.seq));
+        }
+        self.lines.push(Line { event: line.event, commands: line.commands });
+        self.sum = sum;
+        Ok(())
+    }
+}
+
+const WRONG_SUM: &str = "its sum is not that of its text and of the line before";
+
+/// The line as it was before its line breaks were hidden.
+fn unescaped(line: &str) -> Cow<'_, str> {
+    match serde_json::from_str::<Escaped<String>>(line) {
+        Ok(Escaped { escaped }) => Cow::Owned(escaped),
+        Err(_) => Cow::Borrowed(line),
+    }
+}
+
+/// The sum of a line, if it is the one that its text and the line before ask for.
+fn checked(line: &str, before: u64) -> Result<u64, String> {
+    let text = line.trim_end_matches(['\n', '\r']);
+    let bad = || "it has no sum".to_owned();
+    let rest = text.strip_suffix(SUM.1).ok_or_else(bad)?;
+    let at = rest.len().checked_sub(SUM_DIGITS).filter(|at| rest.is_char_boundary(*at)).ok_or_else(bad)?;
+    let (rest, digits) = rest.split_at(at);
+    let body = rest.strip_suffix(SUM.0).ok_or_else(bad)?;
+    let sum = xxh3_64_with_seed(body.as_bytes(), before);
+    if format!("{sum:016x}") == digits { Ok(sum) } else { Err(WRONG_SUM.to_owned()) }
+}

@@ -1,0 +1,104 @@
+//! Replaying: the events of a journal, fed to a new machine, must give the same commands.
+
+use serde::Serialize;
+
+use super::read::{Damage, Journal, Line};
+use crate::core::{
+    error::{Error, Result},
+    json::Raw,
+    machine::{Command, Digest, Machine, Outcome, Tree},
+    request::History,
+};
+
+/// Where a replay gave other commands than the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Divergence {
+    /// The event's number.
+    pub seq: u64,
+    /// The command's place among those of the event.
+    pub command: usize,
+    /// The journal's command, if it had one there.
+    pub expected: Option<String>,
+    /// The replay's command, if it gave one there.
+    pub got: Option<String>,
+}
+
+/// What a replay gave.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Replay {
+    /// The run's name.
+    pub run: String,
+    /// Events fed.
+    pub events: u64,
+    /// Commands given.
+    pub commands: u64,
+    /// The first difference, if there is one.
+    pub divergence: Option<Divergence>,
+    /// How the run ended, if it did.
+    pub outcome: Option<Outcome>,
+    /// Whether the last line was cut, as after a crash; all before it counts.
+    pub truncated: bool,
+    /// Where the journal is damaged; what stands before counts.
+    pub damage: Option<Damage>,
+    /// The messages at the end.
+    #[serde(skip)]
+    pub messages: History,
+    /// The commands of each event, in the journal's form.
+    #[serde(skip)]
+    pub steps: Vec<Vec<String>>,
+}
+
+/// Feeds the events of a journal to a new machine and compares the commands.
+pub fn replay(journal: &str) -> Result<Replay> {
+    replay_under(journal, None)
+}
+
+/// [`replay`], if the run went by the policy of that digest; else an error.
+pub fn replay_under(journal: &str, policy: Option<&str>) -> Result<Replay> {
+    let journal = Journal::read(journal)?;
+    if let (Some(policy), Some(digest)) = (policy, journal.machine.policy_digest())
+        && policy != digest
+    {
+        let message = format!("the run went by the policy {digest}, not by {policy}");
+        return Err(Error::usage("policy_changed", message).hint("a run replays with the policy it ran with"));
+    }
+    let mut tree = Tree::new(journal.machine);
+    let mut replay = Replay {
+        run: journal.run,
+        events: 0,
+        commands: 0,
+        divergence: None,
+        outcome: None,
+        truncated: journal.truncated,
+        damage: journal.damage,
+        messages: History::new(),
+        steps: Vec::new(),
+    };
+    for Line { event, commands: expected } in journal.lines {
+        replay.events += 1;
+        let got = written(&tree.step(event));
+        if replay.divergence.is_none() {
+            replay.divergence = difference(replay.events, &expected, &got);
+        }
+        replay.commands += got.len() as u64;
+        replay.steps.push(got);
+    }
+    replay.outcome = tree.outcome().cloned();
+    replay.messages = tree.history();
+    Ok(replay)
+}
+
+/// Commands in the journal's form.
+pub(super) fn written(commands: &[Command]) -> Vec<String> {
+    commands.iter().map(|command| Raw::of(&Digest(command)).text().to_owned()).collect()
+}
+
+/// The first command of an event that is another one.
+pub(super) fn difference(seq: u64, expected: &[Raw], got: &[String]) -> Option<Divergence> {
+    let longest = got.len().max(expected.len());
+    (0..longest).find_map(|command| {
+        let expected = expected.get(command).map(|raw| raw.text().to_owned());
+        let got = got.get(command).cloned();
+        (expected != got).then_some(Divergence { seq, command, expected, got })
+    })
+}

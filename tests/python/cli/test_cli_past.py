@@ -1,0 +1,82 @@
+"""`loopwright resume`, `fork` and `diff`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from loopwright.testing import WireServer, call, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "some notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("The breaker opens after 3 failures.\n")
+    return folder
+
+
+def test_c28_an_answer_that_broke_off_is_resumed_by_name(loopwright: Callable, tmp_path: Path, notes: Path) -> None:
+    whole = loopwright("ask", "When does the breaker open?", "--in", str(notes), "--json")
+    assert whole.code == 0
+    path = tmp_path / json.loads(whole.out)["journal"]
+    lines = path.read_text().splitlines(keepends=True)
+    cut = path.parent / "cafe0001.jsonl"
+    cut.write_text("".join(lines[:2]))
+    ended = loopwright("resume", "cafe")
+    assert ended.code == 0
+    assert "after 3 failures" in ended.out
+    again = loopwright("resume", "cafe")
+    assert again.code == 2
+    assert "has ended" in again.err
+    same = loopwright("diff", "cafe", path.stem)
+    assert (same.code, same.out.strip()) == (0, "the same events, and the same commands")
+
+
+def test_a_task_is_resumed_and_forked_with_its_model_and_tools(loopwright: Callable, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("a line\n")
+    with WireServer(
+        [call("read_file", path="x.txt"), text("It holds a line."), text("again"), text("other")]
+    ) as server:
+        ended = loopwright("run", "look", "--model", "anthropic:m", "--base-url", server.url, "--json")
+        path = tmp_path / json.loads(ended.out)["journal"]
+        lines = path.read_text().splitlines(keepends=True)
+        cut = path.parent / "cut.jsonl"
+        events = next(n for n, line in enumerate(lines) if '"executed"' in line)
+        cut.write_text("".join(lines[: events + 1]))
+        resumed = loopwright("resume", str(cut), "--json")
+        assert resumed.code == 0, resumed.err
+        assert json.loads(resumed.out)["final"] == "again"
+        forked = loopwright("fork", path.stem, "--at", str(events), "--result", "two lines", "--json")
+        assert forked.code == 0, forked.err
+        found = json.loads(forked.out)
+        assert found["final"] == "other"
+        assert "two lines" in json.dumps(server.requests[-1].json)
+    parting = loopwright("diff", path.stem, str(tmp_path / found["journal"]), "--json")
+    assert parting.code == 1
+    assert json.loads(parting.out)["parting"]["seq"] == events
+
+
+def test_what_is_not_there_is_said(loopwright: Callable, tmp_path: Path) -> None:
+    from loopwright import Agent
+    from loopwright.testing import ScriptedModel
+
+    for command in (["resume", "nothing"], ["fork", "nothing", "--at", "1"], ["diff", "a", "b"]):
+        ended = loopwright(*command)
+        assert ended.code == 2
+        assert "no journal" in ended.err
+    Agent(ScriptedModel(["x"])).run_sync("go", journal=tmp_path / "own.jsonl")
+    ended = loopwright("resume", "own.jsonl")
+    assert ended.code == 2
+    assert "agent.resume" in ended.err
+    data = bytearray((tmp_path / "own.jsonl").read_bytes())
+    data[-40] ^= 1
+    (tmp_path / "own.jsonl").write_bytes(data)
+    ended = loopwright("replay", "own.jsonl")
+    assert ended.code == 2
+    assert "damaged at line 3" in ended.out

@@ -1,0 +1,279 @@
+"""`loopwright.guard.Policy`: rules from files, what they say of calls, and files that are none."""
+
+from __future__ import annotations
+
+import doctest
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loopwright import Call, UsageError
+from loopwright.guard import Policy, PolicyError, _policy
+
+PUSH = """
+[[rule]]
+id = "no-push"
+verdict = "forbid"
+why = "releases are made elsewhere"
+shell = ["git", "push"]
+[rule.examples]
+match = ["git push origin main", "cd x && git -C lib push"]
+no_match = ["git status", "echo git push"]
+"""
+
+
+def rule(name: str, verdict: str, conditions: str, match: str, no_match: str) -> str:
+    return f"""
+[[rule]]
+id = "{name}"
+verdict = "{verdict}"
+{conditions}
+examples.match = [{match}]
+examples.no_match = [{no_match}]
+"""
+
+
+def shell(policy: Policy, command: str, **options: Any) -> Any:
+    return policy.decide("shell", {"command": command}, risk="confirm", **options)
+
+
+def test_the_examples_of_the_docstrings_run() -> None:
+    found = doctest.testmod(_policy)
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+def test_d10_x08_a_rule_holds_for_every_command_of_a_line() -> None:
+    policy = Policy.from_toml(PUSH)
+    for command in [
+        "git push",
+        "ls; git push",
+        "ls && (cd x; git push) || true",
+        "echo $(git push)",
+        'bash -c "git push"',
+        "sudo git push",
+        "g=git; $g push",
+        "git \\\n push",
+        'git "pu""sh"',
+        "find . -exec git push \\;",
+        "env A=b git push",
+        "timeout 5 git push &",
+    ]:
+        decision = shell(policy, command)
+        assert (decision.verdict, decision.by, decision.rules) == ("forbid", "policy", ("user:no-push",)), command
+        assert "releases are made elsewhere" in decision.why
+    for command in ["git status", "echo 'git push'", "echo git push", "grep push .git/config"]:
+        assert shell(policy, command).verdict == "allow", command
+
+
+def test_x08_no_match_leaves_it_to_risk() -> None:
+    policy = Policy.from_toml(PUSH)
+    assert shell(policy, "ls -l").verdict == "allow"
+    found = shell(policy, "rm -rf src")
+    assert (found.verdict, found.by) == ("ask", "risk")
+    assert found.risk in {"confirm", "dangerous"}
+    assert found.span is not None
+
+
+def test_x08_a_line_that_can_not_be_read_is_asked_about() -> None:
+    everything = Policy.from_toml(rule("all", "allow", 'tool = "shell"', '"shell"', '"x"'), tier="admin")
+    assert shell(everything, "if then ((").verdict == "ask"
+
+
+def test_x08_an_allow_must_cover_every_command() -> None:
+    policy = Policy.from_toml(
+        rule("tests", "allow", 'shell = [["make", "test"], ["deploy-it"]]', '"make test"', '"make"')
+    )
+    assert shell(policy, "deploy-it now").rules == ("user:tests",)
+    assert shell(policy, "deploy-it now").verdict == "allow"
+    assert shell(policy, "deploy-it now; rm -r src").verdict == "ask"
+    assert shell(policy, "./deploy-it now").by != "policy"
+
+
+def test_x08_tiers() -> None:
+    ask = rule("make", "ask", 'shell = ["make"]', '"make"', '"cmake"')
+    allow = rule("mine", "allow", 'shell = ["make"]', '"make"', '"cmake"')
+    both = Policy.from_toml(ask, tier="project").with_toml(allow, tier="admin", name="b")
+    assert shell(both, "make").verdict == "ask", "the strictest match holds, whatever its tier"
+    over = allow.replace("verdict", 'overrides = "make"\nverdict')
+    named = Policy.from_toml(ask, tier="project").with_toml(over, tier="user", name="b")
+    assert shell(named, "make").rules == ("user:mine",)
+    assert shell(named, "make").verdict == "allow"
+    below = Policy.from_toml(ask, tier="user").with_toml(over, tier="project", name="b")
+    assert shell(below, "make").verdict == "ask", "no tier overrides one above it"
+    trusted = rule("rm", "allow", 'shell = ["rm"]', '"rm a"', '"ls"')
+    assert shell(Policy.from_toml(trusted, tier="user"), "rm -r src").verdict == "allow"
+    assert shell(Policy.from_toml(trusted, tier="project"), "rm -r src").verdict == "ask", (
+        "a project is not trusted so far"
+    )
+    assert shell(Policy.from_toml(trusted, tier="admin"), "rm -rf /").verdict == "ask", "dangerous is always asked"
+
+
+def test_d10_paths_domains_and_arguments(tmp_path: Path) -> None:
+    policy = Policy.from_toml(
+        rule("keys", "forbid", 'path = ["~/.ssh", "**/*.pem", "{build,dist}/**"]', '"~/.ssh/id", "dist/x"', '"src/a.py"')
+        + rule("out", "ask", "domain = ['.evil.com', { regex = 'x\\d+\\.org' }]", '"https://a.evil.com"', '"https://evil.org"')
+        + rule("pay", "forbid", "arguments = { amount = { regex = '^\\d{4,}' } }\ntool = 'pay_*'",
+               '{ tool = "pay_now", arguments = { amount = 5000 } }', '{ tool = "pay_now", arguments = { amount = 5 } }')
+    )  # fmt: skip
+
+    def verdict(tool: str, **arguments: Any) -> str:
+        return policy.decide(tool, arguments, home="/home/me", workspace=tmp_path).verdict
+
+    assert verdict("read_file", path="/home/me/.ssh/id") == "forbid"
+    assert verdict("read_file", path="~/x/../.ssh/id") == "forbid"
+    assert verdict("read_file", path=f"{tmp_path}/dist/x") == "forbid"
+    assert verdict("read_file", path="src/a.py") == "allow"
+    assert verdict("shell", command="cat < $HOME/.ssh/id") == "forbid"
+    assert verdict("shell", command="cd ~ && cat .ssh/id") == "forbid"
+    assert verdict("fetch", url="https://good.com@x.evil.com:8080/") == "ask"
+    assert verdict("fetch", options={"urls": ["http://x12.org./a"]}) == "ask"
+    assert verdict("fetch", url="https://evil.com.good.org/") == "allow"
+    assert verdict("pay_later", amount="12345") == "forbid"
+    assert verdict("pay_later", amount=12) == "allow"
+
+
+def test_calls_come_in_many_forms() -> None:
+    policy = Policy.from_toml(PUSH)
+    arguments = {"command": "git push"}
+    for call in [Call("shell", arguments), {"name": "shell", "arguments": arguments}]:
+        assert policy.decide(call).verdict == "forbid"
+    with pytest.raises(UsageError, match="is no call"):
+        policy.decide(42)
+    with pytest.raises(UsageError) as caught:
+        policy.decide("shell", arguments, risk="fatal")
+    assert caught.value.code == "unknown_level"
+
+
+def test_policies_are_values() -> None:
+    policy = Policy.from_toml(PUSH)
+    assert policy == Policy.from_toml(PUSH)
+    assert hash(policy) == hash(Policy.from_toml(PUSH))
+    assert policy != Policy()
+    assert pickle.loads(pickle.dumps(policy)).digest == policy.digest  # noqa: S301 - our own
+    (mine,) = [rule for rule in policy.rules if rule.tier == "user"]
+    assert (mine.id, mine.verdict, mine.file, mine.line) == ("no-push", "forbid", "<text>", 2)
+
+
+BROKEN = [
+    ("[[rule]\nid = 1", "policy_syntax", 1),
+    ('[[rule]]\nid = "a"\nverdict = "deny"\ntool = "x"', "unknown_level", 3),
+    ('[[rule]]\nid = "a"\nverdict = "ask"\ntool = "x"', "missing_examples", 1),
+    (rule("a", "ask", 'tool = "x"', "", '"y"'), "missing_examples", 6),
+    (rule("a", "ask", 'tool = "x"', '"y"', '"z"'), "example_failed", 6),
+    (rule("a", "ask", 'tool = "x"', '"x"', '"x"'), "example_failed", 7),
+    (rule("a", "ask", "arguments = { q = { regex = '(' } }", '"x"', '"x"'), "invalid_regex", 5),
+    (rule("a", "ask", "domain = { regex = '[' }", '"x"', '"x"'), "invalid_regex", 5),
+    (rule("a", "ask", "path = '{a'", '"x"', '"x"'), "invalid_path", 5),
+    (rule("a", "ask", "paht = 'a'", '"x"', '"x"'), "unknown_key", 5),
+    (rule("a", "ask", "tool = 3", '"x"', '"x"'), "invalid_rule", 5),
+    (rule("a", "allow", "tool = 'x'\nlifts = 'fatal'", '"x"', '"y"'), "unknown_level", 6),
+    (rule("a", "allow", "tool = 'x'\nlifts = 'dangerous'", '"x"', '"y"'), "invalid_rule", 6),
+    (PUSH + PUSH, "duplicate_rule", 11),
+    ("default = 'allow'", "unknown_key", 1),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "line"), BROKEN)
+def test_d10_a_broken_file_is_an_error_that_names_the_place(text: str, code: str, line: int, tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(text)
+    before = Policy.from_toml(PUSH)
+    with pytest.raises(PolicyError) as caught:
+        before.with_file(path, tier="admin")
+    error = caught.value
+    assert isinstance(error, UsageError)
+    assert (error.code, error.file, error.line) == (code, str(path), line), str(error)
+    assert f"{path}:{line}:{error.column}: " in str(error)
+    if 'id = "a"' in text:
+        assert error.rule == "a"
+    assert shell(before, "git push").verdict == "forbid", "what was loaded before stays in force"
+    with pytest.raises(PolicyError):
+        Policy.load(path)
+
+
+def test_d10_a_file_that_can_not_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError) as caught:
+        Policy.load(tmp_path / "none.toml")
+    assert caught.value.code == "policy_unreadable"
+    (tmp_path / "policy.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(PolicyError):
+        Policy.load(tmp_path / "policy.toml")
+
+
+def test_x08_policies_are_found_in_their_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config/loopwright").mkdir(parents=True)
+    (tmp_path / "config/loopwright/policy.toml").write_text(PUSH)
+    (tmp_path / "work/.loopwright").mkdir(parents=True)
+    project = tmp_path / "work/.loopwright/policy.toml"
+    project.write_text(rule("make", "ask", 'shell = ["make"]', '"make"', '"cmake"'))
+    policy = Policy.discover(tmp_path / "work")
+    assert shell(policy, "make; git push").rules == ("user:no-push",)
+    assert shell(policy, "make").rules == ("project:make",)
+    project.write_text("[[")
+    with pytest.raises(PolicyError):
+        Policy.discover(tmp_path / "work")
+    project.unlink()
+    project.symlink_to(tmp_path / "gone")
+    with pytest.raises(PolicyError):
+        Policy.discover(tmp_path / "work")
+
+
+def test_x08_the_built_in_rules_guard_the_rules() -> None:
+    for path in [".loopwright/policy.toml", "~/.config/loopwright/policy.toml", "/etc/loopwright/policy.toml"]:
+        found = Policy().decide("write_file", {"path": path, "content": ""})
+        assert found.verdict == "ask", path
+        assert "built_in:policy-files" in found.rules
+    assert Policy().decide("shell", {"command": "echo > .loopwright/policy.toml"}).verdict == "ask"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=200), st.text(max_size=20))
+def test_d10_no_text_is_too_strange(text: str, name: str) -> None:
+    policy = Policy()
+    policy.decide(name, {"command": text, "url": text, "nested": [{"path": text}]})
+    try:
+        Policy.from_toml(text)
+    except PolicyError:
+        pass
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block, "policy.md", "exec"), {})  # noqa: S102 - our own page
+    for key in (
+        "id",
+        "verdict",
+        "why",
+        "tool",
+        "shell",
+        "path",
+        "domain",
+        "arguments",
+        "overrides",
+        "lifts",
+        "examples",
+    ):
+        assert f"\n| `{key}` |" in page
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.sampled_from(["git push", "ls -l", "echo a", "make x", "rm -r b"]), min_size=1, max_size=4),
+    st.sampled_from(["; ", " && ", " | ", " || ", "\n", " ;\n  "]),
+    st.sampled_from([str, lambda line: f"( {line} )", lambda line: f"bash -c '{line}'", lambda line: f"echo $({line})",
+                     lambda line: line.replace(" ", "  "), lambda line: line.replace(" ", " \\\n "),
+                     lambda line: line.replace("git", "g'i't").replace("push", '"push"')]),
+)  # fmt: skip
+def test_x08_the_form_of_a_line_does_not_change_what_is_forbidden(lines: list[str], glue: str, form: Any) -> None:
+    policy = Policy.from_toml(PUSH)
+    assert (shell(policy, form(glue.join(lines))).verdict == "forbid") is ("git push" in lines)

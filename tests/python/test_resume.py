@@ -1,0 +1,292 @@
+"""Runs that go on: after a crash, beside damage, as forks; nothing that was written down is done twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopwright import Agent, Grounded, LoopwrightError, Messages, Response, UsageError, diff, replay, tool
+from loopwright.models import Call
+from loopwright.testing import ScriptedModel, call, text
+from ways import agent_at
+
+
+@tool
+def write(n: int) -> str:
+    """Writes."""
+    return f"wrote {n}"
+
+
+@tool(idempotent=True)
+def put(n: int) -> str:
+    """Puts."""
+    return f"put {n}"
+
+
+def model(*script: Any) -> ScriptedModel:
+    return ScriptedModel(list(script))
+
+
+SCRIPT = [call("write", n=1), call("put", n=2), "done"]
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> list[str]:
+    """The journal of a run with two tools."""
+    result = Agent(model(*SCRIPT), tools=[write, put]).run_sync("go", journal=tmp_path / "whole.jsonl")
+    assert result.final == "done"
+    assert result.journal is not None
+    return Path(result.journal).read_text(encoding="utf-8").splitlines(keepends=True)
+
+
+def resumed(way: str, agent: Agent[Any], path: Path) -> Any:
+    return agent.resume_sync(path) if way == "run_sync" else asyncio.run(agent.resume(path))
+
+
+@pytest.mark.parametrize("way", ["run_sync", "run"])
+def test_c28_a_run_cut_behind_any_event_goes_on(tmp_path: Path, lines: list[str], way: str) -> None:
+    answered = 0
+    for kept in range(2, len(lines)):
+        path = tmp_path / f"cut-{way}-{kept}.jsonl"
+        path.write_text("".join(lines[:kept]), encoding="utf-8")
+        answered += '{"generated"' in lines[kept - 1]
+        result = resumed(way, Agent(model(*SCRIPT[answered:]), tools=[write, put]), path)
+        assert result.final == "done"
+        assert result.stop_reason == "natural"
+        assert result.journal == str(path)
+        # Only the call whose end is not known and whose tool is not idempotent is lost.
+        started = kept == 3
+        assert [found.failure for found in result.tool_calls] == ["unknown" if started else None, None]
+        found = replay(path)
+        assert found.identical
+        assert found.damage is None
+        assert found.messages == result.messages
+
+
+@pytest.mark.parametrize("way", ["run_sync", "run"])
+@pytest.mark.parametrize("allowed", [True, False])
+def test_c28_a_call_that_may_have_taken_effect_is_asked_about(
+    tmp_path: Path, lines: list[str], way: str, *, allowed: bool
+) -> None:
+    path = tmp_path / "cut.jsonl"
+    path.write_text("".join(lines[:3]), encoding="utf-8")
+    asked = []
+
+    def approve(question: Any) -> bool:
+        asked.append(question)
+        return allowed
+
+    result = resumed(way, Agent(model(*SCRIPT[1:]), tools=[write, put], approve=approve), path)
+    assert [(question.tool, question.arguments) for question in asked] == [("write", {"n": 1})]
+    assert "may have taken effect" in asked[0].why
+    assert [found.failure for found in result.tool_calls] == [None if allowed else "unknown", None]
+
+
+def test_a_line_that_was_cut_is_no_damage_and_stays(tmp_path: Path, lines: list[str]) -> None:
+    for cut in (1, len(lines[4]) // 2, len(lines[4]) - 2):
+        path = tmp_path / f"cut-{cut}.jsonl"
+        torn = ("".join(lines[:4]) + lines[4][:cut]).encode()
+        path.write_bytes(torn)
+        result = Agent(model(*SCRIPT[1:]), tools=[write, put]).resume_sync(path)
+        assert result.final == "done"
+        assert path.read_bytes().startswith(torn)
+        assert replay(path).identical
+        assert replay(path).damage is None
+
+
+def test_damage_is_seen_and_the_run_goes_on_beside_it(tmp_path: Path, lines: list[str]) -> None:
+    for line in range(1, len(lines)):
+        path = tmp_path / f"flipped-{line}.jsonl"
+        data = bytearray("".join(lines).encode())
+        at = len("".join(lines[:line]).encode()) + len(lines[line]) // 2
+        data[at] ^= 4
+        path.write_bytes(data)
+        found = replay(path)
+        assert found.damage is not None
+        assert found.damage["line"] == line + 1
+        assert found.events == line - 1
+        if line == 1:
+            continue
+        done = sum('{"generated"' in kept for kept in lines[:line])
+        agent = Agent(model(*SCRIPT[done:]), tools=[write, put])
+        result = agent.resume_sync(path)
+        assert result.final == "done"
+        assert result.journal == str(tmp_path / f"flipped-{line}-recovered-1.jsonl")
+        assert path.read_bytes() == bytes(data), "a damaged journal stays as it is"
+        assert replay(result.journal or "").identical
+
+
+def test_what_can_not_be_resumed_says_why(tmp_path: Path, lines: list[str]) -> None:
+    agent = Agent(model("x"), tools=[write, put])
+
+    def refused(path: Path, agent: Agent[Any] = agent) -> str:
+        with pytest.raises(LoopwrightError) as caught:
+            agent.resume_sync(path)
+        assert caught.value.hint or path.name in caught.value.message
+        return caught.value.code
+
+    assert refused(tmp_path / "whole.jsonl") == "run_finished"
+    assert refused(tmp_path / "nothing.jsonl") == "journal_not_found"
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("".join(lines[:2]), encoding="utf-8")
+    assert refused(cut, Agent(model("x"), tools=[put])) == "missing_tool"
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("", encoding="utf-8")
+    with pytest.raises(UsageError, match="empty"):
+        agent.resume_sync(empty)
+
+
+def test_one_process_at_a_time(tmp_path: Path, serve: Any) -> None:
+    server = serve(text("word " * 100).slowly(0.02))
+    path = tmp_path / "run.jsonl"
+
+    async def main() -> str:
+        running = asyncio.create_task(agent_at(server).run("go", journal=path, on_event=lambda event: None))
+        while not path.exists() or path.read_bytes().count(b"\n") < 2:  # noqa: ASYNC110 - a file has no event
+            await asyncio.sleep(0.01)
+        with pytest.raises(UsageError) as caught:
+            await agent_at(server).resume(path)
+        running.cancel()
+        await asyncio.wait([running])
+        return caught.value.code
+
+    assert asyncio.run(main()) == "journal_in_use"
+
+
+def test_forks_go_on_with_another_result_prompt_or_model(tmp_path: Path, lines: list[str]) -> None:
+    whole = tmp_path / "whole.jsonl"
+    agent = Agent(model(*SCRIPT[1:]), tools=[write, put], journal=tmp_path / "forks")
+    other = agent.fork_sync(whole, 3, tool_result="nothing written")
+    assert other.final == "done"
+    assert "nothing written" in str(other.messages[2].content)
+    parting = diff(whole, other.journal or "")
+    assert parting is not None
+    assert (parting.seq, parting.what) == (3, "event")
+    assert whole.read_text(encoding="utf-8") == "".join(lines), "the journal that is forked stays as it is"
+
+    agent = Agent(model("else"), tools=[write, put], journal=tmp_path / "forks")
+    other = asyncio.run(agent.fork(whole, 4, prompt="and now?"))
+    assert [message.text for message in other.messages if message.role == "user"][-1] == "and now?"
+    assert other.final == "else"
+    assert replay(other.journal or "").identical
+
+    same = Agent(model("done"), tools=[write, put]).fork_sync(whole, 5, journal=tmp_path / "same.jsonl")
+    assert diff(whole, same.journal or "") is None
+
+    for at, given, code in [(99, None, "no_such_event"), (0, None, "no_such_event"), (2, "x", "no_tool_result")]:
+        with pytest.raises(UsageError) as caught:
+            agent.fork_sync(whole, at, tool_result=given)
+        assert caught.value.code == code
+
+
+def test_a_grounded_answer_is_resumed(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("The breaker opens after 3 failures.\n", encoding="utf-8")
+    grounded = Grounded("offline:extractive", sources=[tmp_path / "notes"])
+    result = grounded.run_sync("When does the breaker open?", journal=tmp_path / "whole.jsonl")
+    lines = (tmp_path / "whole.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    for kept in range(2, len(lines)):
+        path = tmp_path / f"cut-{kept}.jsonl"
+        path.write_text("".join(lines[:kept]), encoding="utf-8")
+        again = grounded.resume_sync(path)
+        assert again.final == result.final
+        assert replay(path).identical
+
+
+class Counting:
+    """Calls `note` six times, with the number of results it has seen; then it is done."""
+
+    name = "counting"
+
+    def respond(self, request: Any) -> Any:
+        done = sum(len(message.tool_results) for message in Messages(request.messages))
+        time.sleep(0.001)
+        return Response(calls=[Call("note", {"n": done})]) if done < 6 else "done"
+
+
+def work(folder: Path, *, begins: bool) -> None:
+    """A run whose tool leaves a line in a file, from its beginning or from its journal."""
+
+    @tool
+    def note(n: int) -> str:
+        """Notes a number."""
+        with (folder / "effects").open("a") as file:
+            file.write(f"{n}\n")
+        time.sleep(0.001)
+        return f"noted {n}"
+
+    agent = Agent(Counting(), tools=[note], stuck=None)
+    journal = folder / "run.jsonl"
+    if begins:
+        agent.run_sync("go", journal=journal)
+    else:
+        agent.resume_sync(journal)
+
+
+def killed_again_and_again(folder: Path, seed: int) -> int:
+    """Starts a run and kills it at random moments until it has ended; gives how often it was killed."""
+    rng, kills = random.Random(seed), 0  # noqa: S311 - moments, no secrets
+    folder.mkdir()
+    journal = folder / "run.jsonl"
+    while True:
+        if journal.exists() and journal.read_bytes().count(b"\n") < 2:
+            # Killed before its first event was written: nothing has happened.
+            journal.unlink()
+        begins = not journal.exists()
+        child = os.fork()
+        if child == 0:
+            try:
+                work(folder, begins=begins)
+            except UsageError as error:
+                os._exit(0 if error.code == "run_finished" else 3)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(4)
+            os._exit(0)
+        if kills < 3:
+            time.sleep(rng.uniform(0.0, 0.03))
+            os.kill(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        if not os.WIFSIGNALED(status):
+            assert os.WEXITSTATUS(status) == 0
+            break
+        kills += 1
+    effects = (folder / "effects").read_text(encoding="utf-8").split()
+    assert len(effects) == len(set(effects)), f"{effects}: a call took effect twice"
+    found = replay(journal)
+    assert found.identical
+    assert found.outcome is not None
+    assert found.outcome["final"] == "done"
+    return kills
+
+
+MOMENTS = """
+import sys, pathlib
+sys.path.insert(0, sys.argv[1])
+import test_resume
+kills = turn = 0
+while kills < 200:
+    kills += test_resume.killed_again_and_again(pathlib.Path(sys.argv[2]) / str(turn), turn)
+    turn += 1
+print(kills, "kills of", turn, "runs")
+"""
+
+
+@pytest.mark.slow
+def test_c28_killed_at_200_moments_runs_go_on_and_do_nothing_twice(tmp_path: Path) -> None:
+    # In a process of its own, which has no threads and so may fork.
+    here = str(Path(__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", MOMENTS, here, str(tmp_path)], capture_output=True, text=True, check=False, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)

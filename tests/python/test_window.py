@@ -1,0 +1,257 @@
+"""Runs that overflow the model's window, over real sockets: what is sent, told, recalled, replayed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from loopwright import Agent, Budget, Call, ContextPolicy, Message, UsageError, count_tokens, replay, tool
+from loopwright.context import estimate, window_of
+from loopwright.events import Compacted, ToolFinished, ToolStarted
+from loopwright.testing import Reply, WireServer, calls, fault, response, text
+from ways import KEY, agent_at, run
+
+PROVIDERS = {"anthropic": "anthropic", "chat": "openai-chat", "responses": "openai-responses"}
+ROUNDS = 40
+
+
+def secret(n: int) -> str:
+    return f"secret_{n} = {1_000_003 + 7_919 * n}"
+
+
+@tool(read_only=True)
+def read(n: int) -> str:
+    """Read a file.
+
+    Args:
+        n: Its number.
+    """
+    lines = [f"    let value_{n * 31 + at} = step_{at % 7}(input, {n * at});" for at in range(60)]
+    return "\n".join([f"// file {n}", *lines, secret(n)])
+
+
+def script(rounds: int, *asked: Call) -> list[Reply]:
+    reads = [calls(Call("read", {"n": n}, f"c{n}")) for n in range(rounds)]
+    return [*reads, *(calls(each) for each in asked), text("All read.")]
+
+
+def agent(server: WireServer, wire: str, model: str = "gpt-4o", **options: Any) -> Agent[Any]:
+    options.setdefault("tools", [read])
+    options.setdefault("budget", Budget(iterations=500, tool_rounds=500))
+    return Agent(f"{PROVIDERS[wire]}:{model}", base_url=server.url, api_key=KEY, **options)
+
+
+def said(body: dict[str, Any]) -> list[Any]:
+    found: list[Any] = body["input"] if "input" in body else body["messages"]
+    return found
+
+
+def size(body: dict[str, Any]) -> int:
+    """A request's tokens, tools and instructions included."""
+    return count_tokens(body, model="gpt-4o")
+
+
+def named(body: dict[str, Any]) -> list[str]:
+    return [each.get("name") or each["function"]["name"] for each in body.get("tools", [])]
+
+
+def prefixes(bodies: list[dict[str, Any]]) -> list[int]:
+    """The requests, by their place, whose history does not begin with that of the one before."""
+    # Anthropic's marks for its cache move on; they are no part of what is said.
+    plain = [[_unmarked(each) for each in said(body)] for body in bodies]
+    return [at for at in range(1, len(plain)) if plain[at][: len(plain[at - 1])] != plain[at - 1]]
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _unmarked(each) for key, each in value.items() if key != "cache_control"}
+    if isinstance(value, list):
+        return [_unmarked(each) for each in value]
+    return value
+
+
+def test_c26_c06_a_run_that_overflows_its_window_several_times(serve: Any, wire: str, way: str) -> None:
+    asked = [Call("recall", {"find": f"secret_{n} ="}, f"r{n}") for n in (0, 7, 20)]
+    server = serve(*script(ROUNDS, *asked))
+    # The server reports usage of its own invention; the budget holds by the model's own tokens all the same.
+    result, events = run(agent(server, wire, context=8_000, system="Never touch tests/."), "Read all the files.", way)
+    assert result.stop_reason == "natural"
+    assert result.final == "All read."
+    bodies = [each["body"] for each in server.requests]
+    assert len(bodies) == ROUNDS + len(asked) + 1
+    assert max(map(size, bodies)) <= 8_000
+    # Compactions are far apart, and between them the beginning stays as it is.
+    changed = prefixes(bodies)
+    assert 4 <= len(changed) <= ROUNDS // 3
+    assert all("Read all the files." in json.dumps(said(body)) for body in bodies)
+    # Before the first there is nothing to recall, then the tool is on offer.
+    assert all(named(body) == ["read"] for body in bodies[: changed[0]])
+    assert all(named(body) == ["read", "recall"] for body in bodies[changed[0] :])
+    # What left comes back, without any tool of ours, and nothing of the run's own history is lost.
+    recalled = [each for each in result.tool_calls if each.name == "recall"]
+    assert len(recalled) == len(asked)
+    for place, n in enumerate((0, 7, 20)):
+        assert secret(n) in json.dumps(said(bodies[ROUNDS + place + 1])[-1])
+    history = json.dumps([message.to_dict() for message in result.messages])
+    assert all(secret(n) in history for n in range(ROUNDS))
+    if way == "stream":
+        told = [event for event in events if isinstance(event, Compacted)]
+        assert [event.round - 1 for event in told] == changed
+        for event in told:
+            assert event.after < event.before
+            assert event.after <= event.budget * 0.6 + 1
+            assert event.reason == "full"
+            fates = [event.kept, event.shortened, event.referenced, event.summarised, event.dropped]
+            assert sum(each["messages"] for each in fates) == len(said_messages(event, result))
+            assert sum(each["before"] for each in fates) > event.budget * 0.8
+        started = [event for event in events if isinstance(event, ToolStarted) and event.name == "recall"]
+        finished = [event for event in events if isinstance(event, ToolFinished) and event.name == "recall"]
+        assert len(started) == len(finished) == len(asked)
+        assert not any(event.is_error for event in finished)
+
+
+def said_messages(event: Compacted, result: Any) -> list[Any]:
+    """The messages that there were before request `event.round`: a prompt, then two for each round."""
+    return list(result.messages)[: 2 * event.round - 1]
+
+
+def test_c26_a_journal_of_such_a_run_replays(serve: Any, wire: str) -> None:
+    server = serve(*script(20, Call("recall", {"find": "secret_1 ="}, "r")))
+    result, _ = run(agent(server, wire, context=6_000), "go", "run", journal=True)
+    again = replay(result.journal)
+    assert again.divergence is None
+    assert again.outcome is not None
+    assert again.outcome["final"] == "All read."
+    assert len(again.messages) == len(result.messages)
+
+
+def test_c26_a_conversation_goes_on_with_the_same_beginning(serve: Any, wire: str) -> None:
+    server = serve(*script(30))
+    one = agent(server, wire, context=8_000)
+    first, _ = run(one, "Read all the files.", "run")
+    last = server.requests[-1]["body"]
+    more = serve(*["Yes."] * 6)
+    two = agent(more, wire, context=8_000)
+    # Stored as JSON in between, and read by another agent.
+    messages = [Message.from_json(message.to_json()) for message in first.messages]
+    for _ in range(6):
+        result, _ = run(two, "Is that all?", "run", messages=messages)
+        messages = list(result.messages)
+    bodies = [last, *(each["body"] for each in more.requests)]
+    assert len(prefixes(bodies)) <= 1
+    assert max(map(size, bodies)) <= 8_000
+
+
+MESSAGES = {
+    "anthropic": "prompt is too long: 213462 tokens > 200000 maximum",
+    "chat": "This model's maximum context length is 128000 tokens. However, your messages resulted in 160000 tokens.",
+    "responses": "Your input exceeds the context window of this model. Please adjust your input and try again.",
+}
+
+
+def test_c26_a_request_that_the_provider_finds_too_long_goes_once_more_and_shorter(
+    serve: Any, wire: str, way: str
+) -> None:
+    replies = script(12)
+    replies.insert(10, fault.status(400, message=MESSAGES[wire]))
+    server = serve(*replies)
+    result, events = run(agent(server, wire), "Read all the files.", way)
+    assert (result.final, result.rounds) == ("All read.", 13)
+    bodies = [each["body"] for each in server.requests]
+    assert len(bodies) == 14
+    assert size(bodies[11]) < size(bodies[10]) * 0.75
+    assert prefixes(bodies) == [11]
+    if way == "stream":
+        (told,) = [event for event in events if isinstance(event, Compacted)]
+        assert (told.round, told.reason) == (11, "refused")
+    # Once for each request: a provider that never has enough ends the run.
+    server = serve(*script(6)[:-1], *[fault.status(400, message=MESSAGES[wire])] * 2)
+    with pytest.raises(Exception, match="provider answered 400") as raised:
+        run(agent(server, wire), "Read all the files.", way)
+    assert raised.value.result.stop_reason == "context_window"  # type: ignore[attr-defined]
+    assert server.pending == 0
+
+
+def test_c26_what_the_provider_reports_counts(serve: Any) -> None:
+    def reply(n: int, tokens: int) -> Reply:
+        block = {"type": "tool_use", "id": f"c{n}", "name": "read", "input": {"n": n}}
+        usage = {"input": tokens, "output": 5}
+        return response({"message": {"role": "assistant", "content": [block]}, "stop": "tool_use", "usage": usage})
+
+    compacted = {}
+    for factor in (1, 3):
+        server = serve(*[reply(n, factor * (400 + 1_500 * n)) for n in range(12)], text("All read."))
+        result, events = run(agent(server, "chat", context=24_000), "Read.", "stream")
+        assert result.final == "All read."
+        compacted[factor] = [event.round for event in events if isinstance(event, Compacted)]
+    assert not compacted[1]
+    assert compacted[3]
+    assert compacted[3][0] < 9
+
+
+def test_c26_what_can_not_fit_is_a_typed_error_that_names_it(serve: Any, wire: str, way: str) -> None:
+    server = serve("never")
+    with pytest.raises(UsageError, match="message 0 .the goal") as raised:
+        run(agent(server, wire, context=2_000), "word " * 4_000, way)
+    assert raised.value.code == "budget_too_small"
+    assert raised.value.result is not None
+    assert raised.value.result.stop_reason == "context_window"
+    assert not server.requests
+    # Of a model that nobody knows, the provider is asked all the same.
+    server = serve("fine")
+    result, _ = run(agent_at(server, wire), "word " * 40_000, way)
+    assert result.final == "fine"
+    assert any("context_unknown" in warning for warning in result.warnings)
+
+
+def test_c26_it_is_on_by_default_and_can_be_switched_off(serve: Any, wire: str) -> None:
+    history = [message for n in range(60) for message in (Message.user(read.function(n)), Message.assistant("Noted."))]
+    assert estimate(history, model="gpt-4") > 40_000
+    for context, fits in ((None, True), (True, True), (False, False), (ContextPolicy(window=200_000), False)):
+        server = serve("yes")
+        # The window of gpt-4 is 8,192 tokens, by the table.
+        run(agent(server, wire, "gpt-4", context=context, tools=[]), "What was that?", "run", messages=history)
+        (request,) = server.requests
+        sent = count_tokens(request["body"], model="gpt-4")
+        assert (sent < window_of("gpt-4")) is fits, sent
+        assert named(request["body"]) == (["recall"] if fits else [])
+
+
+@pytest.mark.parametrize(
+    "context", [0, -1, 1.5, "100", {"budget": 1}, [1], ContextPolicy, float("nan")], ids=lambda value: repr(value)[:20]
+)
+def test_c26_a_context_that_can_not_be_is_named(context: Any) -> None:
+    with pytest.raises(UsageError) as raised:
+        Agent("openai:gpt-4o", api_key=KEY, context=context)
+    assert raised.value.code == "invalid_option"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"budget": 0}, {"window": True}, {"high": 0.5, "low": 0.6}, {"high": 2}, {"low": "x"}, {"policy": 3}],
+    ids=str,
+)
+def test_c26_a_policy_that_can_not_be_is_named(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        ContextPolicy(**options)
+
+
+def test_c26_a_policy_with_unknown_keys_is_named() -> None:
+    with pytest.raises(UsageError, match="keep_lost"):
+        Agent("openai:gpt-4o", api_key=KEY, context=ContextPolicy(policy={"keep_lost": 1}))
+
+
+def test_c26_a_tool_of_the_callers_that_is_named_recall_stays_theirs(serve: Any, wire: str) -> None:
+    @tool(read_only=True)
+    def recall(find: str = "") -> str:
+        """Recall a product."""
+        return f"recalled by the shop: {find}"
+
+    asked = [Call("recall", {"find": "x"}, "r1"), Call("recall_context", {"find": "secret_0 ="}, "r2")]
+    server = serve(*script(15, *asked))
+    result, _ = run(agent(server, wire, context=6_000, tools=[read, recall]), "go", "run")
+    sent = [json.dumps(said(each["body"])[-1]) for each in server.requests]
+    assert "recalled by the shop: x" in sent[16]
+    assert secret(0) in sent[17]
+    assert result.final == "All read."
