@@ -1,5 +1,8 @@
 //! The guard's risk, measured on lists of commands and held to what it promises.
 
+// What is measured is told.
+#![allow(clippy::print_stdout)]
+
 use std::{collections::BTreeMap, fs, path::Path};
 
 use loopwright::core::guard::{Risk, RiskContext, RiskLevel, assess_shell};
