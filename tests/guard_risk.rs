@@ -1,7 +1,7 @@
 //! The guard's risk, measured on lists of commands and held to what it promises.
 
-// What is measured is told.
-#![allow(clippy::print_stdout)]
+// What is measured is told; helpers are written for those that call them.
+#![allow(clippy::print_stdout, clippy::unnecessary_wraps, clippy::format_collect, clippy::needless_pass_by_value)]
 
 use std::{collections::BTreeMap, fs, path::Path};
 
