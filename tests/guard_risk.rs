@@ -1,5 +1,8 @@
 //! The guard's risk, measured on lists of commands and held to what it promises.
 
+// What is measured is told; helpers are written for those that call them.
+#![allow(clippy::print_stdout, clippy::unnecessary_wraps, clippy::format_collect, clippy::needless_pass_by_value)]
+
 use std::{collections::BTreeMap, fs, path::Path};
 
 use loopwright::core::guard::{Risk, RiskContext, RiskLevel, assess_shell};
@@ -100,6 +103,13 @@ fn c15_destructive_commands_of_our_own_list_are_caught() {
         let (caught, alarms) = report("own list, held out", &held);
         assert!(caught >= 0.95 && alarms <= 0.03, "{caught} {alarms}");
     }
+}
+
+#[test]
+fn c15_destructive_commands_of_the_second_list_are_caught() {
+    let Some(cases) = cases("tests/data/commands/second.jsonl") else { return };
+    let (caught, alarms) = report("second list", &cases.iter().collect::<Vec<_>>());
+    assert!(caught >= 0.95 && alarms <= 0.03, "{caught} {alarms}");
 }
 
 mod promises {

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from .. import _core
-from ..errors import UsageError
+from loopwright import _core
+from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
-    from ..tools import Tool
+    from loopwright.tools import Tool
 
 __all__ = ["Part", "Risk", "RiskContext", "assess_risk"]
 
@@ -109,7 +109,8 @@ class RiskContext:
     temporary: Sequence[str] = ()
     """More folders for what nobody misses, besides `/tmp`, `/var/tmp` and `$TMPDIR`."""
 
-    def _ground(self) -> _core.RiskGround:
+    def ground(self) -> _core.RiskGround:
+        """As the core takes it; made once."""
         ground: _core.RiskGround | None = self.__dict__.get("_made")
         if ground is None:
             for name in ("workspace", "cwd", "home"):
@@ -117,8 +118,8 @@ class RiskContext:
                 if value is not None and not str(value).startswith(("/", "~")) and ":" not in str(value):
                     message = f"{name}={value!r} is no absolute path"
                     raise UsageError(message, "invalid_value", "give the folder from the root on")
-            made = [None if value is None else str(value) for value in (self.workspace, self.cwd, self.home)]
-            ground = _core.RiskGround(*made, [str(folder) for folder in self.temporary])
+            workspace, cwd, home = (None if v is None else str(v) for v in (self.workspace, self.cwd, self.home))
+            ground = _core.RiskGround(workspace, cwd, home, [str(folder) for folder in self.temporary])
             self.__dict__["_made"] = ground
         return ground
 
@@ -144,7 +145,7 @@ def assess_risk(
     >>> assess_risk(("population", {"city": "Oslo"}), "safe").level
     'safe'
     """
-    ground = (context or _NOTHING)._ground()
+    ground = (context or _NOTHING).ground()
     if isinstance(call, str):
         found = _core.assess_shell(call, ground)
         if tool is None:
@@ -173,21 +174,21 @@ def _declared(tool: Any) -> str:
 
 
 def _taken_apart(call: Any) -> tuple[str, Any]:
-    if isinstance(call, tuple) and len(call) == 2 and isinstance(call[0], str):
-        name, arguments = call
-    elif isinstance(call, Mapping) and isinstance(call.get("name"), str):
-        name, arguments = call["name"], call.get("arguments", call.get("input", {}))
-    elif isinstance(getattr(call, "name", None), str):
-        name = call.name
-        arguments = getattr(call, "arguments", None)
-        arguments = getattr(call, "input", {}) if arguments is None else arguments
-    else:
-        message = f"{type(call).__name__} is no call"
-        raise UsageError(message, "invalid_call", "give shell text, (name, arguments), or an object with a name")
-    if isinstance(arguments, str) or not isinstance(arguments, Mapping):
+    match call:
+        case (str() as name, arguments):
+            pass
+        case {"name": str() as name}:
+            arguments = call.get("arguments", call.get("input", {}))
+        case object(name=str() as name):
+            arguments = getattr(call, "arguments", None)
+            arguments = getattr(call, "input", {}) if arguments is None else arguments
+        case _:
+            message = f"{type(call).__name__} is no call"
+            raise UsageError(message, "invalid_call", "give shell text, (name, arguments), or an object with a name")
+    if isinstance(arguments, str):
         # JSON text goes as it is; what is no JSON is judged as text that a model wrote.
-        return name, arguments if isinstance(arguments, str) else dict(input=arguments)
-    return name, dict(arguments)
+        return name, arguments
+    return name, dict(arguments) if isinstance(arguments, Mapping) else {"input": arguments}
 
 
 def _risk(found: _core.AssessedRisk) -> Risk:

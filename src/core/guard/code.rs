@@ -95,11 +95,11 @@ fn lex(text: &str, language: Language) -> Lexed<'_> {
         let length = if c.is_whitespace() {
             c.len_utf8()
         } else if c == '#'
-            && !matches!(language, Language::JavaScript)
+            && language != Language::JavaScript
             && !(language == Language::Perl && tokens.last().is_some_and(|(last, _)| *last == Token::Sign('$')))
+            || slashes && rest.starts_with("//")
+            || language == Language::Other && rest.starts_with("--")
         {
-            line()
-        } else if slashes && rest.starts_with("//") || language == Language::Other && rest.starts_with("--") {
             line()
         } else if slashes && rest.starts_with("/*") {
             rest.find("*/").map_or(rest.len(), |end| end + 2)
@@ -440,7 +440,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
         };
         let values = texts(tokens, arguments.clone(), &strings);
         let literal = values.iter().find(|(_, exact)| *exact).map(|(value, _)| value.clone());
-        let anything = arguments.len() > 0;
+        let anything = !arguments.is_empty();
         // `Path('x').unlink()`: the path is before the call.
         let method_of_path = matches!(last, "unlink" | "rmdir" | "write_text" | "write_bytes")
             && here > 0
@@ -499,15 +499,14 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             match values.as_slice() {
                 [(code, true), ..] if arguments.len() <= 8 => found.extend(acts_at(code, language, depth + 1)),
                 _ if anything && last != "compile" => {
-                    found.push(Act::Unknown { what: format!("the code that {last}() is given") })
+                    found.push(Act::Unknown { what: format!("the code that {last}() is given") });
                 }
                 _ => {}
             }
         } else if is(RUN)
             && !(last == "script" || last == "sh" && language != Language::Ruby && language != Language::JavaScript)
         {
-            let words: Vec<String> =
-                values.iter().map(|(value, exact)| if *exact { value.clone() } else { value.clone() }).collect();
+            let words: Vec<String> = values.into_iter().map(|(value, _)| value).collect();
             match words.as_slice() {
                 [] if anything => found.push(Act::Unknown { what: format!("what {last}() is given") }),
                 [] => {}

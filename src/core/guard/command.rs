@@ -631,46 +631,47 @@ fn version_off(name: &str) -> &str {
         .unwrap_or(name)
 }
 
+/// What shells are told to `eval` at their start.
+const HOOKS: &[&str] = &[
+    "ssh-agent",
+    "direnv",
+    "brew",
+    "/opt/homebrew/bin/brew",
+    "pyenv",
+    "rbenv",
+    "nodenv",
+    "goenv",
+    "jenv",
+    "fnm",
+    "nvm",
+    "starship",
+    "zoxide",
+    "minikube",
+    "docker-machine",
+    "dircolors",
+    "mise",
+    "rtx",
+    "asdf",
+    "conda",
+    "mamba",
+    "luarocks",
+    "opam",
+    "thefuck",
+    "gpg-agent",
+    "keychain",
+    "register-python-argcomplete",
+    "atuin",
+    "pixi",
+    "micromamba",
+    "podman-machine",
+    "lesspipe",
+    "tset",
+    "resize",
+    "fzf",
+];
+
 fn unknown_program(first: &Word, command: &SimpleCommand) -> Verdict {
     let text = first.text.as_str();
-    // What shells are told to `eval` at their start.
-    const HOOKS: &[&str] = &[
-        "ssh-agent",
-        "direnv",
-        "brew",
-        "/opt/homebrew/bin/brew",
-        "pyenv",
-        "rbenv",
-        "nodenv",
-        "goenv",
-        "jenv",
-        "fnm",
-        "nvm",
-        "starship",
-        "zoxide",
-        "minikube",
-        "docker-machine",
-        "dircolors",
-        "mise",
-        "rtx",
-        "asdf",
-        "conda",
-        "mamba",
-        "luarocks",
-        "opam",
-        "thefuck",
-        "gpg-agent",
-        "keychain",
-        "register-python-argcomplete",
-        "atuin",
-        "pixi",
-        "micromamba",
-        "podman-machine",
-        "lesspipe",
-        "tset",
-        "resize",
-        "fzf",
-    ];
     let inner = text.strip_prefix("$(").and_then(|inner| inner.strip_suffix(')'));
     if command.via == Via::Eval
         && let Some(tool) = inner.and_then(|inner| inner.split_whitespace().next())
@@ -870,6 +871,13 @@ fn reads_only(name: &str, words: &[Word]) -> bool {
     }
 }
 
+/// Verbs that only read.
+const READING_VERBS: &[&str] = &[
+    "list", "ls", "get", "describe", "show", "view", "read", "status", "logs", "log", "search", "find", "inspect",
+    "info", "help", "query", "explain", "diff", "plan", "preview", "validate", "lint", "test", "add", "create", "new",
+    "init", "open", "edit",
+];
+
 /// A verb that destroys among the first words of a program without rules of its own, or as an option.
 fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
     if READERS.contains(&name) || TAME.contains(&name) {
@@ -896,6 +904,10 @@ fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
     }
     let plain = words.iter().filter(|word| !word.text.starts_with('-')).take(5);
     for word in plain {
+        // What follows a verb that reads is what to read.
+        if READING_VERBS.contains(&word.text.as_str()) {
+            return None;
+        }
         if let Some(verb) = destructive_verb(&word.text) {
             return Some(Verdict::new(
                 RiskLevel::Confirm,
@@ -935,7 +947,6 @@ fn special(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<
     let confirm = |rule, why: &str| Some(Verdict::new(RiskLevel::Confirm, rule, why, span.clone()));
     match name {
         "git" => git(command, words),
-        "mkfs" => None,
         name if name.starts_with("mkfs.") => {
             Some(Verdict::new(RiskLevel::Dangerous, "disk.format", "formats a disk", span))
         }
@@ -989,7 +1000,7 @@ fn special(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<
         "vim" | "vi" | "nvim" | "ex" | "emacs" => {
             let mut worst = None;
             for word in words {
-                if let Some(text) = word.text.trim_start_matches("+").trim_start_matches(':').strip_prefix('!') {
+                if let Some(text) = word.text.trim_start_matches('+').trim_start_matches(':').strip_prefix('!') {
                     nested(text, word, command, ground, &mut worst);
                 }
             }
@@ -1019,7 +1030,6 @@ fn special(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<
             })?;
             Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to destroy something", target.span.clone()))
         }
-        "dropbox" | "osascript" => None,
         _ => None,
     }
 }
@@ -1266,7 +1276,7 @@ fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], ground: &Gro
             match &command.input {
                 Input::Piped(from) => keep(&mut worst, piped(from, command)),
                 Input::Known(text) if !text.exact && text.text.trim_start().starts_with("$(") => {
-                    keep(&mut worst, piped("", command))
+                    keep(&mut worst, piped("", command));
                 }
                 _ => {}
             }
@@ -1296,7 +1306,7 @@ fn piped(from: &str, command: &SimpleCommand) -> Verdict {
     Verdict::new(RiskLevel::Confirm, "shell.pipe.unknown", "runs what another program prints", command.span.clone())
 }
 
-/// MongoDB's shell: `db.users.drop()`, `deleteMany({})`.
+/// The shell of `MongoDB`: `db.users.drop()`, `deleteMany({})`.
 fn mongo(code: &str, word: &Word, worst: &mut Option<Verdict>) {
     let bare: String = code.chars().filter(|c| !c.is_whitespace()).collect();
     let found = if bare.contains("dropDatabase(") {

@@ -4,9 +4,10 @@ use super::{
     RiskLevel,
     command::Verdict,
     paths::{Place, RiskContext, place_of},
-    shell::{Options, SimpleCommand, Via, Word},
+    shell::{Options, Redirect, RedirectKind, SimpleCommand, Via, Word},
 };
 
+#[allow(clippy::match_same_arms)] // tried in order
 /// What deleting at a place makes of a call.
 pub(super) fn delete(place: Place, recursive: bool, many: bool) -> RiskLevel {
     match place {
@@ -34,6 +35,7 @@ fn everything(word: &Word) -> bool {
     word.pattern && matches!(name, "*" | "**" | "*.*" | ".*" | "?*" | "{}" | ".[!.]*" | ".??*")
 }
 
+#[allow(clippy::match_same_arms)] // tried in order
 /// The judgement of one command on files; `None` if it is none.
 pub(super) fn judge(program: &str, command: &SimpleCommand, context: &RiskContext) -> Option<Verdict> {
     let words = command.words.get(1..).unwrap_or_default();
@@ -44,18 +46,16 @@ pub(super) fn judge(program: &str, command: &SimpleCommand, context: &RiskContex
         "mv" | "gmv" => judge.r#move(),
         "cp" | "gcp" | "ln" | "install" | "scp" => judge.copy(),
         "dd" | "gdd" => judge.dd(),
-        "tee" => judge.writes(&Options::read(words, "").rest, "file.write", "writes"),
+        "tee" => judge.tee(),
         "truncate" => judge.truncate(),
         "chmod" | "chown" | "chgrp" | "setfacl" | "chflags" | "chattr" | "xattr" | "icacls" | "takeown" => judge.mode(),
         "rsync" => judge.rsync(),
         "find" | "gfind" | "bfs" => judge.find(),
-        "fd" | "fdfind" => None,
         "sed" | "gsed" | "perl" => judge.in_place(),
         "tar" | "bsdtar" | "gtar" | "zip" | "gzip" | "7z" => judge.archive(),
         "curl" | "wget" => judge.download(),
         "sort" => judge.option_file(&["-o", "--output"], "-o --output -k -t -S -T"),
         "touch" | "mkdir" => judge.make(),
-        "rmdir" => None,
         _ => None,
     }
 }
@@ -200,6 +200,20 @@ impl Judge<'_> {
         Some(Self::verdict(level, "shell.dd", &word, format!("overwrites {}", place.words())))
     }
 
+    fn tee(&self) -> Option<Verdict> {
+        let options = Options::read(self.words, "");
+        let empty =
+            |redirect: &Redirect| redirect.kind == RedirectKind::Read && self.place(&redirect.target) == Place::Nowhere;
+        let target = options.rest.first().filter(|_| !options.has('a', "--append"));
+        if let Some(target) = target.filter(|target| self.place(target) != Place::Temporary)
+            && self.command.redirects.iter().any(empty)
+        {
+            let level = write(self.place(target)).max(RiskLevel::Confirm);
+            return Some(Self::verdict(level, "file.truncate", target, "empties a file".to_owned()));
+        }
+        self.writes(&options.rest, "file.write", "writes")
+    }
+
     fn writes(&self, files: &[&Word], rule: &'static str, verb: &str) -> Option<Verdict> {
         let mut worst = None;
         for word in files {
@@ -251,7 +265,9 @@ impl Judge<'_> {
         let mut worst = None;
         for word in files {
             let place = self.place(word);
+            let handed = matches!(self.command.via, Via::Xargs | Via::FindExec) && !word.exact;
             let level = match place {
+                _ if handed && opens => RiskLevel::Confirm,
                 Place::System | Place::Root | Place::WholeHome | Place::Device if recursive => RiskLevel::Dangerous,
                 Place::System | Place::Root | Place::Device => RiskLevel::Confirm,
                 Place::WholeHome | Place::Private if opens => RiskLevel::Confirm,

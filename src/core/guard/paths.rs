@@ -229,7 +229,7 @@ pub(super) fn place(text: &str, exact: bool, context: &RiskContext) -> Place {
         let Some(base) = base.filter(|_| leaves || context.cwd.is_some() && context.workspace.is_some()) else {
             return if leaves {
                 Place::Elsewhere
-            } else if !exact && relative.starts_with(|c: char| matches!(c, '{' | '<')) {
+            } else if !exact && relative.starts_with(['{', '<']) {
                 Place::Unknown
             } else {
                 in_workspace(&relative)
@@ -271,6 +271,7 @@ fn in_home(rest: &str, exact: bool) -> Place {
     }
 }
 
+#[allow(clippy::match_same_arms)] // tried in order
 fn absolute(path: &str, exact: bool) -> Place {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     match parts.as_slice() {
@@ -285,9 +286,7 @@ fn absolute(path: &str, exact: bool) -> Place {
             [_, rest @ ..] => in_home(&rest.join("/"), exact),
         },
         ["root", rest @ ..] => in_home(&rest.join("/"), exact),
-        ["usr", "local", _, ..] | ["opt", _, ..] | ["srv" | "data" | "mnt" | "media" | "Volumes", _, ..] => {
-            Place::Elsewhere
-        }
+        ["usr", "local", _, ..] | ["opt" | "srv" | "data" | "mnt" | "media" | "Volumes", _, ..] => Place::Elsewhere,
         ["var", "www" | "folders", _, ..] => Place::Elsewhere,
         ["opt" | "srv" | "mnt" | "media" | "Volumes" | "data"] => Place::WholeHome,
         [first, ..] if SYSTEM.contains(first) => Place::System,

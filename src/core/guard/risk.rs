@@ -352,15 +352,13 @@ fn text_risk(text: &str, path: &str, key: &str, nature: &Nature, context: &RiskC
         }
     };
     let sql_key = matches!(key, "sql" | "statement" | "statements" | "query" | "queries" | "sql_query");
-    if key == "sql"
+    let is_sql = key == "sql"
         || sql_key && nature.sql
         || sql_key && sql::looks_like(text)
-        || nature.sql && sql::looks_like(text) && key != "content"
-    {
-        if let Some(found) = sql::judge(text) {
-            let verdict = Verdict { level: found.level, rule: found.rule, why: found.why.to_owned(), span: found.span };
-            keep(Risk::of(verdict, path, text, "This statement"));
-        }
+        || nature.sql && sql::looks_like(text) && key != "content";
+    if let Some(found) = is_sql.then(|| sql::judge(text)).flatten() {
+        let verdict = Verdict { level: found.level, rule: found.rule, why: found.why.to_owned(), span: found.span };
+        keep(Risk::of(verdict, path, text, "This statement"));
     }
     let code_key = matches!(
         key,
@@ -444,6 +442,7 @@ fn text_risk(text: &str, path: &str, key: &str, nature: &Nature, context: &RiskC
 }
 
 /// A tool that writes files belongs into the workspace.
+#[allow(clippy::match_same_arms)] // tried in order
 fn outside(place: super::paths::Place, context: &RiskContext) -> RiskLevel {
     use super::paths::Place;
     match place {

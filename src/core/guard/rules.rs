@@ -104,10 +104,10 @@ fn fits(items: &[&str], options: &Options<'_>, split: bool) -> bool {
                 return false;
             }
         } else if item.starts_with(['-', '/']) {
-            if !given(item, options, split)
-                && !(item.starts_with('/')
-                    && options.rest.iter().any(|word| item.split('|').any(|item| word.text.eq_ignore_ascii_case(item))))
-            {
+            // Windows has slashes for options, which read as words.
+            let slashed = |word: &&Word| item.split('|').any(|item| word.text.eq_ignore_ascii_case(item));
+            let is_given = given(item, options, split) || item.starts_with('/') && options.rest.iter().any(slashed);
+            if !is_given {
                 return false;
             }
         } else if *item == "**" {

@@ -16,3 +16,12 @@ with (here / "cases.jsonl").open("w") as out:
                 held = hashlib.sha256(command.encode()).digest()[0] % 2 == 1
                 case = {"set": f"{expected}/{category}", "command": command, "expected": expected, "held_out": held}
                 out.write(json.dumps(case, ensure_ascii=False) + "\n")
+
+with (here / "second.jsonl").open("w") as out:
+    for line in (here / "second.txt").read_text().splitlines():
+        kind, command = line.split("\t", 1)
+        if "<<" in command:
+            command = command.replace("\\n", "\n")
+        expected = {"D": "deny", "H": "allow"}[kind]
+        case = {"set": f"{expected}/second", "command": command, "expected": expected}
+        out.write(json.dumps(case, ensure_ascii=False) + "\n")

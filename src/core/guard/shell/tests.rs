@@ -148,10 +148,10 @@ fn data_is_no_command() {
 
 #[test]
 fn redirections_belong_to_their_command() {
+    use RedirectKind::{Append, Duplicate, Read, Write};
     let script = parse("a b > out 2>&1 < in >> log");
     let kinds: Vec<_> =
         script.commands[0].redirects.iter().map(|redirect| (redirect.kind, redirect.target.text.as_str())).collect();
-    use RedirectKind::{Append, Duplicate, Read, Write};
     assert_eq!(kinds, [(Write, "out"), (Duplicate, "1"), (Read, "in"), (Append, "log")]);
     assert_eq!(parse("a | b > c").commands[1].redirects.len(), 1);
     assert_eq!(parse("> /etc/passwd").commands[0].redirects[0].target.text, "/etc/passwd");

@@ -418,7 +418,7 @@ impl Expansion<'_> {
     fn foresee(&self, inner: &str) -> Option<String> {
         let inner = inner.trim();
         let first = inner.split_whitespace().next()?;
-        if !matches!(first.trim_start_matches('\\'), "echo" | "printf" | "which" | "command" | "type") {
+        if !matches!(first.trim_start_matches('\\'), "echo" | "printf" | "which" | "command" | "type" | "mktemp") {
             return None;
         }
         let mut words = Vec::new();
@@ -468,6 +468,10 @@ pub(super) fn printed(words: &[&str]) -> Option<String> {
                 out.push_str(more);
             });
             Some(unescaped(&out))
+        }
+        // A new name in a temporary folder; which one does not matter.
+        ["mktemp", rest @ ..] if rest.iter().all(|word| word.starts_with('-') && !word.contains(['p', '/'])) => {
+            Some("$TMPDIR/made".to_owned())
         }
         ["which" | "type", name] | ["command", "-v", name] | ["type", "-P" | "-p", name] | ["which", "-a", name] => {
             Some((*name).to_owned())

@@ -154,6 +154,7 @@ const fn remote(wrapper: Wrapper) -> Wrapper {
     Wrapper { via: Via::Remote, ..wrapper }
 }
 
+#[allow(clippy::needless_pass_by_value)] // as above
 const fn joined(wrapper: Wrapper) -> Wrapper {
     Wrapper { mode: Mode::Joined, ..wrapper }
 }
@@ -302,11 +303,7 @@ pub(super) fn inner(command: &SimpleCommand) -> Vec<Inner> {
         "xargs" => xargs(&mut outer, words),
         "parallel" => parallel(&mut outer, words),
         "find" | "gfind" | "fd" | "fdfind" | "bfs" => find(&mut outer, words),
-        "eval" => {
-            if !words.is_empty() {
-                outer.text(&join(words), Via::Eval);
-            }
-        }
+        "eval" if !words.is_empty() => outer.text(&join(words), Via::Eval),
         "trap" => {
             if let [word, _, ..] = words
                 && !word.text.is_empty()
@@ -431,7 +428,13 @@ fn wrapped(wrapper: &Wrapper, name: &str, outer: &mut Outer<'_>, words: &[Word])
         Mode::Words => outer.words(rest, wrapper.via),
         // Each argument is a command of its own there.
         Mode::Joined if name == "hyperfine" => rest.iter().for_each(|word| outer.text(word, Via::ShellText)),
-        Mode::Joined => outer.text(&join(rest), if wrapper.via == Via::Wrapper { Via::ShellText } else { wrapper.via }),
+        Mode::Joined => {
+            // A host that is a list of hosts shifts what follows: a word that is a whole command is read by itself too.
+            for word in rest.iter().filter(|word| rest.len() > 1 && word.text.contains(' ')) {
+                outer.text(word, if wrapper.via == Via::Wrapper { Via::ShellText } else { wrapper.via });
+            }
+            outer.text(&join(rest), if wrapper.via == Via::Wrapper { Via::ShellText } else { wrapper.via });
+        }
     }
     for inner in outer.found.iter_mut().skip(before) {
         inner.elevated |= wrapper.elevated;
@@ -489,15 +492,14 @@ fn shell(outer: &mut Outer<'_>, words: &[Word]) {
                 outer.words(&rest[skip..], Via::ShellText);
             }
         }
-    } else if words.get(at).is_none_or(|word| matches!(word.text.as_str(), "-" | "/dev/stdin" | "-s"))
-        || words.iter().take(at).any(|word| word.text == "-s")
+    } else if (words.get(at).is_none_or(|word| matches!(word.text.as_str(), "-" | "/dev/stdin" | "-s"))
+        || words.iter().take(at).any(|word| word.text == "-s"))
+        && let Input::Known(text) = &outer.command.input
     {
-        if let Input::Known(text) = &outer.command.input {
-            let text = text.clone();
-            outer.add(Vec::new(), Some(text), Via::Stdin);
-            if let Some(last) = outer.found.last_mut() {
-                last.input = Input::None;
-            }
+        let text = text.clone();
+        outer.add(Vec::new(), Some(text), Via::Stdin);
+        if let Some(last) = outer.found.last_mut() {
+            last.input = Input::None;
         }
     }
 }
@@ -667,15 +669,16 @@ fn terminal(outer: &mut Outer<'_>, words: &[Word]) {
     });
     if typed || starts {
         let texts = options.rest.iter().skip(1).filter(|word| !matches!(word.text.as_str(), "Enter" | "C-m"));
-        for text in texts.cloned().cloned().collect::<Vec<_>>() {
-            outer.text(&text, Via::ShellText);
+        for text in texts.copied() {
+            outer.text(text, Via::ShellText);
         }
     }
     if let Some((_, stuffed)) = options.values.iter().find(|(name, _)| *name == "-X")
         && stuffed.text == "stuff"
     {
-        let texts: Vec<Word> = options.rest.iter().map(|word| (*word).clone()).collect();
-        texts.iter().for_each(|text| outer.text(text, Via::ShellText));
+        for text in &options.rest {
+            outer.text(text, Via::ShellText);
+        }
     } else if outer.command.program() == Some("screen") && !options.rest.is_empty() {
         let words: Vec<Word> = options.rest.iter().map(|word| (*word).clone()).collect();
         outer.words(&words, Via::Wrapper);

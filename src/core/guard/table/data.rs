@@ -110,6 +110,7 @@ pub(super) const RULES: &[Rule] = &[
         "manage.py|django-admin flush|reset_db|sqlflush|drop_test_database|clear_cache|delete_stale_contenttypes",
         "empties a database",
     ),
+    confirm("migrate.reset", "dotnet ef database|migrations drop|remove", "drops or rolls back a database"),
     confirm("migrate.reset", "doctrine ** drop", "drops a database"),
     confirm(
         "search.delete",

@@ -12,6 +12,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Rule> {
     [git::RULES, system::RULES, cloud::RULES, data::RULES].into_iter().flatten()
 }
 
+#[allow(clippy::match_same_arms)] // by program
 /// The options of a program that take a value; `@` where a single dash begins a whole word (`-destroy`).
 pub(super) fn valued(program: &str) -> &'static str {
     match program {
