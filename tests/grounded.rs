@@ -432,7 +432,7 @@ fn x01_attempts_share_one_pool_of_rounds() {
         .finds(|question| Ok(found(question)))
         .tool("tide", |_| (0.1, ToolResult::text("", "", "14:20")));
     let mut config = config();
-    config.turn.progress.repeats = 1_000;
+    config.turn.stuck = None;
     config.turn.budget = Budget { tool_rounds: 4, iterations: 7, ..Budget::default() };
     let outcome = run(&mut world, config.clone()).outcome;
     assert!(outcome.spent.tool_rounds <= 4 && outcome.spent.iterations <= 7, "{:?}", outcome.spent);

@@ -20,7 +20,7 @@ use loopwright::{
         },
         request::{Delta, History, ToolChoice, WebSearch},
         retrieve::gather::Gathered,
-        sense::progress::ProgressPolicy,
+        sense::{breakpoint::Breakpoint, momentum::MomentumPolicy, stuck::StuckPolicy},
     },
     drive::sim::{Step, World},
 };
@@ -234,7 +234,7 @@ fn a19_breaker_of_a_failing_tool() {
             (1.0, if n < 4 { ToolResult::failed("", "", failure) } else { ToolResult::text("", "", "ok") })
         }
     });
-    let config = TurnConfig { progress: ProgressPolicy { repeats: 0, momentum: 0.0 }, ..config() };
+    let config = TurnConfig { stuck: None, momentum: None, ..config() };
     let ended = run(&mut world, config);
     let ids: Vec<String> = executed(&world.commands).into_iter().flat_map(|(ids, _)| ids).collect();
     assert_eq!(ids, ["c1", "c2", "c3", "c6", "c7"], "open after three failures, a probe after 30 s, then closed");
@@ -257,7 +257,7 @@ fn a19_a_half_open_breaker_lets_one_of_many_calls_through() {
                 (1.0, ToolResult::failed("", "", failure))
             }
         });
-    run(&mut world, TurnConfig { progress: ProgressPolicy { repeats: 0, momentum: 0.0 }, ..config() });
+    run(&mut world, TurnConfig { stuck: None, momentum: None, ..config() });
     let sizes: Vec<usize> = executed(&world.commands).iter().map(|(ids, _)| ids.len()).collect();
     assert_eq!(sizes, [3, 1]);
 }
@@ -843,7 +843,7 @@ fn x03_one_nudge() {
     let mut world = World::scripted([answer(say("I'll read the file.")), answer(say("Let me check the tests."))]);
     let ended = run(&mut world, config());
     assert_eq!(world.requests.len(), 2);
-    assert_eq!(world.requests[1].messages.last().unwrap().prose(), "Continue.");
+    assert_eq!(world.requests[1].messages.last().unwrap().prose(), "Proceed with: read the file");
     assert_eq!(
         (ended.outcome.stop, ended.outcome.r#final.as_deref()),
         (Stop::Natural, Some("Let me check the tests."))
@@ -886,7 +886,7 @@ fn c21_repeated_failures_and_low_momentum() {
             let mut n = 0;
             move |_| {
                 n += 1;
-                let message = if same { "disk full".into() } else { format!("error {n}") };
+                let message = if same { "disk full".into() } else { "abcdefgh"[..n].to_owned() };
                 (1.0, ToolResult::failed("", "", ToolFailure { kind: "io".into(), message, hint: None }))
             }
         });
@@ -1161,7 +1161,10 @@ fn configurations_that_make_no_sense_are_typed_errors() {
         (|config| config.budget.cost = Some(f64::INFINITY), "invalid_budget"),
         (|config| config.approval_timeout = -0.5, "invalid_budget"),
         (|config| config.retry.cap = f64::NAN, "invalid_number"),
-        (|config| config.progress.momentum = f64::NAN, "invalid_number"),
+        (
+            |config| config.momentum = Some(MomentumPolicy { pause: f64::NAN, ..MomentumPolicy::default() }),
+            "invalid_number",
+        ),
         (|config| config.temperature = Some(f64::NAN), "invalid_number"),
         (|config| config.max_tokens = Some(0), "invalid_number"),
         (|config| config.tool_choice = Some(ToolChoice::Tool("nope".into())), "invalid_tool_choice"),
@@ -1207,4 +1210,125 @@ fn no_tools_no_choice_among_them() {
         run(&mut world, TurnConfig { tools: Vec::new(), tool_choice: Some(choice), ..config() });
         assert_eq!(world.requests[0].tool_choice, None);
     }
+}
+
+// ---- senses ----
+
+/// A model that makes these calls of `look`, one after the other, and the last one for ever.
+fn looking(arguments: &'static [&'static str]) -> World {
+    let mut n = 0;
+    World::new(move |_| {
+        n += 1;
+        let arguments = arguments[(n - 1).min(arguments.len() - 1)];
+        answer(calls(&[(&format!("c{n}"), "look", arguments)]))
+    })
+    .tool("look", |call| (1.0, ToolResult::text("", "", call.input.text())))
+}
+
+fn assessed(commands: &[Command]) -> Vec<(String, String)> {
+    let pairs = commands.iter().filter_map(|command| match command {
+        Command::Emit { notice: Notice::Assessed { decision, rule, saw, .. } } => {
+            assert!(!saw.is_empty(), "{decision} {rule}");
+            Some((decision.clone(), rule.clone()))
+        }
+        _ => None,
+    });
+    pairs.collect()
+}
+
+#[test]
+fn c25_x20_the_model_is_told_once_then_the_run_ends() {
+    let mut world = looking(&["{}"]);
+    let ended = run(&mut world, config());
+    assert_eq!((ended.outcome.stop, world.requests.len()), (Stop::NoProgress, 4));
+    let told = |request: usize| world.requests[request].messages.last().unwrap().prose();
+    assert!(told(3).contains("`look` was called 3 times"), "{}", told(3));
+    assert!(!told(2).contains("times"));
+    assert_eq!(results(&ended.messages), ["not_run"]);
+    let decisions = assessed(&world.commands);
+    assert!(decisions.contains(&("tell".into(), "repeated_call".into())), "{decisions:?}");
+    assert_eq!(decisions.last().unwrap(), &("stuck".to_owned(), "repeated_call".to_owned()));
+    // Without a warning it ends at once, without the sense never.
+    let policy = StuckPolicy { warn: false, ..StuckPolicy::default() };
+    let mut world = looking(&["{}"]);
+    let outcome = run(&mut world, TurnConfig { stuck: Some(policy), ..config() }).outcome;
+    assert_eq!((outcome.stop, world.requests.len()), (Stop::NoProgress, 3));
+    let mut world = looking(&["{}"]);
+    assert_eq!(run(&mut world, TurnConfig { stuck: None, ..config() }).outcome.stop, Stop::ToolRounds);
+}
+
+#[test]
+fn c25_who_listens_goes_on() {
+    const AGAIN: &[&str] = &["{}", "{}", "{}", r#"{"page":1}"#, "{}", "{}", "{}"];
+    const PAGES: &[&str] = &["{}", "{}", "{}", r#"{"page":1}"#, r#"{"page":2}"#, r#"{"page":3}"#, r#"{"page":4}"#];
+    let ended = run(&mut looking(PAGES), config());
+    assert_eq!(ended.outcome.stop, Stop::ToolRounds);
+    // The same pattern a second time is no accident.
+    let mut world = looking(AGAIN);
+    let ended = run(&mut world, budget(|budget| (budget.tool_rounds, budget.iterations) = (20, 20)));
+    assert_eq!((ended.outcome.stop, world.requests.len()), (Stop::NoProgress, 7));
+}
+
+#[test]
+fn x20_a_cycle_of_two_ends_after_its_third_round() {
+    let mut n = 0;
+    let mut world = World::new(move |_| {
+        n += 1;
+        answer(calls(&[(&format!("c{n}"), "look", if n % 2 == 0 { r#"{"a":1}"# } else { r#"{"b":1}"# })]))
+    })
+    .tool("look", ok("same"));
+    let ended = run(&mut world, budget(|budget| (budget.tool_rounds, budget.iterations) = (50, 50)));
+    assert_eq!((ended.outcome.stop, world.requests.len()), (Stop::NoProgress, 7));
+    assert!(assessed(&world.commands).contains(&("tell".into(), "cycle".into())));
+}
+
+#[test]
+fn c29_a_check_in_every_n_iterations() {
+    let mut world = endless();
+    let ended = run(&mut world, TurnConfig { check_in: Some(2), ..config() });
+    assert_eq!((ended.outcome.stop, world.requests.len()), (Stop::CheckIn, 2));
+    assert_eq!(results(&ended.messages), ["ok"], "what ran is kept: the next run goes on from there");
+    let ended =
+        run_on(&mut endless(), TurnConfig { check_in: Some(2), ..config() }, ended.messages.iter().cloned().collect());
+    assert_eq!(ended.outcome.stop, Stop::CheckIn);
+    assert_eq!(run(&mut endless(), TurnConfig { check_in: Some(100), ..config() }).outcome.stop, Stop::ToolRounds);
+}
+
+#[test]
+fn c21_a_question_which_of_two_is_ambiguous() {
+    let which = "There are two. Do you mean the staging database or the production one?";
+    let ended = run(&mut World::scripted([answer(say(which))]), config());
+    assert_eq!((ended.outcome.stop, ended.outcome.r#final.as_deref()), (Stop::Ambiguous, Some(which)));
+    assert_eq!(Stop::Ambiguous.breakpoint().map(Breakpoint::name), Some("ambiguous"));
+}
+
+#[test]
+fn c24_every_decision_is_told_with_its_rule() {
+    let mut world = World::scripted([
+        answer(calls(&[("a", "look", "{}")])),
+        answer(say("I'll read the file.")),
+        answer(say("It says 4.")),
+    ])
+    .tool("look", ok("l"));
+    run(&mut world, config());
+    let decisions = assessed(&world.commands);
+    let decisions: Vec<_> = decisions.iter().map(|(decision, rule)| (decision.as_str(), rule.as_str())).collect();
+    assert_eq!(decisions, [("continue", "tool_calls"), ("continue", "next_step"), ("complete", "completion")]);
+}
+
+#[test]
+fn d04_a_reply_that_says_the_same_until_it_is_cut() {
+    let looping = || {
+        let text = "I will now look at the file once more. ".repeat(40);
+        answer(response(vec![Block::text(text)], StopReason::MaxTokens))
+    };
+    let mut world = World::scripted([looping(), answer(say("It is 4."))]);
+    let ended = run(&mut world, config());
+    assert_eq!((ended.outcome.stop, world.requests.len()), (Stop::Natural, 2));
+    assert!(world.requests[1].messages.last().unwrap().prose().contains("says the same"));
+    let mut world = World::scripted([looping(), looping(), answer(say("never"))]);
+    assert_eq!(run(&mut world, config()).outcome.stop, Stop::NoProgress);
+    // What a reply repeats because it was asked to is an answer.
+    let asked = answer(say(&"ha ".repeat(300)));
+    assert_eq!(run(&mut World::scripted([asked]), config()).outcome.stop, Stop::Natural);
 }

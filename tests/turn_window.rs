@@ -34,7 +34,7 @@ fn within(budget: usize) -> TurnConfig {
     config.budget.iterations = 1_000;
     config.budget.tool_rounds = 1_000;
     config.budget.wall_time = 1e9;
-    config.progress.repeats = 0;
+    config.stuck = None;
     config
 }
 

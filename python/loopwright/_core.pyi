@@ -29,12 +29,14 @@ __all__ = [
     "ExtractedText",
     "Extraction",
     "FoundJson",
+    "GoalDrift",
     "History",
     "Hub",
     "MachineConfig",
     "Markup",
     "ModelCall",
     "Policy",
+    "Momentum",
     "Problem",
     "ProviderDelta",
     "ReasoningDelta",
@@ -45,6 +47,7 @@ __all__ = [
     "RiskGround",
     "Run",
     "StreamDecoder",
+    "StuckDetector",
     "TextDelta",
     "TokenCount",
     "TokenCounter",
@@ -55,8 +58,10 @@ __all__ = [
     "WireServer",
     "__version__",
     "assemble_context",
+    "breakpoint_of",
     "assess_arguments",
     "assess_shell",
+    "assess_intent",
     "canonical_block",
     "canonical_message",
     "canonical_request",
@@ -65,6 +70,7 @@ __all__ = [
     "compare_journals",
     "classify_sensitivity",
     "compress_context",
+    "continuation",
     "count_context",
     "count_tokens",
     "count_tools",
@@ -84,6 +90,7 @@ __all__ = [
     "fetch_page",
     "find_json",
     "journal_head",
+    "find_next_step",
     "json_elements",
     "json_members",
     "limit_output",
@@ -95,6 +102,7 @@ __all__ = [
     "repair_json",
     "replay",
     "sensitivity_detectors",
+    "reply_signals",
     "shutdown",
     "window_of",
 ]
@@ -1242,6 +1250,77 @@ def redact_json(text: str) -> str:
 def sensitivity_detectors() -> list[tuple[str, str, str]]:
     """All detectors: the name, the level, what a hit is."""
 
+_StuckVerdict: TypeAlias = tuple[str, list[tuple[str, str]], int, int, int, str, str]
+
+@final
+class StuckDetector:
+    """Finds repetition in what a run does and says."""
+
+    def __new__(cls, policy: str | None = None) -> Self: ...
+    @staticmethod
+    def from_json(text: str) -> StuckDetector:
+        """A detector from what `to_json` gave."""
+
+    def to_json(self) -> str:
+        """The detector as JSON text."""
+
+    def record(
+        self,
+        name: str,
+        arguments: str,
+        result: str,
+        failed: bool = False,
+        kind: str | None = None,
+        state: str | None = None,
+    ) -> _StuckVerdict | None:
+        """Takes a call and its result."""
+
+    def record_round(
+        self, pairs: Sequence[tuple[str, str, str, bool, str | None]], state: str | None = None
+    ) -> _StuckVerdict | None:
+        """Takes the calls of one round, with their results."""
+
+    def record_text(self, text: str) -> _StuckVerdict | None:
+        """Takes a reply that holds no call."""
+
+    def feed(self, delta: str) -> _StuckVerdict | None:
+        """Takes a piece of a reply as it streams."""
+
+    def end_reply(self) -> None:
+        """The reply that streamed has ended."""
+
+    def reset(self) -> None:
+        """Forgets everything."""
+
+    def verdict(self) -> _StuckVerdict | None:
+        """What was found last."""
+
+@final
+class Momentum:
+    """How well things go."""
+
+    def __new__(cls, policy: str | None = None, momentum: str | None = None) -> Self: ...
+    def to_json(self) -> str:
+        """The momentum as JSON text."""
+
+    def record(self, succeeded: bool) -> None:
+        """Takes the next result."""
+
+    def score(self) -> float:
+        """From 0 to 1."""
+
+    def pace(self) -> str:
+        """`good`, `slow` or `pause`."""
+
+    def seen(self) -> tuple[int, int]:
+        """Successes and results in the window."""
+
+def breakpoint_of(stop_reason: str) -> str | None:
+    """The name of the breakpoint that a stop reason is, if it is one."""
+
+def continuation(standing: str) -> str | None:
+    """What to say so that a model goes on; `standing` as JSON text."""
+
 @final
 class AssessedRisk:
     """How much harm a call may do."""
@@ -1271,3 +1350,51 @@ def assess_arguments(
     name: str, arguments: _Json, declared: str | None, by_arguments: bool, ground: RiskGround
 ) -> AssessedRisk:
     """The risk of a call; `declared` is the level of its tool."""
+
+_Place: TypeAlias = tuple[int, int]
+
+def find_next_step(text: str) -> tuple[_Place, _Place, _Place] | None:
+    """The places of the sentence, of the cue and of the step."""
+
+def reply_signals(text: str) -> tuple[bool, bool, list[tuple[str, str, _Place, _Place]]]:
+    """Whether a reply claims to be done, whether it asks, and all that was found."""
+
+def assess_intent(
+    message: str, history: Sequence[str], sub_agents: Sequence[str]
+) -> tuple[str, float, list[str], list[tuple[str, _Place]], list[tuple[str, float]], list[str], str | None, bool, bool]:
+    """How to take up a request."""
+
+@final
+class GoalDrift:
+    """The goal of a conversation, and how its messages stand to it."""
+
+    def __new__(cls, goal: str, enter: float, leave: float) -> Self: ...
+    @staticmethod
+    def from_json(text: str) -> GoalDrift:
+        """A conversation from what `to_json` gave."""
+
+    def to_json(self) -> str:
+        """The conversation as JSON text."""
+
+    @staticmethod
+    def background() -> list[str]:
+        """Texts that have nothing to do with each other."""
+
+    def use_vectors(
+        self, background: Sequence[Sequence[float]], goal: Sequence[float], last: Sequence[float] | None = None
+    ) -> None:
+        """From now on vectors are given."""
+
+    def observe(
+        self, message: str, vector: Sequence[float] | None = None
+    ) -> tuple[float, float, str, bool, float, list[tuple[_Place, float]], list[str]]:
+        """Takes the next message."""
+
+    def revise(self, goal: str, vector: Sequence[float] | None = None) -> None:
+        """The user has another goal now."""
+
+    def goal(self) -> str: ...
+    def last(self) -> str: ...
+    def former_goals(self) -> list[str]: ...
+    def state(self) -> str: ...
+    def seen(self) -> int: ...

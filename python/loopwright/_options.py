@@ -16,12 +16,11 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check", "dicts", "labels", "names", "texts"]
+__all__ = ["check", "dicts", "labels", "names", "policies", "texts"]
 
 _KEYS = {
     "timeouts": ("connect", "first_byte", "idle", "total"),
     "retry": ("attempts", "base", "cap", "longest_retry_after", "after_output"),
-    "progress": ("repeats", "momentum"),
     "price": ("input", "output", "cache_read", "cache_write"),
 }
 _EFFORTS = ("low", "medium", "high")
@@ -46,6 +45,7 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tool_format": (lambda value: isinstance(value, str), "'native', 'text' or the name of a dialect"),
     "tool_choice": (lambda value: isinstance(value, str), "'auto', 'none', 'any' or the name of a tool"),
     "approval_timeout": (_number, "a finite number of seconds"),
+    "check_in": (lambda value: _whole(value) and value > 0, "a whole number above 0"),
     "seed": (_whole, "a whole number from 0 up"),
     "approve": (callable, "a function that takes an Approval"),
     "approvals": (callable, "a loopwright.guard.Approvals"),
@@ -104,6 +104,24 @@ def texts(option: str, value: object) -> list[str]:
     found = list(value)
     if not all(isinstance(each, str) for each in found):
         raise _wrong(option, value, "a list of texts")
+    return found
+
+
+def policies(*, stuck: object, momentum: object) -> dict[str, Any]:
+    """The settings of the senses: nothing for the usual ones, `None` for those that are off."""
+    found: dict[str, Any] = {}
+    for option, value in (("stuck", stuck), ("momentum", momentum)):
+        if value is True:
+            continue
+        if value is None or value is False:
+            found[option] = None
+            continue
+        from .senses import MomentumPolicy, StuckPolicy
+
+        kind = StuckPolicy if option == "stuck" else MomentumPolicy
+        if not isinstance(value, kind):
+            raise _wrong(option, value, f"a {kind.__name__}, True or None")
+        found[option] = value.as_dict()
     return found
 
 

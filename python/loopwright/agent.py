@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .guard import Approvals, Policy
     from .messages import Content
     from .models import Model
+    from .senses import MomentumPolicy, StuckPolicy
     from .signal import Signal
     from .tools import Tool
 
@@ -76,7 +77,6 @@ class Agent(Generic[Output]):
         cache: Whether the provider may cache the prompt's prefix.
         timeouts: Seconds for `connect`, `first_byte`, `idle` and `total` (90 for one request).
         retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
-        progress: When repetition and failure end a run: `repeats`, `momentum`.
         policy: What may run: a `loopwright.guard.Policy`, or the path of its TOML file. Without one the built-in rules
             hold. Forbidden calls never run, whoever says so.
         approvals: Who is asked, with a memory: a `loopwright.guard.Approvals`. In place of `approve`.
@@ -87,6 +87,10 @@ class Agent(Generic[Output]):
             the current folder.
         context: How requests are held inside the model's window: a `ContextPolicy`, or the tokens that a request takes
             at most; `False` sends histories as they are. Without it the window is known by the model's name.
+        stuck: When repetition ends a run: a `StuckPolicy` of `loopwright.senses`, `True` for the usual one, `None` for
+            never. The model is told once before.
+        momentum: When too little success ends a run: a `MomentumPolicy`, `True` for the usual one, `None` for never.
+        check_in: Pause with `check_in` after every so many iterations.
         approval_timeout: Seconds that a person has to answer; silence is a no.
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
         journal: A folder for the journals of runs.
@@ -127,8 +131,10 @@ class Agent(Generic[Output]):
         cache: bool = True,
         timeouts: Mapping[str, float] | None = None,
         retry: Mapping[str, Any] | None = None,
-        progress: Mapping[str, Any] | None = None,
         context: ContextPolicy | int | bool | None = None,
+        stuck: StuckPolicy | bool | None = True,
+        momentum: MomentumPolicy | bool | None = True,
+        check_in: int | None = None,
         approval_timeout: float | None = None,
         price: Mapping[str, float] | None = None,
         journal: str | os.PathLike[str] | bool | None = None,
@@ -156,7 +162,7 @@ class Agent(Generic[Output]):
             tool_format=tool_format,
             timeouts=timeouts,
             retry=retry,
-            progress=progress,
+            check_in=check_in,
             approval_timeout=approval_timeout,
             price=price,
             seed=seed,
@@ -216,7 +222,8 @@ class Agent(Generic[Output]):
             "effort": effort,
             "cache": cache,
             "retry": dict(retry or {}),
-            "progress": dict(progress or {}),
+            "check_in": check_in,
+            **_options.policies(stuck=stuck, momentum=momentum),
             "approval_timeout": approval_timeout,
             "guard": guard,
             "price": dict(price) if price else None,

@@ -20,8 +20,11 @@ __all__ = [
     "ArgumentsDelta",
     "CallJudged",
     "Compacted",
+    "Assessed",
     "Draft",
     "Event",
+    "GoalDrifted",
+    "IntentAssessed",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
@@ -175,6 +178,47 @@ class Compacted:
 
 
 @dataclass(frozen=True)
+class Assessed:
+    """What was decided about a reply or a round, the rule that decided, and what it saw.
+
+    `decision` is `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit` or `stuck`;
+    `tell` where the model is told that it repeats itself, `slow` where too little succeeds.
+    """
+
+    round: int
+    decision: str
+    rule: str
+    saw: str
+
+
+@dataclass(frozen=True)
+class IntentAssessed:
+    """How the request is best taken up, by its words: advice, which stops nothing.
+
+    `decision` is `ask_first`, `plan_with_rollback`, `parallelize`, `delegate` or `direct`; `evidence` pairs signals
+    with the words that gave them.
+    """
+
+    decision: str
+    confidence: float
+    signals: list[str]
+    evidence: list[list[str]]
+    question: str | None
+    escalated: bool
+    plan: bool
+
+
+@dataclass(frozen=True)
+class GoalDrifted:
+    """The conversation has left the goal it began with (`drifted`), or is back (`on_goal`)."""
+
+    state: str
+    step: float
+    anchor: float
+    goal: str
+
+
+@dataclass(frozen=True)
 class Warning:  # noqa: A001 - the field's word for it
     """Something that the caller should know."""
 
@@ -234,6 +278,9 @@ Event: TypeAlias = (
     | ApprovalAsked
     | ApprovalDecided
     | Compacted
+    | Assessed
+    | IntentAssessed
+    | GoalDrifted
     | Warning
     | PhaseStarted
     | PhaseFinished
@@ -255,6 +302,9 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "approval_asked": ApprovalAsked,
         "approval_decided": ApprovalDecided,
         "compacted": Compacted,
+        "assessed": Assessed,
+        "intent_assessed": IntentAssessed,
+        "goal_drifted": GoalDrifted,
         "warning": Warning,
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,

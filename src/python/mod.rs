@@ -20,6 +20,8 @@ mod machine;
 mod messages;
 mod run;
 mod runtime;
+mod senses_intent;
+mod senses_stuck;
 mod testing;
 mod tokens;
 mod wire;
@@ -110,9 +112,17 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(guard_sensitivity::redact_with_hits, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::redact_json, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::sensitivity_detectors, module)?)?;
+    module.add_class::<senses_stuck::StuckDetector>()?;
+    module.add_class::<senses_stuck::Momentum>()?;
+    module.add_function(wrap_pyfunction!(senses_stuck::breakpoint_of, module)?)?;
+    module.add_function(wrap_pyfunction!(senses_stuck::continuation, module)?)?;
     module.add_class::<guard_risk::AssessedRisk>()?;
     module.add_class::<guard_risk::RiskGround>()?;
     module.add_function(wrap_pyfunction!(guard_risk::assess_shell, module)?)?;
     module.add_function(wrap_pyfunction!(guard_risk::assess_arguments, module)?)?;
+    module.add_class::<senses_intent::GoalDrift>()?;
+    module.add_function(wrap_pyfunction!(senses_intent::find_next_step, module)?)?;
+    module.add_function(wrap_pyfunction!(senses_intent::reply_signals, module)?)?;
+    module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
     Ok(())
 }

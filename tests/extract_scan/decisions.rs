@@ -330,3 +330,72 @@ fn what_a_string_of_arguments_holds_behind_its_object_is_cut_off_at_the_same_byt
         }
     }
 }
+
+#[test]
+fn d08_a_call_in_a_code_fence_inside_its_markers_is_a_call() {
+    for (open, close) in [
+        ("```json\n", "\n```"),
+        ("```\n", "\n```\n"),
+        ("\n```json\n", "```"),
+        ("```json\r\n", "\r\n```"),
+        ("```json\n", ""),
+    ] {
+        let call = format!("{open}{{\"name\": \"look\", \"arguments\": {{\"at\": \"```\"}}}}{close}");
+        let parsed = plain(&format!("a <tool_call>{call}</tool_call> b"));
+        assert_eq!((parsed.names(), parsed.text()), (vec!["look"], "a  b".into()), "{open:?}{close:?}");
+        assert_eq!(parsed.calls()[0].arguments, "{\"at\": \"```\"}");
+        assert!(parsed.problems().is_empty());
+        // Bare, a fence quotes it.
+        assert!(plain(&call).calls().is_empty());
+    }
+    let parsed = plain("<tool_call>```json\n{\"name\": \"look\", \"arguments\": {\"at\": [1\n```</tool_call>x");
+    assert_eq!((parsed.calls()[0].arguments.as_str(), parsed.text()), ("{\"at\": [1\n]}", "x".into()));
+    assert_eq!(plain("<tool_call>```json").text(), "<tool_call>```json");
+}
+
+#[test]
+fn d08_a_marker_written_twice_opens_once() {
+    for text in [
+        format!("a {}{CALL} b", "<tool_call>"),
+        "a <tool_call>\n<tool_call>{\"name\":\"look\",\"arguments\":{\"at\":\"sea\"}}</tool_call></tool_call> b"
+            .to_owned(),
+        "a <tool_call><tool_call>{\"name\":\"look\",\"arguments\":{\"at\":\"sea\"}}</tool_call> b".to_owned(),
+    ] {
+        let parsed = plain(&text);
+        assert_eq!((parsed.names(), parsed.text()), (vec!["look"], "a  b".into()), "{text}");
+        assert_eq!(parsed.calls()[0].arguments, "{\"at\":\"sea\"}");
+    }
+    let parsed = plain("The <tool_call> <tool_call> tags");
+    assert_eq!(parsed.text(), "The <tool_call> <tool_call> tags");
+}
+
+#[test]
+fn d08_a_namespace_before_a_known_name_is_not_part_of_it() {
+    let call = "<tool_call>{\"name\": \"functions.look\", \"arguments\": {}}</tool_call>";
+    for (known, name) in
+        [(vec!["look"], Some("look")), (vec!["look", "functions.look"], Some("functions.look")), (vec!["rm"], None)]
+    {
+        let parsed = check(call.as_bytes(), Some(&tools(&known)), &Policy::default());
+        assert_eq!(parsed.names(), name.into_iter().collect::<Vec<_>>());
+    }
+    assert_eq!(plain(call).names(), ["functions.look"]);
+}
+
+#[test]
+fn d08_arguments_that_are_lost_make_no_complete_call() {
+    for inside in [
+        "\"name\":\"look\",\"argument- {\"at\": 1}",
+        "\"name\":\"look\",\"argument\": {\"at\": 1}",
+        "\"name\":\"look\" {\"at\": 1}",
+        "\"name\":\"look\",\"arguments {\"at\": 1}",
+    ] {
+        let parsed = plain(&format!("<tool_call>{{{inside}}}</tool_call>"));
+        assert!(parsed.calls().iter().all(|call| !call.complete), "{inside}: {:?}", parsed.calls());
+        assert!(!parsed.problems().is_empty(), "{inside}");
+    }
+    // Nothing is lost where there is nothing.
+    for inside in ["\"name\":\"look\"", "\"name\":\"look\",\"type\":\"function\"", "name:\"look\""] {
+        let parsed = plain(&format!("<tool_call>{{{inside}}}</tool_call>"));
+        assert!(parsed.calls().len() == 1 && parsed.calls()[0].complete, "{inside}");
+    }
+}

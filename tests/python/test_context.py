@@ -488,7 +488,7 @@ def test_c26_half_characters_are_refused():
 def test_the_examples_of_the_page_run():
     page = (Path(__file__).parents[2] / "docs" / "context.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(examples) == 2
+    assert len(examples) == 4
     for example in examples:
         names: dict = {}
         exec(example, names)  # noqa: S102 - the page's own code

@@ -86,7 +86,7 @@ def test_wrong_settings() -> None:
         {"temperature": "hot"},
         {"max_tokens": -5},
         {"retry": {"attempt": 3}},
-        {"progress": {"nonsense": 1}},
+        {"stuck": {"nonsense": 1}},
         {"price": {"input": -1}},
         {"approval_timeout": -1},
         {"effort": "extreme"},

@@ -224,7 +224,7 @@ def work(folder: Path, *, begins: bool) -> None:
         time.sleep(0.001)
         return f"noted {n}"
 
-    agent = Agent(Counting(), tools=[note], progress={"repeats": 0})
+    agent = Agent(Counting(), tools=[note], stuck=None)
     journal = folder / "run.jsonl"
     if begins:
         agent.run_sync("go", journal=journal)

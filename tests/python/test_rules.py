@@ -157,7 +157,7 @@ def test_x03_one_nudge_and_no_more(serve: Any, wire: str, way: str) -> None:
     result, _ = run(agent_at(server, wire, tools=[look]), "go", way)
     assert (result.final, result.stop_reason) == ("Let me check page 2.", "natural")
     assert (len(server.requests), len(result.tool_calls)) == (3, 1)
-    assert "Continue." in json.dumps(server.requests[1]["body"])
+    assert "Proceed with: look at page 1" in json.dumps(server.requests[1]["body"])
     plain = serve("I'll look at page 1.", repeat_last=True)
     assert run(agent_at(plain, wire), "go", way)[0].rounds == 1
 

@@ -12,8 +12,11 @@ from loopwright.events import (
     ArgumentsDelta,
     CallJudged,
     Compacted,
+    Assessed,
     Draft,
     Event,
+    GoalDrifted,
+    IntentAssessed,
     PhaseFinished,
     PhaseStarted,
     ProviderDelta,
@@ -100,8 +103,14 @@ def what_happened(event: Event) -> str:
             return str(assert_type(allowed, bool))
         case Compacted(before=before, after=after, kept=kept):
             return f"{assert_type(before, int)} {assert_type(after, int)} {assert_type(kept['messages'], int)}"
+        case IntentAssessed(decision=decision):
+            return assert_type(decision, str)
+        case GoalDrifted(state=state):
+            return assert_type(state, str)
         case Warning(message=message):
             return assert_type(message, str)
+        case Assessed(decision=decision, rule=rule):
+            return assert_type(decision, str) + assert_type(rule, str)
         case PhaseStarted(phase=phase) | PhaseFinished(phase=phase):
             return assert_type(phase, str)
         case Draft(text=text):

@@ -48,7 +48,9 @@ _STOPS: dict[str, tuple[int, str]] = {
     "refusal": (REFUSED, "The model refused."),
     "content_filter": (REFUSED, "The provider's filter cut the answer."),
     "needs_user_input": (NEEDS_INPUT, "The model asks you something first."),
-    "no_progress": (STUCK, "Stopped: the same calls came again and again."),
+    "ambiguous": (NEEDS_INPUT, "The model asks which of several things you mean."),
+    "check_in": (NEEDS_INPUT, "Paused for a check-in, as configured."),
+    "no_progress": (STUCK, "Stopped: it went round in circles."),
     "low_momentum": (STUCK, "Stopped: too little of what was tried succeeded."),
     "repeated_failures": (STUCK, "Stopped: the same error came again and again."),
     "cancelled": (INTERRUPTED, "Cancelled."),
@@ -66,7 +68,7 @@ exit codes:
   4    unverified: no draft passed the check
   5    a limit was reached (rounds, time, tokens, cost, output, context)
   6    refused, by the model or the provider's filter
-  7    the model asks you something first
+  7    the model asks you something first, or paused for a check-in
   8    no progress: the same calls or errors again and again
   130  stopped or cancelled by you
   141  whoever read the output went away"""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from .exit_codes import BROKEN_PIPE, ERROR, INTERRUPTED, TABLE, USAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["main"]
 
@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     arguments = _parser().parse_args(argv)
     try:
+        command: Callable[[argparse.Namespace], int]
         if arguments.command == "ask":
             from .ask import ask as command
         elif arguments.command == "run":

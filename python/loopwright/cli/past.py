@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import UsageError
+from loopwright.guard import redact, redact_json
 
 from .exit_codes import DIVERGED, OK
 from .screen import Screen, Style
@@ -95,7 +96,7 @@ def diff(arguments: argparse.Namespace) -> int:
         told = (
             None if found is None else {"seq": found.seq, "what": found.what, "left": found.left, "right": found.right}
         )
-        screen.answer(json.dumps({"identical": found is None, "parting": told}))
+        screen.answer(redact_json(json.dumps({"identical": found is None, "parting": told})))
     elif found is None:
         screen.answer("the same events, and the same commands", style=Style.BOLD)
     else:
@@ -103,7 +104,7 @@ def diff(arguments: argparse.Namespace) -> int:
         what = {"event": "what happened", "commands": "what was decided", "end": "one has ended"}.get(found.what)
         screen.answer(where + (f": {what}" if what else ""), style=Style.BOLD)
         for name, side in ((left, found.left), (right, found.right)):
-            screen.answer(f"  {one_line(Path(name).stem)}: {fit(clean(side or 'nothing'), _LONGEST)}")
+            screen.answer(f"  {one_line(Path(name).stem)}: {fit(redact(clean(side or 'nothing')), _LONGEST)}")
     return OK if found is None else DIVERGED
 
 

@@ -238,6 +238,7 @@ impl Sink for Desk<'_> {
             return None;
         }
         let end = self.base + self.used;
+        let name = resolved(self.tools, name);
         let declared = self.tools.and_then(|tools| tools.get(name));
         let unknown = declared.is_none() && (self.tools.is_some() || self.calls.source == Some(Source::Bare));
         if unknown && (self.policy.unknown_tools == UnknownTool::Text || self.is_bare()) {
@@ -388,6 +389,15 @@ impl Desk<'_> {
     }
 }
 
+/// The tool that a name means: models put the namespace of their training before it.
+fn resolved<'a>(tools: Option<&Signatures>, name: &'a str) -> &'a str {
+    let knows = |name: &str| tools.is_some_and(|tools| tools.get(name).is_some());
+    match name.strip_prefix("functions.") {
+        Some(short) if !knows(name) && knows(short) => short,
+        _ => name,
+    }
+}
+
 /// A kind in words.
 fn said(kind: &Kind) -> &'static str {
     match kind {
@@ -422,7 +432,7 @@ impl Sink for Probe<'_> {
     fn start(&mut self, name: &str, _id: Option<&str>, bytes: usize) -> Option<&Signature> {
         self.used += bytes;
         self.started.get_or_insert(self.used);
-        self.tools.and_then(|tools| tools.get(name))
+        self.tools.and_then(|tools| tools.get(resolved(self.tools, name)))
     }
 
     fn arguments(&mut self, _json: &str, bytes: usize) {

@@ -10,6 +10,8 @@ use super::{
 const CUT: &str = "the text ends inside a call";
 const NO_NAME: &str = "a call without a name";
 const NO_CALL: &str = "no JSON object";
+const LOST: &str = "its arguments can't be found in what it holds";
+const FENCE: &[u8] = b"```";
 
 /// The most that is held of a value that is neither name nor arguments, whatever arguments may have.
 const LONGEST_SKIPPED: usize = 64 * 1024;
@@ -70,6 +72,8 @@ struct Pending {
     held: String,
     /// What was mended, each kind once.
     mends: Vec<&'static str>,
+    /// The object isn't put together as one should be: arguments that weren't found may have stood in it.
+    odd: bool,
 }
 
 impl Pending {
@@ -92,6 +96,7 @@ impl Pending {
         if !sink.repairs() {
             return Err(Step::Failed(BROKEN));
         }
+        self.odd |= matches!(what, Mend::MissingColon | Mend::MissingComma | Mend::Stray);
         if !self.mends.contains(&what.describe()) {
             self.mends.push(what.describe());
             if self.started {
@@ -117,6 +122,10 @@ pub(super) struct Object {
     skipped: Option<Json>,
     calls: usize,
     shaped: bool,
+    /// The key at hand is much like one of arguments.
+    near: bool,
+    /// A code fence stands around the calls.
+    fenced: bool,
     /// How many bytes must stand behind those read before it is tried again to decide what the first of them is.
     patience: usize,
 }
@@ -161,6 +170,8 @@ impl Object {
             skipped: None,
             calls: 0,
             shaped: false,
+            near: false,
+            fenced: false,
             patience: 0,
         }
     }
@@ -190,6 +201,8 @@ impl Object {
         self.token.clear();
         if !value {
             self.role = self.role(&token);
+            let near = |start: &str| token.get(..start.len()).is_some_and(|token| token.eq_ignore_ascii_case(start));
+            self.near = self.role == Role::Other && ["arg", "param", "input"].into_iter().any(near);
             if self.keys == Keys::Names {
                 self.call.name = Some(token);
             }
@@ -197,7 +210,9 @@ impl Object {
             return;
         }
         match self.role {
-            Role::Name if self.call.name.is_none() => self.call.name = Some(token.trim().to_owned()),
+            Role::Name if self.call.name.is_none() && !token.trim().is_empty() => {
+                self.call.name = Some(token.trim().to_owned());
+            }
             Role::Id if self.call.id.is_none() && !self.call.started => self.call.id = Some(token),
             _ => {}
         }
@@ -272,6 +287,10 @@ impl Object {
             }
             let bytes = cursor.speak();
             self.call.start(bytes, sink);
+        }
+        if complete && !self.call.whole && self.call.odd {
+            // Better no call than one without its arguments.
+            return Err(Step::Failed(LOST));
         }
         if complete && !self.call.whole {
             sink.arguments("{}", cursor.speak());
@@ -398,6 +417,21 @@ impl Object {
                         cursor.at += 1;
                     }
                     b',' | b';' if self.calls > 0 => cursor.at += 1,
+                    b'`' if !self.fenced => {
+                        let rest = cursor.rest();
+                        // The word behind the fence goes with it.
+                        let word =
+                            rest.iter().skip(FENCE.len()).take(16).take_while(|byte| byte.is_ascii_alphanumeric());
+                        let length = FENCE.len() + word.count();
+                        if rest.starts_with(FENCE) && rest.len() > length {
+                            self.fenced = true;
+                            cursor.at += length;
+                        } else if rest.starts_with(FENCE) || FENCE.starts_with(rest) {
+                            return Ok(self.wait(cursor, last, sink));
+                        } else {
+                            return Err(Step::Failed(NO_CALL));
+                        }
+                    }
                     b']' if self.array => {
                         // An empty array: no call at all.
                         cursor.at += 1;
@@ -470,6 +504,18 @@ impl Object {
                         cursor.at += 1;
                         sink.markup(cursor.speak());
                     }
+                    b'`' if self.fenced => {
+                        let rest = cursor.rest();
+                        if rest.starts_with(FENCE) {
+                            self.fenced = false;
+                            cursor.at += FENCE.len();
+                            sink.markup(cursor.speak());
+                        } else if FENCE.starts_with(rest) {
+                            return Ok(self.wait(cursor, last, sink));
+                        } else {
+                            return Ok(Step::Done);
+                        }
+                    }
                     // One too many.
                     b'}' | b']' => {
                         cursor.at += 1;
@@ -509,11 +555,16 @@ impl Object {
                 if self.call.start(bytes, sink) {
                     cursor.from = cursor.at;
                 }
-                self.call.arguments = Some(Arguments::new(sink.max_depth(), &[]));
+                let closers: &[&str] = if self.fenced { &["```"] } else { &[] };
+                self.call.arguments = Some(Arguments::new(sink.max_depth(), closers));
                 self.place = Place::Arguments;
             }
             (_, b',' | b'}' | b']') => self.place = Place::AfterMember,
-            _ => self.place = Place::Skip,
+            _ => {
+                // An object under a key that is nearly that of the arguments.
+                self.call.odd |= self.near && byte == b'{';
+                self.place = Place::Skip;
+            }
         }
         Ok(())
     }
@@ -546,7 +597,7 @@ impl Object {
             }
             return Ok(None);
         }
-        let marker = byte == b'<' || (byte == b']' && self.array);
+        let marker = byte == b'<' || (byte == b']' && self.array) || (byte == b'`' && self.fenced);
         if marker && self.call.whole && sink.repairs() {
             self.call.mended(Mend::MissingCloser, sink)?;
             self.call_ends(cursor, true, sink)?;

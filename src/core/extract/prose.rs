@@ -378,7 +378,26 @@ impl Parser {
             Role::Call(dialect) if calls => {
                 let open = self.section.is_some_and(|section| section.dialect.section == dialect.section);
                 if dialect.section.is_none() || dialect.section_optional || open {
-                    call(dialect, length, dialect.first.holds_at(self.front + length, rest, last, &mut self.glances))
+                    let place = self.front + length;
+                    match dialect.first.holds_at(place, rest, last, &mut self.glances) {
+                        Verdict::No => {}
+                        verdict => return call(dialect, length, verdict),
+                    }
+                    // Models write a marker twice now and then.
+                    let space = self.glances.space(place, rest, MOST_SPACE);
+                    let marker = input.get(..length).unwrap_or_default();
+                    let again = rest.get(space..).filter(|_| space <= MOST_SPACE).unwrap_or_default();
+                    if again.starts_with(marker) {
+                        let opener = length + space + length;
+                        let inside = input.get(opener..).unwrap_or_default();
+                        self.touched += length as u64;
+                        let verdict = dialect.first.holds_at(self.front + opener, inside, last, &mut self.glances);
+                        call(dialect, opener, verdict)
+                    } else if marker.starts_with(again) && !again.is_empty() && !last {
+                        Proposal::More
+                    } else {
+                        Proposal::No
+                    }
                 } else {
                     Proposal::No
                 }

@@ -701,7 +701,7 @@ fn arguments(tokens: &[(Token<'_>, Range<usize>)], at: usize, language: Language
     match tokens.get(at) {
         Some((Token::Sign('('), _)) => {
             let mut depth = 0_usize;
-            for (end, (token, _)) in tokens.iter().enumerate().skip(at).take(4096) {
+            for (end, (token, _)) in tokens.iter().enumerate().skip(at).take(1024) {
                 match token {
                     Token::Sign('(') => depth += 1,
                     Token::Sign(')') => {

@@ -166,6 +166,7 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
             || statement.first().is_some_and(|(token, _)| *token == Token::Sign(b'\\'))
     };
     let mut worst: Option<Found> = None;
+    let mut looks = 0;
     let mut depth = 0_usize;
     for at in 0..statement.len() {
         match statement[at].0 {
@@ -174,6 +175,11 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
             _ => {}
         }
         let Some(verb) = word(at).filter(|_| begins(at)) else { continue };
+        // A statement with so many statements in it is no longer one that somebody wrote.
+        looks += 1;
+        if looks > MOST_VERBS {
+            return found("sql.unread", RiskLevel::Confirm, "holds more than is looked at", at);
+        }
         let next = word(at + 1).unwrap_or_default();
         let here = match verb.as_str() {
             "DROP" => match next.as_str() {
@@ -222,6 +228,9 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
     }
     worst
 }
+
+/// Statements within one statement.
+const MOST_VERBS: usize = 256;
 
 /// Whether a `WHERE` leaves some rows alone.
 fn spares_rows(statement: &[(Token<'_>, Range<usize>)]) -> bool {

@@ -282,6 +282,46 @@ pub enum Notice {
         /// The first message of the request that is no longer as it was.
         first_changed: Option<usize>,
     },
+    /// What was decided about a reply or a round, by which rule, and what it saw.
+    Assessed {
+        /// The round.
+        round: u32,
+        /// `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit`, `stuck`; `tell` where
+        /// the model is told what it does, `slow` where momentum is slow.
+        decision: String,
+        /// The rule that decided.
+        rule: String,
+        /// What it saw, in words.
+        saw: String,
+    },
+    /// How the request is best taken up, by its words: advice, which stops nothing.
+    IntentAssessed {
+        /// `ask_first`, `plan_with_rollback`, `parallelize`, `delegate` or `direct`.
+        decision: String,
+        /// How likely that is right, from 0 to 1.
+        confidence: f32,
+        /// The signals that hold.
+        signals: Vec<String>,
+        /// Signals and the words that gave them.
+        evidence: Vec<(String, String)>,
+        /// What to ask the person, where something should be asked.
+        question: Option<String>,
+        /// It would have been done directly, were that not so unsure.
+        escalated: bool,
+        /// A plan should be noted down first.
+        plan: bool,
+    },
+    /// The conversation has left the goal it began with, or is back.
+    GoalDrifted {
+        /// `drifted` or `on_goal`.
+        state: String,
+        /// How far the newest message is from the one before, from 0 to 1.
+        step: f32,
+        /// How far it is from the goal.
+        anchor: f32,
+        /// The goal, shortened.
+        goal: String,
+    },
     /// Something that the caller should know.
     Warning {
         /// A stable name.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Spent;
-use crate::core::{error::Error, json::Raw, retrieve::sources::Source};
+use crate::core::{error::Error, json::Raw, retrieve::sources::Source, sense::breakpoint::Breakpoint};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -21,6 +21,10 @@ pub enum Stop {
     Abstained,
     /// The model needs to know something.
     NeedsUserInput,
+    /// What is asked can be read in more than one way; the model asks which.
+    Ambiguous,
+    /// It paused for a check-in, as configured.
+    CheckIn,
     /// Somebody stopped it between two rounds.
     UserInterrupt,
     /// Somebody cancelled it.
@@ -65,6 +69,8 @@ impl Stop {
             Self::Unverified => "unverified",
             Self::Abstained => "abstained",
             Self::NeedsUserInput => "needs_user_input",
+            Self::Ambiguous => "ambiguous",
+            Self::CheckIn => "check_in",
             Self::UserInterrupt => "user_interrupt",
             Self::Cancelled => "cancelled",
             Self::DestructiveOperation => "destructive_operation",
@@ -86,7 +92,36 @@ impl Stop {
 
     /// Whether the run reached what it was for.
     pub const fn is_success(self) -> bool {
-        matches!(self, Self::Natural | Self::NoToolUse | Self::Verified | Self::Abstained | Self::NeedsUserInput)
+        matches!(
+            self,
+            Self::Natural | Self::NoToolUse | Self::Verified | Self::Abstained | Self::NeedsUserInput | Self::Ambiguous
+        )
+    }
+
+    /// The breakpoint that it is, if it is one.
+    pub const fn breakpoint(self) -> Option<Breakpoint> {
+        Some(match self {
+            Self::UserInterrupt | Self::Cancelled => Breakpoint::UserInterrupt,
+            Self::DestructiveOperation => Breakpoint::DestructiveOperation,
+            Self::MaxIterations => Breakpoint::MaxIterations,
+            Self::NoProgress => Breakpoint::NoProgress,
+            Self::LowMomentum => Breakpoint::LowMomentum,
+            Self::RepeatedFailures => Breakpoint::RepeatedFailures,
+            Self::Natural | Self::NoToolUse | Self::Verified | Self::Abstained => Breakpoint::TaskComplete,
+            Self::NeedsUserInput => Breakpoint::NeedsUserInput,
+            Self::Ambiguous => Breakpoint::Ambiguous,
+            Self::CheckIn
+            | Self::Unverified
+            | Self::ToolRounds
+            | Self::WallTime
+            | Self::Tokens
+            | Self::Cost
+            | Self::OutputLimit
+            | Self::Refusal
+            | Self::ContentFilter
+            | Self::ContextWindow
+            | Self::Error => return None,
+        })
     }
 
     /// Whether a limit of the budget ended the run.

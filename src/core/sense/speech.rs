@@ -1,51 +1,42 @@
-//! What a reply without tool calls says about the next step: words, not models.
+//! What the turn machine wants to know of a reply without tool calls: words, not models.
 
-/// The last sentence-like piece of a reply, lowercased.
-fn last_piece(reply: &str) -> String {
-    let trimmed = reply.trim_end();
-    let end = trimmed.trim_end_matches(['.', '!', ':', '…', '?']).len();
-    let start = trimmed[..end].rfind(['.', '!', '?', '\n']).map_or(0, |at| at + 1);
-    trimmed[start..].trim().to_lowercase()
-}
+use super::{
+    next_step::next_step,
+    signals::{SignalKind, signals},
+};
 
 /// Whether the reply ends by stating what the model is about to do, without doing it.
 pub fn states_next_step(reply: &str) -> bool {
-    const OPENINGS: [&str; 9] = [
-        "i'll ",
-        "i’ll ",
-        "i will ",
-        "i am going to ",
-        "i'm going to ",
-        "let me ",
-        "next, i",
-        "now i'll ",
-        "now, i will ",
-    ];
-    const NOT_STEPS: [&str; 6] = ["let me know", "i will be ", "i'll be ", "i’ll be ", "i will not ", "i will always "];
-    let last = last_piece(reply);
-    !last.ends_with('?')
-        && OPENINGS.iter().any(|opening| last.starts_with(opening))
-        && !NOT_STEPS.iter().any(|other| last.starts_with(other))
+    next_step(reply).is_some()
+}
+
+/// What the reply says it will do next, in its own words.
+pub fn stated_step(reply: &str) -> Option<String> {
+    let step = reply.get(next_step(reply)?.step)?;
+    let step = step.trim_end().trim_end_matches(['.', '!', ':', '…']).trim_end();
+    (!step.is_empty()).then(|| step.to_owned())
+}
+
+/// Whether the reply asks which of several things is meant.
+pub fn asks_which(reply: &str) -> bool {
+    asked(reply).is_some_and(|question| {
+        let question = question.to_lowercase();
+        let opens = ["do you mean ", "did you mean ", "which "].iter().any(|opening| question.starts_with(opening));
+        opens && ["mean", "should i", "do you want"].iter().any(|words| question.contains(words))
+    })
 }
 
 /// Whether the reply asks the person for something it needs.
 pub fn asks_for_input(reply: &str) -> bool {
-    const PHRASES: [&str; 12] = [
-        "could you clarify",
-        "can you clarify",
-        "please clarify",
-        "could you specify",
-        "please specify",
-        "could you provide",
-        "can you provide",
-        "please provide",
-        "would you like me to",
-        "do you want me to",
-        "which one do you mean",
-        "before i proceed",
-    ];
-    let last = last_piece(reply);
-    (last.ends_with('?') || last.starts_with("please")) && PHRASES.iter().any(|phrase| last.contains(phrase))
+    asked(reply).is_some() && !asks_which(reply)
+}
+
+/// The last question that the reply puts to the person.
+fn asked(reply: &str) -> Option<&str> {
+    let all = signals(reply);
+    let asks = |kind| matches!(kind, SignalKind::Clarification | SignalKind::Offer);
+    let last = all.found.iter().rev().find(|signal| asks(signal.kind)).filter(|_| all.asks)?;
+    reply.get(last.sentence.clone())
 }
 
 #[cfg(test)]
@@ -76,5 +67,12 @@ mod tests {
         assert!(asks_for_input("Please provide the path."));
         assert!(!asks_for_input("It is 4. Is there anything else?"));
         assert!(!asks_for_input("You could clarify butter."));
+        assert!(asks_which("There are two. Which file do you mean?") && !asks_which("Which way? I took the left."));
+    }
+
+    #[test]
+    fn c19_the_stated_step_in_its_own_words() {
+        assert_eq!(stated_step("Found it. Let me check the tests:").as_deref(), Some("check the tests"));
+        assert_eq!(stated_step("Done."), None);
     }
 }

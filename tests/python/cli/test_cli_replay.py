@@ -50,7 +50,7 @@ def test_commands_are_those_of_the_journal_bit_for_bit(loopwright: Callable, jou
 
 def test_steps_and_json(loopwright: Callable, journal: Path) -> None:
     ended = loopwright("replay", str(journal), "--steps")
-    assert "event 1: timer, emit, generate\n" in ended.out
+    assert "event 1: timer, emit, emit, generate\n" in ended.out
     found = json.loads(loopwright("replay", str(journal), "--json").out)
     assert found["identical"] is True
     assert found["outcome"]["stop"] == "natural"

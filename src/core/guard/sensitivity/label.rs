@@ -470,7 +470,10 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
         && (value.tie == Tie::Blank || (value.tie == Tie::Colon && sentence && kind != Kind::Password))
     {
         // Prose goes on like this; only what chance wrote counts.
-        let made = value::opaque(found) || (kind == Kind::Secret && value::hash(found) && !shape::stand_in(found));
+        let made = value::opaque(found)
+            || ((kind == Kind::Secret || !text[name.clone()].iter().any(u8::is_ascii_lowercase))
+                && value::hash(found)
+                && !shape::stand_in(found));
         return (found.len() >= 16 && found.len() <= LONGEST && made).then_some(value.span);
     }
     let looked = &found[..found.len().min(LONGEST)];

@@ -48,7 +48,7 @@ const KNOWN: &[&str] = &[
     "routing", "sharding", "shard", "sentry_public", "verify", "verifying", "nextpage", "pagination", "ansible",
     "parser", "lexer", "syntax", "eos", "bos", "pad", "unk", "mask", "keyframe", "completion", "prompt",
     "publishable", "author", "authors", "coauthor", "label", "hint", "placeholder", "tooltip", "title", "forgot",
-    "message", "msg", "error", "err", "invalid", "advice", "enter", "encrypted", "nopasswd", "authenticity",
+    "error", "err", "invalid", "advice", "enter", "encrypted", "nopasswd", "authenticity",
 ];
 
 /// In front of `key`, these make it one that opens something.

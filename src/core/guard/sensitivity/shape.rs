@@ -157,7 +157,7 @@ impl Shape {
         if body < 16 {
             return run < 2.6 && self.unusual_or(5.0) > 4.2;
         }
-        run < 3.0 || (run < 5.0 && self.unusual_or(0.0) > 5.0)
+        run < 3.0 || (run < 5.0 && self.unusual_or(0.0) > 5.0) || (body >= 20 && self.unusual_or(0.0) > 4.7)
     }
 
     fn unusual_or(&self, without: f64) -> f64 {
@@ -225,7 +225,7 @@ const STAND_INS: &[&str] = &[
     "replace-me", "replacewith", "yourkey", "yourapi", "yourtoken", "yoursecret", "yourpassword", "your_",
     "your-", "youraccess", "insert_", "insert-", "putyour", "dummy", "notreal", "not_real", "notsecret", "<your",
     "todo", "goeshere", "goes_here", "_here", "-here", "keyhere", "tokenhere", "secrethere", "xxxx", "****",
-    "....", "0000000000", "1111111111",
+    "....", "0000000000", 
 ];
 
 /// Words that make a value one that nobody uses, where they stand by themselves.

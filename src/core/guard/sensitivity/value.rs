@@ -131,9 +131,16 @@ fn secret(value: &[u8], place: &Value) -> bool {
     if (value.len() >= 10 || shape.marks > 0) && shape.random() && shape::entropy(value) > 2.8 {
         return true;
     }
-    // Long numbers with letters between them; passwords with marks.
+    let behind_name = place.quoted || !matches!(place.tie, Tie::Blank);
+    if shape.letters() == 0 && shape.marks == 0 {
+        return behind_name && (15..=64).contains(&shape.digits);
+    }
+    // Long words with digits between letters; passwords with marks.
     if shape.digits == 0 || shape.letters() == 0 {
         return false;
+    }
+    if behind_name && shape.marks == 0 && shape.digits >= 3 && value.len() >= 24 {
+        return true;
     }
     if shape.marks == 0 && value.len() >= 10 && shape.digits >= 3 && shape.unusual() > 4.4 {
         return true;

@@ -1,6 +1,6 @@
 //! From the syntax tree to simple commands, in the order of the text, with what variables and folders are known.
 
-use std::{collections::BTreeMap, ops::ControlFlow, ops::Range};
+use std::{cell::Cell, collections::BTreeMap, ops::ControlFlow, ops::Range};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
@@ -19,6 +19,12 @@ const MAX_PIPES: usize = 1500;
 const MAX_PIPES_A_LINE: usize = 250;
 /// More here documents than these in one text are not read: the scanner's memory of them is small.
 const MAX_HERE_DOCUMENTS: usize = 200;
+/// The text is read in pieces of so many bytes, and all of it no more often than this.
+const PIECE: usize = 256;
+const MOST_READINGS: usize = 12;
+/// No more variables, and no longer ones, are remembered.
+const MAX_VARIABLES: usize = 256;
+const MAX_VALUE: usize = 4096;
 /// How often the parser may report that it goes on (once per hundred steps or so): in all, and after an error.
 const MAX_PROGRESS: usize = 20_000;
 const MAX_PROGRESS_IN_ERROR: usize = 60;
@@ -56,10 +62,12 @@ struct Walk {
     variables: Variables,
     cwd: Option<Word>,
     budget: usize,
+    looks: usize,
 }
 
 pub(super) fn script(text: &str) -> Script {
-    let mut walk = Walk { script: Script::default(), variables: BTreeMap::new(), cwd: None, budget: MAX_TOTAL };
+    let mut walk =
+        Walk { script: Script::default(), variables: BTreeMap::new(), cwd: None, budget: MAX_TOTAL, looks: 0 };
     let mut end = text.len().min(MAX_TEXT);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -72,7 +80,8 @@ pub(super) fn script(text: &str) -> Script {
 }
 
 pub(super) fn argv(words: &[String]) -> Script {
-    let mut walk = Walk { script: Script::default(), variables: BTreeMap::new(), cwd: None, budget: MAX_TOTAL };
+    let mut walk =
+        Walk { script: Script::default(), variables: BTreeMap::new(), cwd: None, budget: MAX_TOTAL, looks: 0 };
     let mut at = 0;
     let words = words.iter().map(|text| {
         let span = at..at + text.len();
@@ -105,6 +114,10 @@ fn tree_of(text: &str) -> Result<Tree, usize> {
         return Err(0);
     }
     let (mut steps, mut in_error, mut reached) = (0, 0, 0);
+    // Some texts make the scanner look to the end at every step: it is handed pieces, and no more of them than a text
+    // that can be read would need.
+    let mut pieces = 64 + MOST_READINGS * bytes.len() / PIECE;
+    let gave_up = Cell::new(false);
     let mut progress = |state: &ParseState| {
         steps += 1;
         if state.has_error() {
@@ -112,14 +125,25 @@ fn tree_of(text: &str) -> Result<Tree, usize> {
         } else {
             reached = state.current_byte_offset();
         }
-        if steps > MAX_PROGRESS || in_error > MAX_PROGRESS_IN_ERROR {
+        if gave_up.get() || steps > MAX_PROGRESS || in_error > MAX_PROGRESS_IN_ERROR {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
-    let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+    let mut read = |at: usize, _| {
+        if pieces == 0 {
+            gave_up.set(true);
+            return &[] as &[u8];
+        }
+        pieces -= 1;
+        bytes.get(at..bytes.len().min(at.saturating_add(PIECE))).unwrap_or_default()
+    };
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    if gave_up.get() {
+        return Err(0);
+    }
     tree.ok_or(reached)
 }
 
@@ -513,7 +537,14 @@ impl<'t> Reader<'_, 't> {
             }
             _ => Value::Unknown,
         };
-        self.walk.variables.insert(name.to_owned(), value);
+        let long = match &value {
+            Value::Text(text) => text.len() > MAX_VALUE,
+            Value::Many(values) => values.iter().map(String::len).sum::<usize>() > MAX_VALUE,
+            Value::Unknown => false,
+        };
+        if self.walk.variables.len() < MAX_VARIABLES || self.walk.variables.contains_key(name) {
+            self.walk.variables.insert(name.to_owned(), if long { Value::Unknown } else { value });
+        }
     }
 
     fn expand(&self, node: Node<'_>, place: &Place) -> Vec<Word> {
@@ -563,8 +594,12 @@ impl<'t> Reader<'_, 't> {
         let mut words = self.words(node, place);
         words.extend(more);
         let span = Self::span(node, place);
+        // To look for the parent walks the whole tree.
+        self.walk.looks +=
+            usize::from(place.function.is_some() && words.first().map(|word| &word.text) == place.function.as_ref());
         if let (Some(function), Some(word)) = (&place.function, words.first())
             && word.text == *function
+            && self.walk.looks < 64
             && node.parent().is_some_and(|parent| {
                 parent.kind() == "pipeline"
                     || parent.kind() == "compound_statement" && self.source(parent).contains('&')

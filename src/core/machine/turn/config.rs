@@ -16,7 +16,7 @@ use crate::core::{
     },
     message::Message,
     request::{Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice},
-    sense::progress::ProgressPolicy,
+    sense::{momentum::MomentumPolicy, stuck::StuckPolicy},
 };
 
 /// A tool of ours, with the rules that govern its calls.
@@ -85,8 +85,12 @@ pub struct TurnConfig {
     pub context: ContextConfig,
     /// When a model call that failed is tried again.
     pub retry: RetryPolicy,
-    /// When repetition and failure stop a run.
-    pub progress: ProgressPolicy,
+    /// When repetition stops a run; `None` for never.
+    pub stuck: Option<StuckPolicy>,
+    /// When too little success stops a run; `None` for never.
+    pub momentum: Option<MomentumPolicy>,
+    /// After every so many iterations the run pauses for a check-in; `None` for never.
+    pub check_in: Option<u32>,
     /// Seconds that a person has to agree to a call; silence is a no.
     pub approval_timeout: f64,
     /// What judges calls before they run; without one the declared risk of their tools decides alone.
@@ -121,7 +125,9 @@ impl Default for TurnConfig {
             budget: Budget::default(),
             context: ContextConfig::default(),
             retry: RetryPolicy::default(),
-            progress: ProgressPolicy::default(),
+            stuck: Some(StuckPolicy::default()),
+            momentum: Some(MomentumPolicy::default()),
+            check_in: None,
             approval_timeout: 60.0,
             guard: None,
             degrade_without_tools: true,
@@ -192,7 +198,6 @@ impl TurnConfig {
             ("invalid_number", "retry.base", Some(retry.base)),
             ("invalid_number", "retry.cap", Some(retry.cap)),
             ("invalid_number", "retry.longest_retry_after", Some(retry.longest_retry_after)),
-            ("invalid_number", "progress.momentum", Some(self.progress.momentum)),
             ("invalid_number", "temperature", self.temperature),
             ("invalid_number", "top_p", self.top_p),
             ("invalid_number", "price.input", price(|price| Some(price.input))),
@@ -207,6 +212,15 @@ impl TurnConfig {
                 return Err(Error::usage(code, format!("{name} is {number}"))
                     .hint(format!("give a finite number from 0 to {MOST:e}")));
             }
+        }
+        if let Some(stuck) = &self.stuck {
+            stuck.check()?;
+        }
+        if let Some(momentum) = &self.momentum {
+            momentum.check()?;
+        }
+        if self.check_in == Some(0) {
+            return Err(Error::usage("invalid_number", "check_in is 0").hint("give at least 1, or None for never"));
         }
         if self.max_tokens == Some(0) {
             return Err(Error::usage("invalid_number", "max_tokens is 0").hint("leave room for an answer"));

@@ -5,7 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::{guard::RiskLevel, machine::Limit, sense::progress::Verdict};
+use crate::core::{
+    guard::RiskLevel,
+    machine::Limit,
+    sense::{momentum::Pace, stuck::Pattern},
+};
 
 /// What is known about a reply when it is assessed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,8 +22,10 @@ pub struct Situation {
     pub limit: Option<Limit>,
     /// The riskiest of the calls.
     pub risk: RiskLevel,
-    /// What the calls so far say.
-    pub progress: Verdict,
+    /// The pattern with which the calls go on though the model was told of it.
+    pub stuck: Option<Pattern>,
+    /// What the results so far say.
+    pub pace: Pace,
     /// The provider paused its own tools: the same history goes on.
     pub provider_paused: bool,
     /// The reply asks the person for something.
@@ -45,7 +51,38 @@ pub enum Decision {
     /// A limit is reached.
     Limit(Limit),
     /// It goes round in circles.
-    Stuck(Verdict),
+    Stuck(Pattern),
+}
+
+impl Decision {
+    /// The name in notices.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Continue => "continue",
+            Self::Complete => "complete",
+            Self::PauseForInput => "pause_for_input",
+            Self::PauseForConfirm => "pause_for_confirm",
+            Self::PauseCheck => "pause_check",
+            Self::Limit(_) => "limit",
+            Self::Stuck(_) => "stuck",
+        }
+    }
+
+    /// The rule that decided.
+    pub const fn rule(self, situation: &Situation) -> &'static str {
+        match self {
+            Self::Continue if situation.tool_calls > 0 => "tool_calls",
+            Self::Continue if situation.provider_paused => "provider_paused",
+            Self::Continue => "next_step",
+            Self::Complete => "completion",
+            Self::PauseForInput => "clarification",
+            Self::PauseForConfirm => "risk",
+            Self::PauseCheck if situation.interrupted => "interrupt",
+            Self::PauseCheck => "momentum",
+            Self::Limit(_) => "budget",
+            Self::Stuck(pattern) => pattern.name(),
+        }
+    }
 }
 
 /// Decides what to do with a reply.
@@ -63,11 +100,11 @@ pub fn assess(situation: &Situation) -> Decision {
         return Decision::Complete;
     }
     if calls {
-        return match situation.progress {
-            Verdict::Fine if situation.risk >= RiskLevel::Confirm => Decision::PauseForConfirm,
-            Verdict::Fine => Decision::Continue,
-            Verdict::LowMomentum => Decision::PauseCheck,
-            stuck => Decision::Stuck(stuck),
+        return match (situation.stuck, situation.pace) {
+            (Some(pattern), _) => Decision::Stuck(pattern),
+            (None, Pace::Pause) => Decision::PauseCheck,
+            (None, Pace::Good | Pace::Slow) if situation.risk >= RiskLevel::Confirm => Decision::PauseForConfirm,
+            (None, Pace::Good | Pace::Slow) => Decision::Continue,
         };
     }
     if situation.provider_paused {
@@ -90,7 +127,8 @@ mod tests {
         tool_calls: 0,
         limit: None,
         risk: RiskLevel::Safe,
-        progress: Verdict::Fine,
+        stuck: None,
+        pace: Pace::Good,
         provider_paused: false,
         asks_for_input: false,
         may_nudge: false,
@@ -103,7 +141,8 @@ mod tests {
             interrupted: true,
             limit: Some(Limit::Iterations),
             risk: RiskLevel::Dangerous,
-            progress: Verdict::SameCall,
+            stuck: Some(Pattern::RepeatedCall),
+            pace: Pace::Pause,
             asks_for_input: true,
             ..calls
         };
@@ -111,10 +150,10 @@ mod tests {
         let worst = Situation { interrupted: false, ..worst };
         assert_eq!(assess(&worst), Decision::Limit(Limit::Iterations));
         let worst = Situation { limit: None, ..worst };
-        assert_eq!(assess(&worst), Decision::Stuck(Verdict::SameCall));
-        let worst = Situation { progress: Verdict::LowMomentum, ..worst };
+        assert_eq!(assess(&worst), Decision::Stuck(Pattern::RepeatedCall));
+        let worst = Situation { stuck: None, ..worst };
         assert_eq!(assess(&worst), Decision::PauseCheck);
-        let worst = Situation { progress: Verdict::Fine, ..worst };
+        let worst = Situation { pace: Pace::Slow, ..worst };
         assert_eq!(assess(&worst), Decision::PauseForConfirm);
         assert_eq!(assess(&Situation { risk: RiskLevel::Cautious, ..worst }), Decision::Continue);
     }

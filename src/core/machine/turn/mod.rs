@@ -10,8 +10,10 @@ mod calls;
 mod config;
 mod decision;
 mod gate;
+mod intent;
 mod limits;
 mod round;
+mod senses;
 mod table;
 mod text;
 mod window;
@@ -41,8 +43,10 @@ use crate::core::{
     message::{Block, Message, Role, StopReason, ToolResult, ToolUse},
     request::{History, Request, Response, ToolChoice},
     sense::{
-        progress::{Progress, Verdict},
+        continuation::{Standing, continuation},
+        momentum::Momentum,
         speech,
+        stuck::{Step, StuckDetector, distinct_steps, outcomes},
     },
 };
 
@@ -92,7 +96,10 @@ pub struct TurnMachine {
     now: Time,
     deadline: Id,
     spent: Spent,
-    progress: Progress,
+    stuck: StuckDetector,
+    told: Vec<u64>,
+    momentum: Momentum,
+    last_failure: Option<String>,
     breakers: BTreeMap<String, Breaker>,
     ids: CallIds,
     /// What the person has asked for in the messages that the run began with.
@@ -109,6 +116,7 @@ pub struct TurnMachine {
 impl TurnMachine {
     /// A turn that has not begun. `base` is added to the number of every command.
     pub fn new(config: TurnConfig, base: Id) -> Self {
+        let stuck = StuckDetector::new(config.stuck.clone().unwrap_or_default());
         Self {
             config,
             template: None,
@@ -122,7 +130,10 @@ impl TurnMachine {
             now: Time::default(),
             deadline: 0,
             spent: Spent::default(),
-            progress: Progress::default(),
+            stuck,
+            told: Vec::new(),
+            momentum: Momentum::default(),
+            last_failure: None,
             breakers: BTreeMap::new(),
             ids: CallIds::default(),
             authority: Authority::default(),
@@ -199,6 +210,7 @@ impl TurnMachine {
         self.tools_off = no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty();
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
+        self.tell_intent(out);
         self.ask(out);
     }
 
@@ -276,6 +288,7 @@ impl TurnMachine {
             }
             StopReason::ContentFilter if no_calls => return self.finish(Stop::ContentFilter, out),
             StopReason::ContextWindow if no_calls => return self.finish(Stop::ContextWindow, out),
+            StopReason::MaxTokens if no_calls && self.says_the_same(&prose) => return self.end_of_loop(out),
             StopReason::MaxTokens if no_calls => {
                 self.warn(out, "output_limit", "the answer was cut at the model's output limit");
                 return self.finish(Stop::OutputLimit, out);
@@ -286,20 +299,23 @@ impl TurnMachine {
             return self.empty_answer(out);
         }
         let judged = self.judge_all(&calls);
-        let decision = assess(&Situation {
+        let situation = Situation {
             interrupted: self.interrupted,
             tool_calls: calls.len(),
             limit: self.limit_ahead(no_calls),
             risk: gate::level_of(&judged),
-            progress: self.progress.verdict(&self.config.progress),
+            stuck: self.goes_on_in_circles(&calls),
+            pace: self.pace(),
             provider_paused: stop == StopReason::PauseTurn,
-            asks_for_input: speech::asks_for_input(&prose),
+            asks_for_input: speech::asks_for_input(&prose) || speech::asks_which(&prose),
             may_nudge: !self.nudged
                 && !self.tools_off
                 && !self.without_tools
                 && !self.config.tools.is_empty()
                 && speech::states_next_step(&prose),
-        });
+        };
+        let decision = assess(&situation);
+        self.tell_decision(decision, &situation, &calls, out);
         match decision {
             Decision::Continue | Decision::PauseForConfirm if !no_calls => {
                 self.spent.tool_rounds += 1;
@@ -312,14 +328,18 @@ impl TurnMachine {
             Decision::Continue if stop == StopReason::PauseTurn => self.ask(out),
             Decision::Continue | Decision::PauseForConfirm => {
                 self.nudged = true;
-                self.history.push(Message::user("Continue."));
+                let next_step = speech::stated_step(&prose);
+                let succeeded = (!self.outcome.tool_calls.is_empty()).then_some(self.last_failure.is_none());
+                let standing = Standing { next_step, succeeded, failure: self.last_failure.clone(), stuck: false };
+                self.history.push(Message::user(continuation(&standing).unwrap_or_else(|| "Continue.".to_owned())));
                 self.ask(out);
             }
             Decision::Complete => {
                 let stop = if stop == StopReason::EndTurn { Stop::Natural } else { Stop::NoToolUse };
                 self.finish(stop, out);
             }
-            Decision::PauseForInput => self.finish(Stop::NeedsUserInput, out),
+            Decision::PauseForInput if speech::asks_for_input(&prose) => self.finish(Stop::NeedsUserInput, out),
+            Decision::PauseForInput => self.finish(Stop::Ambiguous, out),
             Decision::PauseCheck => {
                 self.close_calls(&calls, "the run was stopped before this call");
                 let stop = if self.interrupted { Stop::UserInterrupt } else { Stop::LowMomentum };
@@ -329,10 +349,9 @@ impl TurnMachine {
                 self.close_calls(&calls, "the budget of the run is used up");
                 self.stop_at(limit, out);
             }
-            Decision::Stuck(verdict) => {
+            Decision::Stuck(pattern) => {
                 self.close_calls(&calls, "the run was stopped because it repeated itself");
-                let stop = if verdict == Verdict::SameError { Stop::RepeatedFailures } else { Stop::NoProgress };
-                self.finish(stop, out);
+                self.finish(senses::stop_for(pattern), out);
             }
         }
     }
@@ -587,7 +606,12 @@ impl TurnMachine {
             self.interrupted.then_some(Stop::UserInterrupt)
         };
         let mut blocks = self.take_results(round);
+        let (stop, word) = match stop {
+            Some(stop) => (Some(stop), None),
+            None => self.sense_round(out),
+        };
         if stop.is_none() {
+            blocks.extend(word.map(Block::text));
             blocks.extend(self.word_about_budget().map(Block::text));
         }
         self.history.push(Message::new(Role::User, blocks));
@@ -602,7 +626,13 @@ impl TurnMachine {
         let iteration = self.spent.iterations;
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
         let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
-        self.progress.record_round(pairs);
+        self.last_failure = senses::failure_of(pairs.clone());
+        let steps = pairs.map(|(call, result)| (Step::of(call, result), call.name.as_str(), call.arguments_text()));
+        let steps = distinct_steps(steps);
+        outcomes(&steps).for_each(|succeeded| self.momentum.record(succeeded));
+        if self.config.stuck.is_some() {
+            self.stuck.record_steps(&steps, None);
+        }
         for pending in round.calls {
             let result = pending.result.unwrap_or_else(|| not_run(&pending.call, "the run ended before this call"));
             let since = pending.since.unwrap_or(self.now);

@@ -5,6 +5,18 @@ use super::{
     NAME, ROW,
 };
 
+/// An object, in a code fence or not.
+const FENCED: First = First::OneOf(&[
+    "{",
+    "```json\n{",
+    "```\n{",
+    "```json\r\n{",
+    "```json {",
+    "```json{",
+    "```JSON\n{",
+    "```tool_call\n{",
+]);
+
 const PARAMETERS: &[&str] = &["parameters", "arguments", "args", "input"];
 
 /// Objects inside an array.
@@ -35,6 +47,7 @@ pub(super) const HERMES: Dialect = Dialect {
     ],
     open: &["<tool_call>"],
     close: &["</tool_call>"],
+    first: FENCED,
     padding: "\n",
     ..ROW
 };
@@ -57,6 +70,7 @@ pub(super) const LONGCAT: Dialect = Dialect {
     patterns: &["longcat"],
     open: &["<longcat_tool_call>"],
     close: &["</longcat_tool_call>"],
+    first: FENCED,
     padding: "\n",
     ..ROW
 };
@@ -67,6 +81,7 @@ pub(super) const IQUEST: Dialect = Dialect {
     patterns: &["iquest"],
     open: &["<iquest_tool_call>"],
     close: &["</iquest_tool_call>"],
+    first: FENCED,
     padding: "\n",
     ..ROW
 };

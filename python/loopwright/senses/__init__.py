@@ -1,0 +1,48 @@
+"""Whether a loop is going anywhere, and what a request asks for: rules over hashes and words, never a model.
+
+    detector = StuckDetector()
+    for call, result in run:
+        if verdict := detector.record(call, result):
+            print(verdict.sentence)
+
+Each sense works alone; the turn machine uses them all (see `docs/senses.md` and `docs/intent.md`).
+"""
+
+from __future__ import annotations
+
+from ._drift import Drift, DriftEvent, DriftState, Embedder, GoalDrift
+from ._intent import SUB_AGENTS, Evidence, Intent, IntentDecision, IntentSignals, assess_intent
+from ._momentum import Breakpoint, Momentum, MomentumPolicy, Standing, continuation
+from ._signals import NextStep, Signal, SignalKind, Signals, Span, next_step, signals
+from ._stuck import Member, StuckDetector, StuckPolicy, ToolRules, Verdict
+
+__all__ = [
+    "SUB_AGENTS",
+    "Breakpoint",
+    "Drift",
+    "DriftEvent",
+    "DriftState",
+    "Embedder",
+    "Evidence",
+    "GoalDrift",
+    "Intent",
+    "IntentDecision",
+    "IntentSignals",
+    "Member",
+    "Momentum",
+    "MomentumPolicy",
+    "NextStep",
+    "Signal",
+    "SignalKind",
+    "Signals",
+    "Span",
+    "Standing",
+    "StuckDetector",
+    "StuckPolicy",
+    "ToolRules",
+    "Verdict",
+    "assess_intent",
+    "continuation",
+    "next_step",
+    "signals",
+]

@@ -1,0 +1,75 @@
+//! What the words of the person say when a turn begins: how the request is best taken up, and whether the conversation
+//! still serves the goal it began with. Both are told and stop nothing: the gate stands before the tool call.
+
+use super::{Command, TurnMachine, emit};
+use crate::core::{
+    machine::{Notice, command::shorten},
+    message::{Block, Message, Role},
+    request::History,
+    sense::{
+        drift::{DriftPolicy, GoalDrift},
+        intent::assess_intent,
+    },
+};
+
+/// Messages before the last one in which a reference may find what it means.
+const LOOKED_AT: usize = 6;
+/// The goal and this many of the latest messages of the person are compared.
+const COMPARED: usize = 12;
+/// Characters of a goal or of words that are told.
+const TOLD: usize = 200;
+
+/// What a person wrote; nothing for results of tools and pictures.
+fn words_of(message: &Message) -> Option<String> {
+    let wrote = message.role == Role::User && message.content.iter().any(|block| matches!(block, Block::Text(_)));
+    Some(message.prose()).filter(|text| wrote && !text.trim().is_empty())
+}
+
+impl TurnMachine {
+    /// Tells what the newest message says of its intent, and of the goal.
+    pub(super) fn tell_intent(&self, out: &mut Vec<Command>) {
+        if self.base != 0 {
+            // The words of a child are those of the machine that started it.
+            return;
+        }
+        let history = self.history();
+        let Some(request) = history.last().and_then(words_of) else { return };
+        let before: Vec<String> = history.iter().rev().skip(1).take(LOOKED_AT).map(Message::prose).collect();
+        let before: Vec<&str> = before.iter().rev().map(String::as_str).collect();
+        // A turn has nobody to hand work to.
+        let intent = assess_intent(&request, &before, &[]);
+        let evidence = intent.evidence.iter().map(|one| {
+            let words = request.get(one.words.clone()).unwrap_or_default();
+            (one.signal.clone(), shorten(words, TOLD))
+        });
+        emit(
+            out,
+            Notice::IntentAssessed {
+                decision: intent.decision.name().to_owned(),
+                confidence: intent.confidence,
+                signals: intent.signals.names().into_iter().map(str::to_owned).collect(),
+                evidence: evidence.collect(),
+                question: intent.question,
+                escalated: intent.escalated,
+                plan: intent.plan,
+            },
+        );
+        if let Some(notice) = drift(history) {
+            emit(out, notice);
+        }
+    }
+}
+
+/// The change of state that the newest message makes, if it makes one.
+fn drift(history: &History) -> Option<Notice> {
+    let goal = history.iter().find_map(words_of)?;
+    let said: Vec<String> = history.iter().rev().filter_map(words_of).take(COMPARED).collect();
+    let mut drift = GoalDrift::new(&goal, DriftPolicy::default()).ok()?;
+    let seen = said.iter().rev().map(|message| drift.observe(message)).last()?;
+    seen.changed.then(|| Notice::GoalDrifted {
+        state: seen.state.name().to_owned(),
+        step: seen.step,
+        anchor: seen.anchor,
+        goal: shorten(&goal, TOLD),
+    })
+}
