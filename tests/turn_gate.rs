@@ -1,5 +1,7 @@
 //! The guard in the turn machine: judgements bound to their calls, edits, kept decisions, saving and replay.
 
+#![allow(clippy::unwrap_used)]
+
 mod turn_support;
 
 use std::collections::BTreeSet;

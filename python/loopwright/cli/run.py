@@ -47,7 +47,8 @@ def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
         tools = [tool for tool in tools if tool.name != "shell"]
     folder = Path(arguments.workspace).absolute()
     policy = Policy.discover(folder)
-    for path in arguments.policy:
+    rules = [str(Path(path).absolute()) for path in arguments.policy or ()]
+    for path in rules:
         policy = policy.with_file(path)
     rounds = _ROUNDS if arguments.max_rounds is None else arguments.max_rounds
     agent: Agent[Any] = Agent(
@@ -62,10 +63,10 @@ def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
         base_url=arguments.base_url,
         policy=policy,
         approvals=Approvals(TerminalApproval(screen, {tool.name: tool for tool in tools})),
-        cautious=arguments.cautious,
+        cautious=arguments.cautious or "intent",
         workspace=folder,
         journal=journal_folder(arguments.journal, screen, wanted=not arguments.no_journal),
-        labels=labels(arguments, model=model, workspace=str(folder)),
+        labels=labels(arguments, model=model, workspace=str(folder), policy=rules),
     )
     watcher = Watcher(screen)
 

@@ -56,6 +56,8 @@ pub(crate) struct Place {
     pub(crate) raw: String,
     /// Absolute, `~/…` and `./…`, where it has that form.
     forms: Vec<String>,
+    /// What wildcards make it, perhaps.
+    perhaps: Vec<String>,
     /// Whether it holds wildcards or variables.
     loose: bool,
 }
@@ -110,6 +112,9 @@ impl Place {
                 text = format!("~{rest}");
             }
         }
+        if let Some(named) = of_user(&text, around.home.as_deref()) {
+            text = named;
+        }
         let loose = loose && text.contains(['*', '?', '[', '$', '`', '{']);
         let mut forms = Vec::with_capacity(3);
         let rooted = |base: &str, rest: &str| normal(&format!("{base}/{rest}"));
@@ -146,7 +151,14 @@ impl Place {
             }
             forms.push(absolute);
         }
-        Self { raw: raw.to_owned(), forms, loose }
+        let mut perhaps = Vec::new();
+        if loose && let Some(absolute) = forms.iter().find(|form| form.starts_with('/')) {
+            for (sign, root) in [("~", &around.home), (".", &around.workspace)] {
+                let below = root.as_deref().and_then(|root| perhaps_beneath(absolute, &normal(root)));
+                perhaps.extend(below.map(|rest| format!("{sign}/{rest}")));
+            }
+        }
+        Self { raw: raw.to_owned(), forms, perhaps, loose }
     }
 
     /// A path of a command that runs in `folder`; without one it runs where the call runs.
@@ -208,6 +220,32 @@ impl Place {
         }
         PathClass::Elsewhere
     }
+}
+
+/// `~name/…` as a path: this home if it is that user's, else where homes usually are.
+fn of_user(text: &str, home: Option<&str>) -> Option<String> {
+    let rest = text.strip_prefix('~')?;
+    let (user, rest) = rest.split_once('/').unwrap_or((rest, ""));
+    if user.is_empty() || !user.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.')) {
+        return None;
+    }
+    Some(match home.filter(|home| home.rsplit('/').next() == Some(user)) {
+        Some(home) => format!("{home}/{rest}"),
+        None if user == "root" => format!("/root/{rest}"),
+        None => format!("/home/{user}/{rest}"),
+    })
+}
+
+/// What of a path with wildcards lies below `root`, if its wildcards stand for the folders of that.
+fn perhaps_beneath(path: &str, root: &str) -> Option<String> {
+    let mut parts = path.split('/');
+    for folder in root.split('/') {
+        let part = parts.next()?;
+        if part != folder && !covers(&tokens(part, true), &tokens(folder, false)) {
+            return None;
+        }
+    }
+    Some(parts.collect::<Vec<_>>().join("/")).filter(|rest| !rest.is_empty())
 }
 
 /// `C:\…` or `C:/…`.
@@ -347,6 +385,12 @@ impl PathPattern {
                 if place.loose && meets(reading, &path) {
                     best = Match::Perhaps;
                 }
+            }
+        }
+        for form in &place.perhaps {
+            let path = tokens(form, true);
+            if self.readings.iter().any(|reading| meets(reading, &path)) {
+                best = Match::Perhaps;
             }
         }
         best
@@ -552,6 +596,11 @@ mod tests {
         assert_eq!(matches("~/.ssh/id", "~/.ssh/*"), Match::Perhaps);
         assert_eq!(matches("~/.ssh/**", "~/.s*/id"), Match::Perhaps);
         assert_eq!(matches("~/.ssh/**", "$X/.ssh/id"), Match::Perhaps);
+        assert_eq!(matches("~/.ssh/**", "/home/*/.ssh/id"), Match::Perhaps);
+        assert_eq!(matches("~/.ssh/**", "/h*/u?er/.ssh/id"), Match::Perhaps);
+        assert_eq!(matches("~/.ssh/**", "/home/x*/.ssh/id"), Match::No);
+        assert_eq!(matches("~/.ssh/**", "~user/.ssh/id"), Match::Yes);
+        assert_eq!(matches("~/.ssh/**", "~other/.ssh/id"), Match::No);
         assert_eq!(matches("~/.ssh/**", "src/*.rs"), Match::No);
         assert_eq!(matches("~/.ssh/**", "$FILE"), Match::No);
     }

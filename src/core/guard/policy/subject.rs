@@ -154,7 +154,9 @@ fn command(simple: &SimpleCommand, line: &str, given: bool, around: &Surrounding
         let value = word.text.split_once('=').map(|(_, value)| value);
         let joined = word.text.strip_prefix('-').and_then(|flag| flag.find(['/', '~']).map(|at| &flag[at..]));
         let whole = (!word.text.starts_with('-') && !word.text.contains("://")).then_some(word.text.as_str());
-        for path in [whole, value, joined].into_iter().flatten().filter(|path| !path.is_empty()) {
+        // `-d @file`, `-F name=@file`.
+        let paths_of = [whole, value, joined].into_iter().flatten().map(|path| path.trim_start_matches(['@', '<']));
+        for path in paths_of.filter(|path| !path.is_empty()) {
             if paths.len() <= MOST_STRINGS {
                 paths.push(place(word, path));
             }
