@@ -65,8 +65,18 @@ if TYPE_CHECKING:
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
-    from .senses import Momentum, MomentumPolicy, StuckDetector, StuckPolicy, continuation
-    from .senses import GoalDrift, Intent, assess_intent, next_step, signals
+    from .senses import (
+        GoalDrift,
+        Intent,
+        Momentum,
+        MomentumPolicy,
+        StuckDetector,
+        StuckPolicy,
+        assess_intent,
+        continuation,
+        next_step,
+        signals,
+    )
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
 
@@ -155,6 +165,7 @@ __all__ = [
     "Context",
     "ContextPolicy",
     "ContextWindow",
+    "Diff",
     "ExtractedCall",
     "Extraction",
     "GoalDrift",
@@ -171,9 +182,9 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelFailure",
-    "Policy",
     "Momentum",
     "MomentumPolicy",
+    "Policy",
     "ProviderError",
     "Replay",
     "Response",
@@ -196,8 +207,8 @@ __all__ = [
     "Usage",
     "UsageError",
     "__version__",
-    "assess_risk",
     "assess_intent",
+    "assess_risk",
     "builtin_tools",
     "compress",
     "continuation",

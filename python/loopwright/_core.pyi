@@ -36,8 +36,8 @@ __all__ = [
     "Markup",
     "MemoryStore",
     "ModelCall",
-    "Policy",
     "Momentum",
+    "Policy",
     "Problem",
     "ProviderDelta",
     "ReasoningDelta",
@@ -59,17 +59,17 @@ __all__ = [
     "WireServer",
     "__version__",
     "assemble_context",
-    "breakpoint_of",
     "assess_arguments",
-    "assess_shell",
     "assess_intent",
+    "assess_shell",
+    "breakpoint_of",
     "canonical_block",
     "canonical_message",
     "canonical_request",
     "canonical_response",
     "check_json",
-    "compare_journals",
     "classify_sensitivity",
+    "compare_journals",
     "compress_context",
     "continuation",
     "count_context",
@@ -90,8 +90,8 @@ __all__ = [
     "estimate_tokens",
     "fetch_page",
     "find_json",
-    "journal_head",
     "find_next_step",
+    "journal_head",
     "json_elements",
     "json_members",
     "limit_output",
@@ -102,8 +102,8 @@ __all__ = [
     "render_results",
     "repair_json",
     "replay",
-    "sensitivity_detectors",
     "reply_signals",
+    "sensitivity_detectors",
     "shutdown",
     "window_of",
 ]
@@ -540,9 +540,7 @@ class Run:
     ) -> Run: ...
     @staticmethod
     def resume(path: str) -> tuple[Run, list[Command], str]:
-        """The run of a journal, which goes on in it (or, where it is damaged, beside it): the run, its open commands, the
-        path.
-        """
+        """The run of a journal, which goes on in it, or beside it where it is damaged; its open commands; the path."""
 
     @staticmethod
     def fork(

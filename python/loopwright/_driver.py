@@ -109,8 +109,10 @@ class Driver:
                 raise InternalError(message, hint="please report this with the journal of the run")
 
     def go_on(self, commands: Iterable[_core.Command]) -> None:
-        """Carries out what a run that broke off had not heard the end of. Each tool call comes by itself: one whose tool
-        is idempotent runs again; of others nobody knows whether they took effect, so a person is asked.
+        """Carries out what a run that broke off had not heard the end of.
+
+        Each tool call comes by itself: one whose tool is idempotent runs again; of others nobody knows whether they
+        took effect, so a person is asked.
         """
         self.begun = True
         for command in commands:

@@ -296,9 +296,9 @@ class Agent(Generic[Output]):
         limits: Budget,
         deps: Any,
         on_event: Callable[[Event], Any] | None,
-        journal: str | os.PathLike[str] | bool | None,
+        journal: str | os.PathLike[str] | bool | None,  # noqa: FBT001 - a place, or `True` for memory
         signal: Signal | None,
-        begin: Callable[[Plan], Begun] | None,
+        begin: Callable[[Plan], Begun] | None = None,
     ) -> Result[Output]:
         """Runs in the caller's thread, from a conversation or from where another run has come."""
         from ._driver import SyncDriver

@@ -96,7 +96,8 @@ impl Run {
         about: Option<&str>,
     ) -> PyResult<(Self, Vec<machine::Command>)> {
         let about = raw(about)?;
-        let prompt = prompt.map(|prompt| serde_json::from_str(prompt).map_err(invalid_json)).transpose()?;
+        let prompt =
+            prompt.map(|prompt| serde_json::from_str(prompt).map_err(|error| invalid_json(&error))).transpose()?;
         let continued = py
             .detach(|| journal::fork(id, Journal::read(text)?, at, Change { prompt, model, result }, about))
             .map_err(|error| errors::exception(&error))?;
@@ -193,12 +194,12 @@ fn beside(path: &str) -> PyResult<(File, String)> {
     Err(PyOSError::new_err(format!("there is no free name beside {path:?}")))
 }
 
-fn invalid_json(error: serde_json::Error) -> PyErr {
+fn invalid_json(error: &serde_json::Error) -> PyErr {
     errors::usage("invalid_json", format!("what was given is no JSON of that kind: {error}"))
 }
 
 fn raw(text: Option<&str>) -> PyResult<Option<Raw>> {
-    text.map(|text| Raw::parse(text.to_owned()).map_err(invalid_json)).transpose()
+    text.map(|text| Raw::parse(text.to_owned()).map_err(|error| invalid_json(&error))).transpose()
 }
 
 /// The configuration of a run. Without a seed of the caller's it gets one from the run's name: runs that begin

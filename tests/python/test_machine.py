@@ -51,7 +51,7 @@ def example() -> Any:
     return module
 
 
-_TIMES = {"at", "duration", "run", "expires", "expires_in"}
+_TIMES = {"sum", "at", "duration", "run", "expires", "expires_in"}
 
 
 def timeless(value: Any) -> Any:

@@ -213,7 +213,7 @@ def test_c11_a_question_back_pauses_and_the_answer_is_assessed_again(way: str) -
     model = ScriptedModel([call("find", query="a"), "There are two. Which one do you mean?", "The first, then."])
     agent = Agent(model, tools=[find])
     paused, _ = run(agent, "Tell me about it.", way)
-    assert paused.stop_reason == "needs_user_input"
+    assert paused.stop_reason == "ambiguous"
     done, _ = run(agent, "The first.", way, messages=paused.messages)
     assert (done.final, done.stop_reason) == ("The first, then.", "natural")
     assert [message.role for message in done.messages] == ["user", "assistant"] * 3

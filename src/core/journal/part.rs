@@ -24,7 +24,7 @@ pub fn compare(left: &Journal, right: &Journal) -> Option<Parting> {
     let pairs = left.lines.iter().zip(&right.lines).zip(1..);
     let parting = pairs.clone().find_map(|((left, right), seq)| {
         if left.event.kind != right.event.kind {
-            return Some((seq, "event", happened(left), happened(right)));
+            return Some((seq, "event", Some(happened(left)), Some(happened(right))));
         }
         let differs = |(left, right): &(&Raw, &Raw)| left.text() != right.text() && timeless(left) != timeless(right);
         let other = left.commands.iter().zip(&right.commands).find(differs);
@@ -39,7 +39,7 @@ pub fn compare(left: &Journal, right: &Journal) -> Option<Parting> {
     });
     let parting = parting.or_else(|| {
         let shared = left.lines.len().min(right.lines.len());
-        let next = |journal: &Journal| journal.lines.get(shared).and_then(happened);
+        let next = |journal: &Journal| journal.lines.get(shared).map(happened);
         (left.lines.len() != right.lines.len()).then(|| (shared as u64 + 1, "end", next(left), next(right)))
     });
     let parting = parting.or_else(|| {
@@ -68,6 +68,6 @@ fn timeless(command: &Raw) -> Value {
     value
 }
 
-fn happened(line: &Line) -> Option<String> {
-    Some(Raw::of(&line.event.kind).text().to_owned())
+fn happened(line: &Line) -> String {
+    Raw::of(&line.event.kind).text().to_owned()
 }

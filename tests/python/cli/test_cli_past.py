@@ -56,7 +56,7 @@ def test_a_task_is_resumed_and_forked_with_its_model_and_tools(loopwright: Calla
         assert forked.code == 0, forked.err
         found = json.loads(forked.out)
         assert found["final"] == "other"
-        assert "two lines" in json.dumps(server.requests[-1].json)
+        assert "two lines" in json.dumps(server.requests[-1]["body"])
     parting = loopwright("diff", path.stem, str(tmp_path / found["journal"]), "--json")
     assert parting.code == 1
     assert json.loads(parting.out)["parting"]["seq"] == events
