@@ -417,3 +417,20 @@ fn what_is_known_at_the_end_does_not_depend_on_how_often_it_was_asked() {
         }
     }
 }
+
+#[test]
+fn every_region_that_is_tried_at_the_end_is_asked_for_all_it_knows() {
+    // The first region fails only when it is asked at the end, and so does the one that is tried in its place.
+    let known = tools(&["f", "look"]);
+    for repair in [true, false] {
+        let policy = Policy { bare_json: true, repair, ..Policy::default() };
+        for text in [
+            &b"[\n\n{\":[\n\n{\":``\"</fuction_results>s\"suls>s\""[..],
+            b"[\x8c\n\n[\n\n{\":[\n\n{\":``\"</fuction_results>s\"suls>s\"",
+            b"[\n[\n[\n{\":[\n{\":``\"</fuction_results>s\"suls>s\"[{\":``\"</b>s\"",
+            b"[(<|tool_ll_argu\x8c\xce\x8e\n\n[\n\n{\":[\n\n{\":``\"</function_results>s\"sults>s\"",
+        ] {
+            check(text, Some(&known), &policy);
+        }
+    }
+}

@@ -287,8 +287,11 @@ impl Parser {
         self.finished = true;
         self.writer.begin(out);
         let mut carry = std::mem::take(&mut self.carry);
-        if let Some(region) = &mut self.region {
-            // All that can be known before the end is known is known first, however patient the grammar was.
+        let mut asked = None;
+        while let Some(region) = self.region.as_mut().filter(|region| asked != Some((region.start, region.ordinal))) {
+            // All that can be known before the end is known is known first, however patient the grammar was: of this region, and of
+            // those that are tried in its place.
+            asked = Some((region.start, region.ordinal));
             region.body.hurry();
             self.again = true;
             let used = self.run(&carry, false, out);

@@ -65,9 +65,10 @@ pub fn repair_json(text: &str) -> Repaired {
     let mut at = found.start;
     let first = out.len();
     let mut several = false;
+    let mut deepest = DEEPEST;
     let mut complete;
     loop {
-        let mut json = Json::whole(DEEPEST, closers, at);
+        let mut json = Json::whole(deepest, closers, at);
         if found.bare {
             json.open_object();
         }
@@ -75,20 +76,27 @@ pub fn repair_json(text: &str) -> Repaired {
         complete = json.closed();
         json.finish();
         let (value, notes) = json.into_text();
+        // Values one after another, as in a file of lines.
+        let rest = bytes.get(at + read..).unwrap_or_default();
+        let gap = rest.iter().take_while(|byte| blank(**byte) || matches!(byte, b',' | b';')).count();
+        let next = rest.get(gap..).unwrap_or_default();
+        let another = complete && next.first() == bytes.get(found.start) && begins_container(next);
+        // The list around them is a level of its own, of which the first knew nothing when it was read.
+        if another && !several && nesting(&value) == DEEPEST {
+            deepest = DEEPEST - 1;
+            continue;
+        }
         out.extend_from_slice(&value);
         for done in notes {
             note(done.what, done.start, done.end);
         }
         at += read;
-        // Values one after another, as in a file of lines.
-        let rest = bytes.get(at..).unwrap_or_default();
-        let gap = rest.iter().take_while(|byte| blank(**byte) || matches!(byte, b',' | b';')).count();
-        let next = rest.get(gap..).unwrap_or_default();
-        if !complete || next.first() != bytes.get(found.start) || !begins_container(next) {
+        if !another {
             break;
         }
         if !several {
             several = true;
+            deepest = DEEPEST - 1;
             out.insert(first, b'[');
         }
         note(Mend::Several, at, at + gap);
@@ -130,6 +138,27 @@ fn after(bytes: &[u8], mut at: usize, fenced: bool, out: &mut Vec<u8>, note: &mu
     if next < bytes.len() {
         note(Mend::Around, next, bytes.len());
     }
+}
+
+/// How deep valid JSON is nested.
+fn nesting(json: &[u8]) -> usize {
+    let (mut deep, mut most, mut at) = (0_usize, 0, 0);
+    while let Some(&byte) = json.get(at) {
+        match byte {
+            b'{' | b'[' => {
+                deep += 1;
+                most = most.max(deep);
+            }
+            b'}' | b']' => deep = deep.saturating_sub(1),
+            b'"' => match json.get(at..).and_then(string_end) {
+                Some(length) => at += length - 1,
+                None => break,
+            },
+            _ => {}
+        }
+        at += 1;
+    }
+    most
 }
 
 fn blank(byte: u8) -> bool {
@@ -345,6 +374,81 @@ mod tests {
         let repaired = repair_json(&deep);
         assert!(valid(&repaired.json) && repaired.json.ends_with(", 2]"));
         assert!(repaired.repairs.iter().any(|repair| repair.what == Mend::TooDeep));
+    }
+
+    fn settled(text: &str) {
+        let repaired = repair_json(text);
+        assert!(valid(&repaired.json), "{text}\n{}", repaired.json);
+        let again = repair_json(&repaired.json);
+        assert_eq!(again.json, repaired.json, "{text}");
+        assert!(again.repairs.is_empty(), "{text}\n{:?}", again.repairs);
+        let lost = repaired.repairs.iter().any(|repair| repair.what == Mend::TooDeep);
+        let deep = nesting(repaired.json.as_bytes());
+        assert!(deep <= DEEPEST, "{text}");
+        assert!(!lost || deep >= DEEPEST - 1, "{text}: given up at {deep}");
+    }
+
+    #[test]
+    fn what_is_repaired_at_the_limit_of_nesting_needs_no_repair() {
+        let openers = ["[", "{\"a\":", "[{\"a\":", "{'a' [", "[[],{\"b\":{},\"a\":"];
+        let leaves = [
+            "", "1", "[", "{", "{\"a\"", "{\"a\":", "[]", "{}", "\"x", "'", "[[]]", "1 [", "{},[", "{\"]\":[", "//",
+            "tr",
+        ];
+        let ends = ["", "]", "}", "]}", "}]", ",", "\n[]", "\n{}", "][", "}{", "}\n{a:[{", "]\n[[[", " x", "```"];
+        for opener in openers {
+            for deep in 126..=128 {
+                let levels = nesting_of(opener);
+                let opened = opener.repeat(deep / levels) + &"[".repeat(deep % levels);
+                for leaf in leaves {
+                    for end in ends {
+                        for closers in [0, deep - 1, deep] {
+                            let closing: String =
+                                opened.bytes().rev().filter_map(closer).take(closers).map(char::from).collect();
+                            settled(&format!("{opened}{leaf}{closing}{end}"));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn values_in_a_row_are_one_level_deeper_than_each() {
+        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        for (first, second) in [(1, 126), (126, 1), (126, 126), (127, 1), (1, 127), (127, 127), (128, 200), (200, 1)] {
+            let text = format!("{}\n{}", deep(first), deep(second));
+            settled(&text);
+            let repaired = repair_json(&text);
+            let lost = repaired.repairs.iter().filter(|repair| repair.what == Mend::TooDeep).count();
+            assert_eq!(lost, usize::from(first > 126) + usize::from(second > 126), "{first} {second}");
+            assert!(repaired.complete && repaired.repairs.iter().any(|repair| repair.what == Mend::Several));
+        }
+        // One alone has every level for itself.
+        let alone = deep(127);
+        becomes(&alone, &alone);
+        assert_eq!(repair_json(&format!("{alone} and so on")).json, alone);
+    }
+
+    #[test]
+    fn what_broke_off_too_deep_is_told() {
+        let repaired = repair_json(&"[".repeat(130));
+        let told = repaired.repairs.iter().find(|repair| repair.what == Mend::TooDeep).map(|repair| repair.span);
+        assert_eq!(told, Some(Span { start: 127, end: 130 }));
+    }
+
+    /// How many containers a text opens and leaves open.
+    fn nesting_of(text: &str) -> usize {
+        text.bytes().filter(|byte| b"[{".contains(byte)).count()
+            - text.bytes().filter(|byte| b"]}".contains(byte)).count()
+    }
+
+    fn closer(byte: u8) -> Option<u8> {
+        match byte {
+            b'[' => Some(b']'),
+            b'{' => Some(b'}'),
+            _ => None,
+        }
     }
 
     fn scraps() -> impl Strategy<Value = String> {

@@ -1,6 +1,8 @@
 //! What stands first in a region: the bytes that tell dialects with the same opening marker from each other.
 //! Decides on as few bytes as it can and says when it needs more; never looks past a name and the longest string after it.
 
+use std::cmp::Ordering;
+
 /// What tells a region of one dialect from another's with the same marker: the first bytes after it that aren't white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum First {
@@ -65,9 +67,8 @@ impl First {
 }
 
 /// What was looked for at a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sort {
-    #[default]
     Space,
     Name,
     /// One string, known by where it is kept.
@@ -75,7 +76,7 @@ enum Sort {
 }
 
 /// How much of something stands at a place, as far as it was seen.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Glance {
     at: usize,
     sort: Sort,
@@ -87,28 +88,63 @@ struct Glance {
 /// Glances at places behind markers, kept for the next dialect that asks and the next bytes that come.
 #[derive(Debug, Default)]
 pub(in crate::core::extract) struct Glances {
-    recent: [Glance; 32],
-    next: usize,
+    /// A ring of at most `MOST_GLANCES`.
+    recent: Vec<Glance>,
+    /// Where the newest of them is kept.
+    newest: usize,
+    /// The last place that was glanced at, and how many glances are no older than the first at it.
+    latest: usize,
+    fresh: usize,
     /// How many bytes were looked at.
     pub(in crate::core::extract) looked: u64,
 }
 
+/// A power of two.
+const MOST_GLANCES: usize = 32;
+
 impl Glances {
     /// Which glance this is, if it was seen, and how much of it.
     fn known(&self, at: usize, sort: Sort) -> (Option<usize>, usize, bool) {
-        let known = |glance: &&Glance| glance.at == at && glance.sort == sort && (glance.length > 0 || glance.over);
-        let slot = self.recent.iter().position(|glance| known(&glance));
-        let glance = slot.and_then(|slot| self.recent.get(slot)).copied().unwrap_or_default();
-        (slot, glance.length, glance.over)
+        // Places come in order but for a few: nothing is known of most, and little else was seen since of the others.
+        let count = match at.cmp(&self.latest) {
+            Ordering::Greater => 0,
+            Ordering::Equal => self.fresh,
+            Ordering::Less => self.recent.len(),
+        };
+        for back in 0..count {
+            let slot = self.newest.wrapping_sub(back) % MOST_GLANCES;
+            if let Some(glance) = self.recent.get(slot)
+                && glance.at == at
+                && glance.sort == sort
+            {
+                return (Some(slot), glance.length, glance.over);
+            }
+        }
+        (None, 0, false)
     }
 
     fn remember(&mut self, slot: Option<usize>, at: usize, sort: Sort, length: usize, over: bool) {
-        let slot = slot.unwrap_or_else(|| {
-            self.next = (self.next + 1) % self.recent.len();
-            self.next
-        });
-        if let Some(glance) = self.recent.get_mut(slot) {
-            *glance = Glance { at, sort, length, over };
+        let glance = Glance { at, sort, length, over };
+        if let Some(known) = slot.and_then(|slot| self.recent.get_mut(slot)) {
+            *known = glance;
+            return;
+        }
+        if at > self.latest {
+            self.latest = at;
+            self.fresh = 0;
+        }
+        self.fresh = (self.fresh + 1).min(MOST_GLANCES);
+        if self.recent.len() < MOST_GLANCES {
+            if self.recent.is_empty() {
+                self.recent.reserve_exact(MOST_GLANCES);
+            }
+            self.newest = self.recent.len();
+            self.recent.push(glance);
+        } else {
+            self.newest = (self.newest + 1) % MOST_GLANCES;
+            if let Some(oldest) = self.recent.get_mut(self.newest) {
+                *oldest = glance;
+            }
         }
     }
 

@@ -442,7 +442,10 @@ impl Json {
                 self.note(Mend::Comment, self.start);
                 self.state = self.back;
             }
-            State::Skip => self.state = State::AfterValue,
+            State::Skip => {
+                self.note(Mend::TooDeep, self.start);
+                self.state = State::AfterValue;
+            }
             State::Value | State::Key | State::AfterKey | State::AfterValue => {}
         }
         if self.state == State::AfterKey {
