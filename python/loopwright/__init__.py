@@ -60,12 +60,23 @@ if TYPE_CHECKING:
         strip_tool_markup,
     )
     from .grounded import Grounded
-    from .guard import Approvals, Policy, Risk, RiskContext, assess_risk
+    from .guard import (
+        Approvals,
+        Policy,
+        Risk,
+        RiskContext,
+        Sensitivity,
+        SensitivityLevel,
+        assess_risk,
+        classify_sensitivity,
+        redact,
+    )
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
     from .senses import (
+        Breakpoint,
         GoalDrift,
         Intent,
         Momentum,
@@ -153,12 +164,18 @@ _HOMES = {
     "Risk": "guard",
     "RiskContext": "guard",
     "assess_risk": "guard",
+    "Breakpoint": "senses",
+    "Sensitivity": "guard",
+    "SensitivityLevel": "guard",
+    "classify_sensitivity": "guard",
+    "redact": "guard",
 }
 
 __all__ = [
     "Agent",
     "Approval",
     "Approvals",
+    "Breakpoint",
     "Budget",
     "Call",
     "Command",
@@ -192,6 +209,8 @@ __all__ = [
     "Risk",
     "RiskContext",
     "RunStream",
+    "Sensitivity",
+    "SensitivityLevel",
     "Signal",
     "Source",
     "StuckDetector",
@@ -210,6 +229,7 @@ __all__ = [
     "assess_intent",
     "assess_risk",
     "builtin_tools",
+    "classify_sensitivity",
     "compress",
     "continuation",
     "count_tokens",
@@ -221,6 +241,7 @@ __all__ = [
     "extract",
     "extract_json",
     "next_step",
+    "redact",
     "render_call",
     "render_results",
     "repair_json",

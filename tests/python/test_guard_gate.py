@@ -451,3 +451,21 @@ def test_wrong_numbers_are_errors() -> None:
     with pytest.raises(UsageError) as caught:
         Approvals().decide(3, True)
     assert caught.value.code == "approval_gone"
+
+
+def test_x09_what_is_no_request_is_gone(work: Path) -> None:
+    approvals = Approvals()
+    for request in (99, "99", "gone", -1, 2**80, None, True):
+        for act in (lambda r: approvals.decide(r, True), approvals.describe, approvals.again):
+            with pytest.raises(UsageError) as caught:
+                act(request)  # type: ignore[arg-type]
+            assert caught.value.code == "approval_gone"
+
+
+def test_c15_deleting_in_a_shell_pauses_whatever_the_words_of_the_user(work: Path) -> None:
+    person = Person("keep it")
+    with WireServer(commands("rm src/a.txt", "mv -f src/a.txt src/b.txt")) as server:
+        result, events = told(agent_at(server, tools=builtin_tools(work), approvals=Approvals(person)), "rm src/a.txt")
+    assert failures(result) == ["declined", "declined"]
+    assert judged(events) == [("ask", "confirm", "risk")] * 2
+    assert (work / "src/a.txt").exists()

@@ -52,6 +52,8 @@ def test_c12_a_call_comes_in_many_shapes():
         ("bash", {"command": "git reset --hard"}),
         ("bash", '{"command": "git reset --hard"}'),
         {"name": "bash", "arguments": {"command": "git reset --hard"}},
+        {"type": "tool_use", "id": "1", "name": "bash", "input": {"command": "git reset --hard"}},
+        {"type": "function", "function": {"name": "bash", "arguments": '{"command": "git reset --hard"}'}},
         Call(),
     ]
     for call in shapes:
@@ -132,3 +134,54 @@ def test_a_risk_is_a_value():
     assert assess_risk("ls") == assess_risk("ls")
     assert isinstance(assess_risk("ls"), Risk)
     assert hash(assess_risk("ls")) == hash("safe")
+
+
+def test_c15_rm_and_mv_in_a_shell_pause_unless_it_is_made_again():
+    asked = ["rm notes.txt", "rm -f src/a.py b.py", "rm *.py", "unlink x.md", "rm build.rs", "rm ./.env", "mv -f a b"]
+    asked += ["rm -if notes.txt", "git ls-files | xargs rm", "rm src/target.py", "mv -f a.txt src/"]
+    for line in asked:
+        assert assess_risk(line) == "confirm", line
+    passing = ["rm -i notes.txt", "rm dist/app.js", "rm -f *.o", "rm .coverage", "rm tmp.txt", "mv a b", "mv -fn a b"]
+    passing += ["rm /tmp/x", "trash notes.txt", "mv -f a dist/a"]
+    for line in passing:
+        assert assess_risk(line) == "cautious", line
+    assert assess_risk("rm a.o notes.txt b.o").part.text == "notes.txt"
+
+
+def test_c16_sudo_and_force_flags():
+    for line in ("sudo ls /root", "sudo git status", "doas cat x", "sudo fdisk -l", "sudo journalctl -u x"):
+        assert assess_risk(line) == "cautious", line
+    for line in ("sudo cp a b", "sudo apt-get install x", "sudo make install", "sudo rm /tmp/x", "sudo -u app touch x"):
+        risk = assess_risk(line)
+        assert (risk.level, risk.rule) == ("confirm", "shell.elevated"), line
+        assert "as another user" in risk.why
+    forced = [
+        "sudo rm notes.txt",
+        "git push --force",
+        "docker rm --force x",
+        "git checkout --force",
+        "git clean --force",
+    ]
+    for line in forced:
+        assert assess_risk(line) == "dangerous", line
+    assert assess_risk("git push --force-with-lease") == "confirm"
+    assert assess_risk("npm install --force") < "confirm"
+
+
+def test_bad_calls_levels_and_contexts_are_typed_errors():
+    for wrong in (5, None, {}, ["rm"], {"command": "ls"}):
+        with pytest.raises(UsageError) as error:
+            assess_risk(wrong)
+        assert error.value.code == "invalid_call"
+    for context in ({"workspace": "/srv"}, "/srv", 5):
+        with pytest.raises(UsageError, match="RiskContext"):
+            assess_risk("ls", context=context)
+    with pytest.raises(UsageError) as error:
+        assess_risk("ls", "severe")
+    assert error.value.code == "unknown_level"
+
+
+def test_halves_of_characters_are_text_like_any_other():
+    assert assess_risk("echo \ud800; rm -rf /") == "dangerous"
+    risk = assess_risk(("bash", {"command": "echo \udc00 && rm -rf /", "note\ud800": ["\ud800"]}))
+    assert (risk.level, risk.part.text) == ("dangerous", "/")

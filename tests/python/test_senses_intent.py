@@ -195,3 +195,27 @@ def test_d31_a_run_tells_the_intent_and_goes_on() -> None:
     told = [event for event in seen if isinstance(event, IntentAssessed)]
     assert [event.decision for event in told] == ["ask_first"]
     assert ["destructive", "Delete"] in [list(pair) for pair in told[0].evidence]
+
+
+def test_c20_c23_d31_x24_what_is_no_text_is_a_typed_error() -> None:
+    drift = GoalDrift("Refactor the authentication module")
+    for given_ in (None, 5, b"text", ["text"]):
+        for sense in (next_step, signals, assess_intent, GoalDrift, drift.observe, drift.revise):
+            with pytest.raises(UsageError, match="not a text"):
+                sense(given_)  # type: ignore[operator]
+    for history in (5, "one text", {"role": "user"}, [5]):
+        with pytest.raises(UsageError) as error:
+            assess_intent("fix it", history)  # type: ignore[arg-type]
+        assert error.value.code == "invalid_history"
+    with pytest.raises(UsageError, match="embedder"):
+        GoalDrift("a goal", embedder=5)  # type: ignore[arg-type]
+
+
+def test_halves_of_characters_move_no_place() -> None:
+    text = "\ud83d I'll run the tests."
+    step = next_step(text)
+    assert step is not None
+    assert text[step.step.start : step.step.end] == step.step.text == "run the tests"
+    assert signals("\udc00 Done.").complete
+    assert assess_intent("Delete it \ud800", ["\ud800"]).decision
+    assert GoalDrift("a \ud800 goal").observe("\udfff").state == "on_goal"

@@ -297,3 +297,9 @@ def test_c25_real_runs(name: str) -> None:
     room = runpy.run_path(str(Path(__file__).parents[2] / "benches" / "senses" / "trajectories.py"))
     found = room["verdicts"](json.loads(path.read_text(encoding="utf-8"))["messages"])
     assert [(at, verdict.pattern) for at, _, verdict in found][: max(len(RIGHT[name]), 1)] == RIGHT[name]
+
+
+def test_c18_c19_c21_what_is_none_is_a_typed_error() -> None:
+    for wrong in (lambda: Momentum("fast"), lambda: continuation(None), lambda: Breakpoint.of(None)):  # type: ignore[arg-type]
+        with pytest.raises(UsageError):
+            wrong()

@@ -72,9 +72,10 @@ def test_d11_watched_tools_are_classed_by_what_they_give():
 
 
 def test_bad_input_is_a_typed_error():
-    with pytest.raises(UsageError, match="no level is named") as error:
-        classify_sensitivity("x", labels={"crm": "top-secret"})
-    assert error.value.code == "invalid_value"
+    for label in ("top-secret", 4, None):
+        with pytest.raises(UsageError, match="the label of 'crm'") as error:
+            classify_sensitivity("x", labels={"crm": label})
+        assert error.value.code == "unknown_level"
     for wrong in (lambda: classify_sensitivity(b"x"), lambda: redact(None), lambda: classify_sensitivity("x", 3.5)):
         with pytest.raises(UsageError):
             wrong()

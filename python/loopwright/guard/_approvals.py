@@ -132,7 +132,7 @@ class Approvals:
         try:
             wanted = {decided}
             if self._front_end is not None:
-                shown = replace(question, request_id=request, keeps=self._desk.describe(request))
+                shown = replace(question, request_id=request, keeps=self._desk.describe(_number(request)))
                 asked = asyncio.ensure_future(_answer(self._front_end, shown))
                 wanted.add(asked)
             await asyncio.wait(wanted, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -189,6 +189,7 @@ class Approvals:
             answer = Edit(_object(arguments))
         if kind == "deny" and reason is not None:
             answer = reason
+        request = _number(request)
         kept = self._desk.decide(request, kind, hash, self._clock())
         with self._lock:
             loop, decided = self._waiting.get(request, (None, None))
@@ -199,11 +200,11 @@ class Approvals:
 
     def describe(self, request: int) -> str:
         """What a yes to a request would be kept for, in words."""
-        return self._desk.describe(request)
+        return self._desk.describe(_number(request))
 
     def again(self, request: int) -> str:
         """For an expired request: lets the same call run when it comes again. Gives what is kept, in words."""
-        return self._desk.again(request, self._clock())
+        return self._desk.again(_number(request), self._clock())
 
     def forget(self) -> None:
         """Forgets every yes."""
@@ -269,6 +270,16 @@ async def _answer(front_end: Callable[[Approval], Any], question: Approval) -> A
 def _set(decided: asyncio.Future[Any], answer: Any) -> None:
     if not decided.done():
         decided.set_result(answer)
+
+
+def _number(request: object) -> int:
+    """The number of a request; a front end may well have it as text."""
+    if isinstance(request, str) and request.isdecimal() and request.isascii() and len(request) <= 18:  # noqa: PLR2004
+        return int(request)
+    if isinstance(request, int) and not isinstance(request, bool) and 0 <= request < 2**63:
+        return request
+    message = f"there is no request {request!r:.100}"
+    raise UsageError(message, "approval_gone", "the requests that are open are listed in pending")
 
 
 def _object(arguments: object) -> dict[str, Any]:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import total_ordering
@@ -134,8 +135,9 @@ def assess_risk(
 ) -> Risk:
     """How much harm a call may do: what the tool declares, raised by what the arguments say, never lowered.
 
-    `call` is shell text, a name with arguments, or anything with `name` and `arguments` (or `input`), such as a
-    `ToolCall`. `tool` is the tool, or the level that it declares; nothing declared counts as `cautious`.
+    `call` is shell text, a name with arguments, a dict as any provider writes it, or anything with `name` and
+    `arguments` (or `input`), such as a `ToolCall`. `tool` is the tool, or the level that it declares; nothing declared
+    counts as `cautious`.
 
     >>> assess_risk("rm -rf ~/projects").level
     'confirm'
@@ -145,14 +147,18 @@ def assess_risk(
     >>> assess_risk(("population", {"city": "Oslo"}), "safe").level
     'safe'
     """
+    if context is not None and not isinstance(context, RiskContext):
+        message = f"context is {type(context).__name__}, not a RiskContext"
+        raise UsageError(message, "invalid_value", "give RiskContext(workspace=...), or nothing")
     ground = (context or _NOTHING).ground()
     if isinstance(call, str):
-        found = _core.assess_shell(call, ground)
+        found = _core.assess_shell(_whole(call), ground)
         if tool is None:
             return _risk(found)
         declared = _risk(_core.assess_arguments("shell", "{}", _declared(tool), False, ground))
         return max(_risk(found), declared, key=lambda risk: _rank(risk.level))
     name, arguments = _taken_apart(call)
+    name, arguments = _whole(name), _whole(arguments)
     return _risk(_core.assess_arguments(name, arguments, None if tool is None else _declared(tool), False, ground))
 
 
@@ -173,10 +179,26 @@ def _declared(tool: Any) -> str:
     return level
 
 
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def _whole(value: Any) -> Any:
+    """Data with halves of characters replaced: as many bytes, so that spans stay what they are."""
+    if isinstance(value, str):
+        return value if value.isascii() else _HALVES.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_whole(item) for item in value]
+    return value
+
+
 def _taken_apart(call: Any) -> tuple[str, Any]:
     match call:
         case (str() as name, arguments):
             pass
+        case {"function": {"name": str() as name} as inner}:
+            arguments = inner.get("arguments", {})
         case {"name": str() as name}:
             arguments = call.get("arguments", call.get("input", {}))
         case object(name=str() as name):

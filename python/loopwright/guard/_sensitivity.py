@@ -114,10 +114,7 @@ def classify_sensitivity(
     if name is not None and not isinstance(name, str):
         message = f"source is {type(source).__name__}, not a level or the name of a source"
         raise UsageError(message, code="invalid_value", hint="give a SensitivityLevel, a text, or nothing")
-    given = {
-        key: level.name.lower() if isinstance(level, SensitivityLevel) else level
-        for key, level in (labels or {}).items()
-    }
+    given = {key: _label(key, level) for key, level in (labels or {}).items()}
     level, label, hits = _core.classify_sensitivity(_whole(text), name, given or None)
     return Sensitivity(_level(level), _hits(hits), None if label is None else _level(label))
 
@@ -159,6 +156,15 @@ def redact_json(text: str) -> str:
 def sensitivity_detectors() -> list[tuple[str, SensitivityLevel, str]]:
     """All detectors: the name, the level of its hits, what a hit is."""
     return [(name, _level(level), why) for name, level, why in _core.sensitivity_detectors()]
+
+
+def _label(source: str, level: SensitivityLevel | str) -> str:
+    name = level.name if isinstance(level, SensitivityLevel) else level
+    if not isinstance(name, str) or name.upper() not in SensitivityLevel.__members__:
+        message = f"the label of {source!r} is {level!r:.100}, which is no level"
+        known = ", ".join(known.name.lower() for known in SensitivityLevel)
+        raise UsageError(message, code="unknown_level", hint=f"give one of {known}")
+    return name.lower()
 
 
 def _level(name: str) -> SensitivityLevel:

@@ -11,6 +11,7 @@ from loopwright.errors import UsageError
 from loopwright.messages import checked
 
 from ._signals import Span
+from ._words import wanted_text
 
 __all__ = ["Drift", "DriftEvent", "DriftState", "Embedder", "GoalDrift"]
 
@@ -84,7 +85,10 @@ class GoalDrift:
         leave: float = 0.45,
         on_change: Callable[[DriftEvent], object] | None = None,
     ) -> None:
-        self._core = checked(_core.GoalDrift, goal, enter, leave)
+        if embedder is not None and not callable(embedder):
+            message = f"embedder is {type(embedder).__name__}, which can't be called"
+            raise UsageError(message, "invalid_option", "give a function that turns texts into vectors")
+        self._core = checked(_core.GoalDrift, wanted_text(goal, "goal"), enter, leave)
         self.events: list[DriftEvent] = []
         """The last changes of state, at most 50."""
         self.on_change = on_change
@@ -115,6 +119,7 @@ class GoalDrift:
 
     def observe(self, message: str) -> Drift:
         """Takes the next message."""
+        message = wanted_text(message, "message")
         before = self.state
         vector = None if self._embedder is None else self._embed([message])[0]
         step, anchor, _, changed, evidence, phrases, shared = checked(self._core.observe, message, vector)
@@ -138,6 +143,7 @@ class GoalDrift:
 
     def revise(self, goal: str) -> None:
         """The user has another goal now. The state begins anew."""
+        goal = wanted_text(goal, "goal")
         vector = None if self._embedder is None or not goal.strip() else self._embed([goal])[0]
         checked(self._core.revise, goal, vector)
 

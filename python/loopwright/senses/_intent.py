@@ -10,6 +10,7 @@ from loopwright import _core
 from loopwright.errors import UsageError
 
 from ._signals import Span
+from ._words import wanted_text
 
 __all__ = ["SUB_AGENTS", "Evidence", "Intent", "IntentDecision", "IntentSignals", "assess_intent"]
 
@@ -117,9 +118,13 @@ def assess_intent(
     >>> assess_intent("How do I delete a branch in git?").decision
     'direct'
     """
-    said = [_text(one) for one in history or ()]
+    words = wanted_text(message, "message")
+    if history is not None and (isinstance(history, (str, Mapping)) or not isinstance(history, Iterable)):
+        problem = f"history is {type(history).__name__}, not a list of messages"
+        raise UsageError(problem, "invalid_history", "give texts, messages, or dicts with content, in a list")
+    said = [wanted_text(_text(one), "a message of the history") for one in history or ()]
     decision, confidence, names, evidence, scores, kinds, question, escalated, plan = _core.assess_intent(
-        message, said, list(sub_agents)
+        words, said, list(sub_agents)
     )
     return Intent(
         decision=decision,  # type: ignore[arg-type]

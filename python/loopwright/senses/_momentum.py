@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from loopwright import _core
 from loopwright.errors import UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from ._words import wanted_text
 
 __all__ = ["Breakpoint", "Momentum", "MomentumPolicy", "Standing", "continuation"]
 
@@ -45,7 +45,7 @@ class Breakpoint(str, Enum):
     @classmethod
     def of(cls, stop_reason: str) -> Breakpoint | None:
         """The breakpoint of a `stop_reason`; `None` where it is none (a limit of money, an error)."""
-        name = _core.breakpoint_of(stop_reason)
+        name = _core.breakpoint_of(wanted_text(stop_reason, "stop_reason"))
         return None if name is None else cls(name)
 
 
@@ -85,6 +85,9 @@ class Momentum:
 
     def __init__(self, policy: MomentumPolicy | None = None) -> None:
         policy = MomentumPolicy() if policy is None else policy
+        if not isinstance(policy, MomentumPolicy):
+            message = f"policy is {type(policy).__name__}, not a MomentumPolicy"
+            raise UsageError(message, "invalid_option", "give MomentumPolicy(...), or nothing")
         self.policy = policy
         self._core = _core.Momentum(json.dumps(policy.as_dict()))
 
@@ -158,6 +161,9 @@ def continuation(state: Standing | Mapping[str, Any]) -> str | None:
     >>> continuation(Standing()) is None
     True
     """
+    if not isinstance(state, (Standing, Mapping)):
+        message = f"state is {type(state).__name__}, not a Standing"
+        raise UsageError(message, "invalid_value", "give a Standing, or a dict of its fields")
     plain = asdict(state) if isinstance(state, Standing) else dict(state)
     try:
         text = json.dumps(plain)

@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 from loopwright import _core
 
+from ._words import wanted_text
+
 __all__ = ["NextStep", "Signal", "SignalKind", "Signals", "Span", "next_step", "signals"]
 
 SignalKind: TypeAlias = Literal["completion", "unfinished", "clarification", "offer", "rhetorical", "courtesy"]
@@ -91,7 +93,7 @@ def next_step(text: str) -> NextStep | None:
     >>> next_step("I'll read it. It says 4.") is None
     True
     """
-    found = _core.find_next_step(text)
+    found = _core.find_next_step(wanted_text(text, "text"))
     if found is None:
         return None
     sentence, cue, step = (Span.at(text, place) for place in found)
@@ -111,7 +113,7 @@ def signals(text: str) -> Signals:
     >>> signals("Why does it fail? Because the index starts at 1.").asks
     False
     """
-    complete, asks, found = _core.reply_signals(text)
+    complete, asks, found = _core.reply_signals(wanted_text(text, "text"))
     all_of_them = tuple(
         Signal(kind, rule, Span.at(text, words), Span.at(text, sentence))  # type: ignore[arg-type]
         for kind, rule, words, sentence in found

@@ -484,15 +484,32 @@ pub(super) fn judge(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     keep(&mut worst, program(command, ground));
     let mut verdict =
         worst.unwrap_or_else(|| Verdict::new(RiskLevel::Safe, "shell.empty", "runs nothing", command.span.clone()));
+    if verdict.level == RiskLevel::Confirm && forced(command) {
+        verdict.level = RiskLevel::Dangerous;
+        verdict.why.push_str(", by force");
+    }
     if command.elevated {
-        if verdict.level == RiskLevel::Confirm {
-            verdict.level = RiskLevel::Dangerous;
-            verdict.why.push_str(", as another user");
-        } else if verdict.level == RiskLevel::Safe {
-            verdict.level = RiskLevel::Cautious;
+        match verdict.level {
+            // Reading as another user may show what is not this user's.
+            RiskLevel::Safe => verdict.level = RiskLevel::Cautious,
+            RiskLevel::Cautious => {
+                verdict.level = RiskLevel::Confirm;
+                verdict.rule = "shell.elevated";
+                verdict.why.push_str(", as another user");
+            }
+            RiskLevel::Confirm => {
+                verdict.level = RiskLevel::Dangerous;
+                verdict.why.push_str(", as another user");
+            }
+            RiskLevel::Dangerous => {}
         }
     }
     verdict
+}
+
+/// Whether the command is told, in so many letters, to do it against what would hold it back.
+fn forced(command: &SimpleCommand) -> bool {
+    command.words.iter().skip(1).any(|word| matches!(word.text.as_str(), "--force" | "--force=true" | "-Force"))
 }
 
 fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: &Ground<'_>) -> Option<Verdict> {
@@ -850,6 +867,16 @@ fn reads_only(name: &str, words: &[Word]) -> bool {
             first,
             "status" | "list-units" | "is-active" | "is-enabled" | "show" | "cat" | "list-unit-files" | "list-timers"
         ),
+        "fdisk" | "parted" => options.has('l', "--list"),
+        "crontab" => options.has('l', ""),
+        "iptables" | "ip6tables" => options.has('L', "--list") || options.has('S', "--list-rules"),
+        "journalctl" => true,
+        "apt" | "apt-get" | "apt-cache" | "dnf" | "yum" => {
+            matches!(first, "list" | "search" | "show" | "policy" | "info" | "depends" | "rdepends" | "check")
+        }
+        "dpkg" | "rpm" => ["-l", "-L", "-s", "-S", "-q", "-qa", "-ql", "-qi"].iter().any(|name| options.word(name)),
+        "service" => second == "status",
+        "ufw" => first == "status",
         "gh" => matches!(second, "list" | "view" | "status" | "diff" | "checks"),
         "terraform" | "tofu" => {
             matches!(first, "plan" | "validate" | "show" | "output" | "graph" | "providers" | "version")

@@ -30,6 +30,97 @@ pub(super) fn write(place: Place) -> RiskLevel {
     }
 }
 
+/// Whether a path, by its name or a folder in it, is what builds, tests and editors make and make again.
+pub(super) fn is_made_again(path: &str) -> bool {
+    const FOLDERS: &[&str] = &[
+        "build",
+        "dist",
+        "out",
+        "target",
+        "bin",
+        "obj",
+        "tmp",
+        "temp",
+        "node_modules",
+        "__pycache__",
+        "coverage",
+        "htmlcov",
+        ".cache",
+        ".pytest_cache",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".tox",
+        ".nox",
+        ".next",
+        ".nuxt",
+        ".turbo",
+        ".parcel-cache",
+        ".gradle",
+        ".svelte-kit",
+        "logs",
+        "_build",
+        "cmake-build-debug",
+        "cmake-build-release",
+    ];
+    const ENDINGS: &[&str] = &[
+        "o",
+        "obj",
+        "a",
+        "so",
+        "pyc",
+        "pyo",
+        "class",
+        "tmp",
+        "temp",
+        "log",
+        "swp",
+        "swo",
+        "pid",
+        "gcda",
+        "gcno",
+        "gcov",
+        "tsbuildinfo",
+        "cache",
+        "tgz",
+        "whl",
+        "aux",
+        "toc",
+        "dvi",
+        "synctex",
+        "d",
+        "rlib",
+        "map",
+        "orig",
+        "rej",
+    ];
+    const NAMES: &[&str] = &[
+        ".coverage",
+        "coverage.xml",
+        "coverage.json",
+        "lcov.info",
+        "junit.xml",
+        "a.out",
+        "core",
+        "nohup.out",
+        ".DS_Store",
+        "Thumbs.db",
+        ".eslintcache",
+        ".stylelintcache",
+        "index.lock",
+        "CMakeCache.txt",
+    ];
+    let mut parts = path.rsplit('/').filter(|part| !part.is_empty() && *part != ".");
+    let Some(name) = parts.next() else { return false };
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, ending)| ending);
+    NAMES.contains(&name)
+        || FOLDERS.contains(&name)
+        || matches!(stem, "tmp" | "temp" | "scratch")
+        || ["tmp_", "tmp-", "temp_", "temp-"].iter().any(|start| name.starts_with(start))
+        || ending.is_some_and(|ending| ENDINGS.contains(&ending))
+        || parts.any(|part| FOLDERS.contains(&part))
+}
+
 fn everything(word: &Word) -> bool {
     let name = word.text.rsplit('/').next().unwrap_or("");
     word.pattern && matches!(name, "*" | "**" | "*.*" | ".*" | "?*" | "{}" | ".[!.]*" | ".??*")
@@ -108,9 +199,11 @@ impl Judge<'_> {
             return Some(if recursive {
                 self.whole(RiskLevel::Confirm, rule, "deletes folders, but which cannot be told")
             } else {
-                self.whole(RiskLevel::Cautious, rule, "deletes files")
+                self.whole(RiskLevel::Confirm, rule, "deletes files, but which cannot be told")
             });
         }
+        let trashes = matches!(self.program, "gio" | "trash" | "trash-put" | "rmtrash");
+        let asks_itself = trashes || options.has('i', "--interactive") && !options.has('f', "--force");
         let mut worst: Option<Verdict> = None;
         for word in rest {
             let place = self.place(word);
@@ -118,7 +211,11 @@ impl Judge<'_> {
             let place = if handed && place < Place::Unknown { Place::Unknown } else { place };
             // Nothing brings back what was overwritten first.
             let shreds = matches!(self.program, "shred" | "srm" | "wipe");
-            let level = delete(place, recursive, shreds || everything(word));
+            let mut level = delete(place, recursive, shreds || everything(word));
+            // What a person or the model wrote is gone for good; what a build makes is made again.
+            if level == RiskLevel::Cautious && place == Place::Workspace && !asks_itself && !is_made_again(&word.text) {
+                level = RiskLevel::Confirm;
+            }
             let what = if recursive { "a folder with all that is in it" } else { "a file" };
             let why = format!("deletes {what} in {}", place.words());
             keep(&mut worst, Self::verdict(level, rule, word, why));
@@ -144,9 +241,12 @@ impl Judge<'_> {
                 Self::verdict(RiskLevel::Confirm, "shell.mv", target, "moves files to where they are gone".to_owned()),
             );
         } else {
+            let spares = place == Place::Temporary || is_made_again(&target.text);
+            let forced = options.has('f', "--force") && !options.has('n', "--no-clobber");
+            let level = if forced && !spares { write(place).max(RiskLevel::Confirm) } else { write(place) };
             keep(
                 &mut worst,
-                Self::verdict(write(place), "shell.mv", target, format!("moves files over those in {}", place.words())),
+                Self::verdict(level, "shell.mv", target, format!("moves files over those in {}", place.words())),
             );
         }
         for source in sources {
