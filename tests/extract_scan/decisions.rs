@@ -434,3 +434,16 @@ fn every_region_that_is_tried_at_the_end_is_asked_for_all_it_knows() {
         }
     }
 }
+
+#[test]
+fn the_word_behind_a_fence_is_as_long_however_it_is_cut() {
+    for letters in 0..24 {
+        let word = "y".repeat(letters);
+        for end in ["", "\n{\"at\": 1}\n```<|tool_call_end|>", "{\"at\": 1}```", "\u{feff}{}"] {
+            plain(&format!("<|tool_call_begin|>look```{word}{end}"));
+            plain(&format!("<tool_call>```{word}{{\"name\": \"look\", \"arguments\": {{}}}}{end}"));
+            plain(&format!("<｜tool▁call▁begin｜>function<｜tool▁sep｜>look\n```{word}{end}<｜tool▁call▁end｜>"));
+        }
+    }
+    check(b"<|tool_call_begin|>\xcc```4yyyyyyyyyy4funun", None, &Policy::default());
+}

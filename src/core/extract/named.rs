@@ -10,6 +10,8 @@ use super::{
 const FENCE: &[u8] = b"```";
 /// A name with all that stands around it isn't longer.
 const LONGEST_HEADER: usize = 4096;
+/// The word behind a fence isn't longer.
+const LONGEST_WORD: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -174,8 +176,9 @@ impl Named {
             }
             if step == 0 && !self.in_fence && rest.starts_with(FENCE) {
                 // The word behind the fence goes with it.
-                let word = rest.iter().skip(FENCE.len()).take_while(|byte| byte.is_ascii_alphanumeric()).count();
-                if FENCE.len() + word == rest.len() && !last && word < 16 {
+                let after = rest.iter().skip(FENCE.len()).take(LONGEST_WORD);
+                let word = after.take_while(|byte| byte.is_ascii_alphanumeric()).count();
+                if FENCE.len() + word == rest.len() && !last && word < LONGEST_WORD {
                     return None;
                 }
                 self.in_fence = true;
