@@ -466,6 +466,6 @@ def test_c15_deleting_in_a_shell_pauses_whatever_the_words_of_the_user(work: Pat
     person = Person("keep it")
     with WireServer(commands("rm src/a.txt", "mv -f src/a.txt src/b.txt")) as server:
         result, events = told(agent_at(server, tools=builtin_tools(work), approvals=Approvals(person)), "rm src/a.txt")
-    assert failures(result) == ["declined", "declined"]
+    assert failures(result) == ["denied", "denied"]
     assert judged(events) == [("ask", "confirm", "risk")] * 2
     assert (work / "src/a.txt").exists()
