@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -94,10 +93,11 @@ def place_of(
         path = f"{path}{os.sep}{name}.jsonl"
     elif attempt:
         path = f"{path.removesuffix('.jsonl')}-{attempt + 1}.jsonl"
-    folder = Path(path).parent
-    if not folder.is_dir():
+    # Without pathlib: this is done for each run.
+    folder = os.path.dirname(path) or os.curdir  # noqa: PTH120
+    if not os.path.isdir(folder):  # noqa: PTH112
         with writing(path, "be made", "give a folder that can be written to, or a new file"):
-            folder.mkdir(parents=True, exist_ok=True)
+            os.makedirs(folder, exist_ok=True)  # noqa: PTH103
     return path
 
 

@@ -17,18 +17,25 @@ pub fn stated_step(reply: &str) -> Option<String> {
     (!step.is_empty()).then(|| step.to_owned())
 }
 
+/// Whether the reply asks the person anything.
+pub fn asks(reply: &str) -> bool {
+    asked(reply).is_some()
+}
+
 /// Whether the reply asks which of several things is meant.
 pub fn asks_which(reply: &str) -> bool {
-    asked(reply).is_some_and(|question| {
-        let question = question.to_lowercase();
-        let opens = ["do you mean ", "did you mean ", "which "].iter().any(|opening| question.starts_with(opening));
-        opens && ["mean", "should i", "do you want"].iter().any(|words| question.contains(words))
-    })
+    asked(reply).is_some_and(is_which)
+}
+
+fn is_which(question: &str) -> bool {
+    let question = question.to_lowercase();
+    let opens = ["do you mean ", "did you mean ", "which "].iter().any(|opening| question.starts_with(opening));
+    opens && ["mean", "should i", "do you want"].iter().any(|words| question.contains(words))
 }
 
 /// Whether the reply asks the person for something it needs.
 pub fn asks_for_input(reply: &str) -> bool {
-    asked(reply).is_some() && !asks_which(reply)
+    asked(reply).is_some_and(|question| !is_which(question))
 }
 
 /// The last question that the reply puts to the person.

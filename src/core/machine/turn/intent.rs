@@ -16,6 +16,8 @@ use crate::core::{
 const LOOKED_AT: usize = 6;
 /// The goal and this many of the latest messages of the person are compared.
 const COMPARED: usize = 12;
+/// A goal is read whole up to this many bytes.
+const READ: usize = 1024;
 /// Characters of a goal or of words that are told.
 const TOLD: usize = 200;
 
@@ -64,6 +66,10 @@ impl TurnMachine {
 fn drift(history: &History) -> Option<Notice> {
     let goal = history.iter().find_map(words_of)?;
     let said: Vec<String> = history.iter().rev().filter_map(words_of).take(COMPARED).collect();
+    if said.len() < 2 && goal.len() <= READ {
+        // It is the goal itself, and nothing in it leads away from it.
+        return None;
+    }
     let mut drift = GoalDrift::new(&goal, DriftPolicy::default()).ok()?;
     let seen = said.iter().rev().map(|message| drift.observe(message)).last()?;
     seen.changed.then(|| Notice::GoalDrifted {
@@ -72,4 +78,28 @@ fn drift(history: &History) -> Option<Notice> {
         anchor: seen.anchor,
         goal: shorten(&goal, TOLD),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_never_leads_away_from_itself() {
+        let texts = [
+            "Forget that, never mind. Change of plans!",
+            "wait",
+            "…",
+            "a",
+            "1 2 3",
+            "日本語で話しましょう",
+            "Actually, instead",
+        ];
+        for goal in
+            texts.iter().map(|text| (*text).to_owned()).chain(texts.iter().map(|text| text.repeat(READ / text.len())))
+        {
+            let mut drift = GoalDrift::new(&goal, DriftPolicy::default()).unwrap();
+            assert!(!drift.observe(&goal).changed, "{goal}");
+        }
+    }
 }

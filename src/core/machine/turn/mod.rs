@@ -307,8 +307,10 @@ impl TurnMachine {
             stuck: self.goes_on_in_circles(&calls),
             pace: self.pace(),
             provider_paused: stop == StopReason::PauseTurn,
-            asks_for_input: speech::asks_for_input(&prose) || speech::asks_which(&prose),
-            may_nudge: !self.nudged
+            // A reply with calls goes by its calls; its words are not read.
+            asks_for_input: no_calls && speech::asks(&prose),
+            may_nudge: no_calls
+                && !self.nudged
                 && !self.tools_off
                 && !self.without_tools
                 && !self.config.tools.is_empty()

@@ -4,7 +4,10 @@
 //! made from the history and a few numbers, so a machine that was saved, replayed or resumed sends the same bytes. What
 //! left the request comes back through a tool that the machine answers itself, from its archive.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +99,15 @@ pub(super) struct Window {
     refused: u32,
     /// It was said that the window is a guess.
     warned: bool,
+    /// The budget of the configuration, and whether it is more than a guess.
+    #[serde(skip)]
+    budget: OnceLock<(usize, bool)>,
+    /// Tokens at most of what is not the history, once they were wanted.
+    #[serde(skip)]
+    beside: Option<usize>,
+    /// Messages of the history that were looked through for media, and what was found.
+    #[serde(skip)]
+    media: (usize, usize),
     #[serde(skip)]
     live: Option<Box<Live>>,
 }
@@ -108,7 +120,7 @@ impl PartialEq for Window {
 
 impl Clone for Window {
     fn clone(&self) -> Self {
-        Self { marks: self.marks.clone(), refused: self.refused, warned: self.warned, live: None }
+        Self { marks: self.marks.clone(), refused: self.refused, warned: self.warned, ..Self::default() }
     }
 }
 
@@ -131,7 +143,8 @@ const MOST_MEDIA: usize = 6_000;
 
 impl TurnMachine {
     fn budget_of_context(&self) -> (usize, bool) {
-        self.config.context.budget(&self.config.model, self.config.max_tokens)
+        let config = &self.config;
+        *self.window.budget.get_or_init(|| config.context.budget(&config.model, config.max_tokens))
     }
 
     /// Before anything else: a machine that was saved gets back what it had made.
@@ -187,17 +200,23 @@ impl TurnMachine {
         }
     }
 
-    /// Tokens of the next request at most, without counting.
-    fn at_most(&self) -> usize {
-        let tools: usize = self.config.tools.iter().map(super::limits::tool_bytes).sum();
-        let provider: usize = self.config.provider_tools.iter().map(|tool| Raw::of(tool).text().len()).sum();
-        let system = self.config.system.as_ref().map_or(0, String::len);
-        let text = self.history.bytes() + tools + provider + system + 64 * (self.config.tools.len() + 16);
+    /// Tokens of the next request at most, without counting. Costs what is new.
+    fn at_most(&mut self) -> usize {
+        let config = &self.config;
+        let beside = *self.window.beside.get_or_insert_with(|| {
+            let tools: usize = config.tools.iter().map(super::limits::tool_bytes).sum();
+            let provider: usize = config.provider_tools.iter().map(|tool| Raw::of(tool).text().len()).sum();
+            let system = config.system.as_ref().map_or(0, String::len);
+            tools + provider + system + 64 * (config.tools.len() + 16)
+        });
+        let text = self.history.bytes() + beside;
         let inside = |block: &Block| match block {
             Block::ToolResult(result) => result.content.iter().filter(|part| is_media(part)).count(),
             block => usize::from(is_media(block)),
         };
-        let media: usize = self.history.iter().flat_map(|message| &message.content).map(inside).sum();
+        let (seen, media) = &mut self.window.media;
+        *media += self.history.iter().skip(*seen).flat_map(|message| &message.content).map(inside).sum::<usize>();
+        *seen = self.history.len();
         text.saturating_mul(MOST_PER_BYTE).saturating_add(media.saturating_mul(MOST_MEDIA))
     }
 
