@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import Risk, RiskContext, UsageError, assess_risk, tool
+from loopwright import Policy, Risk, RiskContext, UsageError, assess_risk, tool
 
 ROOT = Path(__file__).parents[2]
 LEVELS = ["safe", "cautious", "confirm", "dangerous"]
@@ -136,16 +136,24 @@ def test_a_risk_is_a_value():
     assert hash(assess_risk("ls")) == hash("safe")
 
 
-def test_c15_rm_and_mv_in_a_shell_pause_unless_it_is_made_again():
-    asked = ["rm notes.txt", "rm -f src/a.py b.py", "rm *.py", "unlink x.md", "rm build.rs", "rm ./.env", "mv -f a b"]
-    asked += ["rm -if notes.txt", "git ls-files | xargs rm", "rm src/target.py", "mv -f a.txt src/"]
-    for line in asked:
-        assert assess_risk(line) == "confirm", line
-    passing = ["rm -i notes.txt", "rm dist/app.js", "rm -f *.o", "rm .coverage", "rm tmp.txt", "mv a b", "mv -fn a b"]
-    passing += ["rm /tmp/x", "trash notes.txt", "mv -f a dist/a"]
-    for line in passing:
+def test_c15_what_rm_and_mv_in_a_shell_take_decides():
+    for line in ("mv -f a b", "git ls-files | xargs rm", "mv -f a.txt src/", "rm -r src", "rm ~/.ssh/config"):
+        assert assess_risk(line) >= "confirm", line
+    # One file by its name is cautious; before it runs, a person is asked if nothing makes it again.
+    for line in (
+        "rm notes.txt",
+        "rm -i notes.txt",
+        "rm dist/app.js",
+        "mv a b",
+        "mv -fn a b",
+        "rm /tmp/x",
+        "trash notes.txt",
+    ):
         assert assess_risk(line) == "cautious", line
-    assert assess_risk("rm a.o notes.txt b.o").part.text == "notes.txt"
+    for line in ("rm notes.txt", "cd src && rm -f a.py", "unlink x.md"):
+        decision = Policy().decide("shell", {"command": line}, risk="confirm")
+        assert (decision.verdict, decision.risk, decision.rules) == ("ask", "confirm", ("risk:shell.rm",)), line
+    assert Policy().decide("shell", {"command": "rm dist/app.js"}, risk="confirm").risk == "cautious"
 
 
 def test_c16_sudo_and_force_flags():
@@ -156,7 +164,7 @@ def test_c16_sudo_and_force_flags():
         assert (risk.level, risk.rule) == ("confirm", "shell.elevated"), line
         assert "as another user" in risk.why
     forced = [
-        "sudo rm notes.txt",
+        "sudo rm -r src",
         "git push --force",
         "docker rm --force x",
         "git checkout --force",

@@ -202,8 +202,6 @@ impl Judge<'_> {
                 self.whole(RiskLevel::Confirm, rule, "deletes files, but which cannot be told")
             });
         }
-        let trashes = matches!(self.program, "gio" | "trash" | "trash-put" | "rmtrash");
-        let asks_itself = trashes || options.has('i', "--interactive") && !options.has('f', "--force");
         let mut worst: Option<Verdict> = None;
         for word in rest {
             let place = self.place(word);
@@ -211,11 +209,7 @@ impl Judge<'_> {
             let place = if handed && place < Place::Unknown { Place::Unknown } else { place };
             // Nothing brings back what was overwritten first.
             let shreds = matches!(self.program, "shred" | "srm" | "wipe");
-            let mut level = delete(place, recursive, shreds || everything(word));
-            // What a person or the model wrote is gone for good; what a build makes is made again.
-            if level == RiskLevel::Cautious && place == Place::Workspace && !asks_itself && !is_made_again(&word.text) {
-                level = RiskLevel::Confirm;
-            }
+            let level = delete(place, recursive, shreds || everything(word));
             let what = if recursive { "a folder with all that is in it" } else { "a file" };
             let why = format!("deletes {what} in {}", place.words());
             keep(&mut worst, Self::verdict(level, rule, word, why));

@@ -246,6 +246,13 @@ fn touches(subject: &Subject) -> Vec<String> {
 /// What risk says, without rules.
 fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, declared: Declared) -> Judgement {
     let mut risk = super::lines::risk_of(subject, declared, &config.around);
+    // One file by its name is little harm, and gone for good if no build makes it again: a person is asked.
+    if risk.level == RiskLevel::Cautious
+        && risk.rule == "shell.rm"
+        && !risk.part.as_deref().is_some_and(super::files::is_made_again)
+    {
+        risk.level = RiskLevel::Confirm;
+    }
     // What belongs to persons leaves only where the person's words say so; secrets are looked at behind this.
     if risk.level < RiskLevel::Cautious
         && let Some(leaving) = leaving(subject).filter(|leaving| leaving.level == Level::Sensitive)
