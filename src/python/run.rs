@@ -206,10 +206,7 @@ fn raw(text: Option<&str>) -> PyResult<Option<Raw>> {
 /// together shall not try again together.
 fn seeded(id: &str, config: &MachineConfig) -> MachineConfig {
     let mut config = config.clone();
-    let turn = match &mut config {
-        MachineConfig::Turn(turn) => turn,
-        MachineConfig::Grounded(grounded) => &mut grounded.turn,
-    };
+    let turn = config.turn_mut();
     if turn.seed == 0 {
         // FNV-1a, <http://www.isthe.com/chongo/tech/comp/fnv/>.
         let hash = id.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
@@ -248,7 +245,7 @@ pub(super) fn compare_journals<'py>(py: Python<'py>, left: &str, right: &str) ->
 /// The first line of a journal: the run's name, what whoever started it wrote, and the machine's configuration, as JSON.
 #[pyfunction]
 pub(super) fn journal_head(text: &str) -> PyResult<(String, Option<String>, String)> {
-    let journal = Journal::read(text).map_err(|error| errors::exception(&error))?;
+    let journal = Journal::head(text).map_err(|error| errors::exception(&error))?;
     let about = journal.about.map(|about| about.text().to_owned());
     Ok((journal.run, about, Raw::of(&journal.machine).text().to_owned()))
 }

@@ -8,7 +8,7 @@ use super::{
 use crate::core::{
     error::{Error, Result},
     json::Raw,
-    machine::{Event, EventKind, Machine, MachineConfig, Time, Tree},
+    machine::{Event, EventKind, Machine, Time, Tree},
     message::{Message, ToolResult},
 };
 
@@ -32,10 +32,7 @@ pub fn fork(id: &str, journal: Journal, at: u64, change: Change, about: Option<R
     }
     let mut machine = journal.machine;
     if let Some(model) = change.model {
-        match &mut machine {
-            MachineConfig::Turn(config) => config.model = model,
-            MachineConfig::Grounded(config) => config.turn.model = model,
-        }
+        machine.turn_mut().model = model;
     }
     let mut kept: Vec<Event> = journal.lines.into_iter().take(at as usize).map(|Line { event, .. }| event).collect();
     if let Some(text) = change.result {

@@ -62,13 +62,12 @@ struct ReadLine {
 }
 
 impl Journal {
-    /// Reads a journal. Fails if it has no readable first line, or is of another version; damage behind that is told.
-    pub fn read(text: &str) -> Result<Self> {
-        let mut lines = text.split_inclusive('\n').enumerate().peekable();
-        let Some((_, first)) = lines.next() else {
+    /// What the first line says, without any event. Fails if that can't be read, or is of another version.
+    pub fn head(text: &str) -> Result<Self> {
+        let Some(first) = text.split_inclusive('\n').next() else {
             return Err(Error::usage("invalid_journal", "the journal is empty"));
         };
-        let mut end = first.len();
+        let whole = first.len();
         let wrong = |why: &dyn std::fmt::Display| {
             Error::usage("invalid_journal", format!("line 1 of the journal can't be read: {why}"))
         };
@@ -88,8 +87,14 @@ impl Journal {
         }
         let sum = if summed { checked(&first, 0).map_err(|why| wrong(&why))? } else { 0 };
         let Header { run, about, machine, .. } = header;
-        let (truncated, damage) = (false, None);
-        let mut journal = Self { run, about, machine, lines: Vec::new(), truncated, damage, whole: end, sum, summed };
+        Ok(Self { run, about, machine, lines: Vec::new(), truncated: false, damage: None, whole, sum, summed })
+    }
+
+    /// Reads a journal. Fails where [`Journal::head`] does; damage behind the first line is told.
+    pub fn read(text: &str) -> Result<Self> {
+        let mut journal = Self::head(text)?;
+        let mut end = journal.whole;
+        let mut lines = text.split_inclusive('\n').enumerate().skip(1).peekable();
         while let Some((at, text)) = lines.next() {
             end += text.len();
             if text.trim().is_empty() {
@@ -101,7 +106,8 @@ impl Journal {
             };
             if lines.peek().is_none() && !text.ends_with('\n') {
                 journal.truncated = true;
-            } else if why != WRONG_SUM && summed && lines.peek().is_some_and(|(_, next)| journal.follows(next)) {
+            } else if why != WRONG_SUM && journal.summed && lines.peek().is_some_and(|(_, next)| journal.follows(next))
+            {
                 // The crash that cut this line was survived: what follows goes on where it began.
                 continue;
             } else {

@@ -36,6 +36,14 @@ impl MachineConfig {
         };
         turn.guard.as_ref().map(|guard| guard.policy.digest())
     }
+
+    /// What its turns are made of.
+    pub const fn turn_mut(&mut self) -> &mut TurnConfig {
+        match self {
+            Self::Turn(turn) => turn,
+            Self::Grounded(grounded) => &mut grounded.turn,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
