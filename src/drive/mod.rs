@@ -17,6 +17,8 @@ pub mod fetch;
 #[cfg(feature = "drive")]
 pub mod gather;
 #[cfg(feature = "drive")]
+pub mod hooks;
+#[cfg(feature = "drive")]
 pub mod http;
 #[cfg(feature = "drive")]
 pub mod native;

@@ -165,6 +165,8 @@ impl Command {
             C::Persist => "persist",
             C::Refuse { .. } => "refuse",
             C::Finish { .. } => "finish",
+            C::Hook { .. } => "hook",
+            C::Choose { .. } => "choose",
         }
     }
 

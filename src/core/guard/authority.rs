@@ -12,6 +12,7 @@ use super::policy::{
     subject::{base_name, words_of},
 };
 use crate::core::{
+    machine::CONTEXT_MARK,
     message::{Block, Message, Role},
     retrieve::sources::{parse_feedback, parse_prompt},
 };
@@ -161,6 +162,9 @@ impl Authority {
     }
 
     fn hear(&mut self, text: &str) {
+        if text.starts_with(CONTEXT_MARK) {
+            return;
+        }
         let asked = parse_prompt(text).map(|(_, question, _)| question);
         let text = asked.as_deref().unwrap_or(text);
         // Our own words to a model are nobody's wish.

@@ -1,6 +1,9 @@
 //! What a turn is made of: the model's parameters, the tools, the budget and the rules.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +14,7 @@ use crate::core::{
     guard::{GuardConfig, RiskLevel},
     json::Raw,
     machine::{
-        Budget, Price, RetryPolicy,
+        Budget, ChoiceConfig, HookStage, Price, RetryPolicy,
         command::{shorten, system_of},
     },
     message::Message,
@@ -102,6 +105,12 @@ pub struct TurnConfig {
     pub price: Option<Price>,
     /// The source of all jitter.
     pub seed: u64,
+    /// The stages that have hooks.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub hooks: BTreeSet<HookStage>,
+    /// How the model is chosen.
+    #[serde(skip_serializing_if = "ChoiceConfig::is_default")]
+    pub choice: ChoiceConfig,
 }
 
 impl Default for TurnConfig {
@@ -133,6 +142,8 @@ impl Default for TurnConfig {
             degrade_without_tools: true,
             price: None,
             seed: 0,
+            hooks: BTreeSet::new(),
+            choice: ChoiceConfig::default(),
         }
     }
 }
@@ -149,6 +160,7 @@ impl TurnConfig {
         }
         self.check_tools()?;
         self.context.check()?;
+        self.choice.check()?;
         self.check_numbers()
     }
 
