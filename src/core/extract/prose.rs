@@ -98,10 +98,10 @@ impl Parser {
         loop {
             let held = waiting.take();
             let all = window == input.len();
-            let hold = !(last && all);
-            let at = if held.is_some() { Some(0) } else { self.next_candidate(input, from, window, hold, bare) };
+            let more = !(last && all);
+            let at = if held.is_some() { Some(0) } else { self.next_candidate(input, from, window, more, bare) };
             let Some(at) = at else {
-                let tail = if hold { self.tail(input, from, window) } else { 0 };
+                let tail = if more { self.tail(input, from, window) } else { 0 };
                 let end = window - tail;
                 self.say(input, followed, end, out);
                 return (end, end > 0 && (!all || last));
@@ -148,8 +148,8 @@ impl Parser {
         self.markers.tail(input.get(from.min(to)..to).unwrap_or_default())
     }
 
-    /// Where the next marker or fence begins, or with `bare` the next brace or bracket. With `hold` more follows.
-    fn next_candidate(&mut self, input: &[u8], from: usize, to: usize, hold: bool, bare: bool) -> Option<usize> {
+    /// Where the next marker or fence begins, or with `bare` the next brace or bracket. With `more` there is more to come.
+    fn next_candidate(&mut self, input: &[u8], from: usize, to: usize, more: bool, bare: bool) -> Option<usize> {
         if bare && self.walker.is_none() && to.saturating_sub(from) < SHORT {
             return self.next_of_either(input, from, to);
         }
@@ -158,7 +158,7 @@ impl Parser {
             return marker;
         }
         // What may yet be a marker's first bytes isn't followed: a marker is no part of an object around it.
-        let end = marker.unwrap_or_else(|| if hold { to - self.tail(input, from, to) } else { to });
+        let end = marker.unwrap_or_else(|| if more { to - self.tail(input, from, to) } else { to });
         self.next_brace(input, from, end).or(marker)
     }
 
