@@ -15,6 +15,8 @@ pub mod endpoint;
 #[cfg(feature = "drive")]
 pub mod fetch;
 #[cfg(feature = "drive")]
+mod fits;
+#[cfg(feature = "drive")]
 pub mod gather;
 #[cfg(feature = "drive")]
 pub mod hooks;
