@@ -104,6 +104,8 @@ class Agent(Generic[Output]):
             `ModelContext` and gives a `ModelChoice`, a name or `None`; or a `ModelChoice` for all runs.
         take_suggestions: Whether a choice that is not sure enough to be enforced, but is a suggestion, holds too.
         escalate_to: The model that goes on, once, where too little succeeds: `provider:model`.
+        wind_down: From so many tool rounds left on the model is told of them, the plainer the fewer; with none left it
+            is told to answer.
     """
 
     _folders: tuple[str, ...] = ()
@@ -152,6 +154,7 @@ class Agent(Generic[Output]):
         choose_model: Callable[[ModelContext], Any] | ModelChoice | None = None,
         take_suggestions: bool = False,
         escalate_to: str | None = None,
+        wind_down: int = 2,
     ) -> None:
         from . import _options
         from .tools import ToolSet
@@ -177,6 +180,7 @@ class Agent(Generic[Output]):
             price=price,
             seed=seed,
             name=name,
+            wind_down=wind_down,
         )
         self.name = name
         self.budget = _checked_budget(budget) if budget is not None else Budget()
@@ -238,6 +242,7 @@ class Agent(Generic[Output]):
             "guard": guard,
             "price": dict(price) if price else None,
             "seed": seed,
+            "wind_down": wind_down,
         }
         held = _context(context, self._endpoint)
         if held is not None:

@@ -168,7 +168,10 @@ impl Authority {
         let asked = parse_prompt(text).map(|(_, question, _)| question);
         let text = asked.as_deref().unwrap_or(text);
         // Our own words to a model are nobody's wish.
-        let ours = text.starts_with("[No tool rounds are left") || text.starts_with("[One tool round is left");
+        let ours = text.starts_with('[')
+            && text.get(..60).unwrap_or(text).split_once(" tool round").is_some_and(|(count, rest)| {
+                !count.contains(' ') && (rest.starts_with("s are left.") || rest.starts_with(" is left."))
+            });
         if ours || parse_feedback(text).is_some() {
             return;
         }

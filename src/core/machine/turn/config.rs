@@ -111,6 +111,14 @@ pub struct TurnConfig {
     /// How the model is chosen.
     #[serde(skip_serializing_if = "ChoiceConfig::is_default")]
     pub choice: ChoiceConfig,
+    /// From so many tool rounds left on the model is told of them, the plainer the fewer.
+    #[serde(skip_serializing_if = "is_one")]
+    pub wind_down: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 impl Default for TurnConfig {
@@ -144,6 +152,7 @@ impl Default for TurnConfig {
             seed: 0,
             hooks: BTreeSet::new(),
             choice: ChoiceConfig::default(),
+            wind_down: 1,
         }
     }
 }
