@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from ._core import Event as MachineEvent
     from ._replay import Diff, Replay, diff, replay
+    from ._trace import RoundTrace, trace
     from .agent import Agent, RunStream
     from .budget import Budget
     from .context import ContextPolicy, ContextWindow, compress
@@ -125,6 +126,7 @@ _HOMES = {
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
+    "RoundTrace": "_trace",
     "RunStream": "agent",
     "Signal": "signal",
     "Source": "result",
@@ -173,6 +175,7 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "trace": "_trace",
 }
 
 __all__ = [
@@ -215,6 +218,7 @@ __all__ = [
     "Result",
     "Risk",
     "RiskContext",
+    "RoundTrace",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -256,6 +260,7 @@ __all__ = [
     "signals",
     "strip_tool_markup",
     "tool",
+    "trace",
 ]
 
 

@@ -11,6 +11,7 @@ from ._core import History
 from .messages import Message, checked, decoded, messages_json
 
 if TYPE_CHECKING:
+    from ._trace import RoundTrace
     from .errors import LoopwrightError
 
 __all__ = ["Messages", "Result", "Source", "ToolCall", "Usage"]
@@ -180,6 +181,12 @@ class Result(Generic[Output]):
     def partial(self) -> bool:
         """Whether there is no answer, only what was said so far."""
         return self.final is None
+
+    def trace(self) -> list[RoundTrace]:
+        """The debug trace of each round, from the run's journal."""
+        from ._trace import trace_of
+
+        return trace_of(self.journal)
 
     def __str__(self) -> str:
         return self.final or self.message or self.best_draft or ""
