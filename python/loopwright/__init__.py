@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         classify_sensitivity,
         redact,
     )
+    from .hooks import Hook, Hooks, ModelChoice
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
@@ -104,6 +105,8 @@ _HOMES = {
     "ContextPolicy": "context",
     "ContextWindow": "context",
     "Grounded": "grounded",
+    "Hook": "hooks",
+    "Hooks": "hooks",
     "Image": "tools",
     "InternalError": "errors",
     "LoopwrightError": "errors",
@@ -113,6 +116,7 @@ _HOMES = {
     "Message": "messages",
     "Messages": "result",
     "Model": "models",
+    "ModelChoice": "hooks",
     "ModelError": "errors",
     "ModelFailure": "models",
     "Policy": "guard",
@@ -187,6 +191,8 @@ __all__ = [
     "Extraction",
     "GoalDrift",
     "Grounded",
+    "Hook",
+    "Hooks",
     "Image",
     "Intent",
     "InternalError",
@@ -197,6 +203,7 @@ __all__ = [
     "Message",
     "Messages",
     "Model",
+    "ModelChoice",
     "ModelError",
     "ModelFailure",
     "Momentum",

@@ -132,6 +132,8 @@ _CommandKind: TypeAlias = Literal[
     "persist",
     "refuse",
     "finish",
+    "hook",
+    "choose",
 ]
 _Risk: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
 _Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
@@ -364,6 +366,18 @@ class Event:
         """Somebody wants the run to end: `cancel` (at once) or `after_round`; `partial` is what an abort gave."""
 
     @staticmethod
+    def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
+        """The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its
+        text (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
+        """
+
+    @staticmethod
+    def chosen(
+        id: int, model: str | None = None, confidence: float = 1.0, reason: str = ..., error: str | None = None
+    ) -> Event:
+        """Whoever was asked which model shall be used answered: a model, or none, or what went wrong."""
+
+    @staticmethod
     def from_json(text: str) -> Event:
         """An event from the form in which journals hold it."""
 
@@ -384,7 +398,7 @@ class Command:
 
     @property
     def request(self) -> Request | None:
-        """The request of a `generate`."""
+        """The request of a `generate`, or that which a `hook` is shown."""
 
     @property
     def attempt(self) -> int | None:
@@ -429,6 +443,31 @@ class Command:
     @property
     def question(self) -> str | None:
         """The question of a `search`."""
+
+    @property
+    def stage(self) -> str | None:
+        """The stage of a `hook`."""
+
+    @property
+    def round(self) -> int | None:
+        """The round of a `hook`, from 1; 0 before the first."""
+
+    @property
+    def subject(self) -> str | None:
+        """What a `hook` is shown, or the prompt of a `choose`, as JSON text."""
+
+    @property
+    def spent(self) -> dict[str, Any] | None:
+        """What the run had used when a `hook` was asked."""
+
+    @property
+    def model(self) -> str | None:
+        """The model that is used if a `choose` names none."""
+
+    def after(self, answer: str, text: str) -> Command:
+        """The same `hook` after an answer: with another subject after a `replace`. What its stage does not allow, and
+        what can't take the subject's place, is an error.
+        """
 
     def to_json(self) -> str:
         """The form in which journals hold it: requests as counts and hashes."""

@@ -24,7 +24,10 @@ __all__ = [
     "Draft",
     "Event",
     "GoalDrifted",
+    "HookAnswered",
+    "HookFailed",
     "IntentAssessed",
+    "ModelChosen",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
@@ -254,6 +257,44 @@ class Draft:
 
 
 @dataclass(frozen=True)
+class HookAnswered:
+    """A hook has answered: `continue`, `replace`, `veto` (with its `reason`) or `add_context`."""
+
+    stage: str
+    name: str
+    round: int
+    answer: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class HookFailed:
+    """A hook raised, was late, or answered what its stage does not allow; `stop` says that the run ends by it."""
+
+    stage: str
+    name: str
+    round: int
+    error: str
+    stop: bool
+
+
+@dataclass(frozen=True)
+class ModelChosen:
+    """Somebody has chosen a model (`enforce`, `suggest`, `defer`), or a stronger one goes on (`escalate`).
+
+    `used` says whether it holds, from request `round` on.
+    """
+
+    round: int
+    model: str
+    instead_of: str
+    confidence: float
+    mode: str
+    used: bool
+    reason: str
+
+
+@dataclass(frozen=True)
 class RunFinished:
     """The run has ended."""
 
@@ -285,6 +326,9 @@ Event: TypeAlias = (
     | PhaseStarted
     | PhaseFinished
     | Draft
+    | HookAnswered
+    | HookFailed
+    | ModelChosen
     | RunFinished
 )
 
@@ -309,6 +353,9 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
         "draft": Draft,
+        "hook_answered": HookAnswered,
+        "hook_failed": HookFailed,
+        "model_chosen": ModelChosen,
     }.items()
 }
 
