@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         classify_sensitivity,
         redact,
     )
+    from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
@@ -169,6 +170,9 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "Journal": "journal",
+    "RunInfo": "journal",
+    "events_of": "journal",
 }
 
 __all__ = [
@@ -190,6 +194,7 @@ __all__ = [
     "Image",
     "Intent",
     "InternalError",
+    "Journal",
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
@@ -208,6 +213,7 @@ __all__ = [
     "Result",
     "Risk",
     "RiskContext",
+    "RunInfo",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -238,6 +244,7 @@ __all__ = [
     "diff",
     "encode_tokens",
     "estimate_tokens",
+    "events_of",
     "extract",
     "extract_json",
     "next_step",
