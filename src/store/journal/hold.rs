@@ -88,6 +88,7 @@ impl Drop for Holder {
             let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
             if state.lock.take().is_some() {
                 let _ = std::fs::remove_file(file_of(&self.beside, &self.token));
+                sweep(&self.beside);
             }
         }
     }
