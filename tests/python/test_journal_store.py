@@ -31,7 +31,6 @@ from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call
 from test_resume import SCRIPT, Counting, put, write
 
-
 PLENTY = Budget(iterations=1_000, tool_rounds=1_000, wall_time=600.0)
 
 
@@ -231,9 +230,7 @@ def test_d46_a_thousand_runs_at_once_share_one_writer(tmp_path: Path) -> None:
     async def main() -> list[Result[Any]]:
         many = Agent(Counting(), tools=[_note], stuck=None, journal=store)
         results = await asyncio.gather(*(many.run(f"go {n}") for n in range(runs)))
-        tasks = Path("/proc/self/task")
-        if tasks.exists():
-            writers.extend(name for task in tasks.iterdir() if "journal" in (name := (task / "comm").read_text()))
+        writers.extend(journal_threads())
         return results
 
     Counting.respond, slow = _at_once, Counting.respond  # type: ignore[method-assign]
@@ -248,6 +245,13 @@ def test_d46_a_thousand_runs_at_once_share_one_writer(tmp_path: Path) -> None:
     assert {run.state for run in found} == {"finished"}
     for result in results[::100]:
         assert replay(store, result.run_id).identical
+
+
+def journal_threads() -> list[str]:
+    """The threads of this process that write journals, where the system tells."""
+    tasks = Path("/proc/self/task")
+    names = [(task / "comm").read_text() for task in tasks.iterdir()] if tasks.exists() else []
+    return [name for name in names if "journal" in name]
 
 
 @tool
