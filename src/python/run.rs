@@ -414,7 +414,7 @@ impl Stored {
 #[pyfunction]
 pub(super) fn journal_runs(py: Python<'_>, path: &str) -> PyResult<String> {
     apart(py, || {
-        flush(path)?;
+        flush(path);
         Ok(Raw::of(&store::runs(Path::new(path))?).text().to_owned())
     })
 }
@@ -424,7 +424,7 @@ pub(super) fn journal_runs(py: Python<'_>, path: &str) -> PyResult<String> {
 #[pyo3(signature = (path, start=None))]
 pub(super) fn journal_find(py: Python<'_>, path: &str, start: Option<&str>) -> PyResult<String> {
     apart(py, || {
-        flush(path)?;
+        flush(path);
         store::find(Path::new(path), start)
     })
 }
@@ -439,14 +439,17 @@ pub(super) fn journal_text(
     last: Option<u64>,
 ) -> PyResult<(String, Option<String>)> {
     apart(py, || {
-        flush(path)?;
+        flush(path);
         store::read(Path::new(path), run, last.unwrap_or(store::END))
     })
 }
 
+/// Numbers of events, and commands as JSON.
+type Told = Vec<(u64, String)>;
+
 /// The run's name, its model, and what it told, from a journal's text: numbers of events, and commands as JSON.
 #[pyfunction]
-pub(super) fn journal_told(py: Python<'_>, text: &str) -> PyResult<(String, String, Vec<(u64, String)>)> {
+pub(super) fn journal_told(py: Python<'_>, text: &str) -> PyResult<(String, String, Told)> {
     apart(py, || {
         let mut journal = Journal::read(text)?;
         let mut told = Vec::new();
@@ -480,8 +483,10 @@ pub(super) fn journal_close(py: Python<'_>, path: &str) {
 }
 
 /// What runs of this process have handed over is there to be read.
-fn flush(path: &str) -> Result<(), Error> {
-    Store::opened(Path::new(path)).map_or(Ok(()), |store| store.flush())
+fn flush(path: &str) {
+    if let Some(store) = Store::opened(Path::new(path)) {
+        store.flush();
+    }
 }
 
 fn apart<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T> {

@@ -116,7 +116,7 @@ impl Store {
     pub fn close_all() {
         let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
         for store in &open {
-            let _ = store.flush();
+            store.flush();
         }
     }
 
@@ -176,7 +176,7 @@ impl Store {
     /// Takes up a run that broke off. What is damaged is not touched: it is found, and nothing is taken up.
     fn take_up(self: &Arc<Self>, name: &str) -> Result<Result<Taken, Option<Found>>> {
         let run = number(name);
-        self.flush()?;
+        self.flush();
         for _ in 0..PATIENCE {
             self.check_free(run, name)?;
             let found = read::past(&self.connection(), &self.path, name, true)?;
@@ -215,7 +215,8 @@ impl Store {
                 moment.query_row("SELECT holder FROM journal_runs WHERE run = ?1", [run], |row| row.get(0))?;
             let last: i64 =
                 moment.query_row("SELECT max(seq) FROM journal_lines WHERE run = ?1", [run], |row| row.get(0))?;
-            if holder.is_some_and(|holder| holder != token && self.holder.is_alive(run, &holder)) || last != seq as i64
+            if holder.is_some_and(|holder| holder != token && self.holder.is_alive(run, &holder))
+                || last != seq.cast_signed()
             {
                 return Ok(false);
             }
@@ -229,7 +230,7 @@ impl Store {
     /// Forgets a run that nobody holds. Gives whether there was one.
     pub fn delete(&self, name: &str) -> Result<bool> {
         let run = number(name);
-        self.flush()?;
+        self.flush();
         self.check_free(run, name)?;
         let deleted = || -> rusqlite::Result<bool> {
             let mut connection = self.connection();
@@ -245,7 +246,7 @@ impl Store {
 
     /// Whether there is a run of that name.
     pub fn knows(&self, name: &str) -> Result<bool> {
-        self.flush()?;
+        self.flush();
         let known = "SELECT count(*) > 0 FROM journal_runs WHERE name = ?1";
         self.connection().query_row(known, [name], |row| row.get(0)).map_err(|error| self.trouble(&error))
     }
@@ -273,8 +274,8 @@ impl Store {
     }
 
     /// Waits until all lines that were handed over are in the file.
-    pub fn flush(&self) -> Result<()> {
-        self.writer.flush()
+    pub fn flush(&self) {
+        self.writer.flush();
     }
 }
 

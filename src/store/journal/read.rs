@@ -1,6 +1,6 @@
 //! Reading a store: what runs there are, and the lines of one; of a store that is damaged, as much as can be had.
 
-use std::path::Path;
+use std::{fmt::Write, path::Path};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::Serialize;
@@ -259,7 +259,7 @@ fn as_it_is(path: &Path) -> rusqlite::Result<Connection> {
         if byte.is_ascii_alphanumeric() || b"/-_.".contains(byte) {
             name.push(char::from(*byte));
         } else {
-            name.push_str(&format!("%{byte:02X}"));
+            let _ = write!(name, "%{byte:02X}");
         }
     }
     name.push_str("?immutable=1");
@@ -279,7 +279,7 @@ pub fn read(path: &Path, name: &str, last: u64) -> Result<(String, Option<String
     let (text, last, error) = lines(&connection, number(name), 0, last);
     match (last, error, damage) {
         (Some(_), error, damage) => {
-            Ok((text, error.map(|error| error.to_string()).or(damage.map(|damage| damage.message.to_string()))))
+            Ok((text, error.map(|error| error.to_string()).or(damage.map(|damage| damage.message.clone()))))
         }
         (None, _, Some(damage)) => Err(damage),
         (None, Some(error), None) => Err(trouble(&error, &path.display().to_string())),

@@ -133,9 +133,8 @@ impl Writer {
     }
 
     /// Waits until all that was handed over is written, for whoever wants to read it.
-    pub(super) fn flush(&self) -> Result<()> {
+    pub(super) fn flush(&self) {
         drop(self.until_written(false));
-        Ok(())
     }
 
     fn until_written(&self, sync: bool) -> MutexGuard<'_, Queue> {
