@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         redact,
     )
     from .hooks import Hook, Hooks, ModelChoice
+    from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
@@ -173,6 +174,9 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "Journal": "journal",
+    "RunInfo": "journal",
+    "events_of": "journal",
 }
 
 __all__ = [
@@ -196,6 +200,7 @@ __all__ = [
     "Image",
     "Intent",
     "InternalError",
+    "Journal",
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
@@ -215,6 +220,7 @@ __all__ = [
     "Result",
     "Risk",
     "RiskContext",
+    "RunInfo",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -245,6 +251,7 @@ __all__ = [
     "diff",
     "encode_tokens",
     "estimate_tokens",
+    "events_of",
     "extract",
     "extract_json",
     "next_step",

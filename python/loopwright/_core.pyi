@@ -101,7 +101,14 @@ __all__ = [
     "fetch_page",
     "find_json",
     "find_next_step",
+    "journal_close",
+    "journal_delete",
+    "journal_find",
     "journal_head",
+    "journal_import",
+    "journal_runs",
+    "journal_text",
+    "journal_told",
     "json_elements",
     "json_members",
     "limit_output",
@@ -227,6 +234,12 @@ class TextDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -243,6 +256,12 @@ class ReasoningDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -258,6 +277,12 @@ class ToolUseDelta:
     type: ClassVar[Literal["ToolUseDelta"]]
     def __new__(cls, id: str, name: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, str, int]: ...
+    @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
     @property
     def id(self) -> str:
         """The call's id."""
@@ -279,6 +304,12 @@ class ArgumentsDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -294,6 +325,12 @@ class ProviderDelta:
     type: ClassVar[Literal["ProviderDelta"]]
     def __new__(cls, kind: str, name: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, str, int]: ...
+    @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
     @property
     def kind(self) -> str:
         """The block's type, as the provider names it."""
@@ -586,10 +623,15 @@ class Run:
         journal: str | None = None,
         keep: bool = False,
         about: str | None = None,
+        store: str | None = None,
     ) -> Run: ...
     @staticmethod
     def resume(path: str) -> tuple[Run, list[Command], str]:
         """The run of a journal, which goes on in it, or beside it where it is damaged; its open commands; the path."""
+
+    @staticmethod
+    def resume_stored(path: str, name: str) -> tuple[Run, list[Command], str]:
+        """The run of a store, which goes on there, or in one beside it where it is damaged."""
 
     @staticmethod
     def fork(
@@ -603,6 +645,7 @@ class Run:
         journal: str | None = None,
         keep: bool = False,
         about: str | None = None,
+        store: str | None = None,
     ) -> tuple[Run, list[Command]]:
         """A run that begins with the events of a journal up to number `at`, and its open commands."""
     def now(self) -> float:
@@ -613,6 +656,10 @@ class Run:
 
     def persist(self) -> None:
         """All events so far are on disk when this returns, whatever happens to the machine."""
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event."""
 
     @property
     def messages(self) -> History:
@@ -685,6 +732,27 @@ def compare_journals(left: str, right: str) -> dict[str, Any] | None:
 
 def journal_head(text: str) -> tuple[str, str | None, str]:
     """The run's name, what whoever started it wrote, and the machine's configuration, as JSON."""
+
+def journal_runs(path: str) -> str:
+    """The runs of a store, as JSON."""
+
+def journal_find(path: str, start: str | None = None) -> str:
+    """The name of the run in a store that `start` begins; without it, of the only one."""
+
+def journal_text(path: str, run: str, last: int | None = None) -> tuple[str, str | None]:
+    """The lines of a run in a store, up to that of event `last`; and what kept the rest from being read."""
+
+def journal_told(text: str) -> tuple[str, str, list[tuple[int, str]]]:
+    """The run's name, its model, and what it told: numbers of events, and commands as JSON."""
+
+def journal_delete(path: str, run: str) -> bool:
+    """Forgets a run of a store; gives whether there was one."""
+
+def journal_import(path: str, text: str) -> str:
+    """Takes a run into a store from the lines of its journal; gives its name."""
+
+def journal_close(path: str) -> None:
+    """Closes a store that this process has open, as soon as no run needs it."""
 
 def shutdown() -> None:
     """Ends the I/O threads; called at exit."""
