@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         redact,
     )
     from .hooks import Hook, Hooks, ModelChoice
+    from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     )
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
+    from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
     "Agent": "agent",
@@ -176,6 +178,13 @@ _HOMES = {
     "classify_sensitivity": "guard",
     "redact": "guard",
     "trace": "_trace",
+    "Journal": "journal",
+    "RunInfo": "journal",
+    "events_of": "journal",
+    "Page": "web",
+    "fetch_page": "web",
+    "fetch_page_sync": "web",
+    "read_page": "web",
 }
 
 __all__ = [
@@ -199,6 +208,7 @@ __all__ = [
     "Image",
     "Intent",
     "InternalError",
+    "Journal",
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
@@ -211,6 +221,7 @@ __all__ = [
     "ModelFailure",
     "Momentum",
     "MomentumPolicy",
+    "Page",
     "Policy",
     "ProviderError",
     "Replay",
@@ -219,6 +230,7 @@ __all__ = [
     "Risk",
     "RiskContext",
     "RoundTrace",
+    "RunInfo",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -249,9 +261,13 @@ __all__ = [
     "diff",
     "encode_tokens",
     "estimate_tokens",
+    "events_of",
     "extract",
     "extract_json",
+    "fetch_page",
+    "fetch_page_sync",
     "next_step",
+    "read_page",
     "redact",
     "render_call",
     "render_results",

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._replay import journal_text, naming
+from ._places import located
+from ._replay import naming
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -79,19 +80,21 @@ class RoundTrace:
     """Retries, resets, warnings, compactions, choices of the model."""
 
 
-def trace(journal: str | os.PathLike[str]) -> list[RoundTrace]:
-    """The rounds of a journal: a path, or its lines as text. What stands before damage counts.
+def trace(journal: str | os.PathLike[str], run: str | None = None) -> list[RoundTrace]:
+    """The rounds of a journal: a path, or its lines as text; or the run of a store; or a run of the project by its
+    name. What stands before damage counts.
 
     ::
 
         for round in loopwright.trace("runs/8f2c.jsonl"):
             print(round.round, round.decision, [call.name for call in round.calls])
     """
-    text = journal_text(journal)
-    with naming(journal):
-        run, _, machine = _core.journal_head(text)
+    place = located(journal, run)
+    with naming(place):
+        text = place.read()
+        name, _, machine = _core.journal_head(text)
         whole = _core.replay(text, None)[0]["events"]
-    reader = _Reader(run, json.loads(machine))
+    reader = _Reader(name, json.loads(machine))
     for line in text.splitlines()[1:]:
         if reader.lines >= whole:
             break
@@ -102,12 +105,13 @@ def trace(journal: str | os.PathLike[str]) -> list[RoundTrace]:
     return reader.rounds
 
 
-def trace_of(journal: str | None) -> list[RoundTrace]:
+def trace_of(journal: str | None, run: str) -> list[RoundTrace]:
     """The trace of a result's journal."""
     if journal is None:
         message = "the run kept no journal, and the trace is a view of it"
         raise UsageError(message, "no_journal", "run it with journal=True, or with a folder for journals")
-    return trace(journal)
+    lines = "\n" in journal or journal.endswith(".jsonl")
+    return trace(journal, None if lines else run)
 
 
 def _parsed(line: str) -> Any:

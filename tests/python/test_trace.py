@@ -88,6 +88,13 @@ def test_d44_the_command_line_shows_it(serve: Serve, tmp_path: Path, capsys: pyt
     assert [each["round"] for each in found["trace"]] == [1, 2]
 
 
+def test_d44_a_run_of_a_store_is_traced_like_any_other(serve: Serve, tmp_path: Path) -> None:
+    server = serve(call("look", path="a"), text("done"))
+    result = agent_at(server, tools=[look]).run_sync("go", journal=tmp_path / "all runs.db")
+    assert [each.round for each in result.trace()] == [1, 2]
+    assert loopwright.trace(tmp_path / "all runs.db", result.run_id) == result.trace()
+
+
 def test_d44_damage_and_absence(serve: Serve, tmp_path: Path) -> None:
     server = serve(call("look", path="a"), text("done"))
     path = tmp_path / "run.jsonl"
