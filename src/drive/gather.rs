@@ -92,6 +92,35 @@ pub fn gather_folders<P: AsRef<Path>>(
     Ok(gathered)
 }
 
+/// The text of all files under `roots` that gathering would read, each with its reference, and what could not be read.
+pub fn read_folders<P: AsRef<Path>>(
+    roots: &[P],
+    limits: &GatherLimits,
+) -> Result<(Vec<(String, String)>, Vec<String>)> {
+    let mut tally = Tally { limits, files: 0, bytes: 0, problems: Problems::default() };
+    let strange = Strange::default();
+    let (mut names, mut all) = (HashSet::new(), Vec::new());
+    'folders: for root in roots {
+        let root = root.as_ref();
+        let place = root.canonicalize().map_err(|error| {
+            Error::usage("folder_not_found", format!("the folder {} can't be read: {error}", root.display()))
+                .hint("check the path of the folder")
+        })?;
+        let prefix = if roots.len() > 1 { prefix_of(&place, &mut names) } else { String::new() };
+        let folder = Folder { root: &place, prefix: &prefix };
+        for entry in entries_of(&place, limits, &strange) {
+            match entry.map(|entry| folder.read(&entry, &mut tally)) {
+                Ok(Taken::Text(path, text)) => all.push((path, text)),
+                Ok(Taken::Skip) => {}
+                Ok(Taken::Stop) => break 'folders,
+                Err(error) => tally.problems.add(error.to_string()),
+            }
+        }
+    }
+    strange.take().into_iter().for_each(|problem| tally.problems.add(problem));
+    Ok((all, tally.problems.finish()))
+}
+
 /// Rules that can't be read, met by a walk.
 #[derive(Clone, Default)]
 struct Strange(Arc<Mutex<Vec<String>>>);
