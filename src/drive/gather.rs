@@ -6,7 +6,7 @@
 use std::{
     collections::HashSet,
     fs::File,
-    io::Read,
+    io::Read as _,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -92,11 +92,11 @@ pub fn gather_folders<P: AsRef<Path>>(
     Ok(gathered)
 }
 
+/// The reference of a file, and its text.
+pub type FileText = (String, String);
+
 /// The text of all files under `roots` that gathering would read, each with its reference, and what could not be read.
-pub fn read_folders<P: AsRef<Path>>(
-    roots: &[P],
-    limits: &GatherLimits,
-) -> Result<(Vec<(String, String)>, Vec<String>)> {
+pub fn read_folders<P: AsRef<Path>>(roots: &[P], limits: &GatherLimits) -> Result<(Vec<FileText>, Vec<String>)> {
     let mut tally = Tally { limits, files: 0, bytes: 0, problems: Problems::default() };
     let strange = Strange::default();
     let (mut names, mut all) = (HashSet::new(), Vec::new());

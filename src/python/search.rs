@@ -114,6 +114,7 @@ impl LocalIndex {
 
     /// The text files of folders, as gathering reads them: ignore files honoured, markup left out.
     #[staticmethod]
+    #[allow(clippy::needless_pass_by_value)] // what Python gives is converted
     fn of_folders(py: Python<'_>, folders: Vec<PathBuf>) -> PyResult<Self> {
         let read = py.detach(|| {
             let limits = GatherLimits::default();
