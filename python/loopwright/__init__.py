@@ -71,6 +71,8 @@ if TYPE_CHECKING:
         classify_sensitivity,
         redact,
     )
+    from .hooks import Hook, Hooks, ModelChoice
+    from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
@@ -105,6 +107,8 @@ _HOMES = {
     "ContextPolicy": "context",
     "ContextWindow": "context",
     "Grounded": "grounded",
+    "Hook": "hooks",
+    "Hooks": "hooks",
     "Image": "tools",
     "InternalError": "errors",
     "LoopwrightError": "errors",
@@ -114,6 +118,7 @@ _HOMES = {
     "Message": "messages",
     "Messages": "result",
     "Model": "models",
+    "ModelChoice": "hooks",
     "ModelError": "errors",
     "ModelFailure": "models",
     "Policy": "guard",
@@ -170,6 +175,9 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "Journal": "journal",
+    "RunInfo": "journal",
+    "events_of": "journal",
     "Page": "web",
     "fetch_page": "web",
     "fetch_page_sync": "web",
@@ -192,9 +200,12 @@ __all__ = [
     "Extraction",
     "GoalDrift",
     "Grounded",
+    "Hook",
+    "Hooks",
     "Image",
     "Intent",
     "InternalError",
+    "Journal",
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
@@ -202,6 +213,7 @@ __all__ = [
     "Message",
     "Messages",
     "Model",
+    "ModelChoice",
     "ModelError",
     "ModelFailure",
     "Momentum",
@@ -214,6 +226,7 @@ __all__ = [
     "Result",
     "Risk",
     "RiskContext",
+    "RunInfo",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -244,6 +257,7 @@ __all__ = [
     "diff",
     "encode_tokens",
     "estimate_tokens",
+    "events_of",
     "extract",
     "extract_json",
     "fetch_page",
