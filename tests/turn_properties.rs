@@ -12,12 +12,12 @@ use std::{
 };
 
 use loopwright::core::{
-    error::{Failure, FailureKind},
+    error::{Error, Failure, FailureKind},
     journal::{self, Run},
     machine::{
         ApprovalDecision, Budget, Command, Event, EventKind, Id, Interrupt, Machine, MachineConfig, Notice,
         RetryPolicy, Time, Tree, arguments_hash,
-        turn::{ContextConfig, TurnConfig, TurnMachine, diagram, transitions},
+        turn::{ContextConfig, RecallConfig, RecalledHit, Recollection, TurnConfig, TurnMachine, diagram, transitions},
     },
     message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, Usage},
     request::{Delta, History, Response},
@@ -37,6 +37,7 @@ struct Ledger {
     calls: BTreeMap<Id, BTreeSet<String>>,
     questions: BTreeMap<Id, (RiskLevel, String, String, Time)>,
     timers: BTreeMap<Id, Time>,
+    recalls: BTreeSet<Id>,
     /// The first timer: the end of the run's time.
     deadline: Option<Id>,
     executed: BTreeSet<String>,
@@ -88,6 +89,9 @@ impl Ledger {
             }
             EventKind::Fired { id, .. } => {
                 self.timers.remove(id);
+            }
+            EventKind::Recalled { id, .. } => {
+                self.recalls.remove(id);
             }
             EventKind::Interrupt { how: Interrupt::Cancel, partial: Some(partial) } if !self.generates.is_empty() => {
                 self.used = self.used.saturating_add(partial.usage.total());
@@ -171,6 +175,7 @@ impl Ledger {
                     let open = self.generates.remove(id)
                         | self.calls.remove(id).is_some()
                         | self.questions.remove(id).is_some()
+                        | self.recalls.remove(id)
                         | self.timers.remove(id).is_some();
                     if !open {
                         return Err(format!("{id} is aborted and not open"));
@@ -215,6 +220,11 @@ impl Ledger {
                     }
                 }
                 Command::Persist | Command::Emit { .. } | Command::Refuse { .. } => {}
+                Command::Recall { id, .. } => {
+                    if self.requests > 0 || !self.recalls.insert(*id) {
+                        return Err("memory is asked twice, or after a request".into());
+                    }
+                }
                 Command::Search { .. } | Command::Spawn { .. } | Command::Interrupt { .. } => {
                     return Err("a turn has no children and does not search".into());
                 }
@@ -226,7 +236,11 @@ impl Ledger {
     /// Whether something is open but the run's own deadline.
     fn something_is_open(&self) -> bool {
         let timer = self.timers.keys().any(|id| Some(*id) != self.deadline);
-        timer || !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty()
+        timer
+            || !self.recalls.is_empty()
+            || !self.generates.is_empty()
+            || !self.calls.is_empty()
+            || !self.questions.is_empty()
     }
 }
 
@@ -260,6 +274,8 @@ enum Act {
     /// The timer at this place, the deadline last.
     Fire(usize),
     Interrupt(Interrupt, Option<Response>),
+    /// Memory knows a text so often, or fails.
+    Recall(Option<usize>),
     Wait(u64),
     /// The next event carries an id that is not open.
     Stray(Id),
@@ -394,6 +410,7 @@ fn acts() -> impl Strategy<Value = Act> {
         1 => (any::<bool>(), prop::option::of(answers())).prop_map(|(now, partial)| {
             Act::Interrupt(if now { Interrupt::Cancel } else { Interrupt::AfterRound }, partial)
         }),
+        3 => prop::option::of(0_usize..400).prop_map(Act::Recall),
         2 => (0_u64..90_000_000).prop_map(Act::Wait),
         2 => (0_u64..12).prop_map(Act::Stray),
         1 => Just(Act::Stray(5 << 32)),
@@ -434,6 +451,7 @@ fn configs() -> impl Strategy<Value = TurnConfig> {
             approval_timeout: 20.0,
             context,
             seed,
+            recall: seed.is_multiple_of(3).then(RecallConfig::default),
             ..config()
         },
     )
@@ -478,6 +496,16 @@ fn event_of(act: Act, ledger: &Ledger, stray: &mut Option<Id>, last: Option<&Eve
             EventKind::Fired { id, partial: None }
         }
         Act::Interrupt(how, partial) => EventKind::Interrupt { how, partial: partial.map(Box::new) },
+        Act::Recall(known) => {
+            let id = stray.or_else(|| ledger.recalls.first().copied()).unwrap_or(7);
+            let text = |times: usize| "Ann has a dog. ".repeat(times);
+            let found = known.map(|times| Recollection {
+                trusted: text(times / 20),
+                context: text(times),
+                hits: vec![RecalledHit { id: 1, trust: "user".into() }],
+            });
+            EventKind::Recalled { id, found: found.ok_or_else(|| Error::usage("store_busy", "busy")) }
+        }
         Act::Again => last?.clone(),
         Act::Wait(_) | Act::Stray(_) => return None,
     })
@@ -639,7 +667,9 @@ proptest! {
             let commands = turn.step(event);
             ledger.took(&config, &commands).map_err(TestCaseError::fail)?;
             let reply = replies[(steps as usize + seed % 97) % replies.len()].clone();
-            let act = if !ledger.generates.is_empty() {
+            let act = if !ledger.recalls.is_empty() {
+                Act::Recall(Some(3))
+            } else if !ledger.generates.is_empty() {
                 Act::Answer(reply)
             } else if !ledger.calls.is_empty() {
                 Act::Result(seed, ToolResult::text("", "", format!("{steps}")))
@@ -694,6 +724,12 @@ proptest! {
 }
 
 // ---- every order of a small world ----
+
+/// What memory knows of everything.
+fn known() -> Recollection {
+    let hits = vec![RecalledHit { id: 1, trust: "user".into() }];
+    Recollection { trusted: "t".into(), context: "c".into(), hits }
+}
 
 /// What may happen next in a world of two tools, two rounds, one question, one fault and one interrupt.
 fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u32, u32)> {
@@ -750,6 +786,11 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
             events.push((EventKind::Decided { id: *id, hash, decision }, faults, interrupts));
         }
     }
+    for id in ledger.recalls.iter().copied() {
+        for found in [Ok(known()), Err(Error::usage("store_busy", "x"))] {
+            events.push((EventKind::Recalled { id, found }, faults, interrupts));
+        }
+    }
     events.extend(ledger.timers.keys().map(|id| (EventKind::Fired { id: *id, partial: None }, faults, interrupts)));
     if interrupts > 0 {
         for how in [Interrupt::Cancel, Interrupt::AfterRound] {
@@ -771,9 +812,10 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
     };
     let mut observed: BTreeSet<Transition> = BTreeSet::new();
     let mut states = 0_usize;
-    // The second world has no time: its timers find the limit reached.
-    for wall_time in [300.0, 0.0] {
+    // The second world has no time: its timers find the limit reached. The others have a memory.
+    for (wall_time, remembers) in [(300.0, false), (0.0, false), (300.0, true), (0.0, true)] {
         config.budget.wall_time = wall_time;
+        config.recall = remembers.then(RecallConfig::default);
         let mut seen: BTreeSet<u128> = BTreeSet::new();
         let mut queue = VecDeque::from([(TurnMachine::new(config.clone(), 0), Ledger::default(), 1, 1)]);
         while let Some((turn, ledger, faults, interrupts)) = queue.pop_front() {

@@ -19,10 +19,13 @@ use super::{
     under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
 };
 use crate::core::{
-    error::Result,
+    error::{Error, Result},
     guard::RiskLevel,
     journal::Run,
-    machine::{ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time},
+    machine::{
+        ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time,
+        turn::Recollection,
+    },
     message::{Message, ToolFailure, ToolResult, ToolUse, Usage},
     request::{Delta, History},
     retrieve,
@@ -30,6 +33,7 @@ use crate::core::{
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type ToolFn = Arc<dyn Fn(ToolUse) -> Boxed<ToolResult> + Send + Sync>;
+type MemoryFn = Arc<dyn Fn(&str, usize, usize) -> Result<Recollection> + Send + Sync>;
 type ApproveFn = Arc<dyn Fn(ToolUse, RiskLevel) -> Boxed<ApprovalDecision> + Send + Sync>;
 
 /// What happens while a run goes on.
@@ -72,6 +76,7 @@ pub struct Driver {
     tools: BTreeMap<String, ToolFn>,
     approve: Option<ApproveFn>,
     folder: Option<PathBuf>,
+    memory: Option<MemoryFn>,
 }
 
 impl Driver {
@@ -84,6 +89,7 @@ impl Driver {
             tools: BTreeMap::new(),
             approve: None,
             folder: None,
+            memory: None,
         }
     }
 
@@ -98,6 +104,17 @@ impl Driver {
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
+        self
+    }
+
+    /// Sets what is asked before the first request of a turn whose configuration has `recall`: the prompt, how many
+    /// memories, and how many characters of each. With the feature `store`, `Memory::recollect` is such a function.
+    #[must_use]
+    pub fn memory<F>(mut self, ask: F) -> Self
+    where
+        F: Fn(&str, usize, usize) -> Result<Recollection> + Send + Sync + 'static,
+    {
+        self.memory = Some(Arc::new(ask));
         self
     }
 
@@ -289,6 +306,19 @@ impl Work<'_> {
                     let found = tokio::task::spawn_blocking(|| caught_now(search)).await;
                     let found = found.unwrap_or_else(|error| Err(error.to_string()));
                     EventKind::Found { id, found: found.unwrap_or_else(|words| Err(broken_search(&words))) }
+                });
+            }
+            Command::Recall { id, query, hits, characters } => {
+                let memory = self.driver.memory.clone();
+                self.start(id, async move {
+                    let ask = move || match memory {
+                        Some(memory) => memory(&query, hits, characters),
+                        None => Err(Error::usage("no_memory", "the driver has no memory")),
+                    };
+                    let found = tokio::task::spawn_blocking(|| caught_now(ask)).await;
+                    let found = found.unwrap_or_else(|error| Err(error.to_string()));
+                    let found = found.unwrap_or_else(|words| Err(Error::internal("memory_failed", words)));
+                    EventKind::Recalled { id, found }
                 });
             }
             Command::Timer { id, at } => {

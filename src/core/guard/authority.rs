@@ -23,7 +23,7 @@ const MOST_WORDS: usize = 20_000;
 const REACH: usize = 6;
 
 /// Fences in which text of others stands inside user messages.
-const FENCES: [&str; 14] = [
+const FENCES: [&str; 16] = [
     "tool_result",
     "tool_results",
     "tool_response",
@@ -38,6 +38,8 @@ const FENCES: [&str; 14] = [
     "web_page",
     "page",
     "quote",
+    "memories",
+    "memory",
 ];
 
 /// Words that mean the same wish, by group.

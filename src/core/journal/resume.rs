@@ -67,6 +67,7 @@ impl Open {
             | EventKind::Failed { id, .. }
             | EventKind::Decided { id, .. }
             | EventKind::Found { id, .. }
+            | EventKind::Recalled { id, .. }
             | EventKind::Fired { id, .. } => self.close(*id),
             EventKind::Executed { id, result } => {
                 let Some(place) = self.places.get(id) else { return };

@@ -133,6 +133,17 @@ pub enum Command {
         /// How.
         outcome: Box<Outcome>,
     },
+    /// Ask memory what it knows of a prompt. Answered by `Recalled`.
+    Recall {
+        /// The number.
+        id: Id,
+        /// The prompt.
+        query: String,
+        /// At most so many memories.
+        hits: usize,
+        /// At most so many characters of each.
+        characters: usize,
+    },
 }
 
 impl Command {
@@ -146,6 +157,7 @@ impl Command {
             | Self::Spawn { id, .. }
             | Self::Interrupt { id, .. }
             | Self::Timer { id, .. }
+            | Self::Recall { id, .. }
             | Self::Abort { id } => Some(*id),
             Self::Emit { .. } | Self::Persist | Self::Refuse { .. } | Self::Finish { .. } => None,
         }
@@ -355,6 +367,19 @@ pub enum Notice {
         attempt: u32,
         /// Always false: drafts are not verified.
         verified: bool,
+    },
+    /// Memory has said what it knows of the prompt.
+    MemoryRecalled {
+        /// Memories that stand before the history.
+        hits: usize,
+        /// How many of them are trusted.
+        trusted: usize,
+        /// Their numbers in the store.
+        ids: Vec<i64>,
+        /// Characters of their text, labels included.
+        characters: usize,
+        /// Seconds it took.
+        duration: f64,
     },
 }
 

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Id, Outcome};
+use super::{Id, Outcome, turn::Recollection};
 use crate::core::{
     error::{Error, Failure},
     json::Raw,
@@ -126,6 +126,13 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
+    /// Memory said what it knows.
+    Recalled {
+        /// The command.
+        id: Id,
+        /// What it knows, or why it could not be asked.
+        found: Result<Recollection, Error>,
+    },
     /// Somebody wants the run to end.
     Interrupt {
         /// How.
@@ -150,6 +157,7 @@ impl EventKind {
             Self::Child { .. } => "child",
             Self::Fired { .. } => "fired",
             Self::Interrupt { .. } => "interrupt",
+            Self::Recalled { .. } => "recalled",
         }
     }
 }

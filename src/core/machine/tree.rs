@@ -213,6 +213,7 @@ impl Machine for Tree {
             | EventKind::Executed { id, .. }
             | EventKind::Decided { id, .. }
             | EventKind::Found { id, .. }
+            | EventKind::Recalled { id, .. }
             | EventKind::Fired { id, .. } => *id,
         };
         self.step_member((id >> SHIFT) as u32, event, &mut out);

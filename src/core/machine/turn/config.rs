@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::ContextConfig;
+use super::{ContextConfig, RecallConfig};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
@@ -102,6 +102,9 @@ pub struct TurnConfig {
     pub price: Option<Price>,
     /// The source of all jitter.
     pub seed: u64,
+    /// How memory is asked before the first request; `None` where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall: Option<RecallConfig>,
 }
 
 impl Default for TurnConfig {
@@ -133,6 +136,7 @@ impl Default for TurnConfig {
             degrade_without_tools: true,
             price: None,
             seed: 0,
+            recall: None,
         }
     }
 }
@@ -149,6 +153,9 @@ impl TurnConfig {
         }
         self.check_tools()?;
         self.context.check()?;
+        if let Some(recall) = &self.recall {
+            recall.check()?;
+        }
         self.check_numbers()
     }
 

@@ -12,6 +12,7 @@ mod decision;
 mod gate;
 mod intent;
 mod limits;
+mod recall;
 mod round;
 mod senses;
 mod table;
@@ -25,6 +26,8 @@ use serde::{Deserialize, Serialize};
 use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
+use recall::{Front, Recalling};
+pub use recall::{RecallConfig, RecalledHit, Recollection};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
@@ -65,6 +68,8 @@ enum Phase {
     /// Tools are under way.
     Tools(Round),
     Done,
+    /// Memory is asked what it knows of the prompt.
+    Recalling(Recalling),
 }
 
 /// A request to the model, over all its attempts.
@@ -111,6 +116,9 @@ pub struct TurnMachine {
     tools_off: bool,
     without_tools: bool,
     interrupted: bool,
+    /// What memory knew of the prompt.
+    #[serde(default, skip_serializing_if = "Front::is_empty")]
+    front: Front,
 }
 
 impl TurnMachine {
@@ -143,6 +151,7 @@ impl TurnMachine {
             tools_off: false,
             without_tools: false,
             interrupted: false,
+            front: Front::default(),
         }
     }
 
@@ -160,6 +169,7 @@ impl TurnMachine {
             Phase::Tools(round) if round.asks() => "deciding",
             Phase::Tools(_) => "tools",
             Phase::Done => "done",
+            Phase::Recalling(_) => "recalling",
         }
     }
 
@@ -211,6 +221,9 @@ impl TurnMachine {
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
         self.tell_intent(out);
+        if self.begin_recall(out) {
+            return;
+        }
         self.ask(out);
     }
 
@@ -233,7 +246,7 @@ impl TurnMachine {
 
     fn generate(&mut self, asking: Asking, out: &mut Vec<Command>) {
         let mut request = self.template().clone();
-        request.messages = self.view();
+        request.messages = self.fronted();
         if self.spent.iterations > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
             // A forced tool is for the first request only; forced again it would never let the model answer.
             request.tool_choice = None;
@@ -527,6 +540,7 @@ impl TurnMachine {
                         self.finish(Stop::UserInterrupt, out);
                     }
                     Phase::Tools(_) => self.advance(out),
+                    Phase::Recalling(_) => self.interrupt_recall(out),
                     Phase::Idle | Phase::Asking(_) | Phase::Done => {}
                 }
             }
@@ -549,6 +563,7 @@ impl TurnMachine {
                 self.keep_partial(partial);
             }
             Phase::Waiting { timer, .. } => out.push(Command::Abort { id: timer }),
+            Phase::Recalling(recalling) => Self::abort_recall(&recalling, out),
             Phase::Tools(mut round) => {
                 round.abort(why, self.now, out);
                 let results = self.take_results(round);
@@ -716,6 +731,7 @@ impl Machine for TurnMachine {
             }
             EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
             EventKind::Found { .. } | EventKind::Child { .. } => self.drop_answer(),
+            EventKind::Recalled { id, found } => self.recalled_from_memory(id, found, &mut out),
         }
         out
     }
@@ -726,6 +742,7 @@ impl Machine for TurnMachine {
             Phase::Asking(asking) => vec![format!("the model {} (attempt {})", self.config.model, asking.attempt)],
             Phase::Waiting { asking, .. } => vec![format!("the next attempt ({})", asking.attempt + 1)],
             Phase::Tools(round) => round.waiting(),
+            Phase::Recalling(_) => vec!["what memory knows of the prompt".to_owned()],
         }
     }
 
@@ -795,6 +812,11 @@ impl TurnMachine {
                 if round.lapsed(id, out) {
                     self.advance(out);
                 } else {
+                    self.drop_answer();
+                }
+            }
+            Phase::Recalling(_) => {
+                if !self.recall_lapsed(id, out) {
                     self.drop_answer();
                 }
             }

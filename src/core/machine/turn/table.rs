@@ -47,6 +47,13 @@ pub const TRANSITIONS: &[(&str, &str, &str)] = &[
     ("deciding", "fired", "asking"),
     ("deciding", "fired", "done"),
     ("deciding", "interrupt", "done"),
+    // Memory is asked first, where there is one: it answers, fails, or takes too long.
+    ("idle", "start", "recalling"),
+    ("recalling", "recalled", "asking"),
+    ("recalling", "recalled", "done"),
+    ("recalling", "fired", "asking"),
+    ("recalling", "fired", "done"),
+    ("recalling", "interrupt", "done"),
 ];
 
 /// The transitions of the turn: from where, at which event, to where.
