@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from ._core import Event as MachineEvent
     from ._replay import Diff, Replay, diff, replay
+    from .after import AfterTurn
     from .agent import Agent, RunStream
     from .budget import Budget
     from .context import ContextPolicy, ContextWindow, compress
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
 
 _HOMES = {
+    "AfterTurn": "after",
     "Agent": "agent",
     "Approval": "_approval",
     "Approvals": "guard",
@@ -172,6 +174,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AfterTurn",
     "Agent",
     "Approval",
     "Approvals",

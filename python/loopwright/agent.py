@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
-from contextlib import closing
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import _core
 from ._continue import Begun, forking, resuming
 from ._plan import Plan, model_name, new_run, run_id
+from ._remember import Following, recall_config, remembering
 from .budget import Budget
 from .errors import LoopwrightError, UsageError
 from .events import RunFinished
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
     from ._approval import Approval
     from ._driver import Driver
     from ._output import OutputType
+    from .after import AfterTurn, Work
     from .context import ContextPolicy
     from .events import Event
     from .guard import Approvals, Policy
+    from .memory import Memory
     from .messages import Content
     from .models import Model
     from .senses import MomentumPolicy, StuckPolicy
@@ -98,6 +101,13 @@ class Agent(Generic[Output]):
         seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
         labels: What the first line of each journal says about whose run it is; anything that JSON can hold.
+        memory: A `loopwright.Memory`, or the path of its file. What it knows of a prompt stands before the
+            conversation, fenced as data; what follows a turn is kept in the background (`after`).
+        user: Whose memories are recalled and kept, beside those that are everybody's.
+        session: The session that is kept; by default that of the memory.
+        recall: How memory is asked: `hits` (5), `characters` of each (400), `timeout` in seconds (5); `False` for
+            never.
+        after: What follows a turn: a `loopwright.after.AfterTurn`, or `False` for nothing.
     """
 
     _folders: tuple[str, ...] = ()
@@ -142,6 +152,11 @@ class Agent(Generic[Output]):
         seed: int = 0,
         name: str | None = None,
         labels: Mapping[str, Any] | None = None,
+        memory: Memory | str | os.PathLike[str] | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        recall: Mapping[str, Any] | bool = True,
+        after: AfterTurn | bool | None = None,
     ) -> None:
         from . import _options
         from .tools import ToolSet
@@ -232,6 +247,8 @@ class Agent(Generic[Output]):
         held = _context(context, self._endpoint)
         if held is not None:
             self._config["context"] = held
+        self._remember = remembering(memory, user, session, after)
+        self._config |= recall_config(self._remember, recall)
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
         self._plans: dict[tuple[bool, Budget], Plan] = {}
         # What can't work is said here, not in the middle of a program.
@@ -245,6 +262,35 @@ class Agent(Generic[Output]):
     def __repr__(self) -> str:
         names = ", ".join(tool.name for tool in self.tools)
         return f"<Agent {self.model} tools=[{names}]>"
+
+    @property
+    def memory(self) -> Memory | None:
+        """What the agent remembers with."""
+        return None if self._remember is None else self._remember.memory
+
+    def whom(self, user: str | None = None, session: str | None = None) -> Agent[Output]:
+        """The same agent, with the same memory, for another user or session."""
+        from copy import copy
+
+        if self._remember is None:
+            message = "the agent has no memory"
+            raise UsageError(message, "no_memory", "give it memory=Memory(...) or a path")
+        other = copy(self)
+        other._remember = self._remember.whom(user, session)
+        other._plans = {}
+        return other
+
+    def work(self, state: str | None = None) -> list[Work]:
+        """The work after turns that is `queued`, `running`, `done` or `failed`, oldest first."""
+        return [] if self._remember is None else self._remember.memory.work(state)  # type: ignore[arg-type]
+
+    async def drain(self, timeout: float = 5.0) -> list[Work]:
+        """Waits for the work after turns, so many seconds at most; gives what is left of it."""
+        return [] if self._remember is None else await self._remember.memory.adrain(timeout)
+
+    def drain_sync(self, timeout: float = 5.0) -> list[Work]:
+        """`drain` without asyncio."""
+        return [] if self._remember is None else self._remember.memory.drain(timeout)
 
     async def run(
         self,
@@ -308,6 +354,7 @@ class Agent(Generic[Output]):
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")
         watch = on_event is not None
         earlier: Result[Any] | None = None
+        prompt_at = None if conversation is None else len(conversation) - 1
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = self._plan(limits, stream=watch)
             place = self.journal if journal is None else journal
@@ -315,8 +362,9 @@ class Agent(Generic[Output]):
             begin = None
             run, path, name = begun.run, begun.path, begun.name
             driver = SyncDriver(plan, run, name, deps, watch=watch)
+            following = Following(self._remember, driver, prompt_at)
             try:
-                with closing(driver.events(begun.start, signal)) as events:
+                with following, closing(driver.events(begun.start, signal)) as events:
                     for event in events:
                         if on_event is not None:
                             _heard(on_event(event))
@@ -328,6 +376,9 @@ class Agent(Generic[Output]):
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        for told in following.end(result):
+            if on_event is not None:
+                _heard(on_event(told))
         if on_event is not None:
             _heard(on_event(RunFinished(result)))
         return cast("Result[Output]", _checked(result))
@@ -503,6 +554,7 @@ class Agent(Generic[Output]):
                 around=self._around,
                 labels=self._labels,
                 asked_model=self._config["model"],
+                remember=self._remember,
             )
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
@@ -638,20 +690,21 @@ class RunStream(Generic[Output]):
 
         agent, conversation, limits = self._agent, self._conversation, self._budget
         earlier: Result[Any] | None = None
+        prompt_at = None if conversation is None else len(conversation) - 1
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = agent._plan(limits, stream=self._watch)
             begin, self._begin = self._begin, None
             begun = begin(plan) if begin is not None else agent._begun(plan, self._journal, attempt, conversation)
             run, path, name = begun.run, begun.path, begun.name
             driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch)
+            following = Following(agent._remember, driver, prompt_at)
             batches = driver.batches(begun.start, self._signal)
             try:
-                try:
-                    async for batch in batches:
-                        for event in batch:
-                            yield event
-                finally:
-                    await batches.aclose()
+                with following:
+                    async with aclosing(batches):
+                        async for batch in batches:
+                            for event in batch:
+                                yield event
             except LoopwrightError as error:
                 agent._explain(error, driver, run, plan, name, path, earlier)
                 raise
@@ -664,6 +717,9 @@ class RunStream(Generic[Output]):
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        for told in await following.aend(result):
+            if self._watch:
+                yield told
         self._result = result
         if self._watch:
             yield RunFinished(result)

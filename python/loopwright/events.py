@@ -25,6 +25,7 @@ __all__ = [
     "Event",
     "GoalDrifted",
     "IntentAssessed",
+    "MemoryRecalled",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
@@ -254,6 +255,20 @@ class Draft:
 
 
 @dataclass(frozen=True)
+class MemoryRecalled:
+    """Memory has said what it knows of the prompt: so many memories stand before the conversation.
+
+    `ids` are their numbers in the store, for `memory.why` and `memory.forget`.
+    """
+
+    hits: int
+    trusted: int
+    ids: list[int]
+    characters: int
+    duration: float
+
+
+@dataclass(frozen=True)
 class RunFinished:
     """The run has ended."""
 
@@ -285,6 +300,7 @@ Event: TypeAlias = (
     | PhaseStarted
     | PhaseFinished
     | Draft
+    | MemoryRecalled
     | RunFinished
 )
 
@@ -309,6 +325,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
         "draft": Draft,
+        "memory_recalled": MemoryRecalled,
     }.items()
 }
 

@@ -7,5 +7,7 @@
 // Clocks and files are what this room is for.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod audit;
 pub mod memory;
 pub mod open;
+pub mod work;

@@ -163,21 +163,7 @@ impl Authority {
     }
 
     fn hear(&mut self, text: &str) {
-        let asked = parse_prompt(text).map(|(_, question, _)| question);
-        let text = asked.as_deref().unwrap_or(text);
-        // Our own words to a model are nobody's wish.
-        let ours = text.starts_with("[No tool rounds are left") || text.starts_with("[One tool round is left");
-        if ours || parse_feedback(text).is_some() {
-            return;
-        }
-        let mut from = text.len().saturating_sub(MOST_TEXT);
-        while !text.is_char_boundary(from) {
-            from += 1;
-        }
-        let own = without_fences(&text[from..]);
-        for line in own.lines().filter(|line| !line.trim_start().starts_with('>')) {
-            self.hear_line(line);
-        }
+        own_words(text).lines().for_each(|line| self.hear_line(line));
     }
 
     fn hear_line(&mut self, line: &str) {
@@ -363,6 +349,26 @@ fn stem(word: &str) -> String {
         base.pop();
     }
     base.into_iter().collect()
+}
+
+/// What a person wrote of a text, without documents, quotes, results of tools and our own words to a model.
+pub(crate) fn own_words(text: &str) -> String {
+    let asked = parse_prompt(text).map(|(_, question, _)| question);
+    let text = asked.as_deref().unwrap_or(text);
+    // Our own words to a model are nobody's wish.
+    let ours = text.starts_with("[No tool rounds are left") || text.starts_with("[One tool round is left");
+    if ours || parse_feedback(text).is_some() {
+        return String::new();
+    }
+    let mut from = text.len().saturating_sub(MOST_TEXT);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let mut own = without_fences(&text[from..]);
+    if own.lines().any(|line| line.trim_start().starts_with('>')) {
+        own = own.lines().filter(|line| !line.trim_start().starts_with('>')).collect::<Vec<_>>().join("\n");
+    }
+    own
 }
 
 /// The text without what stands in fences of others.
