@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from dataclasses import dataclass, replace
@@ -69,12 +70,16 @@ class Remembering:
             "prompt_at": prompt_at,
             "after": self.after._as_json(),
         }
+        worker = self.memory._after
         try:
-            self.memory._core.queue_turn(run, json.dumps(about))
+            turn = _core.MemoryStore.turn(run, json.dumps(about))
+            self.memory._core.queue_turn(turn)
         except LoopwrightError as error:
+            if error.code == "store_busy" and worker.keep(name, turn, self.after):
+                return "remembered_later", f"what follows the turn waits in this process: {error.message}"
             code = error.code if error.code == "queue_full" else "not_remembered"
             return code, f"what follows the turn was not queued ({error.code}): {error.message}"
-        self.memory._after.wake(self.after)
+        worker.wake(self.after)
         return None
 
 
@@ -179,6 +184,8 @@ def recall_config(remember: Remembering | None, recall: Mapping[str, Any] | bool
         return {"recall": {}} if recall and remember is not None else {}
     if not isinstance(recall, dict) or not {"hits", "characters", "timeout"} >= set(recall):
         raise _wrong("recall", recall, "a dict with hits, characters and timeout, True or False")
+    if not all(isinstance(value, (int, float)) and math.isfinite(value) for value in recall.values()):
+        raise _wrong("recall", recall, "finite numbers")
     if remember is None:
         message = "recall is about memory, and there is none"
         raise UsageError(message, "invalid_option", "give memory=Memory(...) or a path")

@@ -47,6 +47,8 @@ _LEASE = 60.0
 """Seconds for which a process holds a piece of work."""
 _LOOK_BACK = 120.0
 """Seconds that a reflector has for one look."""
+_MOST_PENDING = 100
+"""So many turns are kept in a process whose store is busy."""
 _IDLE = 5.0
 """Seconds after which a thread without work ends."""
 _PROMPTLY = 0.25
@@ -227,6 +229,7 @@ class Worker:
         """What ended since somebody last asked; the newest hundred."""
         self.trouble: BaseException | None = None
         """What keeps the thread from the store, if something does."""
+        self._pending: list[tuple[str, str, float]] = []
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
         self._wanted = False
@@ -253,6 +256,27 @@ class Worker:
                 return
             self._thread = None
 
+    def keep(self, name: str, turn: str, after: AfterTurn) -> bool:
+        """Keeps a turn that could not be queued, as long as this process lives; whether there was room."""
+        with self._lock:
+            if len(self._pending) >= _MOST_PENDING:
+                return False
+            self._pending.append((name, turn, time.time()))
+        self.wake(after)
+        return True
+
+    def left(self) -> list[Work]:
+        """The work that waits or is under way."""
+        with self._lock:
+            pending = [
+                Work(0, "turn", name, "queued", at, at, None, None, 0, "the store was busy")
+                for name, _, at in self._pending
+            ]
+        try:
+            return [*left(self.memory), *pending]
+        except LoopwrightError:
+            return pending
+
     def drain(self, timeout: float) -> list[Work]:
         """Waits until nothing waits or is under way, so many seconds at most; gives what is left."""
         end = time.monotonic() + max(0.0, timeout)
@@ -262,13 +286,11 @@ class Worker:
             self._lock.notify_all()
         try:
             while True:
-                rest = left(self.memory)
+                rest = self.left()
                 now = time.monotonic()
                 if not rest or now >= end or self._process != os.getpid():
                     return rest
                 with self._lock:
-                    if self._thread is None and self.trouble is not None:
-                        return rest
                     self._lock.wait(min(_PROMPTLY, end - now))
                 self.wake()
         finally:
@@ -300,7 +322,7 @@ class Worker:
                 self.trouble = None
                 due = self.memory._core.work_due() if not worked else 0.0
             except Exception as error:  # noqa: BLE001 - kept for who looks; the work stays in the store
-                self.trouble, worked, due = error, False, None
+                self.trouble, worked, due = error, False, _PROMPTLY if self._pending else None
             with self._lock:
                 self._lock.notify_all()
                 if worked and not self._stopped:
@@ -310,7 +332,8 @@ class Worker:
                 if not self._stopped and not self._wanted:
                     # Work that others hold is looked for again while somebody waits for it.
                     self._lock.wait(min(wait, _PROMPTLY) if self._patient else wait)
-                idle = 0.0 if self._wanted or due is not None else idle + wait
+                waits = self._wanted or due is not None or bool(self._pending)
+                idle = 0.0 if waits else idle + wait
                 if self._stopped or (idle >= _IDLE and not self._wanted):
                     self._thread = None
                     self._lock.notify_all()
@@ -319,6 +342,10 @@ class Worker:
     def _work(self) -> bool:
         """Does one piece of work; whether there was one."""
         core = self.memory._core
+        while self._pending:
+            core.queue_turn(self._pending[0][1])
+            with self._lock:
+                del self._pending[0]
         said = core.claim(_LEASE)
         if said is None:
             every = self.after.consolidate_every

@@ -376,11 +376,10 @@ class Agent(Generic[Output]):
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
-        for told in following.end(result):
-            if on_event is not None:
-                _heard(on_event(told))
+        warned = following.end(result)
         if on_event is not None:
-            _heard(on_event(RunFinished(result)))
+            for event in (*warned, RunFinished(result)):
+                _heard(on_event(event))
         return cast("Result[Output]", _checked(result))
 
     def stream(
@@ -717,12 +716,11 @@ class RunStream(Generic[Output]):
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
-        for told in await following.aend(result):
-            if self._watch:
-                yield told
+        warned = await following.aend(result)
         self._result = result
         if self._watch:
-            yield RunFinished(result)
+            for event in (*warned, RunFinished(result)):
+                yield event
         _checked(result)
 
 

@@ -181,10 +181,16 @@ impl MemoryStore {
         self.with(py, |memory| json(&memory.list(&parsed::<Query>("query", query)?)?))
     }
 
-    /// Queues the work that follows a run that has ended; gives the numbers of its pieces. `about` is JSON: what a
-    /// turn has beside what the run knows, and where its prompt stands (`prompt_at`).
-    fn queue_turn(&self, py: Python<'_>, run: &Run, about: &str) -> PyResult<Vec<i64>> {
-        self.with(py, |memory| memory.queue_turn(&turn_of(run, about)?))
+    /// The turn of a run that has ended, as JSON without its secrets. `about` is JSON: what a turn has beside what the
+    /// run knows, and where its prompt stands (`prompt_at`).
+    #[staticmethod]
+    fn turn(py: Python<'_>, run: &Run, about: &str) -> PyResult<String> {
+        apart(py, || json(&turn_of(run, about)?.cleaned()))
+    }
+
+    /// Queues the work that follows a turn; gives the numbers of its pieces.
+    fn queue_turn(&self, py: Python<'_>, turn: &str) -> PyResult<Vec<i64>> {
+        self.with(py, |memory| memory.queue_turn(&parsed("turn", turn)?))
     }
 
     /// Takes the next piece of work for so many seconds, as JSON.

@@ -171,7 +171,7 @@ pub(super) fn write(connection: &Connection, whose: &Whose<'_>, event: &Event) -
 
 /// The events that are wanted, oldest first.
 pub(super) fn read(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<Vec<Kept>> {
-    let limit = wanted.limit.unwrap_or(MOST_EVENTS).min(MOST_EVENTS);
+    let limit = i64::try_from(wanted.limit.unwrap_or(MOST_EVENTS).min(MOST_EVENTS)).unwrap_or(i64::MAX);
     let kept = |row: &Row<'_>| {
         Ok(Kept {
             id: row.get(0)?,
@@ -190,7 +190,7 @@ pub(super) fn read(connection: &Connection, wanted: &Wanted) -> rusqlite::Result
          AND (?7 IS NULL OR id > ?7) ORDER BY id DESC LIMIT ?8",
     )?;
     let Wanted { session, turn, user, kind, since, until, after, .. } = wanted;
-    let rows = statement.query_map((session, turn, user, kind, since, until, after, limit as i64), kept)?;
+    let rows = statement.query_map((session, turn, user, kind, since, until, after, limit), kept)?;
     let mut all = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     all.reverse();
     Ok(all)

@@ -36,7 +36,7 @@ CREATE INDEX work_by_state ON work (state, due_at);
 /// So much may wait; more is not taken.
 pub const MOST_QUEUED: usize = 1_000;
 /// So much that is done, and that failed, is kept in sight.
-const MOST_ENDED: usize = 200;
+const MOST_ENDED: i64 = 200;
 /// So often it is tried.
 pub const MOST_ATTEMPTS: u32 = 3;
 /// Seconds until the second, third, … try.
@@ -261,7 +261,7 @@ fn prune(connection: &Connection) -> rusqlite::Result<()> {
                 "DELETE FROM work WHERE state = ?1 AND id <= \
                  (SELECT id FROM work WHERE state = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
             )?
-            .execute((state as i64, MOST_ENDED as i64))?;
+            .execute((state as i64, MOST_ENDED))?;
     }
     Ok(())
 }

@@ -65,9 +65,8 @@ impl Memory {
     }
 
     /// Queues the work that is to follow a turn, before anything of it starts; gives the numbers of its pieces. What is
-    /// queued already is not queued again. Nothing secret stands in the queue.
+    /// queued already is not queued again. Its secrets were taken out before ([`Turn::cleaned`]).
     pub fn queue_turn(&self, turn: &Turn) -> Result<Vec<i64>> {
-        let turn = turn.clone().cleaned();
         let payload =
             serde_json::to_string(&turn).map_err(|error| Error::internal("store_failed", error.to_string()))?;
         let mut kinds = vec![TURN];

@@ -45,7 +45,7 @@ impl RecallConfig {
     /// Checks what can be checked before a run.
     pub(super) fn check(&self) -> Result<()> {
         let fits = (1..=MOST_HITS).contains(&self.hits) && (1..=MOST_CHARACTERS).contains(&self.characters);
-        if !fits || !(self.timeout > 0.0 && self.timeout <= 3_600.0) {
+        if !(fits && self.timeout > 0.0 && self.timeout <= 3_600.0) {
             let message = format!("{} memories of {} characters within {} s", self.hits, self.characters, self.timeout);
             return Err(Error::usage("invalid_number", message).hint(format!(
                 "give 1 to {MOST_HITS} hits of 1 to {MOST_CHARACTERS} characters and up to 3600 seconds"

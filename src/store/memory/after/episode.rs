@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt::Write as _};
 
 use serde::Serialize;
 
-use super::{Turn, cut, language::Said};
+use super::{Turn, cut, language::Said, start_of};
 use crate::core::retrieve::{
     chunks::Format,
     sentences::{Kind, sentences},
@@ -119,7 +119,7 @@ pub(super) fn topics(turn: &Turn) -> Vec<String> {
     let mut counts: HashMap<String, (usize, usize, String)> = HashMap::new();
     let mut place = 0;
     for (text, weight) in [(&turn.prompt, 2), (&turn.answer, 1)] {
-        let text = text.get(..text.floor_char_boundary(4_000)).unwrap_or(text);
+        let text = start_of(text, 4_000);
         for word in words::words(text) {
             if word.surface.chars().count() < 3 || words::is_stop_word(&word.surface.to_lowercase()) {
                 continue;

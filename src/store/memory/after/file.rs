@@ -146,12 +146,11 @@ impl Step<'_> {
                 } else {
                     let same =
                         live.iter().find(|(_, known)| fingerprint(known) == fingerprint(text)).map(|(id, _)| *id);
-                    *id = Some(match same {
-                        Some(same) => same,
-                        None => {
-                            done.learned += 1;
-                            self.learn(text, revision)?
-                        }
+                    *id = Some(if let Some(same) = same {
+                        same
+                    } else {
+                        done.learned += 1;
+                        self.learn(text, revision)?
                     });
                 }
                 let Some(id) = *id else { continue };
@@ -189,7 +188,8 @@ impl Step<'_> {
         let at = lines.iter().rposition(|line| matches!(line, Line::Item { .. }));
         let items = new.into_iter().map(|(id, text)| Line::Item { text: plain(&text), id: Some(id) });
         if let Some(at) = at {
-            lines.splice(at + 1..at + 1, items);
+            let next = at + 1;
+            lines.splice(next..next, items);
         } else {
             let heading = lines.iter().position(|line| matches!(line, Line::Other(text) if text.trim() == HEADING));
             let items: Vec<Line> = items.collect();

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::names;
+use super::{super::names, start_of};
 use crate::core::retrieve::{
     chunks::Format,
     sentences::{Kind, sentences},
@@ -30,7 +30,7 @@ pub(super) struct Said {
 
 /// The sentences of a text, and what each is. `own`: the writer speaks of themselves.
 pub(super) fn said(text: &str, own: bool) -> Vec<Said> {
-    let text = text.get(..text.floor_char_boundary(32_768)).unwrap_or(text);
+    let text = start_of(text, 32_768);
     let mut all = Vec::new();
     for unit in sentences(text, Format::Markdown) {
         if unit.kind != Kind::Prose {

@@ -227,6 +227,12 @@ fn clean(text: &mut String) -> bool {
     true
 }
 
+/// The first bytes of a text, whole characters.
+fn start_of(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    text.get(..end).unwrap_or_default()
+}
+
 /// At most so many characters.
 fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {

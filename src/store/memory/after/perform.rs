@@ -32,6 +32,54 @@ use crate::{
 /// Seconds in a day.
 const DAY: f64 = 86_400.0;
 
+fn turn_of(job: &Job) -> Result<Turn> {
+    serde_json::from_str(&job.payload)
+        .map_err(|error| Error::internal("broken_work", format!("the work {} can't be read: {error}", job.id)))
+}
+
+/// What a turn says, by rule.
+struct Read {
+    said: Vec<(Said, Vec<language::Found>)>,
+    answered: Vec<(Said, Vec<language::Found>)>,
+    skill: Option<String>,
+    summary: String,
+    topics: Vec<String>,
+    entities: Vec<String>,
+    importance: f64,
+}
+
+/// So many statements of an answer are kept.
+const MOST_ANSWERED: usize = 6;
+
+impl Read {
+    fn of(turn: &Turn) -> Self {
+        let said = language::said(&own_words(&turn.prompt), true);
+        let related = |one: Said, writer: &str| {
+            let found = if one.states || one.prefers { language::relations(&one.text, writer) } else { Vec::new() };
+            (one, found)
+        };
+        let typed = |found: &[language::Found]| found.iter().any(|found| found.relation != "related_to");
+        let answered = language::said(&turn.answer, false).into_iter().filter(|one| one.states);
+        let answered = answered.map(|one| related(one, "the assistant")).filter(|(_, found)| typed(found));
+        let answered = answered.take(MOST_ANSWERED).collect();
+        let mut entities = names::entities(&turn.prompt);
+        for name in names::entities(&turn.answer) {
+            if !entities.contains(&name) && entities.len() < 16 {
+                entities.push(name);
+            }
+        }
+        Self {
+            answered,
+            skill: skill(turn, &said).filter(|_| turn.after.skills),
+            summary: summary(turn, &said),
+            topics: topics(turn),
+            entities,
+            importance: importance(turn, &said),
+            said: said.into_iter().map(|one| related(one, turn.writer())).collect(),
+        }
+    }
+}
+
 /// One piece of work under way: its transaction, and what is told of it.
 struct Keeping<'a> {
     memory: &'a Memory,
@@ -47,7 +95,12 @@ impl Memory {
     /// Does a piece of work by rule; gives the numbers of the memories that came of it. An error leaves nothing behind.
     pub fn perform(&self, job: &Job) -> Result<Vec<i64>> {
         match job.kind.as_str() {
-            TURN => self.keep(job, |keeping| keeping.keep_turn()),
+            TURN => {
+                let turn = turn_of(job)?;
+                // Nobody waits for the file while the turn is read.
+                let read = Read::of(&turn);
+                self.keep(job, &turn, |keeping| keeping.keep_turn(&read))
+            }
             REFLECTION => self.reflect(job, None),
             CONSOLIDATION => self.consolidate_as(job),
             FILE => self.sync_as(job),
@@ -58,23 +111,15 @@ impl Memory {
 
     /// Does the work of looking back: with what somebody thought of the turn, else by rule.
     pub fn reflect(&self, job: &Job, thoughts: Option<&[Thought]>) -> Result<Vec<i64>> {
-        self.keep(job, |keeping| {
-            let turn = keeping.turn;
-            let own;
-            let thoughts = match thoughts {
-                Some(thoughts) => thoughts,
-                None => {
-                    own = reflect::by_rule(turn);
-                    &own
-                }
-            };
+        let turn = turn_of(job)?;
+        let own = if thoughts.is_none() { reflect::by_rule(&turn) } else { Vec::new() };
+        let thoughts = thoughts.unwrap_or(&own);
+        self.keep(job, &turn, |keeping| {
             thoughts.iter().take(2 * reflect::MOST).try_for_each(|thought| keeping.keep_thought(thought))
         })
     }
 
-    fn keep(&self, job: &Job, work: impl FnOnce(&mut Keeping<'_>) -> Result<()>) -> Result<Vec<i64>> {
-        let turn: Turn = serde_json::from_str(&job.payload)
-            .map_err(|error| Error::internal("broken_work", format!("the work {} can't be read: {error}", job.id)))?;
+    fn keep(&self, job: &Job, turn: &Turn, work: impl FnOnce(&mut Keeping<'_>) -> Result<()>) -> Result<Vec<i64>> {
         let trouble = self.trouble();
         let time = now();
         let mut connection = self.writing()?;
@@ -83,7 +128,7 @@ impl Memory {
         let mut keeping = Keeping {
             memory: self,
             transaction: &transaction,
-            turn: &turn,
+            turn,
             revision,
             time,
             kept: Vec::new(),
@@ -124,7 +169,7 @@ impl Memory {
                  WHERE state = 0 AND (?1 IS NULL OR session = ?1) ORDER BY id DESC LIMIT ?2",
             )?;
             let list = |text: String| serde_json::from_str(&text).unwrap_or_default();
-            let rows = statement.query_map((session, limit.min(1_000_000) as i64), |row| {
+            let rows = statement.query_map((session, i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
                 Ok(Episode {
                     id: row.get(0)?,
                     session: row.get(1)?,
@@ -227,31 +272,27 @@ impl Keeping<'_> {
         Ok(Some(id))
     }
 
-    fn keep_turn(&mut self) -> Result<()> {
+    fn keep_turn(&mut self, read: &Read) -> Result<()> {
         let turn = self.turn;
         let after = &turn.after;
         self.told.extend(turn.events.iter().cloned());
         if turn.secrets > 0 {
             self.told.push(event("secret_left_out", &json!({"texts": turn.secrets})));
         }
-        let own = own_words(&turn.prompt);
-        let said = language::said(&own, true);
         let mut parents = Vec::new();
         if after.entities {
-            self.keep_facts(&said, &mut parents)?;
+            self.keep_facts(read, &mut parents)?;
         }
         if after.preferences {
-            self.keep_preferences(&said, &mut parents)?;
+            self.keep_preferences(read, &mut parents)?;
         }
         if after.episodes {
-            let episode = self.keep_episode(&said, &parents)?;
+            let episode = self.keep_episode(read, &parents)?;
             if after.entities {
-                self.keep_answer(episode)?;
+                self.keep_answer(read, episode)?;
             }
         }
-        if after.skills
-            && let Some(text) = skill(turn, &said)
-        {
+        if let Some(text) = read.skill.clone() {
             let trust = if turn.verified == Some(true) { Trust::Verified } else { Trust::Unverified };
             let mut tools: Vec<String> = Vec::new();
             for call in &turn.calls {
@@ -283,8 +324,8 @@ impl Keeping<'_> {
         Ok(())
     }
 
-    fn keep_facts(&mut self, said: &[Said], parents: &mut Vec<i64>) -> Result<()> {
-        for one in said.iter().filter(|one| one.states) {
+    fn keep_facts(&mut self, read: &Read, parents: &mut Vec<i64>) -> Result<()> {
+        for (one, found) in read.said.iter().filter(|(one, _)| one.states) {
             let note = Note {
                 category: Some("fact".to_owned()),
                 importance: Some(0.7),
@@ -292,13 +333,13 @@ impl Keeping<'_> {
             };
             let id = self.put(&note, "fact_kept")?;
             parents.extend(id);
-            self.keep_relations(&one.text, id, Trust::User)?;
+            self.keep_relations(found, id, Trust::User)?;
         }
         Ok(())
     }
 
-    fn keep_preferences(&mut self, said: &[Said], parents: &mut Vec<i64>) -> Result<()> {
-        for one in said.iter().filter(|one| one.prefers) {
+    fn keep_preferences(&mut self, read: &Read, parents: &mut Vec<i64>) -> Result<()> {
+        for (one, found) in read.said.iter().filter(|(one, _)| one.prefers) {
             let note = Note {
                 category: Some("preference".to_owned()),
                 importance: Some(0.9),
@@ -307,7 +348,7 @@ impl Keeping<'_> {
             let id = self.put(&note, "preference_kept")?;
             parents.extend(id);
             if self.turn.after.entities {
-                self.keep_relations(&one.text, id, Trust::User)?;
+                self.keep_relations(found, id, Trust::User)?;
             }
         }
         Ok(())
@@ -315,10 +356,11 @@ impl Keeping<'_> {
 
     /// What was wanted, as the user said it, and the summary, which rests on it, on what was stated and on what was
     /// recalled.
-    fn keep_episode(&mut self, said: &[Said], parents: &[i64]) -> Result<Option<i64>> {
+    fn keep_episode(&mut self, read: &Read, parents: &[i64]) -> Result<Option<i64>> {
         let turn = self.turn;
         let apart = |one: &&Said| !(one.states && turn.after.entities || one.prefers && turn.after.preferences);
-        let wanted: Vec<&str> = said.iter().filter(apart).map(|one| one.text.as_str()).collect();
+        let wanted = read.said.iter().map(|(one, _)| one).filter(apart);
+        let wanted: Vec<&str> = wanted.map(|one| one.text.as_str()).collect();
         let wanted = cut(&wanted.join(" "), 2_000);
         let mut from = parents.to_vec();
         if wanted.split_whitespace().count() >= 3 {
@@ -331,20 +373,13 @@ impl Keeping<'_> {
             from.extend(self.put(&note, "prompt_kept")?);
         }
         from.extend(&turn.recalled);
-        let topics = topics(turn);
-        let mut entities = names::entities(&turn.prompt);
-        for name in names::entities(&turn.answer) {
-            if !entities.contains(&name) && entities.len() < 16 {
-                entities.push(name);
-            }
-        }
         let note = Note {
             category: Some("summary".to_owned()),
-            tags: topics.clone(),
-            entities: Some(entities),
-            importance: Some(importance(turn, said)),
+            tags: read.topics.clone(),
+            entities: Some(read.entities.clone()),
+            importance: Some(read.importance),
             derived_from: from,
-            ..self.note(Kind::Episodic, summary(turn, said), turn.trust())
+            ..self.note(Kind::Episodic, read.summary.clone(), turn.trust())
         };
         let Some(id) = self.put(&note, "episode_kept")? else { return Ok(None) };
         self.transaction
@@ -353,38 +388,38 @@ impl Keeping<'_> {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )
             .and_then(|mut insert| {
-                let topics = serde_json::to_string(&topics).unwrap_or_else(|_| "[]".to_owned());
-                insert.execute((id, &turn.run, topics, turn.started_at, turn.ended_at, turn.turns as i64))
+                let topics = serde_json::to_string(&read.topics).unwrap_or_else(|_| "[]".to_owned());
+                insert.execute((
+                    id,
+                    &turn.run,
+                    topics,
+                    turn.started_at,
+                    turn.ended_at,
+                    i64::try_from(turn.turns).unwrap_or(i64::MAX),
+                ))
             })
             .map_err(self.memory.trouble())?;
         Ok(Some(id))
     }
 
     /// What the answer states of who has to do with whom: facts that rest on the episode, no surer than it.
-    fn keep_answer(&mut self, episode: Option<i64>) -> Result<()> {
+    fn keep_answer(&mut self, read: &Read, episode: Option<i64>) -> Result<()> {
         let turn = self.turn;
-        let mut left = 6;
-        for one in language::said(&turn.answer, false).into_iter().filter(|one| one.states) {
-            let typed =
-                language::relations(&one.text, "the assistant").iter().any(|found| found.relation != "related_to");
-            if !typed || left == 0 {
-                continue;
-            }
-            left -= 1;
+        for (one, found) in &read.answered {
             let note = Note {
                 category: Some("fact".to_owned()),
                 derived_from: episode.into_iter().collect(),
                 ..self.note(Kind::Semantic, one.text.clone(), turn.trust())
             };
             let id = self.put(&note, "fact_kept")?;
-            self.keep_relations(&one.text, id, turn.trust())?;
+            self.keep_relations(found, id, turn.trust())?;
         }
         Ok(())
     }
 
-    fn keep_relations(&mut self, sentence: &str, memory: Option<i64>, trust: Trust) -> Result<()> {
+    fn keep_relations(&mut self, all: &[language::Found], memory: Option<i64>, trust: Trust) -> Result<()> {
         let source = self.turn.source();
-        for found in language::relations(sentence, self.turn.writer()) {
+        for found in all {
             let relation = Relation {
                 subject: &found.subject,
                 relation: found.relation,
