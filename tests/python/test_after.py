@@ -26,7 +26,7 @@ from loopwright.testing import ScriptedModel, WireServer, call, calls, text
 
 
 def agent_of(server: WireServer, memory: Any, **options: Any) -> Agent[Any]:
-    return Agent("openai-chat:any", base_url=server.base_url, api_key="k", memory=memory, **options)
+    return Agent("openai-chat:any", base_url=server.url, api_key="k", memory=memory, **options)
 
 
 def program(code: str, *arguments: object) -> subprocess.Popen[str]:
@@ -87,9 +87,9 @@ def test_d05_d24_d46_what_was_told_in_one_process_is_used_in_the_next(tmp_path: 
     path.parent.mkdir()
     with WireServer([text("Noted."), text("Biscuit.")]) as server:
         # No drain: the end of the process waits for the work.
-        out, error = program(TELLS, server.base_url, path, "My dog is called Biscuit.").communicate(timeout=60)
+        out, error = program(TELLS, server.url, path, "My dog is called Biscuit.").communicate(timeout=60)
         assert (out, error) == ("Noted.\n", "")
-        out, error = program(TELLS, server.base_url, path, "What is the name of my dog?").communicate(timeout=60)
+        out, error = program(TELLS, server.url, path, "What is the name of my dog?").communicate(timeout=60)
         assert (out, error) == ("Biscuit.\n", "")
         first, second = sent(server)
     assert "Biscuit" not in json.dumps(first["messages"][:-1])
@@ -126,7 +126,7 @@ def test_x14_c02_what_was_recalled_has_its_place_and_the_beginning_stays_the_sam
     assert "a page" not in json.dumps(system)
     assert gathered["role"] == "user"
     assert "moved" in json.dumps(gathered)
-    assert "untrusted source" in json.dumps(gathered)
+    assert "<untrusted_ source=" in json.dumps(gathered)
     assert "from outside" in json.dumps(gathered)
     assert prompt == {"role": "user", "content": "Where is the office of Ann?"}
     assert "sofa" not in heads[0], "only what fits"
@@ -144,7 +144,7 @@ def test_c02_summaries_and_memory_stay_inside_the_window() -> None:
             trust="user",
         )
     model = ScriptedModel(["Fine."] * 12)
-    agent = Agent(model, memory=memory, context=1_500, after=False)
+    agent = Agent(model, memory=memory, context=3_000, after=False)
     messages: Any = None
     for number in range(12):
         result = agent.run_sync(
@@ -159,7 +159,7 @@ def test_c02_summaries_and_memory_stay_inside_the_window() -> None:
     from loopwright import count_tokens
 
     plain = [{"role": one["role"], "content": one["content"][0].get("text", "")} for one in body["messages"]]
-    assert count_tokens({"messages": plain}, model="gpt-4o") <= 1_500
+    assert count_tokens({"messages": plain}, model="gpt-4o") <= 3_000
 
 
 def test_d05_a_memory_authorises_nothing() -> None:
