@@ -72,6 +72,8 @@ if TYPE_CHECKING:
         classify_sensitivity,
         redact,
     )
+    from .hooks import Hook, Hooks, ModelChoice
+    from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
@@ -106,6 +108,8 @@ _HOMES = {
     "ContextPolicy": "context",
     "ContextWindow": "context",
     "Grounded": "grounded",
+    "Hook": "hooks",
+    "Hooks": "hooks",
     "Image": "tools",
     "InternalError": "errors",
     "LoopwrightError": "errors",
@@ -115,6 +119,7 @@ _HOMES = {
     "Message": "messages",
     "Messages": "result",
     "Model": "models",
+    "ModelChoice": "hooks",
     "ModelError": "errors",
     "ModelFailure": "models",
     "Policy": "guard",
@@ -171,6 +176,9 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "Journal": "journal",
+    "RunInfo": "journal",
+    "events_of": "journal",
 }
 
 __all__ = [
@@ -190,9 +198,12 @@ __all__ = [
     "Extraction",
     "GoalDrift",
     "Grounded",
+    "Hook",
+    "Hooks",
     "Image",
     "Intent",
     "InternalError",
+    "Journal",
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
@@ -200,6 +211,7 @@ __all__ = [
     "Message",
     "Messages",
     "Model",
+    "ModelChoice",
     "ModelError",
     "ModelFailure",
     "Momentum",
@@ -211,6 +223,7 @@ __all__ = [
     "Result",
     "Risk",
     "RiskContext",
+    "RunInfo",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -241,6 +254,7 @@ __all__ = [
     "diff",
     "encode_tokens",
     "estimate_tokens",
+    "events_of",
     "extract",
     "extract_json",
     "next_step",

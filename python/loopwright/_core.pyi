@@ -101,7 +101,14 @@ __all__ = [
     "fetch_page",
     "find_json",
     "find_next_step",
+    "journal_close",
+    "journal_delete",
+    "journal_find",
     "journal_head",
+    "journal_import",
+    "journal_runs",
+    "journal_text",
+    "journal_told",
     "json_elements",
     "json_members",
     "limit_output",
@@ -132,6 +139,9 @@ _CommandKind: TypeAlias = Literal[
     "persist",
     "refuse",
     "finish",
+    "hook",
+    "choose",
+    "recall",
 ]
 _Risk: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
 _Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
@@ -225,6 +235,12 @@ class TextDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -241,6 +257,12 @@ class ReasoningDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -256,6 +278,12 @@ class ToolUseDelta:
     type: ClassVar[Literal["ToolUseDelta"]]
     def __new__(cls, id: str, name: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, str, int]: ...
+    @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
     @property
     def id(self) -> str:
         """The call's id."""
@@ -277,6 +305,12 @@ class ArgumentsDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -292,6 +326,12 @@ class ProviderDelta:
     type: ClassVar[Literal["ProviderDelta"]]
     def __new__(cls, kind: str, name: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, str, int]: ...
+    @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
     @property
     def kind(self) -> str:
         """The block's type, as the provider names it."""
@@ -364,6 +404,26 @@ class Event:
         """Somebody wants the run to end: `cancel` (at once) or `after_round`; `partial` is what an abort gave."""
 
     @staticmethod
+    def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
+        """The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its
+        text (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
+        """
+
+    @staticmethod
+    def chosen(
+        id: int, model: str | None = None, confidence: float = 1.0, reason: str = ..., error: str | None = None
+    ) -> Event:
+        """Whoever was asked which model shall be used answered: a model, or none, or what went wrong."""
+
+    @staticmethod
+    def recalled(id: int, found: _Json) -> Event:
+        """Memory said what it knows: `found` has `trusted`, `context` and `hits`."""
+
+    @staticmethod
+    def recall_failed(id: int, code: str, message: str) -> Event:
+        """Memory could not be asked."""
+
+    @staticmethod
     def from_json(text: str) -> Event:
         """An event from the form in which journals hold it."""
 
@@ -384,7 +444,7 @@ class Command:
 
     @property
     def request(self) -> Request | None:
-        """The request of a `generate`."""
+        """The request of a `generate`, or that which a `hook` is shown."""
 
     @property
     def attempt(self) -> int | None:
@@ -427,8 +487,37 @@ class Command:
         """How the run ended, of a `finish`."""
 
     @property
+    def shape(self) -> tuple[int, int] | None:
+        """How many memories a `recall` asks for at most, and how many characters of each."""
+
+    @property
     def question(self) -> str | None:
-        """The question of a `search`."""
+        """The question of a `search`, the prompt of a `recall`."""
+
+    @property
+    def stage(self) -> str | None:
+        """The stage of a `hook`."""
+
+    @property
+    def round(self) -> int | None:
+        """The round of a `hook`, from 1; 0 before the first."""
+
+    @property
+    def subject(self) -> str | None:
+        """What a `hook` is shown, or the prompt of a `choose`, as JSON text."""
+
+    @property
+    def spent(self) -> dict[str, Any] | None:
+        """What the run had used when a `hook` was asked."""
+
+    @property
+    def model(self) -> str | None:
+        """The model that is used if a `choose` names none."""
+
+    def after(self, answer: str, text: str) -> Command:
+        """The same `hook` after an answer: with another subject after a `replace`. What its stage does not allow, and
+        what can't take the subject's place, is an error.
+        """
 
     def to_json(self) -> str:
         """The form in which journals hold it: requests as counts and hashes."""
@@ -547,10 +636,15 @@ class Run:
         journal: str | None = None,
         keep: bool = False,
         about: str | None = None,
+        store: str | None = None,
     ) -> Run: ...
     @staticmethod
     def resume(path: str) -> tuple[Run, list[Command], str]:
         """The run of a journal, which goes on in it, or beside it where it is damaged; its open commands; the path."""
+
+    @staticmethod
+    def resume_stored(path: str, name: str) -> tuple[Run, list[Command], str]:
+        """The run of a store, which goes on there, or in one beside it where it is damaged."""
 
     @staticmethod
     def fork(
@@ -564,6 +658,7 @@ class Run:
         journal: str | None = None,
         keep: bool = False,
         about: str | None = None,
+        store: str | None = None,
     ) -> tuple[Run, list[Command]]:
         """A run that begins with the events of a journal up to number `at`, and its open commands."""
     def now(self) -> float:
@@ -572,8 +667,15 @@ class Run:
     def step(self, event: Event, notices: bool = True) -> list[Command]:
         """Takes an event; gives the commands, without those that only tell (`emit`) unless `notices` is set."""
 
+    def keep_notices(self) -> None:
+        """Keeps what is told from now on, for memory's audit."""
+
     def persist(self) -> None:
         """All events so far are on disk when this returns, whatever happens to the machine."""
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event."""
 
     @property
     def messages(self) -> History:
@@ -646,6 +748,27 @@ def compare_journals(left: str, right: str) -> dict[str, Any] | None:
 
 def journal_head(text: str) -> tuple[str, str | None, str]:
     """The run's name, what whoever started it wrote, and the machine's configuration, as JSON."""
+
+def journal_runs(path: str) -> str:
+    """The runs of a store, as JSON."""
+
+def journal_find(path: str, start: str | None = None) -> str:
+    """The name of the run in a store that `start` begins; without it, of the only one."""
+
+def journal_text(path: str, run: str, last: int | None = None) -> tuple[str, str | None]:
+    """The lines of a run in a store, up to that of event `last`; and what kept the rest from being read."""
+
+def journal_told(text: str) -> tuple[str, str, list[tuple[int, str]]]:
+    """The run's name, its model, and what it told: numbers of events, and commands as JSON."""
+
+def journal_delete(path: str, run: str) -> bool:
+    """Forgets a run of a store; gives whether there was one."""
+
+def journal_import(path: str, text: str) -> str:
+    """Takes a run into a store from the lines of its journal; gives its name."""
+
+def journal_close(path: str) -> None:
+    """Closes a store that this process has open, as soon as no run needs it."""
 
 def shutdown() -> None:
     """Ends the I/O threads; called at exit."""
@@ -1432,6 +1555,70 @@ class MemoryStore:
 
     def inject(self, query: str, hits: int, characters: int) -> tuple[str, str]:
         """The text for a model, and its hits as JSON."""
+
+    def recollect(self, query: str, hits: int, characters: int) -> str:
+        """What a run is given for a prompt: JSON with what is trusted, the rest, and the hits."""
+
+    def newest(self, query: str) -> str:
+        """The memories that live, newest first, as JSON."""
+
+    @staticmethod
+    def turn(run: Run, about: str) -> str:
+        """The turn of a run that has ended, as JSON without its secrets."""
+
+    def queue_turn(self, turn: str) -> list[int]:
+        """Queues the work that follows a turn; gives the numbers of its pieces."""
+
+    def claim(self, seconds: float) -> str | None:
+        """Takes the next piece of work for so many seconds, as JSON."""
+
+    def perform(self, job: str) -> list[int]:
+        """Does a piece of work by rule; gives the numbers of the memories that came of it."""
+
+    def reflect(self, job: str, thoughts: str) -> list[int]:
+        """Ends the work of looking back with what somebody thought, a JSON list."""
+
+    @staticmethod
+    def reflection_prompt(job: str, adversarial: bool) -> str:
+        """What a model is asked that looks back on the turn of a piece of work."""
+
+    def work_failed(self, job: str, error: str, for_good: bool) -> str | None:
+        """A piece of work failed; gives where it stands then, as JSON."""
+
+    def work(self, state: str | None = None) -> str:
+        """The work that is known, as JSON; in one state alone, if given."""
+
+    def work_due(self) -> float | None:
+        """Seconds until the next piece of work is due."""
+
+    def queue_consolidation(self, every: float) -> bool:
+        """Queues tidying up if the last time is so many seconds ago."""
+
+    def audit(self, wanted: str) -> str:
+        """What the audit holds, as JSON."""
+
+    def episodes(self, session: str | None, limit: int) -> str:
+        """The episodes that are kept, newest first, as JSON."""
+
+    def reflections(self, category: str | None) -> str:
+        """What was learned from looking back, as JSON."""
+
+    def sync_file(self, path: str, user: str | None) -> str:
+        """Brings a file of preferences and memory in step; what was done, as JSON."""
+
+    def without_vectors(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        """Those of these memories of which no embedder has made a vector."""
+
+    def keep_vectors(self, embedder: str, vectors: Sequence[tuple[int, Sequence[float]]]) -> None:
+        """Keeps what an embedder made of memories that are there."""
+
+    @staticmethod
+    def audit_types() -> list[tuple[str, str]]:
+        """The types of events of the audit, and what each says."""
+
+    @staticmethod
+    def admitted(texts: Sequence[str]) -> list[str]:
+        """Texts without what must not be kept."""
 
     def why(self, id: int) -> str:
         """Where a memory comes from, as JSON."""

@@ -587,7 +587,9 @@ class Memory:
         asked = {name: value for name, value in where.items() if value}
         if kinds:
             asked["kinds"] = [*kinds]
-        return [Hit._of(hit) for hit in json.loads(self._core.list(json.dumps({"text": "", "limit": limit, **asked})))]
+        return [
+            Hit._of(hit) for hit in json.loads(self._core.newest(json.dumps({"text": "", "limit": limit, **asked})))
+        ]
 
     def work(self, state: State | None = None) -> list[Work]:
         """The work after turns that is `queued`, `running`, `done` or `failed`, oldest first."""

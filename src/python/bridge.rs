@@ -7,7 +7,10 @@
 use std::{
     io::{Read, Write},
     os::unix::net::UnixStream,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -150,6 +153,14 @@ impl Hub {
             let Command::Generate { request, .. } = &*command else { return };
             let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox };
             // Whoever waits for this call is told of its end, whatever that is.
+            // One of several models is named with its provider; the provider knows it by its own name.
+            let named = request.model.strip_prefix(&*endpoint.inner.name).and_then(|rest| rest.strip_prefix(':'));
+            let own = named.filter(|name| *name == &*endpoint.model).map(|name| {
+                let mut own = (**request).clone();
+                name.clone_into(&mut own.model);
+                own
+            });
+            let request = own.as_ref().unwrap_or(request);
             let answer = caught(ask(&client, &endpoint.inner, &endpoint.timeouts, request, watch)).await;
             let kind = match answered(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
@@ -328,10 +339,13 @@ impl Endpoint {
 macro_rules! delta_class {
     ($(#[$doc:meta])* $name:ident { $($field:ident),* }) => {
         $(#[$doc])*
-        #[pyclass(frozen, get_all, module = "loopwright._core")]
+        #[pyclass(frozen, module = "loopwright._core")]
         pub(super) struct $name {
-            $($field: String,)*
+            $(#[pyo3(get)] $field: String,)*
+            #[pyo3(get)]
             block: usize,
+            /// Its number among the events of the run; told once, by the driver.
+            number: AtomicU64,
         }
 
         #[pymethods]
@@ -339,7 +353,18 @@ macro_rules! delta_class {
             #[new]
             #[pyo3(signature = ($($field,)* block=0))]
             fn new($($field: String,)* block: usize) -> Self {
-                Self { $($field,)* block }
+                Self { $($field,)* block, number: AtomicU64::new(0) }
+            }
+
+            /// Its number among the events of the run.
+            #[getter]
+            fn event_id(&self) -> u64 {
+                self.number.load(Ordering::Relaxed)
+            }
+
+            #[setter]
+            fn set_event_id(&self, number: u64) {
+                self.number.store(number, Ordering::Relaxed);
             }
 
             /// For pickling: events travel between processes.
@@ -391,10 +416,10 @@ delta_class!(
 /// The object for a delta.
 pub(super) fn delta_object(py: Python<'_>, delta: Delta) -> PyResult<Bound<'_, PyAny>> {
     Ok(match delta {
-        Delta::Text { block, text } => Bound::new(py, TextDelta { text, block })?.into_any(),
-        Delta::Reasoning { block, text } => Bound::new(py, ReasoningDelta { text, block })?.into_any(),
-        Delta::ToolUse { block, id, name } => Bound::new(py, ToolUseDelta { id, name, block })?.into_any(),
-        Delta::Arguments { block, text } => Bound::new(py, ArgumentsDelta { text, block })?.into_any(),
-        Delta::Provider { block, kind, name } => Bound::new(py, ProviderDelta { kind, name, block })?.into_any(),
+        Delta::Text { block, text } => Bound::new(py, TextDelta::new(text, block))?.into_any(),
+        Delta::Reasoning { block, text } => Bound::new(py, ReasoningDelta::new(text, block))?.into_any(),
+        Delta::ToolUse { block, id, name } => Bound::new(py, ToolUseDelta::new(id, name, block))?.into_any(),
+        Delta::Arguments { block, text } => Bound::new(py, ArgumentsDelta::new(text, block))?.into_any(),
+        Delta::Provider { block, kind, name } => Bound::new(py, ProviderDelta::new(kind, name, block))?.into_any(),
     })
 }

@@ -177,7 +177,7 @@ impl MemoryStore {
     }
 
     /// The memories that live, newest first, as JSON.
-    fn list(&self, py: Python<'_>, query: &str) -> PyResult<String> {
+    fn newest(&self, py: Python<'_>, query: &str) -> PyResult<String> {
         self.with(py, |memory| json(&memory.list(&parsed::<Query>("query", query)?)?))
     }
 

@@ -196,7 +196,7 @@ impl TurnMachine {
                 self.warn(out, "memory_failed", message);
             }
         }
-        self.ask(out);
+        self.pick(out);
     }
 
     /// What was recalled stands before the history from now on, if there is room for it.
@@ -227,7 +227,7 @@ impl TurnMachine {
             "memory_failed",
             format!("memory gave no answer within {seconds} s; the run goes on without it"),
         );
-        self.ask(out);
+        self.pick(out);
         true
     }
 
