@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     )
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
+    from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
     "AfterTurn": "after",
@@ -179,6 +180,10 @@ _HOMES = {
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
+    "Page": "web",
+    "fetch_page": "web",
+    "fetch_page_sync": "web",
+    "read_page": "web",
 }
 
 __all__ = [
@@ -216,6 +221,7 @@ __all__ = [
     "ModelFailure",
     "Momentum",
     "MomentumPolicy",
+    "Page",
     "Policy",
     "ProviderError",
     "Replay",
@@ -257,7 +263,10 @@ __all__ = [
     "events_of",
     "extract",
     "extract_json",
+    "fetch_page",
+    "fetch_page_sync",
     "next_step",
+    "read_page",
     "redact",
     "render_call",
     "render_results",

@@ -56,6 +56,7 @@ __all__ = [
     "ToolCallParser",
     "ToolUseDelta",
     "TurnMachine",
+    "WebTask",
     "Window",
     "WireServer",
     "__version__",
@@ -99,6 +100,7 @@ __all__ = [
     "encode_tokens",
     "estimate_tokens",
     "fetch_page",
+    "fetch_text",
     "find_json",
     "find_next_step",
     "journal_close",
@@ -112,6 +114,7 @@ __all__ = [
     "json_elements",
     "json_members",
     "limit_output",
+    "read_text",
     "redact",
     "redact_json",
     "redact_with_hits",
@@ -122,6 +125,7 @@ __all__ = [
     "reply_signals",
     "sensitivity_detectors",
     "shutdown",
+    "web_request",
     "window_of",
 ]
 
@@ -160,8 +164,8 @@ class Hub:
     def fileno(self) -> int:
         """The file descriptor to watch; -1 without one."""
 
-    def drain(self) -> list[tuple[int, Event | list[_Delta]]]:
-        """All that has arrived: pairs of a call's key and an `Event` or a delta, in order."""
+    def drain(self) -> list[tuple[int, Any]]:
+        """All that has arrived, in order: pairs of a key and an `Event`, deltas, a page, an answer or an exception."""
 
     def wait(self, seconds: float) -> None:
         """Waits for something to arrive, at most so many seconds, with the interpreter free for others."""
@@ -177,6 +181,12 @@ class Hub:
 
         Among several folders references begin with the name of theirs.
         """
+
+    def fetch(self, key: int, url: str, options: Any) -> WebTask:
+        """Fetches a page and reads it; what `fetch_text` gives, or the exception, arrives under `key`."""
+
+    def request(self, key: int, call: Any) -> WebTask:
+        """Makes a request; what `web_request` gives, or the exception, arrives under `key`."""
 
     def close(self) -> None:
         """Nothing arrives any more."""
@@ -1719,3 +1729,19 @@ def analysis_usable(rows: Any, width: int | None = None) -> list[int]:
 
 def analysis_cut(cut: str, background: Background | None, difference: bool) -> float:
     """A threshold as a cosine, or as a difference of cosines."""
+
+@final
+class WebTask:
+    """A fetch or a request under way."""
+
+    def abort(self) -> None:
+        """Stops it and closes its connection."""
+
+def fetch_text(url: str, options: Any) -> dict[str, Any]:
+    """Fetches a page and reads it as text. Blocks, with the interpreter free for others."""
+
+def read_text(body: bytes, url: str, content_type: str | None, options: Any) -> dict[str, Any]:
+    """Reads bytes that came from anywhere as the page at `url`."""
+
+def web_request(call: Any) -> tuple[int, float | None, bytes]:
+    """Makes a request. Status, seconds to wait, body."""

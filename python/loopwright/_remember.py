@@ -126,7 +126,8 @@ class Following:
         from . import events
 
         result.warnings.append(": ".join(told))
-        return [events.Warning(*told)]
+        event: events.Warning = self._driver.numbered(events.Warning(*told))
+        return [event]
 
 
 def remembering(memory: object, user: object, session: object, after: object) -> Remembering | None:
