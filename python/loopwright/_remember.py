@@ -79,7 +79,7 @@ class Remembering:
                 return "remembered_later", f"what follows the turn waits in this process: {error.message}"
             code = error.code if error.code == "queue_full" else "not_remembered"
             return code, f"what follows the turn was not queued ({error.code}): {error.message}"
-        worker.wake(self.after)
+        worker.wake(self.after, name)
         return None
 
 

@@ -43,10 +43,12 @@ Reflector: TypeAlias = "Callable[[str], Any]"
 """Takes instructions and the turn as text; gives JSON text, or a list of dicts with `pattern` and `confidence`."""
 State: TypeAlias = Literal["queued", "running", "done", "failed"]
 
-_LEASE = 60.0
+_LEASE = 300.0
 """Seconds for which a process holds a piece of work."""
-_LOOK_BACK = 120.0
+_LOOK_BACK = 60.0
 """Seconds that a reflector has for one look."""
+_MOST_KNOWN = 2_000
+"""The settings of so many runs are known."""
 _MOST_PENDING = 100
 """So many turns are kept in a process whose store is busy."""
 _IDLE = 5.0
@@ -225,6 +227,7 @@ class Worker:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self.after = AfterTurn()
+        self._afters: dict[str, AfterTurn] = {}
         self.ended: list[WorkEnded] = []
         """What ended since somebody last asked; the newest hundred."""
         self.trouble: BaseException | None = None
@@ -238,11 +241,15 @@ class Worker:
         self._stopped = False
         self._process = os.getpid()
 
-    def wake(self, after: AfterTurn | None = None) -> None:
-        """There may be work."""
+    def wake(self, after: AfterTurn | None = None, name: str | None = None) -> None:
+        """There may be work; that of the run `name` is done as `after` says."""
         with self._lock:
             if after is not None:
                 self.after = after
+                if name is not None:
+                    while len(self._afters) >= _MOST_KNOWN:
+                        del self._afters[next(iter(self._afters))]
+                    self._afters[name] = after
             self._wanted = True
             self._lock.notify_all()
             if self._stopped or (self._thread is not None and self._process == os.getpid()):
@@ -262,7 +269,7 @@ class Worker:
             if len(self._pending) >= _MOST_PENDING:
                 return False
             self._pending.append((name, turn, time.time()))
-        self.wake(after)
+        self.wake(after, name)
         return True
 
     def left(self) -> list[Work]:
@@ -368,8 +375,9 @@ class Worker:
 
     def _do(self, said: str, job: Mapping[str, Any]) -> list[int]:
         core = self.memory._core
-        if job["kind"] == "reflection" and self.after.reflector is not None:
-            thoughts = self._thoughts(said, self.after.reflector)
+        reflector = self._afters.get(job["name"], self.after).reflector
+        if job["kind"] == "reflection" and reflector is not None:
+            thoughts = self._thoughts(said, reflector)
             kept = core.perform(said) if thoughts is None else core.reflect(said, json.dumps(thoughts))
         else:
             kept = core.perform(said)
@@ -402,10 +410,11 @@ class Worker:
     def _tell(self, ended: WorkEnded) -> None:
         with self._lock:
             self.ended = [*self.ended[-99:], ended]
-        if self.after.on_end is not None:
+        on_end = self._afters.get(ended.name, self.after).on_end
+        if on_end is not None:
             # Whoever listens does not hold the work up.
             with contextlib.suppress(Exception):
-                self.after.on_end(ended)
+                on_end(ended)
 
 
 _HOPELESS = ("read_only_store", "unknown_work", "damaged_store", "newer_store", "store_closed", "store_forked")
@@ -432,9 +441,9 @@ def _asked(reflector: Reflector, prompt: str) -> Any:
 
     thread = threading.Thread(target=ask, name="loopwright reflector", daemon=True)
     thread.start()
-    thread.join(min(_LOOK_BACK, _LEASE / 4))
+    thread.join(_LOOK_BACK)
     if not box:
-        message = f"the reflector gave no answer within {min(_LOOK_BACK, _LEASE / 4):g} s"
+        message = f"the reflector gave no answer within {_LOOK_BACK:g} s"
         raise UsageError(message, "reflector_timeout", "give it a limit of its own")
     if isinstance(box[0], BaseException):
         raise box[0]
@@ -466,6 +475,17 @@ def _understood(answer: Any) -> list[dict[str, Any]] | None:
         if thought["pattern"].strip():
             found.append({"pattern": thought["pattern"], "confidence": float(confidence) if number else 0.5})
     return found[:10]
+
+
+def _forked() -> None:
+    """A child has none of the threads, and has to open its stores anew."""
+    for worker in list(_WORKERS):
+        worker._lock = threading.Condition()
+        worker._thread, worker._stopped, worker._pending = None, True, []
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 @atexit.register

@@ -720,7 +720,7 @@ def test_d24_x18_a_thousand_runs_leave_a_bounded_queue(tmp_path: Path) -> None:
     memory = Memory(path)
     model = ScriptedModel(["ok"], by_turn=True, keep_requests=False)
     # As if no work were ever done.
-    memory._after.wake = lambda after=None: None  # type: ignore[method-assign]
+    memory._after.wake = lambda after=None, name=None: None  # type: ignore[method-assign]
     agent = Agent(model, memory=memory, recall=False)
     warned = 0
     for at in range(1_010):
