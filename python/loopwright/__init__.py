@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
+    from .research import Research, ResearchResult, research_tool, run_deep_research
     from .result import Messages, Result, Source, ToolCall, Usage
     from .senses import (
         Breakpoint,
@@ -169,6 +170,10 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "Research": "research",
+    "ResearchResult": "research",
+    "research_tool": "research",
+    "run_deep_research": "research",
 }
 
 __all__ = [
@@ -204,6 +209,8 @@ __all__ = [
     "Policy",
     "ProviderError",
     "Replay",
+    "Research",
+    "ResearchResult",
     "Response",
     "Result",
     "Risk",
@@ -246,6 +253,8 @@ __all__ = [
     "render_results",
     "repair_json",
     "replay",
+    "research_tool",
+    "run_deep_research",
     "signals",
     "strip_tool_markup",
     "tool",

@@ -122,6 +122,9 @@ _CommandKind: TypeAlias = Literal[
     "persist",
     "refuse",
     "finish",
+    "query",
+    "fetch",
+    "embed",
 ]
 _Risk: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
 _Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
@@ -420,6 +423,10 @@ class Command:
     def question(self) -> str | None:
         """The question of a `search`."""
 
+    @property
+    def wanted(self) -> dict[str, Any] | None:
+        """What a `query` (`query`, `k`), a `fetch` (`url`, `max_chars`) or an `embed` (`texts`) wants."""
+
     def to_json(self) -> str:
         """The form in which journals hold it: requests as counts and hashes."""
 
@@ -488,6 +495,10 @@ class MachineConfig:
     @staticmethod
     def grounded(config: _Json) -> MachineConfig:
         """A grounded answer's configuration, checked like a turn's."""
+
+    @staticmethod
+    def research(config: _Json) -> MachineConfig:
+        """A research's configuration, checked like a turn's."""
 
     def to_json(self) -> str:
         """The form in which journals hold it."""
@@ -1460,3 +1471,6 @@ class MemoryStore:
     @staticmethod
     def longest_text() -> int:
         """The longest text, in bytes."""
+
+def render_report(report: str, style: str, form: str) -> str:
+    """A report of a research, as JSON, written out: `form` is `markdown` or `html`."""

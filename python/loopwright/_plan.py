@@ -15,6 +15,7 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from ._lookups import Lookups
     from .models import Model
     from .tools import Tool
 
@@ -40,6 +41,8 @@ class Plan:
     """What journals say about who started the run."""
     asked_model: str = ""
     """The model's name as requests hold it."""
+    lookups: Lookups | None = None
+    """Who searches, fetches and embeds for a research."""
 
     @property
     def model_name(self) -> str:

@@ -35,6 +35,7 @@ __all__ = [
     "RoundStarted",
     "RunFinished",
     "SearchCompleted",
+    "Status",
     "TextDelta",
     "ToolFinished",
     "ToolProgress",
@@ -254,6 +255,14 @@ class Draft:
 
 
 @dataclass(frozen=True)
+class Status:
+    """What a research does just now, in a sentence or two for whoever waits."""
+
+    cycle: int
+    text: str
+
+
+@dataclass(frozen=True)
 class RunFinished:
     """The run has ended."""
 
@@ -286,6 +295,7 @@ Event: TypeAlias = (
     | PhaseFinished
     | Draft
     | RunFinished
+    | Status
 )
 
 _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -309,6 +319,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
         "draft": Draft,
+        "status": Status,
     }.items()
 }
 

@@ -8,7 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::core::{
     error::{Error, Failure},
     journal::Run,
-    machine::{ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time},
+    machine::{
+        ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time,
+        research::{Hit, PageText, Vector},
+    },
     message::{Message, ToolResult, ToolUse},
     request::{History, Request, Response},
     retrieve::gather::Gathered,
@@ -28,6 +31,9 @@ pub enum Step {
 type ToolFn = Box<dyn FnMut(&ToolUse) -> (f64, ToolResult)>;
 type ModelFn = Box<dyn FnMut(&Request) -> Step>;
 type PersonFn = Box<dyn FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)>>;
+type HitsFn = Box<dyn FnMut(&str, usize) -> Result<Vec<Hit>, Error>>;
+type PageFn = Box<dyn FnMut(&str) -> Result<PageText, Error>>;
+type EmbedFn = Box<dyn FnMut(&[String]) -> Result<Vec<Vector>, Error>>;
 type SearchFn = Box<dyn FnMut(&str) -> Result<Gathered, Error>>;
 
 /// A simulated world.
@@ -36,6 +42,9 @@ pub struct World {
     tools: BTreeMap<String, ToolFn>,
     approve: PersonFn,
     search: SearchFn,
+    hits: HitsFn,
+    page: PageFn,
+    embed: EmbedFn,
     interrupts: Vec<(f64, Interrupt)>,
     /// The requests that the model was sent.
     pub requests: Vec<Request>,
@@ -74,6 +83,9 @@ impl World {
             tools: BTreeMap::new(),
             approve: Box::new(|_, _| None),
             search: Box::new(|_| Ok(Gathered::default())),
+            hits: Box::new(|_, _| Ok(Vec::new())),
+            page: Box::new(|_| Err(Error::usage("unavailable", "there are no pages in this world"))),
+            embed: Box::new(|_| Err(Error::usage("unavailable", "there is no embedder in this world"))),
             interrupts: Vec::new(),
             requests: Vec::new(),
             notices: Vec::new(),
@@ -104,6 +116,27 @@ impl World {
     #[must_use]
     pub fn finds(mut self, search: impl FnMut(&str) -> Result<Gathered, Error> + 'static) -> Self {
         self.search = Box::new(search);
+        self
+    }
+
+    /// Adds what queries find.
+    #[must_use]
+    pub fn hits(mut self, hits: impl FnMut(&str, usize) -> Result<Vec<Hit>, Error> + 'static) -> Self {
+        self.hits = Box::new(hits);
+        self
+    }
+
+    /// Adds what stands at an address.
+    #[must_use]
+    pub fn pages(mut self, page: impl FnMut(&str) -> Result<PageText, Error> + 'static) -> Self {
+        self.page = Box::new(page);
+        self
+    }
+
+    /// Adds an embedder.
+    #[must_use]
+    pub fn embedder(mut self, embed: impl FnMut(&[String]) -> Result<Vec<Vector>, Error> + 'static) -> Self {
+        self.embed = Box::new(embed);
         self
     }
 
@@ -175,6 +208,21 @@ impl World {
                     Command::Search { id, question, .. } => {
                         let found = (self.search)(&question);
                         let key = plan(&mut agenda, now, EventKind::Found { id, found });
+                        owners.entry(id).or_default().push(key);
+                    }
+                    Command::Query { id, query, k } => {
+                        let hits = (self.hits)(&query, k);
+                        let key = plan(&mut agenda, now, EventKind::Hits { id, hits });
+                        owners.entry(id).or_default().push(key);
+                    }
+                    Command::Fetch { id, url, .. } => {
+                        let page = (self.page)(&url);
+                        let key = plan(&mut agenda, now, EventKind::Fetched { id, page });
+                        owners.entry(id).or_default().push(key);
+                    }
+                    Command::Embed { id, texts } => {
+                        let vectors = (self.embed)(&texts);
+                        let key = plan(&mut agenda, now, EventKind::Embedded { id, vectors });
                         owners.entry(id).or_default().push(key);
                     }
                     Command::Timer { id, at } => {

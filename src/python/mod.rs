@@ -19,6 +19,7 @@ mod history;
 mod machine;
 mod memory;
 mod messages;
+mod research;
 mod run;
 mod runtime;
 mod senses_intent;
@@ -126,5 +127,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(senses_intent::reply_signals, module)?)?;
     module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
     module.add_class::<memory::MemoryStore>()?;
+    module.add_function(wrap_pyfunction!(research::render_report, module)?)?;
     Ok(())
 }

@@ -43,6 +43,8 @@ def _main(argv: Sequence[str] | None) -> int:
         command: Callable[[argparse.Namespace], int]
         if arguments.command == "ask":
             from .ask import ask as command
+        elif arguments.command == "research":
+            from .research import research as command
         elif arguments.command == "run":
             from .run import run as command
         elif arguments.command == "resume":
@@ -108,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _ask_arguments(_command(commands, "ask", "answer a question from the files of a folder, with sources"))
     _run_arguments(_command(commands, "run", "do a task with a model and the built-in tools"))
+    _research_arguments(_command(commands, "research", "research a question in cycles, and write a report with sources"))
     _replay_arguments(_command(commands, "replay", "feed a journal to a new machine and compare"))
     _resume_arguments(_command(commands, "resume", "go on with a run that broke off"))
     _fork_arguments(_command(commands, "fork", "start a run that begins as another one did"))
@@ -167,6 +170,27 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
         help="what calls that change something need: nothing, a word of the task, or a person (default: intent)",
     )
     parser.add_argument("--system", metavar="TEXT", help="instructions in place of the built-in ones")
+    _common_arguments(parser)
+
+
+def _research_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", type=_text, metavar="QUESTION")
+    parser.add_argument(
+        "--in", dest="folders", action="append", default=[], metavar="FOLDER", help="where to look; may be repeated"
+    )
+    parser.add_argument(
+        "--search",
+        action="append",
+        default=[],
+        metavar="PROVIDER",
+        help="a search engine: searxng:URL, brave or tavily (their keys from the environment); may be repeated",
+    )
+    _model_arguments(parser, "offline:extractive, which is not an LLM and needs neither key nor network")
+    parser.add_argument(
+        "--style", choices=("detailed", "summary", "progress"), default="detailed", help="how much is written out"
+    )
+    parser.add_argument("--cycles", type=_count, metavar="N", help="cycles at most (default: 5)")
+    parser.add_argument("--out", metavar="FILE", help="write the report there: .md, .html or .json by its ending")
     _common_arguments(parser)
 
 

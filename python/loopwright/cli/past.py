@@ -23,6 +23,7 @@ __all__ = ["diff", "fork", "labels", "resume"]
 
 _KEPT = {
     "run": ("model", "base_url", "workspace", "no_shell", "system", "max_rounds", "max_time", "policy", "cautious"),
+    "research": ("model", "base_url", "folders", "search", "style", "cycles", "max_time"),
     "ask": ("model", "base_url", "folders", "profile", "attempts", "max_time"),
 }
 _LONGEST = 2_000
@@ -80,6 +81,11 @@ def _again(arguments: argparse.Namespace, path: str, go_on: Callable[[Any, Any, 
         from .run import run
 
         return run(given, go_on)
+    if command == "research":
+        from .research import research
+
+        given.out = None
+        return research(given, go_on)
     from .ask import ask
 
     return ask(given, go_on)

@@ -67,6 +67,9 @@ impl Open {
             | EventKind::Failed { id, .. }
             | EventKind::Decided { id, .. }
             | EventKind::Found { id, .. }
+            | EventKind::Hits { id, .. }
+            | EventKind::Fetched { id, .. }
+            | EventKind::Embedded { id, .. }
             | EventKind::Fired { id, .. } => self.close(*id),
             EventKind::Executed { id, result } => {
                 let Some(place) = self.places.get(id) else { return };

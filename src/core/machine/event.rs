@@ -4,7 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Id, Outcome};
+use super::{
+    Id, Outcome,
+    research::{Hit, PageText, Vector},
+};
 use crate::core::{
     error::{Error, Failure},
     json::Raw,
@@ -109,6 +112,27 @@ pub enum EventKind {
         /// The sources, or why there are none.
         found: Result<Gathered, Error>,
     },
+    /// A search gave its hits.
+    Hits {
+        /// The command.
+        id: Id,
+        /// The hits, or why there are none.
+        hits: Result<Vec<Hit>, Error>,
+    },
+    /// A page was read.
+    Fetched {
+        /// The command.
+        id: Id,
+        /// The page, or why there is none.
+        page: Result<PageText, Error>,
+    },
+    /// An embedder gave its vectors, one for each text.
+    Embedded {
+        /// The command.
+        id: Id,
+        /// The vectors, or why there are none.
+        vectors: Result<Vec<Vector>, Error>,
+    },
     /// A child machine finished. Made by the tree, never by a driver.
     Child {
         /// The command that started it.
@@ -147,6 +171,9 @@ impl EventKind {
             Self::Executed { .. } => "executed",
             Self::Decided { .. } => "decided",
             Self::Found { .. } => "found",
+            Self::Hits { .. } => "hits",
+            Self::Fetched { .. } => "fetched",
+            Self::Embedded { .. } => "embedded",
             Self::Child { .. } => "child",
             Self::Fired { .. } => "fired",
             Self::Interrupt { .. } => "interrupt",

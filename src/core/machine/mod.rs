@@ -12,6 +12,7 @@ mod event;
 pub mod grounded;
 mod outcome;
 mod price;
+pub mod research;
 mod retry;
 mod tree;
 pub mod turn;
