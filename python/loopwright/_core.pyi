@@ -16,6 +16,7 @@ __all__ = [
     "ApprovalDesk",
     "ArgumentsDelta",
     "AssessedRisk",
+    "Background",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -58,6 +59,15 @@ __all__ = [
     "Window",
     "WireServer",
     "__version__",
+    "analysis_coverage",
+    "analysis_cut",
+    "analysis_enough",
+    "analysis_gain",
+    "analysis_latent",
+    "analysis_nearest",
+    "analysis_select",
+    "analysis_trend",
+    "analysis_usable",
     "assemble_context",
     "assess_arguments",
     "assess_intent",
@@ -1474,3 +1484,64 @@ class MemoryStore:
 
 def render_report(report: str, style: str, form: str) -> str:
     """A report of a research, as JSON, written out: `form` is `markdown` or `html`."""
+@final
+class Background:
+    """How alike two texts are that have nothing to do with each other, for one embedder."""
+
+    def __new__(cls, mean: float, deviation: float, pairs: int = 0) -> Self: ...
+    @staticmethod
+    def measure(vectors: Any) -> Background:
+        """Measures it in vectors of a corpus: all pairs of a small one, 20,000 of a large one, always the same."""
+
+    @property
+    def mean(self) -> float:
+        """The mean cosine of two texts."""
+
+    @property
+    def deviation(self) -> float:
+        """Its standard deviation."""
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that were looked at."""
+
+    def z(self, cosine: float) -> float:
+        """How many standard deviations a cosine lies above the background."""
+
+    def cosine(self, z: float) -> float:
+        """The cosine that lies so many standard deviations above the background."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __getnewargs__(self) -> tuple[float, float, int]: ...
+
+def analysis_select(hyde: Any, chunks: Any, kept: Any, policy: str) -> list[tuple[int, int, float, float, float]]:
+    """The best chunks of a cycle; `policy` as JSON text. Chunk, topic, score, relevance, novelty."""
+
+def analysis_coverage(topics: Any, chunks: Any) -> list[float]:
+    """The best cosine of each topic."""
+
+def analysis_gain(prev: Sequence[tuple[str, float]], now: Sequence[tuple[str, float]]) -> float | None:
+    """How much coverage changed, over the names that both have."""
+
+def analysis_trend(gains: Sequence[float], policy: str) -> tuple[str, str]:
+    """The trend's name and words."""
+
+def analysis_enough(
+    history: Sequence[float], policy: str, accepted: int | None, claims: int | None
+) -> tuple[str, str] | None:
+    """The name and words of the rule that says it is enough."""
+
+def analysis_latent(
+    chunks: Any, outline: Any, policy: str
+) -> list[tuple[list[int], list[float], int | None, float, bool]]:
+    """Clusters of chunks, held against an outline. Members, centre, topic, similarity, novel."""
+
+def analysis_nearest(to: Any, rows: Any) -> tuple[int, float] | None:
+    """The nearest row and its cosine."""
+
+def analysis_usable(rows: Any, width: int | None = None) -> list[int]:
+    """The places of the vectors that will do."""
+
+def analysis_cut(cut: str, background: Background | None, difference: bool) -> float:
+    """A threshold as a cosine, or as a difference of cosines."""

@@ -342,10 +342,16 @@ def _thresholds(kind: str, select: Mapping[str, Any] | None, stop: Mapping[str, 
     enough: dict[str, Any] = {"window": 2, "chunks": True, "claims": True}
     latent: dict[str, Any] = {}
     if kind == "seed":
-        enough["epsilon"], latent["novel"] = {"cosine": 0.005}, {"cosine": 0.65}
+        enough["epsilon"], latent["novel"], near = {"cosine": 0.005}, {"cosine": 0.65}, {"cosine": 0.8}
     else:
-        chosen["least"], enough["epsilon"], latent["novel"] = {"z": 1.0}, {"z": 0.05}, {"z": 6.0}
-    return {"select": {**chosen, **(select or {})}, "stop": {**enough, **(stop or {})}, "latent": latent}
+        chosen["least"] = {"z": 1.0}
+        enough["epsilon"], latent["novel"], near = {"z": 0.04}, {"z": 4.5}, {"z": 6.0}
+    return {
+        "select": {**chosen, **(select or {})},
+        "stop": {**enough, **(stop or {})},
+        "latent": latent,
+        "near": near,
+    }
 
 
 def _providers(search: Any, corpus: Any) -> Iterable[Any]:

@@ -118,6 +118,26 @@ impl Cut {
     }
 }
 
+/// The cuts of a research: as the originals have them, or in units of the embedder at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Thresholds {
+    /// A cluster is new where no topic of the outline is as near as this.
+    pub novel: Cut,
+    /// Returns are diminishing where gains are below this.
+    pub epsilon: Cut,
+    /// A query repeats another that is at least as near as this.
+    pub near: Cut,
+}
+
+impl Thresholds {
+    /// Absolute cosines, tuned on one embedder.
+    pub const ORIGINAL: Self = Self { novel: Cut::Cosine(0.65), epsilon: Cut::Cosine(0.005), near: Cut::Cosine(0.8) };
+
+    /// The same distances in standard deviations above the background: see `docs/analysis.md` for how they were found.
+    pub const MEASURED: Self = Self { novel: Cut::Z(4.5), epsilon: Cut::Z(0.04), near: Cut::Z(6.0) };
+}
+
 fn no_background() -> Error {
     Error::usage("no_background", "a threshold in standard deviations needs a background")
         .hint("measure one with Background::measure over vectors of the corpus")

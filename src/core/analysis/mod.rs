@@ -11,7 +11,7 @@ mod latent;
 mod select;
 mod trend;
 
-pub use background::{Background, Cut};
+pub use background::{Background, Cut, Thresholds};
 pub use coverage::{Coverage, Gains, Topic, coverage, gain};
 pub use latent::{Cluster, LatentPolicy, latent};
 pub use select::{SelectPolicy, Selected, select};

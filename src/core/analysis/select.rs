@@ -21,7 +21,6 @@ pub struct SelectPolicy {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<Cut>,
     /// Chunks that are at least this near to what is kept are copies and left out, however relevant.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub copy: Option<Cut>,
     /// What cuts in standard deviations are measured in.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -173,6 +172,13 @@ mod tests {
         let chosen = select(&[vec![1.0, 0.0]], &[vec![0.0, 1.0], vec![1.0, 0.2]], &NONE, &policy).unwrap();
         assert_eq!(chosen.len(), 1);
         assert_eq!(chosen[0].chunk, 1);
+    }
+
+    #[test]
+    fn a_policy_without_thresholds_comes_back_as_it_was() {
+        let policy = SelectPolicy { copy: None, ..SelectPolicy::default() };
+        let text = serde_json::to_string(&policy).unwrap();
+        assert_eq!(serde_json::from_str::<SelectPolicy>(&text).unwrap(), policy);
     }
 
     #[test]

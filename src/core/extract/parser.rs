@@ -390,9 +390,9 @@ impl Parser {
         let mut end = whole.len().min(limit).min(block);
         if mode != Mode::Live && end.saturating_sub(from) > self.policy.max_argument_bytes {
             region.body.hurry();
-            let shown = whole.get(from..end).unwrap_or_default();
-            let policy = &self.policy;
-            end = from + enough(&region.body, shown, self.tools.as_ref(), policy, &mut self.touched);
+            // Byte by byte, so that a call over its limit is seen to begin where it does.
+            let known = region.seen.saturating_sub(self.at).max(from + self.policy.max_argument_bytes);
+            end = end.min(known + 1);
         }
         if end == limit {
             // What is known here must not depend on when it was asked.
@@ -772,29 +772,6 @@ impl Parser {
     pub(super) fn around(&mut self) -> Around {
         if matches!(self.thinking, Thinking::Not) { self.line.around() } else { Around::Plain }
     }
-}
-
-/// How much of `input` the body may see so that a call that begins in it isn't over its limit unseen: no more than lets it begin,
-/// or its limit.
-fn enough(body: &Boxed, input: &[u8], tools: Option<&Signatures>, policy: &Policy, touched: &mut u64) -> usize {
-    let mut starts = |length: usize| {
-        let mut probe = Probe { tools, policy, used: 0, started: None, looked: 0 };
-        body.clone().step(input.get(..length).unwrap_or_default(), false, &mut probe);
-        *touched += (length + probe.looked) as u64;
-        probe.started
-    };
-    let Some(start) = starts(input.len()) else { return input.len() };
-    let mut low = start.saturating_add(policy.max_argument_bytes);
-    let mut high = input.len();
-    while low < high {
-        let middle = low.midpoint(high);
-        if starts(middle).is_some() {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    high
 }
 
 /// Where the first blank line behind `from` begins.

@@ -71,7 +71,8 @@ fn counted(text: &str) -> Vec<(String, String)> {
         let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
         let unit = if rest.is_empty() {
             let next = tokens.get(at + 1).copied().unwrap_or_default();
-            words::terms(next).into_iter().next().unwrap_or_default()
+            let bare = next.trim_matches(|c: char| !c.is_alphanumeric() && c != '%').to_lowercase();
+            words::terms(next).into_iter().next().unwrap_or(bare)
         } else {
             rest.to_lowercase()
         };

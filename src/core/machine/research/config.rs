@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::{
-    analysis::{Cut, LatentPolicy, SelectPolicy, StopPolicy, TrendPolicy},
+    analysis::{Cut, LatentPolicy, SelectPolicy, StopPolicy, Thresholds, TrendPolicy},
     error::{Error, Result},
     machine::turn::TurnConfig,
 };
@@ -102,6 +102,8 @@ pub struct ResearchConfig {
     pub stop: StopPolicy,
     /// How topics that nobody named are found.
     pub latent: LatentPolicy,
+    /// Queries whose vectors are as near as this repeat each other; `limits.repeated` says the same of their words.
+    pub near: Cut,
     /// Whether topics that nobody named are looked for.
     pub explore: Explore,
 }
@@ -128,8 +130,9 @@ impl Default for ResearchConfig {
             limits: ResearchLimits::default(),
             select: SelectPolicy { least: Some(Cut::Z(1.0)), ..SelectPolicy::default() },
             trend: TrendPolicy::default(),
-            stop: StopPolicy { epsilon: Cut::Z(0.05), ..StopPolicy::default() },
-            latent: LatentPolicy { novel: Cut::Z(6.0), ..LatentPolicy::default() },
+            stop: StopPolicy { epsilon: Thresholds::MEASURED.epsilon, ..StopPolicy::default() },
+            latent: LatentPolicy { novel: Thresholds::MEASURED.novel, ..LatentPolicy::default() },
+            near: Thresholds::MEASURED.near,
             explore: Explore::default(),
         }
     }
@@ -140,8 +143,9 @@ impl ResearchConfig {
     #[must_use]
     pub fn with_seed_thresholds(mut self) -> Self {
         self.select.least = None;
-        self.stop.epsilon = StopPolicy::default().epsilon;
-        self.latent.novel = LatentPolicy::default().novel;
+        self.stop.epsilon = Thresholds::ORIGINAL.epsilon;
+        self.latent.novel = Thresholds::ORIGINAL.novel;
+        self.near = Thresholds::ORIGINAL.near;
         self
     }
 

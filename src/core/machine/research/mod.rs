@@ -440,6 +440,7 @@ impl ResearchMachine {
         let vector = |text: &str| self.query_vectors.get(text).map(|vector| &vector.0);
         let embedded = || {
             let both = vector(one).zip(vector(other));
+            let least = self.config.near.at(self.state.background.as_ref()).unwrap_or(least);
             both.is_some_and(|(one, other)| hashing::near(one, other) >= least)
         };
         hashing::near(&hashing::hashed(one), &hashing::hashed(other)) >= least || embedded()
