@@ -109,6 +109,7 @@ __all__ = [
     "redact_json",
     "redact_with_hits",
     "render_calls",
+    "render_report",
     "render_results",
     "repair_json",
     "replay",
@@ -1484,6 +1485,7 @@ class MemoryStore:
 
 def render_report(report: str, style: str, form: str) -> str:
     """A report of a research, as JSON, written out: `form` is `markdown` or `html`."""
+
 @final
 class Background:
     """How alike two texts are that have nothing to do with each other, for one embedder."""

@@ -17,6 +17,7 @@ __all__ = ["corpus_of"]
 _TEXT = {".md", ".txt", ".rst", ".html", ".htm", ".json", ".yaml", ".yml", ".toml", ".csv", ".py", ".rs", ".adoc"}
 _MOST_FILES = 2_000
 _MOST_BYTES = 1_000_000
+_SHORTEST = 3
 _WORD = re.compile(r"\w+")
 
 
@@ -47,7 +48,9 @@ def _document(given: Any, at: int) -> dict[str, str]:
             "text": given["text"],
         }
     message = f"document {at + 1} holds no text"
-    raise UsageError(message, "invalid_option", "give texts, or dicts with text, and title and url where they have them")
+    raise UsageError(
+        message, "invalid_option", "give texts, or dicts with text, and title and url where they have them"
+    )
 
 
 def _files(folder: Path) -> Iterable[dict[str, str]]:
@@ -76,7 +79,7 @@ def _files(folder: Path) -> Iterable[dict[str, str]]:
 
 
 def _words(text: str) -> list[str]:
-    return [word[:6] for word in _WORD.findall(text.lower()) if len(word) > 2]
+    return [word[:6] for word in _WORD.findall(text.lower()) if len(word) >= _SHORTEST]
 
 
 class _Corpus:
@@ -99,9 +102,15 @@ class _Corpus:
             length = 0.25 + 0.75 * counts.total() / average
             score = sum(
                 math.log(1 + (many - holding[word] + 0.5) / (holding[word] + 0.5))
-                * counts[word] * 2.2 / (counts[word] + 1.2 * length)
-                for word in sorted(words) if counts[word]
+                * counts[word]
+                * 2.2
+                / (counts[word] + 1.2 * length)
+                for word in sorted(words)
+                if counts[word]
             )
             if score > 0:
                 scored.append((-score, at, document))
-        return [{**document, "snippet": document["text"][:200]} for _, _, document in sorted(scored, key=lambda one: one[:2])[:k]]
+        return [
+            {**document, "snippet": document["text"][:200]}
+            for _, _, document in sorted(scored, key=lambda one: one[:2])[:k]
+        ]

@@ -3,8 +3,8 @@
 ::
 
     >>> pages = [
-    ...     {"title": "Tides", "url": "tides.md", "text": "Tides are the rise and fall of the sea. The moon causes most "
-    ...      "of the tide. High water comes about every 12 hours and 25 minutes on most coasts of the world."},
+    ...     {"title": "Tides", "url": "tides.md", "text": "Tides are the rise and fall of the sea. The moon causes "
+    ...      "most of the tide. High water comes about every 12 hours and 25 minutes on most coasts of the world."},
     ... ]
     >>> research = Research("offline:extractive", corpus=pages)
     >>> result = research.run_sync("What causes the tides?")
@@ -56,7 +56,7 @@ class ResearchResult(Result[str]):
     contradictions. Empty if the run broke off before there was one.
     """
     state: dict[str, Any] = field(default_factory=dict)
-    """All that is known: query, outline, plan, critiques, gains, coverage, results, chunks and their vectors, sources."""
+    """All that is known: query, outline, plan, critiques, gains, coverage, results, chunks with vectors, sources."""
     style: str = "detailed"
 
     @property
@@ -257,9 +257,13 @@ class _ResearchAgent(Agent[str]):
         import copy
 
         agent = copy.copy(self)
-        agent._plans = {}
-        agent._rules = {**self._rules, "style": _style(style)}
+        agent.restyle(_style(style))
         return agent
+
+    def restyle(self, style: str) -> None:
+        """Another style from now on."""
+        self._plans = {}
+        self._rules = {**self._rules, "style": style}
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
         return _core.MachineConfig.research(json.dumps({"turn": turn, **self._rules}))

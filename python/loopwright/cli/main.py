@@ -110,7 +110,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _ask_arguments(_command(commands, "ask", "answer a question from the files of a folder, with sources"))
     _run_arguments(_command(commands, "run", "do a task with a model and the built-in tools"))
-    _research_arguments(_command(commands, "research", "research a question in cycles, and write a report with sources"))
+    _research_arguments(
+        _command(commands, "research", "research a question in cycles, and write a report with sources")
+    )
     _replay_arguments(_command(commands, "replay", "feed a journal to a new machine and compare"))
     _resume_arguments(_command(commands, "resume", "go on with a run that broke off"))
     _fork_arguments(_command(commands, "fork", "start a run that begins as another one did"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.errors import UsageError
 
@@ -35,11 +36,7 @@ def research(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Any]
     from loopwright.research import _BUDGET, Research
 
     screen = Screen(quiet=arguments.quiet, bare=arguments.json)
-    for folder in arguments.folders:
-        _check(folder)
-    if not arguments.folders and not arguments.search:
-        message = "research needs something to search"
-        raise UsageError(message, "no_search", "add --in FOLDER, or --search PROVIDER")
+    _check_places(arguments)
     form = _form(arguments.out)
     limits = {"research_cycles": arguments.cycles, "wall_time": arguments.max_time}
     model = _model(arguments, screen)
@@ -60,15 +57,11 @@ def research(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Any]
             return result
         return runner.run_sync(arguments.question, on_event=watcher, signal=stop)
 
-    result, failure = conduct(screen, go)
+    told, failure = conduct(screen, go)
+    result = cast("ResearchResult", told)
     code = exit_code(result.stop_reason)
     if arguments.out is not None and result.report:
-        text = {"markdown": result.markdown, "html": result.html, "json": result.json}[form]
-        try:
-            Path(arguments.out).write_text(text, "utf-8")
-        except OSError as error:
-            message = f"the report can't be written to {one_line(arguments.out)!r}: {error.strerror or error}"
-            raise UsageError(message, "output", "give the path of a file that can be written") from error
+        _write(arguments.out, result, form)
         screen.note(f"report: {one_line(arguments.out)}", style=Style.DIM)
     if arguments.json:
         screen.answer(result_json(result, report=result.report))
@@ -85,12 +78,29 @@ def research(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Any]
     return code
 
 
+def _write(path: str, result: ResearchResult, form: str) -> None:
+    text = {"markdown": result.markdown, "html": result.html, "json": result.json}[form]
+    try:
+        Path(path).write_text(text, "utf-8")
+    except OSError as error:
+        message = f"the report can't be written to {one_line(path)!r}: {error.strerror or error}"
+        raise UsageError(message, "output", "give the path of a file that can be written") from error
+
+
 def _form(out: str | None) -> str:
     form = _FORMS.get(Path(out).suffix.lower()) if out is not None else "markdown"
     if form is None:
         message = f"the ending of {one_line(out or '')!r} says nothing of its form"
         raise UsageError(message, "invalid_option", "use .md, .html or .json")
     return form
+
+
+def _check_places(arguments: argparse.Namespace) -> None:
+    for folder in arguments.folders:
+        _check(folder)
+    if not arguments.folders and not arguments.search:
+        message = "research needs something to search"
+        raise UsageError(message, "no_search", "add --in FOLDER, or --search PROVIDER")
 
 
 def _folders(folders: list[str]) -> list[Any]:
@@ -103,7 +113,7 @@ def _providers(names: list[str]) -> list[Any]:
     if not names:
         return []
     try:
-        from loopwright import search  # type: ignore[attr-defined]
+        search = import_module("loopwright.search")
     except ImportError as error:
         message = "this build has no search engines"
         raise UsageError(message, "no_search", "search a folder: --in FOLDER") from error

@@ -726,7 +726,10 @@ impl ResearchMachine {
             (Work::EmbedTopics { topics }, Gave::Vectors(vectors)) => self.topics_embedded(&topics, vectors, out),
             (Work::EmbedChunks { from }, Gave::Vectors(vectors)) => self.chunks_embedded(from, vectors, out),
             (Work::EmbedPlan { texts }, Gave::Vectors(vectors)) => match vectors {
-                Ok(vectors) => self.query_vectors.extend(texts.into_iter().zip(vectors.into_iter().map(Vector))),
+                Ok(vectors) => {
+                    let good = texts.into_iter().zip(vectors).filter(|(_, vector)| !vector.is_empty());
+                    self.query_vectors.extend(good.map(|(text, vector)| (text, Vector(vector))));
+                }
                 Err(error) => self.problem(format!("queries could not be embedded: {error}"), out),
             },
             (Work::SectionEmbed { section }, Gave::Vectors(vectors)) => self.section_embedded(section, vectors, out),
@@ -977,7 +980,10 @@ impl Machine for ResearchMachine {
             (EventKind::Interrupt { how, partial }, _) => self.interrupt(how, partial, &mut out),
             (_, Stage::Idle) => out.push(refuse("not_started", "the research has not begun")),
             (EventKind::Embedded { id, vectors }, _) => {
-                self.answer(id, Gave::Vectors(vectors.map(|all| all.into_iter().map(|one| one.0).collect())));
+                // One that holds what is no number is none.
+                let one = |vector: Vector| Some(vector.0).filter(|all| all.iter().all(|value| value.is_finite()));
+                let all = |all: Vec<Vector>| all.into_iter().map(|vector| one(vector).unwrap_or_default()).collect();
+                self.answer(id, Gave::Vectors(vectors.map(all)));
             }
             (EventKind::Hits { id, hits }, _) => self.answer(id, Gave::Hits(hits)),
             (EventKind::Fetched { id, page }, _) => self.answer(id, Gave::Page(page)),

@@ -130,8 +130,15 @@ struct Ran {
     outcome: Outcome,
 }
 
-/// Runs to the end; `interrupt` is the step at which somebody ends it, or the time is up.
-fn run(config: ResearchConfig, numbers: &[u8], how: How, interrupt: Option<(usize, u8)>) -> Ran {
+/// When somebody ends it, or the time is up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum When {
+    Step(usize),
+    Stage(&'static str),
+}
+
+/// Runs to the end, or to an interrupt.
+fn run(config: ResearchConfig, numbers: &[u8], how: How, mut interrupt: Option<(When, u8)>) -> Ran {
     let embedder = config.embedder.is_some();
     let mut world = World { numbers: numbers.to_vec(), at: 0 };
     let mut machine = ResearchMachine::new(config, 0);
@@ -189,7 +196,8 @@ fn run(config: ResearchConfig, numbers: &[u8], how: How, interrupt: Option<(usiz
                 }
             }
         };
-        if let Some((_, what)) = interrupt.filter(|(at, _)| *at == step && step > 0) {
+        let now = |when: When| when == When::Step(step) || when == When::Stage(machine.stage.name());
+        if let Some((_, what)) = interrupt.take_if(|(when, _)| step > 0 && now(*when)) {
             // What was about to be answered is answered later, or never.
             kind = match what % 3 {
                 0 => EventKind::Interrupt { how: Interrupt::Cancel, partial: None },
@@ -285,6 +293,7 @@ proptest! {
     ) {
         let mut config = config(without_model, embedder);
         config.turn.budget.research_cycles = cycles;
+        let interrupt = interrupt.map(|(step, what)| (When::Step(step), what));
         let ran = run(config, &numbers, How::Plain, interrupt);
         check(&ran);
     }
@@ -319,16 +328,19 @@ proptest! {
 fn b01_every_line_of_the_table_is_taken() {
     let mut taken: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
     let mut seed = 7_u32;
-    for round in 0..220_usize {
+    let stages: Vec<&str> = TRANSITIONS.iter().filter(|line| line.1 == "interrupt").map(|line| line.0).collect();
+    for round in 0..(stages.len() * 10) {
         let numbers: Vec<u8> = (0..40)
             .map(|_| {
                 seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 (seed >> 24) as u8
             })
             .collect();
-        let interrupt = (round % 2 == 0).then_some((round / 4 % 60 + 1, (round / 2) as u8));
-        let mut config = config(round % 5 == 0, round % 3 == 0);
-        if round % 7 == 0 {
+        let stage = stages[round % stages.len()];
+        let interrupt = (round < stages.len() * 8).then_some((When::Stage(stage), (round / stages.len()) as u8));
+        let mut config =
+            config(round % 5 == 0 && stage != "fronting", round % 3 == 0 || matches!(stage, "vetting" | "embedding"));
+        if round % 7 == 6 {
             config.turn.budget.iterations = (round / 7 % 20) as u32;
         }
         let ran = run(config, &numbers, How::Plain, interrupt);
