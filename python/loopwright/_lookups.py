@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .errors import LoopwrightError, UsageError
+from .errors import LoopwrightError, ProviderError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,25 +137,15 @@ async def _fetch(lookups: Lookups, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-async def _fetch_text(url: str, max_chars: int) -> dict[str, Any]:
+async def _fetch_text(url: str, max_chars: int) -> Any:
     """A page of the web as text."""
-    from .tools.builtin._fetch import _check, _decoded, _fetch_page
-    from .tools.builtin._html import to_text
+    from .web import fetch_page
 
-    _check(url)
-    page = await _fetch_page(url)
-    kind = (page.content_type or "").lower()
+    page = await fetch_page(url, max_chars=max_chars, inline_links=False)
     if page.status >= 400:  # noqa: PLR2004 - HTTP
-        message = f"{url} answered {page.status}"
-        raise UsageError(message, "http_status")
-    if kind and not any(each in kind for each in ("text/", "json", "xml")):
-        message = f"{url} is {kind.split(';')[0]}, not text"
-        raise UsageError(message, "not_text")
-    text = _decoded(bytes(page.body), kind)
-    title = ""
-    if "html" in kind or text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
-        title, text = await asyncio.to_thread(to_text, text, base=page.url)
-    return {"url": page.url, "title": title, "text": text[:max_chars]}
+        message = f"the page answered {page.status}"
+        raise ProviderError(message, "http_status")
+    return page
 
 
 async def _embed(lookups: Lookups, wanted: Mapping[str, Any]) -> list[list[float]]:

@@ -9,7 +9,8 @@ use crate::core::{
     error::{Error, Failure},
     journal::Run,
     machine::{
-        ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time,
+        ApprovalDecision, Command, Event, EventKind, HookReply, HookStage, HookSubject, Id, Interrupt, MachineConfig,
+        ModelChoice, Notice, Outcome, Time,
         research::{Hit, PageText, Vector},
     },
     message::{Message, ToolResult, ToolUse},
@@ -34,6 +35,8 @@ type PersonFn = Box<dyn FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDe
 type HitsFn = Box<dyn FnMut(&str, usize) -> Result<Vec<Hit>, Error>>;
 type PageFn = Box<dyn FnMut(&str) -> Result<PageText, Error>>;
 type EmbedFn = Box<dyn FnMut(&[String]) -> Result<Vec<Vector>, Error>>;
+type HookFn = Box<dyn FnMut(HookStage, &HookSubject) -> Option<(f64, Vec<HookReply>)>>;
+type ChooseFn = Box<dyn FnMut(&Message) -> Option<ModelChoice>>;
 type SearchFn = Box<dyn FnMut(&str) -> Result<Gathered, Error>>;
 
 /// A simulated world.
@@ -45,6 +48,8 @@ pub struct World {
     hits: HitsFn,
     page: PageFn,
     embed: EmbedFn,
+    hooks: HookFn,
+    choose: ChooseFn,
     interrupts: Vec<(f64, Interrupt)>,
     /// The requests that the model was sent.
     pub requests: Vec<Request>,
@@ -86,6 +91,8 @@ impl World {
             hits: Box::new(|_, _| Ok(Vec::new())),
             page: Box::new(|_| Err(Error::usage("unavailable", "there are no pages in this world"))),
             embed: Box::new(|_| Err(Error::usage("unavailable", "there is no embedder in this world"))),
+            hooks: Box::new(|_, _| Some((0.0, Vec::new()))),
+            choose: Box::new(|_| None),
             interrupts: Vec::new(),
             requests: Vec::new(),
             notices: Vec::new(),
@@ -137,6 +144,23 @@ impl World {
     #[must_use]
     pub fn embedder(mut self, embed: impl FnMut(&[String]) -> Result<Vec<Vector>, Error> + 'static) -> Self {
         self.embed = Box::new(embed);
+        self
+    }
+
+    /// Adds hooks: what those of a stage say of a subject, after so many seconds; `None` is silence.
+    #[must_use]
+    pub fn hooks(
+        mut self,
+        hooks: impl FnMut(HookStage, &HookSubject) -> Option<(f64, Vec<HookReply>)> + 'static,
+    ) -> Self {
+        self.hooks = Box::new(hooks);
+        self
+    }
+
+    /// Adds who chooses the model.
+    #[must_use]
+    pub fn chooses(mut self, choose: impl FnMut(&Message) -> Option<ModelChoice> + 'static) -> Self {
+        self.choose = Box::new(choose);
         self
     }
 
@@ -223,6 +247,17 @@ impl World {
                     Command::Embed { id, texts } => {
                         let vectors = (self.embed)(&texts);
                         let key = plan(&mut agenda, now, EventKind::Embedded { id, vectors });
+                        owners.entry(id).or_default().push(key);
+                    }
+                    Command::Hook { id, stage, subject, .. } => {
+                        if let Some((after, replies)) = (self.hooks)(stage, &subject) {
+                            let key = plan(&mut agenda, now.after(after), EventKind::Hooked { id, replies });
+                            owners.entry(id).or_default().push(key);
+                        }
+                    }
+                    Command::Choose { id, prompt, .. } => {
+                        let choice = (self.choose)(&prompt);
+                        let key = plan(&mut agenda, now, EventKind::Chosen { id, choice, error: None });
                         owners.entry(id).or_default().push(key);
                     }
                     Command::Timer { id, at } => {

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from .exit_codes import BROKEN_PIPE, ERROR, INTERRUPTED, TABLE, USAGE
@@ -18,6 +19,19 @@ __all__ = ["main"]
 _ENDINGS = {
     "replay": "exit codes: 0 identical, 1 diverged, 2 no readable journal",
     "diff": "exit codes: 0 identical, 1 they part, 2 no readable journal",
+}
+_RUN = "the name of a run, its beginning, or the path of a journal"
+_DEFAULT = " (default: $LOOPWRIGHT_JOURNAL, or .loopwright/journal.db)"
+_WHERE = "where the journals are: a store or a folder" + _DEFAULT
+_COMMANDS = {
+    "ask": ("ask", "ask"),
+    "research": ("research", "research"),
+    "run": ("run", "run"),
+    "resume": ("past", "resume"),
+    "fork": ("past", "fork"),
+    "diff": ("past", "diff"),
+    "runs": ("runs", "runs"),
+    "replay": ("replay", "replay"),
 }
 _MOST = 10_000
 _DAY = 86_400.0
@@ -40,21 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     arguments = _parser().parse_args(argv)
     try:
-        command: Callable[[argparse.Namespace], int]
-        if arguments.command == "ask":
-            from .ask import ask as command
-        elif arguments.command == "research":
-            from .research import research as command
-        elif arguments.command == "run":
-            from .run import run as command
-        elif arguments.command == "resume":
-            from .past import resume as command
-        elif arguments.command == "fork":
-            from .past import fork as command
-        elif arguments.command == "diff":
-            from .past import diff as command
-        else:
-            from .replay import replay as command
+        # Loaded when it is wanted.
+        home, name = _COMMANDS[arguments.command]
+        command: Callable[[argparse.Namespace], int] = getattr(import_module(f".{home}", __package__), name)
         return command(arguments)
     except BrokenPipeError:
         raise
@@ -117,6 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     _resume_arguments(_command(commands, "resume", "go on with a run that broke off"))
     _fork_arguments(_command(commands, "fork", "start a run that begins as another one did"))
     _diff_arguments(_command(commands, "diff", "show where two runs part"))
+    _runs_arguments(_command(commands, "runs", "list the runs of the project"))
     return parser
 
 
@@ -197,7 +200,8 @@ def _research_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _replay_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a journal, as a run wrote it")
+    parser.add_argument("file", metavar="RUN", help=_RUN)
+    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--steps", action="store_true", help="show what each event led to")
     parser.add_argument("--commands", action="store_true", help="print every command in the journal's form")
@@ -216,16 +220,21 @@ def _fork_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _past_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="the name of a run, its beginning, or the path of a journal")
-    parser.add_argument("--journal", metavar="DIR", help="where the journals are (default: .loopwright/runs)")
+    parser.add_argument("run", metavar="RUN", help=_RUN)
+    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def _diff_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("left", metavar="A", help="the name of a run, its beginning, or the path of a journal")
+    parser.add_argument("left", metavar="A", help=_RUN)
     parser.add_argument("right", metavar="B", help="the other")
-    parser.add_argument("--journal", metavar="DIR", help="where the journals are (default: .loopwright/runs)")
+    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def _runs_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
@@ -236,7 +245,7 @@ def _model_arguments(parser: argparse.ArgumentParser, default: str) -> None:
 
 def _common_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-time", type=_seconds, metavar="S", help="seconds at most; 90, 90s, 5m")
-    parser.add_argument("--journal", metavar="DIR", help="where the journal goes (default: .loopwright/runs)")
+    parser.add_argument("--journal", metavar="PLACE", help="where the journal goes: a store or a folder" + _DEFAULT)
     parser.add_argument("--no-journal", action="store_true", help="write no journal")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--quiet", action="store_true", help="no progress")

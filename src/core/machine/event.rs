@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Id, Outcome,
+    HookReply, Id, ModelChoice, Outcome,
     research::{Hit, PageText, Vector},
 };
 use crate::core::{
@@ -158,6 +158,23 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
+    /// The hooks of a stage have answered.
+    Hooked {
+        /// The command.
+        id: Id,
+        /// What they said, in their order.
+        replies: Vec<HookReply>,
+    },
+    /// Whoever was asked which model shall be used has answered.
+    Chosen {
+        /// The command.
+        id: Id,
+        /// The model, if one was named.
+        choice: Option<ModelChoice>,
+        /// What went wrong while asking.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
 }
 
 impl EventKind {
@@ -177,6 +194,8 @@ impl EventKind {
             Self::Child { .. } => "child",
             Self::Fired { .. } => "fired",
             Self::Interrupt { .. } => "interrupt",
+            Self::Hooked { .. } => "hooked",
+            Self::Chosen { .. } => "chosen",
         }
     }
 }

@@ -226,7 +226,9 @@ impl Machine for Tree {
             | EventKind::Hits { id, .. }
             | EventKind::Fetched { id, .. }
             | EventKind::Embedded { id, .. }
-            | EventKind::Fired { id, .. } => *id,
+            | EventKind::Fired { id, .. }
+            | EventKind::Hooked { id, .. }
+            | EventKind::Chosen { id, .. } => *id,
         };
         self.step_member((id >> SHIFT) as u32, event, &mut out);
         out

@@ -9,10 +9,7 @@ use super::{
 use crate::core::{
     error::{Error, Result},
     machine::{Command, Notice, command::shorten},
-    retrieve::{
-        chunks::{Format, chunks},
-        sentences::{Kind, sentences},
-    },
+    retrieve::{chunks::Format, passages::passages},
 };
 
 /// Chunks of a cycle that are looked at.
@@ -21,8 +18,6 @@ const MOST_CHUNKS: usize = 3_000;
 const EMBEDDED: usize = 8_191;
 /// A chunk of fewer characters says nothing.
 const SHORTEST: usize = 40;
-/// A sentence that is longer than this is cut before it is counted.
-const LONGEST: usize = 4_000;
 
 /// A hit of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,8 +158,10 @@ impl ResearchMachine {
         out: &mut Vec<Command>,
     ) -> bool {
         let url = super::plan::clean(hit.url.split('#').next().unwrap_or_default(), 2_000);
-        let known =
-            self.state.url_to_source_index.contains_key(&url) || self.slots.iter().any(|slot| slot.hit.url == url);
+        // What could not be read once is not tried again either.
+        let known = self.state.results.iter().any(|found| found.url == url)
+            || self.state.url_to_source_index.contains_key(&url)
+            || self.slots.iter().any(|slot| slot.hit.url == url);
         if url.is_empty() || known {
             return false;
         }
@@ -269,39 +266,26 @@ impl ResearchMachine {
             Format::Code if url.starts_with("http") => Format::Markdown,
             format => format,
         };
-        let most = self.config.limits.chunk_sentences;
-        for part in chunks(text, format) {
-            let body = part.text(text);
-            let offset = part.bytes.start;
-            let units: Vec<_> = sentences(body, format).into_iter().filter(|unit| unit.kind != Kind::Heading).collect();
-            for group in units.chunks(most) {
-                let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-                let (start, end) = (offset + first.bytes.start, offset + last.bytes.end);
-                let Some(words) = text.get(start..end) else { continue };
-                if words.chars().count() < SHORTEST || self.fresh.len() >= MOST_CHUNKS {
-                    continue;
-                }
-                let digest = xxhash_rust::xxh3::xxh3_64(words.split_whitespace().collect::<String>().as_bytes());
-                if !self.texts.insert(digest) {
-                    continue;
-                }
-                let before = text.get(..start).unwrap_or_default();
-                let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-                let words = cut(words, LONGEST).trim_end();
-                let end = start + words.len();
-                let end_line = line + words.bytes().filter(|byte| *byte == b'\n').count();
-                let chunk = Chunk {
-                    text: words.to_owned(),
-                    source,
-                    start,
-                    end,
-                    line,
-                    end_line,
-                    heading: part.heading.clone(),
-                    ..Chunk::default()
-                };
-                self.fresh.push(Fresh { chunk, vector: Vector::default(), section });
+        for passage in passages(text, format, self.config.limits.chunk_sentences) {
+            let words = passage.text(text);
+            if words.chars().count() < SHORTEST || self.fresh.len() >= MOST_CHUNKS {
+                continue;
             }
+            let digest = xxhash_rust::xxh3::xxh3_64(words.split_whitespace().collect::<String>().as_bytes());
+            if !self.texts.insert(digest) {
+                continue;
+            }
+            let chunk = Chunk {
+                text: words.to_owned(),
+                source,
+                start: passage.bytes.start,
+                end: passage.bytes.end,
+                line: passage.line,
+                end_line: passage.end_line,
+                heading: passage.heading,
+                ..Chunk::default()
+            };
+            self.fresh.push(Fresh { chunk, vector: Vector::default(), section });
         }
     }
 

@@ -45,7 +45,7 @@ use super::{
 };
 use crate::core::{
     analysis::Background,
-    error::{Error, Result},
+    error::{Error, Guilt, Result},
     message::{Message, Role},
     request::{History, OutputSchema, Response},
     sense::drift::BACKGROUND,
@@ -456,7 +456,6 @@ impl ResearchMachine {
         let cycle = self.state.cycles + 1;
         if self.plan_attempts == 0 {
             self.begin("plan", cycle, out);
-            self.state.plan.refused.clear();
             self.plan_problem = None;
         }
         self.plan_attempts += 1;
@@ -602,7 +601,12 @@ impl ResearchMachine {
                 accepted.push(Action::Search { query: topic.clone(), target_outline_topic: topic });
             }
         }
-        self.state.plan.refused.extend(refused);
+        if self.plan_attempts > 1 {
+            self.state.plan.refused.extend(refused);
+        } else {
+            // Those of the cycle before have been told.
+            self.state.plan.refused = refused;
+        }
         if accepted.is_empty() {
             if by_rules {
                 self.remember(plan);
@@ -709,8 +713,8 @@ impl ResearchMachine {
                 self.queue.push_front(ask);
                 return self.send(out);
             }
-            if !self.answered {
-                // The model has never answered: that is no accident on the way.
+            if !self.answered && error.guilt != Guilt::Model {
+                // The model has never been reached: that is no accident on the way.
                 return self.fail(error, out);
             }
             self.problem(format!("the model failed: {}", shorten(&error.to_string(), 200)), out);
