@@ -231,8 +231,8 @@ impl ResearchMachine {
         analysis::enough(&self.state.information_gain_history, &policy, Some(accepted), Some(claims))
     }
 
-    /// Labels of what was found and belongs to no topic: the words that tell it from the rest.
-    pub(super) fn latent(&self) -> Vec<String> {
+    /// What was found and belongs to no topic: its label, and how relevant it is to the question.
+    pub(super) fn latent(&self) -> Vec<(String, f32)> {
         if self.config.explore == super::config::Explore::Off || self.state.outline.is_empty() {
             return Vec::new();
         }
@@ -245,13 +245,17 @@ impl ResearchMachine {
         let clusters = analysis::latent(&vectors[..], &rows[..], &policy).unwrap_or_default();
         let avoid: std::collections::HashSet<String> =
             crate::core::retrieve::words::terms(&self.state.query).into_iter().collect();
+        let relevant = super::rules::relevance(&self.state.query, &self.state.all_chunks);
         let label = |cluster: &analysis::Cluster| {
             let places = cluster.members.iter().filter_map(|at| good.get(*at));
             let chunks: Vec<_> = places.filter_map(|at| self.state.all_chunks.get(*at)).take(5).collect();
-            super::rules::telling(&chunks, &self.state.all_chunks, &avoid, 3).join(" ")
+            let label = super::rules::telling(&chunks, &self.state.all_chunks, &avoid, 3).join(" ");
+            let places = cluster.members.iter().filter_map(|at| good.get(*at));
+            let best = places.filter_map(|at| relevant.get(*at)).copied().fold(0.0, f32::max);
+            (label, best)
         };
         let novel = clusters.iter().filter(|cluster| cluster.novel).map(label);
-        novel.filter(|label| !label.is_empty()).take(LABELS).collect()
+        novel.filter(|(label, _)| !label.is_empty()).take(LABELS).collect()
     }
 
     /// Asks for vectors. Without an embedder of the driver's they are there at once.

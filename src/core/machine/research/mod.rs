@@ -464,7 +464,7 @@ impl ResearchMachine {
             self.planned = Some(self.rule_plan());
             return;
         }
-        let latent = self.latent();
+        let latent: Vec<String> = self.latent().into_iter().map(|(label, _)| label).collect();
         let left = self.config.turn.budget.research_cycles.saturating_sub(self.state.cycles);
         let given = plan::Summary { state: &self.state, trend: self.trend(), latent: &latent, cycles_left: left };
         let mut prompt = plan::summary(&given);

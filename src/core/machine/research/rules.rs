@@ -28,6 +28,10 @@ const SEARCHES: usize = 3;
 /// Statements of a section, and those that there should be.
 const MOST: usize = 7;
 const LEAST: usize = 3;
+/// A heading that is worth less than this part of the best one is no topic.
+const LEAST_WORTH: f32 = 0.4;
+/// Latent topics whose chunks are less relevant than this are left alone.
+const LEAST_RELEVANCE: f32 = 0.6;
 /// Two sentences as near as this say the same.
 const SAME: f32 = 0.8;
 /// Words that say nothing as a heading.
@@ -159,6 +163,34 @@ pub(super) fn telling(chunks: &[&Chunk], all: &[Chunk], avoid: &HashSet<String>,
     scored.into_iter().take(most).map(|(_, form)| form).collect()
 }
 
+/// How much of a question's words stand in each chunk, rare ones counting more: from 0 to 1.
+pub(super) fn relevance(query: &str, chunks: &[Chunk]) -> Vec<f32> {
+    let asked = terms_of(query);
+    let held: Vec<HashSet<String>> = chunks
+        .iter()
+        .map(|chunk| {
+            let mut terms = terms_of(&chunk.text);
+            terms.extend(terms_of(&chunk.heading));
+            terms
+        })
+        .collect();
+    let mut weights: Vec<(&String, f32)> = asked
+        .iter()
+        .map(|term| {
+            let holding = held.iter().filter(|terms| terms.contains(term)).count();
+            (term, (1.0 + chunks.len() as f32 / holding.max(1) as f32).ln())
+        })
+        .collect();
+    // In one order: sums of floats depend on it.
+    weights.sort_by(|a, b| a.0.cmp(b.0));
+    let all: f32 = weights.iter().map(|(_, weight)| weight).sum();
+    let share = |terms: &HashSet<String>| {
+        let met: f32 = weights.iter().filter(|(term, _)| terms.contains(*term)).map(|(_, weight)| weight).sum();
+        if all > 0.0 { met / all } else { 0.0 }
+    };
+    held.iter().map(share).collect()
+}
+
 fn terms_of(text: &str) -> HashSet<String> {
     words::terms(text).into_iter().collect()
 }
@@ -166,26 +198,29 @@ fn terms_of(text: &str) -> HashSet<String> {
 /// An outline of what was retrieved: topics are headings and titles of what was kept, else its telling words.
 pub(super) fn outline(state: &ResearchState) -> Vec<Topic> {
     let query = hashed(&state.query);
-    let mut candidates: Vec<(String, f32)> = Vec::new();
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for chunk in &state.all_chunks {
+    let relevant = relevance(&state.query, &state.all_chunks);
+    // The heading that a chunk stands under directly, else the title of its page; worth what stands under it.
+    let mut worth: BTreeMap<String, f32> = BTreeMap::new();
+    for (chunk, relevance) in state.all_chunks.iter().zip(&relevant) {
         let title = state.sources.get(chunk.source).map(|source| source.title.as_str()).unwrap_or_default();
-        for name in chunk.heading.split(" > ").chain([title]) {
-            if let Some(name) = heading(name) {
-                *counts.entry(name).or_default() += 1;
-            }
+        let mut names = chunk.heading.rsplit(" > ").chain([title]);
+        if let Some(name) = names.find_map(heading) {
+            let best = worth.entry(name).or_default();
+            *best = best.max(*relevance);
         }
     }
-    for (name, count) in counts {
-        let score = near(&hashed(&name), &query) + 0.05 * (count as f32).sqrt();
-        candidates.push((name, score));
-    }
+    let mut candidates: Vec<(String, f32)> =
+        worth.into_iter().map(|(name, worth)| (name.clone(), worth + 0.5 * near(&hashed(&name), &query))).collect();
     candidates.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut topics: Vec<Topic> = Vec::new();
     let mut taken: Vec<Vec<f32>> = Vec::new();
     let mut used: HashSet<String> = terms_of(&state.query);
-    for (name, _) in candidates {
+    let best = candidates.first().map_or(0.0, |one| one.1);
+    for (name, score) in candidates {
         let vector = hashed(&name);
+        if score < LEAST_WORTH * best && topics.len() > 1 {
+            break;
+        }
         if topics.len() >= TOPICS || taken.iter().any(|one| near(one, &vector) > 0.6) {
             continue;
         }
@@ -245,7 +280,7 @@ fn nearest_chunks<'a>(state: &'a ResearchState, vector: &[f32], most: usize) -> 
 pub(super) struct Planning<'a> {
     pub(super) state: &'a ResearchState,
     pub(super) trend: Trend,
-    pub(super) latent: &'a [String],
+    pub(super) latent: &'a [(String, f32)],
     pub(super) most_topics: usize,
 }
 
@@ -278,7 +313,8 @@ pub(super) fn plan(given: &Planning<'_>, repeats: impl Fn(&str, &[String]) -> bo
     };
     let keys = key_words(&state.query);
     let stalls = given.trend == Trend::Stalling;
-    if let Some(label) = given.latent.first().filter(|_| state.outline.len() < given.most_topics) {
+    let relevant = given.latent.iter().find(|(_, relevance)| *relevance >= LEAST_RELEVANCE);
+    if let Some((label, _)) = relevant.filter(|_| state.outline.len() < given.most_topics.min(TOPICS + 1)) {
         let topic = Topic { topic: title_case(label), subtopics: Vec::new() };
         if add(&topic.topic, format!("{label} {}", keys.first().map_or("", String::as_str)), &mut plan) {
             plan.insert(0, Action::AddToOutline { topic: topic.topic, subtopics: topic.subtopics });
@@ -323,6 +359,14 @@ pub(super) fn plan(given: &Planning<'_>, repeats: impl Fn(&str, &[String]) -> bo
     Plan { critique, thought: thought.to_owned(), plan, refused: Vec::new(), by: PlannedBy::Rules }
 }
 
+/// What answers the question most directly, quoted: pairs of a passage's place and a sentence.
+pub(super) fn answer(query: &str, sources: &[Source]) -> Vec<(usize, String)> {
+    let options = extractive::Options { most: 4, least: 2, plain: true, ..extractive::Options::default() };
+    let quotes = extractive::answer(query, sources, &options).quotes;
+    let good = quotes.into_iter().filter(|quote| is_statement(&quote.text));
+    good.map(|quote| (quote.source, quote.text)).collect()
+}
+
 struct Candidate {
     passage: usize,
     place: usize,
@@ -333,13 +377,23 @@ struct Candidate {
 
 /// A section made of quotes: what answers the topic, then what is nearest to it. `used` are sentences that stand in other
 /// sections.
-pub(super) fn section(topic: &Topic, passages: &[Chunk], sources: &[Source], used: &HashSet<String>) -> Vec<Statement> {
+pub(super) fn section(
+    (topic, query): (&Topic, &str),
+    passages: &[Chunk],
+    sources: &[Source],
+    used: &HashSet<String>,
+) -> Vec<Statement> {
     let asked = hashed(&topic.line());
+    let of_query = relevance(query, passages);
+    let wanted = terms_of(query);
+    let name = topic.topic.to_lowercase();
+    let none_under = !passages.iter().any(|chunk| chunk.heading.to_lowercase().contains(&name));
     let terms = terms_of(&topic.line());
     let options = extractive::Options { most: MOST, least: 1, plain: true, ..extractive::Options::default() };
     let quotes = extractive::answer(&topic.line(), sources, &options).quotes;
     let mut all: Vec<Candidate> = Vec::new();
     for (passage, chunk) in passages.iter().enumerate() {
+        let under = chunk.heading.to_lowercase().contains(&name);
         let units = sentences(&chunk.text, Format::Markdown);
         let mut before: Option<String> = None;
         for (place, unit) in units.iter().enumerate() {
@@ -366,8 +420,11 @@ pub(super) fn section(topic: &Topic, passages: &[Chunk], sources: &[Source], use
             let shares = words::terms(&whole).iter().any(|term| terms.contains(term));
             let quoted = quotes.iter().any(|quote| quote.source == passage && whole.contains(quote.text.trim()));
             let rank = 0.1 * (1.0 - passage as f32 / passages.len().max(1) as f32);
-            let score = near(&vector, &asked) + rank + if quoted { 0.4 } else { 0.0 };
-            if shares || quoted || passage < 2 {
+            let own = words::terms(&whole).iter().filter(|term| wanted.contains(*term)).count();
+            let answers = 0.15 * own.min(3) as f32 + 0.3 * of_query.get(passage).copied().unwrap_or(0.0);
+            let bonus = if under { 0.35 } else { 0.0 } + if quoted { 0.3 } else { 0.0 };
+            let score = near(&vector, &asked) + answers + rank + bonus;
+            if under || quoted || (shares && own > 0) || (none_under && (shares || own > 0)) {
                 all.push(Candidate { passage, place, text: whole, vector, score });
             }
         }
@@ -376,7 +433,7 @@ pub(super) fn section(topic: &Topic, passages: &[Chunk], sources: &[Source], use
     let best = all.first().map_or(0.0, |one| one.score);
     let mut chosen: Vec<Candidate> = Vec::new();
     for candidate in all {
-        let enough = chosen.len() >= LEAST && candidate.score < 0.5 * best;
+        let enough = chosen.len() >= LEAST && candidate.score < 0.6 * best;
         if chosen.len() >= MOST || enough {
             break;
         }

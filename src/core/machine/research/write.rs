@@ -95,7 +95,7 @@ impl ResearchMachine {
             self.sections.iter().flat_map(|one| one.kept.iter().map(|(text, ..)| text.clone())).collect();
         let Some(section) = self.sections.get(at) else { return };
         let sources = self.sources(&section.passages);
-        let found = rules::section(&section.topic, &section.passages, &sources, &used);
+        let found = rules::section((&section.topic, &self.state.query), &section.passages, &sources, &used);
         self.settle(at, &found, out);
     }
 
@@ -411,7 +411,7 @@ impl ResearchMachine {
         Report {
             query: self.state.query.clone(),
             title: rules::title_case(&shorten(&plan::clean(&self.state.query, 300), 120)),
-            r#abstract: report::first_lines(&sections),
+            r#abstract: self.quoted_abstract(&sections, &bibliography),
             not_found: report::not_found(&self.state, &sections),
             contradictions: report::conflicts(&self.state),
             sections,
@@ -432,6 +432,31 @@ impl ResearchMachine {
             sources_read: self.state.sources.len(),
             problems: self.state.problems.clone(),
         }
+    }
+
+    /// What answers the question most directly, quoted; without that the first statement of each section.
+    fn quoted_abstract(&self, sections: &[report::Section], references: &[report::Reference]) -> Vec<report::Line> {
+        let relevant = rules::relevance(&self.state.query, &self.state.all_chunks);
+        let cited = |chunk: &Chunk| references.iter().find(|one| one.source == chunk.source).map(|one| one.number);
+        let mut best: Vec<(f32, &Chunk, usize)> = self
+            .state
+            .all_chunks
+            .iter()
+            .zip(relevant)
+            .filter_map(|(chunk, score)| Some((score, chunk, cited(chunk)?)))
+            .collect();
+        best.sort_by(|a, b| b.0.total_cmp(&a.0));
+        best.truncate(self.config.limits.section_chunks);
+        let chunks: Vec<Chunk> =
+            best.iter().map(|(score, chunk, _)| Chunk { score: *score, ..(*chunk).clone() }).collect();
+        let sources = self.sources(&chunks);
+        let quotes = rules::answer(&self.state.query, &sources).into_iter().filter_map(|(at, text)| {
+            let number = best.get(at)?.2;
+            Some(Statement { text, cites: vec![number], ends_paragraph: false })
+        });
+        let quotes: Vec<Statement> = quotes.collect();
+        let lines = report::supported_abstract(&quotes, references, &self.state);
+        if lines.is_empty() { report::first_lines(sections) } else { lines }
     }
 
     /// Whether a first outline has been drawn.
