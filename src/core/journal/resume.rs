@@ -3,7 +3,7 @@
 //! A tool call whose start was written down and whose result was not may have taken effect. It is handed out like the
 //! other open commands; whoever drives decides whether it may run again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -64,6 +64,8 @@ pub(super) struct Open {
     places: BTreeMap<Id, u64>,
     given: u64,
     at: Time,
+    /// Requests that were given and not kept.
+    asked: BTreeSet<Id>,
 }
 
 /// The commands in the order in which they were given, and the time of the last event.
@@ -109,6 +111,7 @@ impl Open {
     }
 
     fn close(&mut self, id: Id) {
+        self.asked.remove(&id);
         if let Some(place) = self.places.remove(&id) {
             self.commands.remove(&(place, id));
         }
@@ -124,7 +127,7 @@ impl Open {
 
     /// Whether an answer of a model is awaited.
     pub(super) fn asks_a_model(&self) -> bool {
-        self.commands.values().any(|command| matches!(command, Command::Generate { .. }))
+        !self.asked.is_empty() || self.commands.values().any(|command| matches!(command, Command::Generate { .. }))
     }
 
     /// Commands were given.
