@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     )
     from ._core import Event as MachineEvent
     from ._replay import Diff, Replay, diff, replay
+<<<<<<< HEAD
+    from ._trace import RoundTrace, trace
+=======
+    from .after import AfterTurn
+>>>>>>> memory
     from .agent import Agent, RunStream
     from .budget import Budget
     from .context import ContextPolicy, ContextWindow, compress
@@ -71,6 +76,7 @@ if TYPE_CHECKING:
         classify_sensitivity,
         redact,
     )
+    from .hooks import Hook, Hooks, ModelChoice
     from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
@@ -91,8 +97,10 @@ if TYPE_CHECKING:
     )
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
+    from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
+    "AfterTurn": "after",
     "Agent": "agent",
     "Approval": "_approval",
     "Approvals": "guard",
@@ -105,6 +113,8 @@ _HOMES = {
     "ContextPolicy": "context",
     "ContextWindow": "context",
     "Grounded": "grounded",
+    "Hook": "hooks",
+    "Hooks": "hooks",
     "Image": "tools",
     "InternalError": "errors",
     "LoopwrightError": "errors",
@@ -114,6 +124,7 @@ _HOMES = {
     "Message": "messages",
     "Messages": "result",
     "Model": "models",
+    "ModelChoice": "hooks",
     "ModelError": "errors",
     "ModelFailure": "models",
     "Policy": "guard",
@@ -122,6 +133,7 @@ _HOMES = {
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
+    "RoundTrace": "_trace",
     "RunStream": "agent",
     "Signal": "signal",
     "Source": "result",
@@ -170,12 +182,18 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "trace": "_trace",
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
+    "Page": "web",
+    "fetch_page": "web",
+    "fetch_page_sync": "web",
+    "read_page": "web",
 }
 
 __all__ = [
+    "AfterTurn",
     "Agent",
     "Approval",
     "Approvals",
@@ -191,6 +209,8 @@ __all__ = [
     "Extraction",
     "GoalDrift",
     "Grounded",
+    "Hook",
+    "Hooks",
     "Image",
     "Intent",
     "InternalError",
@@ -202,10 +222,12 @@ __all__ = [
     "Message",
     "Messages",
     "Model",
+    "ModelChoice",
     "ModelError",
     "ModelFailure",
     "Momentum",
     "MomentumPolicy",
+    "Page",
     "Policy",
     "ProviderError",
     "Replay",
@@ -213,6 +235,7 @@ __all__ = [
     "Result",
     "Risk",
     "RiskContext",
+    "RoundTrace",
     "RunInfo",
     "RunStream",
     "Sensitivity",
@@ -247,7 +270,10 @@ __all__ = [
     "events_of",
     "extract",
     "extract_json",
+    "fetch_page",
+    "fetch_page_sync",
     "next_step",
+    "read_page",
     "redact",
     "render_call",
     "render_results",
@@ -256,6 +282,7 @@ __all__ = [
     "signals",
     "strip_tool_markup",
     "tool",
+    "trace",
 ]
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "ArgumentsDelta",
     "AssessedRisk",
     "Background",
+    "Breaker",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -33,6 +34,7 @@ __all__ = [
     "GoalDrift",
     "History",
     "Hub",
+    "LocalIndex",
     "MachineConfig",
     "Markup",
     "MemoryStore",
@@ -56,6 +58,7 @@ __all__ = [
     "ToolCallParser",
     "ToolUseDelta",
     "TurnMachine",
+    "WebTask",
     "Window",
     "WireServer",
     "__version__",
@@ -99,6 +102,7 @@ __all__ = [
     "encode_tokens",
     "estimate_tokens",
     "fetch_page",
+    "fetch_text",
     "find_json",
     "find_next_step",
     "journal_close",
@@ -112,6 +116,7 @@ __all__ = [
     "json_elements",
     "json_members",
     "limit_output",
+    "read_text",
     "redact",
     "redact_json",
     "redact_with_hits",
@@ -122,6 +127,7 @@ __all__ = [
     "reply_signals",
     "sensitivity_detectors",
     "shutdown",
+    "web_request",
     "window_of",
 ]
 
@@ -139,6 +145,9 @@ _CommandKind: TypeAlias = Literal[
     "persist",
     "refuse",
     "finish",
+    "hook",
+    "choose",
+    "recall",
 ]
 _Risk: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
 _Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
@@ -157,8 +166,8 @@ class Hub:
     def fileno(self) -> int:
         """The file descriptor to watch; -1 without one."""
 
-    def drain(self) -> list[tuple[int, Event | list[_Delta]]]:
-        """All that has arrived: pairs of a call's key and an `Event` or a delta, in order."""
+    def drain(self) -> list[tuple[int, Any]]:
+        """All that has arrived, in order: pairs of a key and an `Event`, deltas, a page, an answer or an exception."""
 
     def wait(self, seconds: float) -> None:
         """Waits for something to arrive, at most so many seconds, with the interpreter free for others."""
@@ -174,6 +183,12 @@ class Hub:
 
         Among several folders references begin with the name of theirs.
         """
+
+    def fetch(self, key: int, url: str, options: Any) -> WebTask:
+        """Fetches a page and reads it; what `fetch_text` gives, or the exception, arrives under `key`."""
+
+    def request(self, key: int, call: Any) -> WebTask:
+        """Makes a request; what `web_request` gives, or the exception, arrives under `key`."""
 
     def close(self) -> None:
         """Nothing arrives any more."""
@@ -401,6 +416,26 @@ class Event:
         """Somebody wants the run to end: `cancel` (at once) or `after_round`; `partial` is what an abort gave."""
 
     @staticmethod
+    def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
+        """The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its
+        text (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
+        """
+
+    @staticmethod
+    def chosen(
+        id: int, model: str | None = None, confidence: float = 1.0, reason: str = ..., error: str | None = None
+    ) -> Event:
+        """Whoever was asked which model shall be used answered: a model, or none, or what went wrong."""
+
+    @staticmethod
+    def recalled(id: int, found: _Json) -> Event:
+        """Memory said what it knows: `found` has `trusted`, `context` and `hits`."""
+
+    @staticmethod
+    def recall_failed(id: int, code: str, message: str) -> Event:
+        """Memory could not be asked."""
+
+    @staticmethod
     def from_json(text: str) -> Event:
         """An event from the form in which journals hold it."""
 
@@ -421,7 +456,7 @@ class Command:
 
     @property
     def request(self) -> Request | None:
-        """The request of a `generate`."""
+        """The request of a `generate`, or that which a `hook` is shown."""
 
     @property
     def attempt(self) -> int | None:
@@ -464,8 +499,37 @@ class Command:
         """How the run ended, of a `finish`."""
 
     @property
+    def shape(self) -> tuple[int, int] | None:
+        """How many memories a `recall` asks for at most, and how many characters of each."""
+
+    @property
     def question(self) -> str | None:
-        """The question of a `search`."""
+        """The question of a `search`, the prompt of a `recall`."""
+
+    @property
+    def stage(self) -> str | None:
+        """The stage of a `hook`."""
+
+    @property
+    def round(self) -> int | None:
+        """The round of a `hook`, from 1; 0 before the first."""
+
+    @property
+    def subject(self) -> str | None:
+        """What a `hook` is shown, or the prompt of a `choose`, as JSON text."""
+
+    @property
+    def spent(self) -> dict[str, Any] | None:
+        """What the run had used when a `hook` was asked."""
+
+    @property
+    def model(self) -> str | None:
+        """The model that is used if a `choose` names none."""
+
+    def after(self, answer: str, text: str) -> Command:
+        """The same `hook` after an answer: with another subject after a `replace`. What its stage does not allow, and
+        what can't take the subject's place, is an error.
+        """
 
     def to_json(self) -> str:
         """The form in which journals hold it: requests as counts and hashes."""
@@ -614,6 +678,9 @@ class Run:
 
     def step(self, event: Event, notices: bool = True) -> list[Command]:
         """Takes an event; gives the commands, without those that only tell (`emit`) unless `notices` is set."""
+
+    def keep_notices(self) -> None:
+        """Keeps what is told from now on, for memory's audit."""
 
     def persist(self) -> None:
         """All events so far are on disk when this returns, whatever happens to the machine."""
@@ -1501,6 +1568,70 @@ class MemoryStore:
     def inject(self, query: str, hits: int, characters: int) -> tuple[str, str]:
         """The text for a model, and its hits as JSON."""
 
+    def recollect(self, query: str, hits: int, characters: int) -> str:
+        """What a run is given for a prompt: JSON with what is trusted, the rest, and the hits."""
+
+    def newest(self, query: str) -> str:
+        """The memories that live, newest first, as JSON."""
+
+    @staticmethod
+    def turn(run: Run, about: str) -> str:
+        """The turn of a run that has ended, as JSON without its secrets."""
+
+    def queue_turn(self, turn: str) -> list[int]:
+        """Queues the work that follows a turn; gives the numbers of its pieces."""
+
+    def claim(self, seconds: float) -> str | None:
+        """Takes the next piece of work for so many seconds, as JSON."""
+
+    def perform(self, job: str) -> list[int]:
+        """Does a piece of work by rule; gives the numbers of the memories that came of it."""
+
+    def reflect(self, job: str, thoughts: str) -> list[int]:
+        """Ends the work of looking back with what somebody thought, a JSON list."""
+
+    @staticmethod
+    def reflection_prompt(job: str, adversarial: bool) -> str:
+        """What a model is asked that looks back on the turn of a piece of work."""
+
+    def work_failed(self, job: str, error: str, for_good: bool) -> str | None:
+        """A piece of work failed; gives where it stands then, as JSON."""
+
+    def work(self, state: str | None = None) -> str:
+        """The work that is known, as JSON; in one state alone, if given."""
+
+    def work_due(self) -> float | None:
+        """Seconds until the next piece of work is due."""
+
+    def queue_consolidation(self, every: float) -> bool:
+        """Queues tidying up if the last time is so many seconds ago."""
+
+    def audit(self, wanted: str) -> str:
+        """What the audit holds, as JSON."""
+
+    def episodes(self, session: str | None, limit: int) -> str:
+        """The episodes that are kept, newest first, as JSON."""
+
+    def reflections(self, category: str | None) -> str:
+        """What was learned from looking back, as JSON."""
+
+    def sync_file(self, path: str, user: str | None) -> str:
+        """Brings a file of preferences and memory in step; what was done, as JSON."""
+
+    def without_vectors(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        """Those of these memories of which no embedder has made a vector."""
+
+    def keep_vectors(self, embedder: str, vectors: Sequence[tuple[int, Sequence[float]]]) -> None:
+        """Keeps what an embedder made of memories that are there."""
+
+    @staticmethod
+    def audit_types() -> list[tuple[str, str]]:
+        """The types of events of the audit, and what each says."""
+
+    @staticmethod
+    def admitted(texts: Sequence[str]) -> list[str]:
+        """Texts without what must not be kept."""
+
     def why(self, id: int) -> str:
         """Where a memory comes from, as JSON."""
 
@@ -1600,3 +1731,62 @@ def analysis_usable(rows: Any, width: int | None = None) -> list[int]:
 
 def analysis_cut(cut: str, background: Background | None, difference: bool) -> float:
     """A threshold as a cosine, or as a difference of cosines."""
+
+@final
+class WebTask:
+    """A fetch or a request under way."""
+
+    def abort(self) -> None:
+        """Stops it and closes its connection."""
+
+def fetch_text(url: str, options: Any) -> dict[str, Any]:
+    """Fetches a page and reads it as text. Blocks, with the interpreter free for others."""
+
+def read_text(body: bytes, url: str, content_type: str | None, options: Any) -> dict[str, Any]:
+    """Reads bytes that came from anywhere as the page at `url`."""
+
+def web_request(call: Any) -> tuple[int, float | None, bytes]:
+    """Makes a request. Status, seconds to wait, body."""
+
+@final
+class Breaker:
+    """Leaves a service alone for a while after failures in a row."""
+
+    def __new__(cls, threshold: int = 3, cooldown: float = 30.0) -> Self: ...
+    def check(self, now: float) -> float | None:
+        """`None` if a call may be made at `now`, else the seconds until one may be tried.
+
+        A call that may be made after the breaker was open is the one probe: say what came of it.
+        """
+
+    def success(self) -> None:
+        """A call went well."""
+
+    def failure(self, now: float) -> None:
+        """A call failed."""
+
+    def cancelled(self) -> None:
+        """A call was given up: nothing is known."""
+
+@final
+class LocalIndex:
+    """Documents to search in by their passages."""
+
+    def __new__(cls, documents: Sequence[tuple[str, str]]) -> Self: ...
+    @staticmethod
+    def of_folders(folders: Sequence[str | PathLike[str]]) -> LocalIndex:
+        """The text files of folders, as gathering reads them: ignore files honoured, markup left out."""
+
+    def __len__(self) -> int: ...
+    @property
+    def problems(self) -> list[str]:
+        """What could not be read: path and reason."""
+
+    def document(self, at: int) -> tuple[str, str] | None:
+        """The name and text of a document."""
+
+    def search(self, query: str, k: int) -> list[tuple[int, float, tuple[int, int], str, int]]:
+        """The documents whose passages fit a query best.
+
+        Which document, its score, where its best passage stands in characters, its headings, its line.
+        """

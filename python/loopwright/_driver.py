@@ -72,6 +72,8 @@ class Driver:
         self.outcome: dict[str, Any] | None = None
         self.fatal: BaseException | None = None
         self.calls: dict[int, _core.ModelCall] = {}
+        # What a hook raised that ended the run.
+        self.hook_error: BaseException | None = None
 
     def context(self, call: _core.Call, flag: CancelFlag) -> Context[Any]:
         """What a tool may know about its call."""
@@ -126,9 +128,15 @@ class Driver:
             elif kind == "persist":
                 if self.plan.durable:
                     self.run.persist()
+            elif kind == "recall":
+                self.recall(command)
             elif kind == "refuse":
                 message = f"the machine refused an event of its own driver: {command.why}"
                 raise InternalError(message, hint="please report this with the journal of the run")
+            elif kind == "hook":
+                self.hook(command)
+            elif kind == "choose":
+                self.choose(command)
 
     def go_on(self, commands: Iterable[_core.Command]) -> None:
         """Carries out what a run that broke off had not heard the end of.
@@ -229,6 +237,22 @@ class Driver:
             return _core.Event.executed(command_id, call_id, content[0]["text"])
         return _core.Event.executed(command_id, call_id, content)
 
+    def recall(self, command: _core.Command) -> None:
+        """Asks memory, in a thread: a file may take its time."""
+        remember = self.plan.remember
+        if remember is None:
+            missing = _core.Event.recall_failed(command.id, "no_memory", "the agent has no memory")  # type: ignore[arg-type]
+            self.inbox.append(missing)
+            return
+        ask = remember.recalled
+        in_thread("memory", lambda: ask(command), lambda event: self.soon(lambda: self.arrived(event)))
+
+    def soon(self, function: Callable[[], None]) -> None:
+        raise NotImplementedError
+
+    def arrived(self, item: Any) -> None:
+        raise NotImplementedError
+
     def generate(self, command: _core.Command) -> None:
         raise NotImplementedError
 
@@ -248,6 +272,12 @@ class Driver:
         raise NotImplementedError
 
     def search(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def hook(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def choose(self, command: _core.Command) -> None:
         raise NotImplementedError
 
 
@@ -375,8 +405,9 @@ class AsyncDriver(Driver):
 
     def generate(self, command: _core.Command) -> None:
         plan = self.plan
-        if plan.endpoint is not None:
-            self.keep_call(command, self.bridge.hub.generate(self.key, command, plan.endpoint, self.watch))
+        endpoint = plan.endpoint if not plan.chooses else plan.endpoint_of(command.request.model)  # type: ignore[union-attr]
+        if endpoint is not None:
+            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, self.watch))
             return
         request = command.request
         try:
@@ -526,6 +557,16 @@ class AsyncDriver(Driver):
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
 
+    def hook(self, command: _core.Command) -> None:
+        from ._hooked import ask_async
+
+        ask_async(self, command)
+
+    def choose(self, command: _core.Command) -> None:
+        from ._hooked import choose_async
+
+        choose_async(self, command)
+
 
 class SyncDriver(Driver):
     """Drives a run in the calling thread. Tools run in threads; async tools in one event loop of the run's own."""
@@ -543,6 +584,8 @@ class SyncDriver(Driver):
         self.limits: list[tuple[float, Callable[[], None]]] = []
         self.side: _SideLoop | None = None
         self.closed = False
+        # Commands whose hooks are being asked.
+        self.asked: dict[int, Any] = {}
 
     def events(self, start: _core.Event | list[_core.Command], signal: Any = None) -> Generator[Any, None, None]:
         """Runs to the end, from its start or from the open commands of a run that broke off; gives what is told on the
@@ -612,16 +655,17 @@ class SyncDriver(Driver):
         super().tell(event)
         self.hub.poke()
 
-    def arrived(self, event: _core.Event) -> None:
+    def arrived(self, item: Any) -> None:
         """Something came from a thread."""
-        self.inbox.append(event)
+        self.inbox.append(item)
         self.hub.poke()
 
     def close(self) -> None:
         """Nothing of the run is left behind but threads of plain tools that do not end."""
         self.closed = True
+        self.limits.clear()
         self.cancelled_model()
-        for command_id in [*self.flags, *self.tasks]:
+        for command_id in [*self.flags, *self.tasks, *self.asked]:
             self.abort(command_id)
         self.hub.close()
         if self.side is not None:
@@ -634,8 +678,9 @@ class SyncDriver(Driver):
 
     def generate(self, command: _core.Command) -> None:
         plan = self.plan
-        if plan.endpoint is not None:
-            self.keep_call(command, self.hub.generate(0, command, plan.endpoint, self.watch))
+        endpoint = plan.endpoint if not plan.chooses else plan.endpoint_of(command.request.model)  # type: ignore[union-attr]
+        if endpoint is not None:
+            self.keep_call(command, self.hub.generate(0, command, endpoint, self.watch))
             return
         request = command.request
         try:
@@ -742,6 +787,7 @@ class SyncDriver(Driver):
 
     def abort(self, command_id: int) -> None:
         self.timers.pop(command_id, None)
+        self.asked.pop(command_id, None)
         model = self.calls.pop(command_id, None)
         if model is not None:
             model.abort()
@@ -811,6 +857,16 @@ class SyncDriver(Driver):
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
+
+    def hook(self, command: _core.Command) -> None:
+        from ._hooked import ask_sync
+
+        ask_sync(self, command)
+
+    def choose(self, command: _core.Command) -> None:
+        from ._hooked import choose_sync
+
+        choose_sync(self, command)
 
 
 def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:

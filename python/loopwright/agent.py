@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
-from contextlib import closing
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import _core
 from ._continue import Begun, forking, resuming
 from ._plan import Plan, model_name, new_run, run_id
+from ._remember import Following, recall_config, remembering
 from .budget import Budget
 from .errors import LoopwrightError, UsageError
 from .events import RunFinished
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
     from ._approval import Approval
     from ._driver import Driver
     from ._output import OutputType
+    from .after import AfterTurn, Work
     from .context import ContextPolicy
     from .events import Event
     from .guard import Approvals, Policy
+    from .hooks import Hook, Hooks, ModelChoice, ModelContext
+    from .memory import Memory
     from .messages import Content
     from .models import Model
     from .senses import MomentumPolicy, StuckPolicy
@@ -99,6 +103,20 @@ class Agent(Generic[Output]):
         seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
         labels: What the first line of each journal says about whose run it is; anything that JSON can hold.
+        hooks: Functions that are asked at stages of a run: a list of `Hook` and `Hooks` (see `loopwright.hooks`).
+        choose_model: Who chooses the model of a run, before its first request: a function, sync or async, that takes a
+            `ModelContext` and gives a `ModelChoice`, a name or `None`; or a `ModelChoice` for all runs.
+        take_suggestions: Whether a choice that is not sure enough to be enforced, but is a suggestion, holds too.
+        escalate_to: The model that goes on, once, where too little succeeds: `provider:model`.
+        wind_down: From so many tool rounds left on the model is told of them, the plainer the fewer; with none left it
+            is told to answer.
+        memory: A `loopwright.Memory`, or the path of its file. What it knows of a prompt stands before the
+            conversation, fenced as data; what follows a turn is kept in the background (`after`).
+        user: Whose memories are recalled and kept, beside those that are everybody's.
+        session: The session that is kept; by default that of the memory.
+        recall: How memory is asked: `hits` (5), `characters` of each (400), `timeout` in seconds (5); `False` for
+            never.
+        after: What follows a turn: a `loopwright.after.AfterTurn`, or `False` for nothing.
     """
 
     _folders: tuple[str, ...] = ()
@@ -143,6 +161,16 @@ class Agent(Generic[Output]):
         seed: int = 0,
         name: str | None = None,
         labels: Mapping[str, Any] | None = None,
+        hooks: Hook | Hooks | Iterable[Hook | Hooks] | None = None,
+        choose_model: Callable[[ModelContext], Any] | ModelChoice | None = None,
+        take_suggestions: bool = False,
+        escalate_to: str | None = None,
+        wind_down: int = 2,
+        memory: Memory | str | os.PathLike[str] | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        recall: Mapping[str, Any] | bool = True,
+        after: AfterTurn | bool | None = None,
     ) -> None:
         from . import _options
         from .tools import ToolSet
@@ -168,6 +196,7 @@ class Agent(Generic[Output]):
             price=price,
             seed=seed,
             name=name,
+            wind_down=wind_down,
         )
         self.name = name
         self.budget = _checked_budget(budget) if budget is not None else Budget()
@@ -229,14 +258,33 @@ class Agent(Generic[Output]):
             "guard": guard,
             "price": dict(price) if price else None,
             "seed": seed,
+            "wind_down": wind_down,
         }
         held = _context(context, self._endpoint)
         if held is not None:
             self._config["context"] = held
+        self._remember = remembering(memory, user, session, after)
+        self._config |= recall_config(self._remember, recall)
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
+        self._reach = (base_url, api_key, headers, timeouts)
+        self._take_hooks(hooks, choose_model, escalate_to, take_suggestions=take_suggestions)
         self._plans: dict[tuple[bool, Budget], Plan] = {}
         # What can't work is said here, not in the middle of a program.
         self._plan(self.budget, stream=False)
+
+    def _take_hooks(
+        self, hooks: object, choose_model: object, escalate_to: str | None, *, take_suggestions: bool
+    ) -> None:
+        """Who is asked while a run goes on."""
+        self._hooks = _hooks_of(hooks)
+        inside = [stage for stage in self._hooks if not stage.endswith("_reflect")]
+        if inside:
+            self._config["hooks"] = inside
+        self._chooser = _chooser_of(choose_model)
+        self._escalate_to = escalate_to
+        ask = self._chooser is not None
+        if ask or escalate_to is not None:
+            self._config["choice"] = {"ask": ask, "suggestions": take_suggestions, "escalate_to": escalate_to}
 
     @property
     def model(self) -> str:
@@ -246,6 +294,35 @@ class Agent(Generic[Output]):
     def __repr__(self) -> str:
         names = ", ".join(tool.name for tool in self.tools)
         return f"<Agent {self.model} tools=[{names}]>"
+
+    @property
+    def memory(self) -> Memory | None:
+        """What the agent remembers with."""
+        return None if self._remember is None else self._remember.memory
+
+    def whom(self, user: str | None = None, session: str | None = None) -> Agent[Output]:
+        """The same agent, with the same memory, for another user or session."""
+        from copy import copy
+
+        if self._remember is None:
+            message = "the agent has no memory"
+            raise UsageError(message, "no_memory", "give it memory=Memory(...) or a path")
+        other = copy(self)
+        other._remember = self._remember.whom(user, session)
+        other._plans = {}
+        return other
+
+    def work(self, state: str | None = None) -> list[Work]:
+        """The work after turns that is `queued`, `running`, `done` or `failed`, oldest first."""
+        return [] if self._remember is None else self._remember.memory.work(state)  # type: ignore[arg-type]
+
+    async def drain(self, timeout: float = 5.0) -> list[Work]:
+        """Waits for the work after turns, so many seconds at most; gives what is left of it."""
+        return [] if self._remember is None else await self._remember.memory.adrain(timeout)
+
+    def drain_sync(self, timeout: float = 5.0) -> list[Work]:
+        """`drain` without asyncio."""
+        return [] if self._remember is None else self._remember.memory.drain(timeout)
 
     async def run(
         self,
@@ -310,6 +387,7 @@ class Agent(Generic[Output]):
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")
         watch = on_event is not None
         earlier: Result[Any] | None = None
+        prompt_at = None if conversation is None else len(conversation) - 1
         driver: SyncDriver | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = self._plan(limits, stream=watch)
@@ -318,8 +396,9 @@ class Agent(Generic[Output]):
             begin = None
             run, path, name = begun.run, begun.path, begun.name
             driver = SyncDriver(plan, run, name, deps, watch=watch, after=driver)
+            following = Following(self._remember, driver, prompt_at)
             try:
-                with closing(driver.events(begun.start, signal)) as events:
+                with following, closing(driver.events(begun.start, signal)) as events:
                     for event in events:
                         if on_event is not None:
                             _heard(on_event(event))
@@ -327,12 +406,16 @@ class Agent(Generic[Output]):
                 self._explain(error, driver, run, plan, name, path, earlier)
                 raise
             result, feedback = self._finish(driver.outcome, run, plan, name, path, earlier)
+            _caused(result, driver)
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        warned: list[Event] = [*following.end(result)]
+        self._reflect(result, deps)
         if on_event is not None:
-            _heard(on_event(_last(driver, result)))
+            for event in [*warned, _last(driver, result)]:
+                _heard(on_event(event))
         return cast("Result[Output]", _checked(result))
 
     def stream(
@@ -513,11 +596,35 @@ class Agent(Generic[Output]):
                 around=self._around,
                 labels=self._labels,
                 asked_model=self._config["model"],
+                hooks=self._hooks,
+                chooser=self._chooser,
+                chooses="choice" in self._config,
+                new_endpoint=self._endpoint_at,
+                remember=self._remember,
             )
+            if self._escalate_to is not None:
+                # What can't be reached is said before the run that needs it.
+                plan.endpoint_of(self._escalate_to)
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
             self._plans[stream, budget] = plan
         return plan
+
+    def _endpoint_at(self, model: str) -> _core.Endpoint:
+        """The endpoint of another model: at the agent's own address if it is of the same provider."""
+        base_url, api_key, headers, timeouts = self._reach
+        limits: dict[str, Any] = dict(timeouts or {})
+        if self._endpoint is None or model.partition(":")[0] != self._endpoint.provider:
+            return _core.Endpoint(model, **limits)
+        pairs = list((headers or {}).items())
+        return _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
+
+    def _reflect(self, result: Result[Any], deps: Any) -> None:
+        """The hooks after the answer: in the background."""
+        if "pre_reflect" in self._hooks or "post_reflect" in self._hooks:
+            from .hooks._reflect import reflect_soon
+
+            reflect_soon([hook for hooks in self._hooks.values() for hook in hooks], result, deps)
 
     def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
         """A run that begins."""
@@ -652,6 +759,7 @@ class RunStream(Generic[Output]):
 
         agent, conversation, limits = self._agent, self._conversation, self._budget
         earlier: Result[Any] | None = None
+        prompt_at = None if conversation is None else len(conversation) - 1
         driver: AsyncDriver | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = agent._plan(limits, stream=self._watch)
@@ -659,14 +767,14 @@ class RunStream(Generic[Output]):
             begun = begin(plan) if begin is not None else agent._begun(plan, self._journal, attempt, conversation)
             run, path, name = begun.run, begun.path, begun.name
             driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch, after=driver)
+            following = Following(agent._remember, driver, prompt_at)
             batches = driver.batches(begun.start, self._signal)
             try:
-                try:
-                    async for batch in batches:
-                        for event in batch:
-                            yield event
-                finally:
-                    await batches.aclose()
+                with following:
+                    async with aclosing(batches):
+                        async for batch in batches:
+                            for event in batch:
+                                yield event
             except LoopwrightError as error:
                 agent._explain(error, driver, run, plan, name, path, earlier)
                 raise
@@ -675,13 +783,17 @@ class RunStream(Generic[Output]):
                     self._result = agent._finish(driver.outcome, run, plan, name, path, earlier)[0]
                 raise
             result, feedback = agent._finish(driver.outcome, run, plan, name, path, earlier)
+            _caused(result, driver)
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        warned: list[Event] = [*await following.aend(result)]
         self._result = result
+        agent._reflect(result, self._deps)
         if self._watch:
-            yield _last(driver, result)
+            for event in [*warned, _last(driver, result)]:
+                yield event
         _checked(result)
 
 
@@ -711,6 +823,37 @@ def _checked(result: Result[Any]) -> Result[Any]:
     if result.error is not None:
         raise result.error
     return result
+
+
+def _caused(result: Result[Any], driver: Driver) -> None:
+    """An error that a hook has made says what the hook raised."""
+    if result.error is not None and driver.hook_error is not None:
+        result.error.__cause__ = driver.hook_error
+
+
+def _hooks_of(hooks: object) -> dict[str, list[Hook]]:
+    """The hooks by stage."""
+    if hooks is None:
+        return {}
+    from .hooks import Hooks
+
+    found = Hooks(hooks)
+    return {stage: found.at(stage) for stage in found.stages}
+
+
+def _chooser_of(choose: object) -> Hook | None:
+    """Who chooses the model, with a time limit."""
+    if choose is None:
+        return None
+    from .hooks import Hook, ModelChoice
+
+    if isinstance(choose, ModelChoice):
+        choice = choose
+        return Hook("pre_assess", lambda _: choice, name="choose_model")
+    if not callable(choose):
+        message = f"choose_model can't be {choose!r:.100}"
+        raise UsageError(message, "invalid_option", "give a function that takes a ModelContext, or a ModelChoice")
+    return Hook("pre_assess", choose, name="choose_model")
 
 
 def _once_more(

@@ -28,7 +28,11 @@ __all__ = [
     "Draft",
     "Event",
     "GoalDrifted",
+    "HookAnswered",
+    "HookFailed",
     "IntentAssessed",
+    "MemoryRecalled",
+    "ModelChosen",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
@@ -273,6 +277,58 @@ class Draft(Told):
 
 
 @dataclass(frozen=True)
+class MemoryRecalled(Told):
+    """Memory has said what it knows of the prompt: so many memories stand before the conversation.
+
+    `ids` are their numbers in the store, for `memory.why` and `memory.forget`.
+    """
+
+    hits: int
+    trusted: int
+    ids: list[int]
+    characters: int
+    duration: float
+
+
+@dataclass(frozen=True)
+class HookAnswered(Told):
+    """A hook has answered: `continue`, `replace`, `veto` (with its `reason`) or `add_context`."""
+
+    stage: str
+    name: str
+    round: int
+    answer: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class HookFailed(Told):
+    """A hook raised, was late, or answered what its stage does not allow; `stop` says that the run ends by it."""
+
+    stage: str
+    name: str
+    round: int
+    error: str
+    stop: bool
+
+
+@dataclass(frozen=True)
+class ModelChosen(Told):
+    """Somebody has chosen a model (`enforce`, `suggest`, `defer`), or a stronger one goes on (`escalate`).
+
+    `used` says whether it holds, from request `round` on.
+    """
+
+    round: int
+    model: str
+    instead_of: str
+    confidence: float
+    mode: str
+    used: bool
+    reason: str
+
+
+@dataclass(frozen=True)
 class RunFinished(Told):
     """The run has ended."""
 
@@ -312,6 +368,10 @@ Event: TypeAlias = (
     | PhaseStarted
     | PhaseFinished
     | Draft
+    | HookAnswered
+    | HookFailed
+    | ModelChosen
+    | MemoryRecalled
     | RunFinished
 )
 
@@ -336,6 +396,10 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
         "draft": Draft,
+        "hook_answered": HookAnswered,
+        "hook_failed": HookFailed,
+        "model_chosen": ModelChosen,
+        "memory_recalled": MemoryRecalled,
     }.items()
 }
 

@@ -15,14 +15,18 @@ use super::{
     ask::ask,
     endpoint::Endpoint,
     gather,
+    hooks::{Hook, run_hooks},
     http::{CallFailure, Client, Timeouts},
     under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
 };
 use crate::core::{
-    error::Result,
+    error::{Error, Result},
     guard::RiskLevel,
     journal::Run,
-    machine::{ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time},
+    machine::{
+        ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, ModelChoice, Notice, Outcome,
+        Time, turn::Recollection,
+    },
     message::{Message, ToolFailure, ToolResult, ToolUse, Usage},
     request::{Delta, History},
     retrieve,
@@ -30,7 +34,12 @@ use crate::core::{
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type ToolFn = Arc<dyn Fn(ToolUse) -> Boxed<ToolResult> + Send + Sync>;
+type ChooseFn = Arc<dyn Fn(Message) -> Boxed<Option<ModelChoice>> + Send + Sync>;
+type MemoryFn = Arc<dyn Fn(&str, usize, usize) -> Result<Recollection> + Send + Sync>;
 type ApproveFn = Arc<dyn Fn(ToolUse, RiskLevel) -> Boxed<ApprovalDecision> + Send + Sync>;
+
+/// Whoever chooses the model has this long.
+const CHOICE: Duration = Duration::from_secs(5);
 
 /// What happens while a run goes on.
 #[derive(Clone, Debug)]
@@ -72,6 +81,10 @@ pub struct Driver {
     tools: BTreeMap<String, ToolFn>,
     approve: Option<ApproveFn>,
     folder: Option<PathBuf>,
+    hooks: Vec<Hook>,
+    models: BTreeMap<String, (Arc<Endpoint>, String)>,
+    choose: Option<ChooseFn>,
+    memory: Option<MemoryFn>,
 }
 
 impl Driver {
@@ -84,6 +97,10 @@ impl Driver {
             tools: BTreeMap::new(),
             approve: None,
             folder: None,
+            hooks: Vec::new(),
+            models: BTreeMap::new(),
+            choose: None,
+            memory: None,
         }
     }
 
@@ -101,6 +118,17 @@ impl Driver {
         self
     }
 
+    /// Sets what is asked before the first request of a turn whose configuration has `recall`: the prompt, how many
+    /// memories, and how many characters of each. With the feature `store`, `Memory::recollect` is such a function.
+    #[must_use]
+    pub fn memory<F>(mut self, ask: F) -> Self
+    where
+        F: Fn(&str, usize, usize) -> Result<Recollection> + Send + Sync + 'static,
+    {
+        self.memory = Some(Arc::new(ask));
+        self
+    }
+
     /// Adds a tool. The machine's configuration says what the model is told of it.
     #[must_use]
     pub fn tool<F, R>(mut self, name: &str, run: F) -> Self
@@ -109,6 +137,31 @@ impl Driver {
         R: Future<Output = ToolResult> + Send + 'static,
     {
         self.tools.insert(name.to_owned(), Arc::new(move |call| Box::pin(run(call))));
+        self
+    }
+
+    /// Adds a hook. The machine's configuration names the stages that have some: [`Driver::run`] sees to that.
+    #[must_use]
+    pub fn hook(mut self, hook: Hook) -> Self {
+        self.hooks.push(hook);
+        self
+    }
+
+    /// Adds another model that requests may name: `name` is how they do, `model` how its own endpoint knows it.
+    #[must_use]
+    pub fn model(mut self, name: &str, endpoint: Endpoint, model: &str) -> Self {
+        self.models.insert(name.to_owned(), (Arc::new(endpoint), model.to_owned()));
+        self
+    }
+
+    /// Sets who chooses the model of a run, before its first request.
+    #[must_use]
+    pub fn choose<F, R>(mut self, choose: F) -> Self
+    where
+        F: Fn(Message) -> R + Send + Sync + 'static,
+        R: Future<Output = Option<ModelChoice>> + Send + 'static,
+    {
+        self.choose = Some(Arc::new(move |prompt| Box::pin(choose(prompt))));
         self
     }
 
@@ -126,7 +179,7 @@ impl Driver {
     /// Runs a machine to its end. `begun` gets what stops the run; `told` gets what happens, and streams of answers.
     pub async fn run(
         &self,
-        config: MachineConfig,
+        mut config: MachineConfig,
         messages: Vec<Message>,
         begun: impl FnOnce(Stopper),
         mut told: impl FnMut(Told) + Send,
@@ -143,6 +196,9 @@ impl Driver {
             answer: None,
             started: Instant::now(),
         };
+        let turn = config.turn_mut();
+        turn.hooks.extend(self.hooks.iter().map(Hook::stage));
+        turn.choice.ask |= self.choose.is_some();
         let mut run = Run::new("native", config, true);
         let mut journal = Vec::new();
         let mut next = Some(EventKind::Start { messages });
@@ -241,7 +297,15 @@ impl Work<'_> {
         match command {
             Command::Generate { id, request, .. } => {
                 let driver = self.driver;
-                let (client, endpoint, timeouts) = (driver.client.clone(), driver.endpoint.clone(), driver.timeouts);
+                let (client, timeouts) = (driver.client.clone(), driver.timeouts);
+                let mut request = request;
+                let endpoint = match driver.models.get(&request.model) {
+                    Some((endpoint, model)) => {
+                        request.model.clone_from(model);
+                        endpoint.clone()
+                    }
+                    None => driver.endpoint.clone(),
+                };
                 let shown = self.shown.clone();
                 let answer = self.answer.insert(Shown::default()).clone();
                 self.start(id, async move {
@@ -291,6 +355,19 @@ impl Work<'_> {
                     EventKind::Found { id, found: found.unwrap_or_else(|words| Err(broken_search(&words))) }
                 });
             }
+            Command::Recall { id, query, hits, characters } => {
+                let memory = self.driver.memory.clone();
+                self.start(id, async move {
+                    let ask = move || match memory {
+                        Some(memory) => memory(&query, hits, characters),
+                        None => Err(Error::usage("no_memory", "the driver has no memory")),
+                    };
+                    let found = tokio::task::spawn_blocking(|| caught_now(ask)).await;
+                    let found = found.unwrap_or_else(|error| Err(error.to_string()));
+                    let found = found.unwrap_or_else(|words| Err(Error::internal("memory_failed", words)));
+                    EventKind::Recalled { id, found }
+                });
+            }
             Command::Timer { id, at } => {
                 let due = self.started + Duration::from_secs_f64(at.seconds().min(1e9));
                 self.start(id, async move {
@@ -302,6 +379,23 @@ impl Work<'_> {
                 for handle in self.handles.remove(&id).unwrap_or_default() {
                     handle.abort();
                 }
+            }
+            Command::Hook { id, stage, subject, .. } => {
+                let hooks = self.driver.hooks.iter().filter(|hook| hook.stage() == stage).cloned().collect();
+                self.start(id, async move { EventKind::Hooked { id, replies: run_hooks(hooks, *subject).await } });
+            }
+            Command::Choose { id, prompt, .. } => {
+                let choose = self.driver.choose.clone();
+                self.start(id, async move {
+                    let Some(choose) = choose else { return EventKind::Chosen { id, choice: None, error: None } };
+                    let asked = tokio::time::timeout(CHOICE, caught(async move { choose(*prompt).await })).await;
+                    let (choice, error) = match asked {
+                        Ok(Ok(choice)) => (choice, None),
+                        Ok(Err(words)) => (None, Some(format!("whoever chooses broke down: {words}"))),
+                        Err(_) => (None, Some(format!("nobody chose within {} s", CHOICE.as_secs()))),
+                    };
+                    EventKind::Chosen { id, choice, error }
+                });
             }
             Command::Persist
             | Command::Spawn { .. }

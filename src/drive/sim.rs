@@ -8,7 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::core::{
     error::{Error, Failure},
     journal::Run,
-    machine::{ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time},
+    machine::{
+        ApprovalDecision, Command, Event, EventKind, HookReply, HookStage, HookSubject, Id, Interrupt, MachineConfig,
+        ModelChoice, Notice, Outcome, Time, turn::Recollection,
+    },
     message::{Message, ToolResult, ToolUse},
     request::{History, Request, Response},
     retrieve::gather::Gathered,
@@ -28,6 +31,9 @@ pub enum Step {
 type ToolFn = Box<dyn FnMut(&ToolUse) -> (f64, ToolResult)>;
 type ModelFn = Box<dyn FnMut(&Request) -> Step>;
 type PersonFn = Box<dyn FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)>>;
+type HookFn = Box<dyn FnMut(HookStage, &HookSubject) -> Option<(f64, Vec<HookReply>)>>;
+type ChooseFn = Box<dyn FnMut(&Message) -> Option<ModelChoice>>;
+type MemoryFn = Box<dyn FnMut(&str) -> Option<(f64, Result<Recollection, Error>)>>;
 type SearchFn = Box<dyn FnMut(&str) -> Result<Gathered, Error>>;
 
 /// A simulated world.
@@ -36,6 +42,9 @@ pub struct World {
     tools: BTreeMap<String, ToolFn>,
     approve: PersonFn,
     search: SearchFn,
+    hooks: HookFn,
+    choose: ChooseFn,
+    memory: MemoryFn,
     interrupts: Vec<(f64, Interrupt)>,
     /// The requests that the model was sent.
     pub requests: Vec<Request>,
@@ -74,6 +83,9 @@ impl World {
             tools: BTreeMap::new(),
             approve: Box::new(|_, _| None),
             search: Box::new(|_| Ok(Gathered::default())),
+            hooks: Box::new(|_, _| Some((0.0, Vec::new()))),
+            choose: Box::new(|_| None),
+            memory: Box::new(|_| Some((0.0, Ok(Recollection::default())))),
             interrupts: Vec::new(),
             requests: Vec::new(),
             notices: Vec::new(),
@@ -104,6 +116,33 @@ impl World {
     #[must_use]
     pub fn finds(mut self, search: impl FnMut(&str) -> Result<Gathered, Error> + 'static) -> Self {
         self.search = Box::new(search);
+        self
+    }
+
+    /// Adds hooks: what those of a stage say of a subject, after so many seconds; `None` is silence.
+    #[must_use]
+    pub fn hooks(
+        mut self,
+        hooks: impl FnMut(HookStage, &HookSubject) -> Option<(f64, Vec<HookReply>)> + 'static,
+    ) -> Self {
+        self.hooks = Box::new(hooks);
+        self
+    }
+
+    /// Adds who chooses the model.
+    #[must_use]
+    pub fn chooses(mut self, choose: impl FnMut(&Message) -> Option<ModelChoice> + 'static) -> Self {
+        self.choose = Box::new(choose);
+        self
+    }
+
+    /// Adds what memory knows: seconds, and what; `None` is silence.
+    #[must_use]
+    pub fn remembers(
+        mut self,
+        memory: impl FnMut(&str) -> Option<(f64, Result<Recollection, Error>)> + 'static,
+    ) -> Self {
+        self.memory = Box::new(memory);
         self
     }
 
@@ -176,6 +215,23 @@ impl World {
                         let found = (self.search)(&question);
                         let key = plan(&mut agenda, now, EventKind::Found { id, found });
                         owners.entry(id).or_default().push(key);
+                    }
+                    Command::Hook { id, stage, subject, .. } => {
+                        if let Some((after, replies)) = (self.hooks)(stage, &subject) {
+                            let key = plan(&mut agenda, now.after(after), EventKind::Hooked { id, replies });
+                            owners.entry(id).or_default().push(key);
+                        }
+                    }
+                    Command::Choose { id, prompt, .. } => {
+                        let choice = (self.choose)(&prompt);
+                        let key = plan(&mut agenda, now, EventKind::Chosen { id, choice, error: None });
+                        owners.entry(id).or_default().push(key);
+                    }
+                    Command::Recall { id, query, .. } => {
+                        if let Some((after, found)) = (self.memory)(&query) {
+                            let key = plan(&mut agenda, now.after(after), EventKind::Recalled { id, found });
+                            owners.entry(id).or_default().push(key);
+                        }
                     }
                     Command::Timer { id, at } => {
                         let key = plan(&mut agenda, at.max(now), EventKind::Fired { id, partial: None });

@@ -22,10 +22,12 @@ mod memory;
 mod messages;
 mod run;
 mod runtime;
+mod search;
 mod senses_intent;
 mod senses_stuck;
 mod testing;
 mod tokens;
+mod web;
 mod wire;
 
 use pyo3::prelude::*;
@@ -134,6 +136,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::journal_told, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_import, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_close, module)?)?;
+    module.add_class::<bridge::WebTask>()?;
+    module.add_class::<search::Breaker>()?;
+    module.add_class::<search::LocalIndex>()?;
+    module.add_function(wrap_pyfunction!(web::fetch_text, module)?)?;
+    module.add_function(wrap_pyfunction!(web::read_text, module)?)?;
+    module.add_function(wrap_pyfunction!(web::web_request, module)?)?;
     module.add_class::<analysis::Background>()?;
     module.add_function(wrap_pyfunction!(analysis::analysis_select, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analysis_coverage, module)?)?;

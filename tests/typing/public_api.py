@@ -16,7 +16,11 @@ from loopwright.events import (
     Draft,
     Event,
     GoalDrifted,
+    HookAnswered,
+    HookFailed,
     IntentAssessed,
+    MemoryRecalled,
+    ModelChosen,
     PhaseFinished,
     PhaseStarted,
     ProviderDelta,
@@ -115,6 +119,14 @@ def what_happened(event: Event) -> str:
             return assert_type(phase, str)
         case Draft(text=text):
             return assert_type(text, str)
+        case HookAnswered(answer=answer, reason=why):
+            return assert_type(answer, str) + (assert_type(why, str | None) or "")
+        case HookFailed(error=error, stop=stop):
+            return f"{assert_type(error, str)} {assert_type(stop, bool)}"
+        case ModelChosen(model=model, confidence=confidence):
+            return f"{assert_type(model, str)} {assert_type(confidence, float)}"
+        case MemoryRecalled(hits=hits, ids=ids):
+            return f"{assert_type(hits, int)} {assert_type(ids, list[int])}"
         case RunFinished(result=result):
             return result.stop_reason
         case _:

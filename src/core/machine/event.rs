@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Id, Outcome};
+use super::{HookReply, Id, ModelChoice, Outcome, turn::Recollection};
 use crate::core::{
     error::{Error, Failure},
     json::Raw,
@@ -126,6 +126,13 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
+    /// Memory said what it knows.
+    Recalled {
+        /// The command.
+        id: Id,
+        /// What it knows, or why it could not be asked.
+        found: Result<Recollection, Error>,
+    },
     /// Somebody wants the run to end.
     Interrupt {
         /// How.
@@ -133,6 +140,23 @@ pub enum EventKind {
         /// What had come of an answer that was under way.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
+    },
+    /// The hooks of a stage have answered.
+    Hooked {
+        /// The command.
+        id: Id,
+        /// What they said, in their order.
+        replies: Vec<HookReply>,
+    },
+    /// Whoever was asked which model shall be used has answered.
+    Chosen {
+        /// The command.
+        id: Id,
+        /// The model, if one was named.
+        choice: Option<ModelChoice>,
+        /// What went wrong while asking.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
 }
 
@@ -150,6 +174,9 @@ impl EventKind {
             Self::Child { .. } => "child",
             Self::Fired { .. } => "fired",
             Self::Interrupt { .. } => "interrupt",
+            Self::Hooked { .. } => "hooked",
+            Self::Chosen { .. } => "chosen",
+            Self::Recalled { .. } => "recalled",
         }
     }
 }

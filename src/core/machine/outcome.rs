@@ -57,6 +57,10 @@ pub enum Stop {
     ContextWindow,
     /// An error; it says which.
     Error,
+    /// A hook said no; the outcome's message says why.
+    HookVeto,
+    /// A hook failed that must not fail; the error says how.
+    HookFailed,
 }
 
 impl Stop {
@@ -87,6 +91,8 @@ impl Stop {
             Self::ContentFilter => "content_filter",
             Self::ContextWindow => "context_window",
             Self::Error => "error",
+            Self::HookVeto => "hook_veto",
+            Self::HookFailed => "hook_failed",
         }
     }
 
@@ -120,7 +126,9 @@ impl Stop {
             | Self::Refusal
             | Self::ContentFilter
             | Self::ContextWindow
-            | Self::Error => return None,
+            | Self::Error
+            | Self::HookVeto
+            | Self::HookFailed => return None,
         })
     }
 
