@@ -6,6 +6,7 @@
 //! their numbers. `LOOPWRIGHT_MODEL_CHECK=deep` goes further; it takes minutes.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+#![allow(clippy::print_stdout, reason = "how far it went is worth reading")]
 
 mod turn_support;
 
@@ -188,10 +189,10 @@ impl World {
             EventKind::Found { id, .. } | EventKind::Fired { id, .. } => {
                 close(known, id);
             }
-            EventKind::Interrupt { how, partial } => {
-                if *how == Interrupt::Cancel && known.open.values().any(|open| *open == Open::Generate) {
-                    known.used += partial.as_ref().map_or(0, |partial| partial.usage.total());
-                }
+            EventKind::Interrupt { how: Interrupt::Cancel, partial: Some(partial) }
+                if known.open.values().any(|open| *open == Open::Generate) =>
+            {
+                known.used += partial.usage.total();
             }
             _ => {}
         }
@@ -576,16 +577,22 @@ fn invariants_1_2_3_4_5_6_8_9_10_11_hold_in_every_order_of_a_turn_of_two_calls_a
 
 #[test]
 fn invariants_5_and_7_hold_in_every_order_where_tokens_and_the_window_run_out() {
-    let turn = TurnConfig {
+    let tokens = TurnConfig {
+        budget: Budget { tokens: Some(300), ..small_turn().budget },
         model: "gpt-4o".into(),
-        budget: Budget { iterations: 3, tool_rounds: 2, approvals: 1, tokens: Some(800), ..Budget::default() },
-        context: ContextConfig { budget: Some(400), ..ContextConfig::default() },
         ..small_turn()
     };
-    let machine = MachineConfig::Turn(turn);
-    let output = "a word ".repeat(120);
-    let report =
-        World { machine, replies: two_calls, faults: 0, strays: 0, interrupts: 0, doubles: 0, output }.search();
+    let window = TurnConfig {
+        context: ContextConfig { budget: Some(700), ..ContextConfig::default() },
+        model: "gpt-4o".into(),
+        ..small_turn()
+    };
+    let mut report = Report::default();
+    for turn in [tokens, window] {
+        let (machine, output) = (MachineConfig::Turn(turn), "a word ".repeat(120));
+        let world = World { machine, replies: two_calls, faults: 0, strays: 0, interrupts: 0, doubles: 0, output };
+        report.add(world.search());
+    }
     report.print("turn with little room", &[1, 5, 7, 9, 11]);
     assert!(report.ends.contains_key("tokens"), "{:?}", report.ends);
 }
@@ -637,7 +644,11 @@ fn every_kind_of_event_is_in_the_search() {
     let mut fed = BTreeSet::from(["child"]);
     fed.extend(["start", "delta", "generated", "failed", "executed", "decided", "found", "fired", "interrupt"]);
     // Fed by searches and property tests of their own: the kind of the event, and the test that feeds it.
-    let elsewhere: [(&str, &str); 0] = [];
+    let elsewhere = [
+        ("hooked", "tests/turn_hooks.rs: d03_interrupts_find_the_run_wherever_it_holds"),
+        ("chosen", "tests/turn_hooks.rs: d06_a_choice_and_an_escalation_stand_in_the_journal"),
+        ("recalled", "src/core/machine/turn/recall.rs"),
+    ];
     fed.extend(elsewhere.iter().map(|(kind, _)| *kind));
     let missing: Vec<&&str> = all.difference(&fed).collect();
     assert!(

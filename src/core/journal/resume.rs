@@ -122,15 +122,24 @@ impl Open {
 
     /// Commands were given, and are needed for themselves.
     pub(super) fn given_some(&mut self, commands: &[Command]) {
-        let told = |command: &Command| {
-            matches!(command, Command::Emit { .. } | Command::Persist | Command::Refuse { .. } | Command::Finish { .. })
-        };
-        self.given(commands.iter().filter(|command| !told(command)).cloned().collect());
+        for command in commands {
+            match command {
+                Command::Abort { id } => self.close(*id),
+                Command::Execute { .. } | Command::Approve { .. } | Command::Timer { .. } => {
+                    self.given(vec![command.clone()]);
+                }
+                // Most hold a whole request: nothing is saved while they are open, so they need not be kept.
+                command => self.asked.extend(command.id()),
+            }
+        }
     }
 
-    /// Whether an answer of a model is awaited.
-    pub(super) fn asks_a_model(&self) -> bool {
-        !self.asked.is_empty() || self.commands.values().any(|command| matches!(command, Command::Generate { .. }))
+    /// Whether something is open that is better not saved: a request, or what holds one.
+    pub(super) fn is_large(&self) -> bool {
+        let small = |command: &Command| {
+            matches!(command, Command::Execute { .. } | Command::Approve { .. } | Command::Timer { .. })
+        };
+        !self.asked.is_empty() || !self.commands.values().all(small)
     }
 
     /// Commands were given.
