@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     )
     from ._core import Event as MachineEvent
     from ._replay import Diff, Replay, diff, replay
+<<<<<<< HEAD
+    from ._trace import RoundTrace, trace
+=======
     from .after import AfterTurn
+>>>>>>> memory
     from .agent import Agent, RunStream
     from .budget import Budget
     from .context import ContextPolicy, ContextWindow, compress
@@ -129,6 +133,7 @@ _HOMES = {
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
+    "RoundTrace": "_trace",
     "RunStream": "agent",
     "Signal": "signal",
     "Source": "result",
@@ -177,6 +182,7 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "trace": "_trace",
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
@@ -229,6 +235,7 @@ __all__ = [
     "Result",
     "Risk",
     "RiskContext",
+    "RoundTrace",
     "RunInfo",
     "RunStream",
     "Sensitivity",
@@ -275,6 +282,7 @@ __all__ = [
     "signals",
     "strip_tool_markup",
     "tool",
+    "trace",
 ]
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "ArgumentsDelta",
     "AssessedRisk",
     "Background",
+    "Breaker",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -33,6 +34,7 @@ __all__ = [
     "GoalDrift",
     "History",
     "Hub",
+    "LocalIndex",
     "MachineConfig",
     "Markup",
     "MemoryStore",
@@ -1745,3 +1747,46 @@ def read_text(body: bytes, url: str, content_type: str | None, options: Any) -> 
 
 def web_request(call: Any) -> tuple[int, float | None, bytes]:
     """Makes a request. Status, seconds to wait, body."""
+
+@final
+class Breaker:
+    """Leaves a service alone for a while after failures in a row."""
+
+    def __new__(cls, threshold: int = 3, cooldown: float = 30.0) -> Self: ...
+    def check(self, now: float) -> float | None:
+        """`None` if a call may be made at `now`, else the seconds until one may be tried.
+
+        A call that may be made after the breaker was open is the one probe: say what came of it.
+        """
+
+    def success(self) -> None:
+        """A call went well."""
+
+    def failure(self, now: float) -> None:
+        """A call failed."""
+
+    def cancelled(self) -> None:
+        """A call was given up: nothing is known."""
+
+@final
+class LocalIndex:
+    """Documents to search in by their passages."""
+
+    def __new__(cls, documents: Sequence[tuple[str, str]]) -> Self: ...
+    @staticmethod
+    def of_folders(folders: Sequence[str | PathLike[str]]) -> LocalIndex:
+        """The text files of folders, as gathering reads them: ignore files honoured, markup left out."""
+
+    def __len__(self) -> int: ...
+    @property
+    def problems(self) -> list[str]:
+        """What could not be read: path and reason."""
+
+    def document(self, at: int) -> tuple[str, str] | None:
+        """The name and text of a document."""
+
+    def search(self, query: str, k: int) -> list[tuple[int, float, tuple[int, int], str, int]]:
+        """The documents whose passages fit a query best.
+
+        Which document, its score, where its best passage stands in characters, its headings, its line.
+        """

@@ -663,6 +663,7 @@ class SyncDriver(Driver):
     def close(self) -> None:
         """Nothing of the run is left behind but threads of plain tools that do not end."""
         self.closed = True
+        self.limits.clear()
         self.cancelled_model()
         for command_id in [*self.flags, *self.tasks, *self.asked]:
             self.abort(command_id)

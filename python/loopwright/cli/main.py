@@ -185,6 +185,7 @@ def _replay_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--steps", action="store_true", help="show what each event led to")
     parser.add_argument("--commands", action="store_true", help="print every command in the journal's form")
+    parser.add_argument("--trace", action="store_true", help="show each round: request, answer, decision, calls")
 
 
 def _resume_arguments(parser: argparse.ArgumentParser) -> None:
