@@ -121,6 +121,7 @@ __all__ = [
     "redact_json",
     "redact_with_hits",
     "render_calls",
+    "render_report",
     "render_results",
     "repair_json",
     "replay",
@@ -145,6 +146,9 @@ _CommandKind: TypeAlias = Literal[
     "persist",
     "refuse",
     "finish",
+    "query",
+    "fetch",
+    "embed",
     "hook",
     "choose",
     "recall",
@@ -507,6 +511,10 @@ class Command:
         """The question of a `search`, the prompt of a `recall`."""
 
     @property
+    def wanted(self) -> dict[str, Any] | None:
+        """What a `query` (`query`, `k`), a `fetch` (`url`, `max_chars`) or an `embed` (`texts`) wants."""
+
+    @property
     def stage(self) -> str | None:
         """The stage of a `hook`."""
 
@@ -599,6 +607,10 @@ class MachineConfig:
     @staticmethod
     def grounded(config: _Json) -> MachineConfig:
         """A grounded answer's configuration, checked like a turn's."""
+
+    @staticmethod
+    def research(config: _Json) -> MachineConfig:
+        """A research's configuration, checked like a turn's."""
 
     def to_json(self) -> str:
         """The form in which journals hold it."""
@@ -1669,6 +1681,9 @@ class MemoryStore:
     @staticmethod
     def longest_text() -> int:
         """The longest text, in bytes."""
+
+def render_report(report: str, style: str, form: str) -> str:
+    """A report of a research, as JSON, written out: `form` is `markdown` or `html`."""
 
 @final
 class Background:

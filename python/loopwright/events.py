@@ -43,6 +43,7 @@ __all__ = [
     "RoundStarted",
     "RunFinished",
     "SearchCompleted",
+    "Status",
     "TextDelta",
     "Told",
     "ToolFinished",
@@ -291,6 +292,14 @@ class MemoryRecalled(Told):
 
 
 @dataclass(frozen=True)
+class Status(Told):
+    """What a research does just now, in a sentence or two for whoever waits."""
+
+    cycle: int
+    text: str
+
+
+@dataclass(frozen=True)
 class HookAnswered(Told):
     """A hook has answered: `continue`, `replace`, `veto` (with its `reason`) or `add_context`."""
 
@@ -373,6 +382,7 @@ Event: TypeAlias = (
     | ModelChosen
     | MemoryRecalled
     | RunFinished
+    | Status
 )
 
 _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -396,6 +406,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
         "draft": Draft,
+        "status": Status,
         "hook_answered": HookAnswered,
         "hook_failed": HookFailed,
         "model_chosen": ModelChosen,
