@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ._replay import Diff, Replay, diff, replay
     from .agent import Agent, RunStream
     from .budget import Budget
+    from .children import ChildRun, SubAgent
     from .context import ContextPolicy, ContextWindow, compress
     from .errors import (
         InternalError,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
         classify_sensitivity,
         redact,
     )
+    from .handle import ChildStatus, RunHandle
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
@@ -97,6 +99,8 @@ _HOMES = {
     "Approvals": "guard",
     "Budget": "budget",
     "Call": "models",
+    "ChildRun": "children",
+    "ChildStatus": "handle",
     "Command": "_core",
     "Context": "tools",
     "ExtractedCall": "extraction",
@@ -121,9 +125,11 @@ _HOMES = {
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
+    "RunHandle": "handle",
     "RunStream": "agent",
     "Signal": "signal",
     "Source": "result",
+    "SubAgent": "children",
     "Text": "tools",
     "TokenCount": "_core",
     "TokenCounter": "_core",
@@ -178,6 +184,8 @@ __all__ = [
     "Breakpoint",
     "Budget",
     "Call",
+    "ChildRun",
+    "ChildStatus",
     "Command",
     "Context",
     "ContextPolicy",
@@ -208,6 +216,7 @@ __all__ = [
     "Result",
     "Risk",
     "RiskContext",
+    "RunHandle",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -215,6 +224,7 @@ __all__ = [
     "Source",
     "StuckDetector",
     "StuckPolicy",
+    "SubAgent",
     "Text",
     "TokenCount",
     "TokenCounter",

@@ -149,8 +149,13 @@ class Hub:
     def poke(self) -> None:
         """Wakes whoever waits, without anything having arrived."""
 
-    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool) -> ModelCall:
-        """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before."""
+    def generate(
+        self, key: int, command: Command, endpoint: Endpoint, show: bool, quietly: bool = False
+    ) -> ModelCall:
+        """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
+
+        With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
+        """
 
     def search(self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ...) -> ModelCall:
         """Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`.
@@ -354,6 +359,20 @@ class Event:
         """Somebody wants the run to end: `cancel` (at once) or `after_round`; `partial` is what an abort gave."""
 
     @staticmethod
+    def partials(calls: list[Event]) -> Event:
+        """What had come of model calls that are under way, by the events that `ModelCall.peek` gave: for the machines
+        that the next event ends.
+        """
+
+    @staticmethod
+    def pause() -> Event:
+        """Somebody wants the run to stand still when what is under way has ended."""
+
+    @staticmethod
+    def resume() -> Event:
+        """Somebody wants a run that was paused to go on."""
+
+    @staticmethod
     def from_json(text: str) -> Event:
         """An event from the form in which journals hold it."""
 
@@ -505,6 +524,10 @@ class TurnMachine:
         """The history so far."""
 
     @property
+    def state(self) -> str:
+        """`running`, `pausing`, `paused` or `done`."""
+
+    @property
     def waiting(self) -> list[str]:
         """What the machine waits for, in words."""
 
@@ -568,6 +591,21 @@ class Run:
     @property
     def messages(self) -> History:
         """The history so far."""
+
+    @property
+    def state(self) -> str:
+        """`running`, `pausing`, `paused` or `done`."""
+
+    def agent_of(self, command: int) -> tuple[str, str, str] | None:
+        """Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the
+        run's own machine did.
+        """
+
+    def noted(self) -> list[dict[str, Any]]:
+        """What was told of plans (`intent_assessed`) and of drift (`goal_drifted`), as dicts."""
+
+    def close(self) -> None:
+        """Writes nothing any more: another process may go on with the journal."""
 
     @property
     def journal(self) -> str | None:

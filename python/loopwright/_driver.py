@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._approval import Approval, decision_of, is_yes
 from ._bridge import Bridge
-from .errors import InternalError
+from .errors import InternalError, UsageError
 from .events import ToolProgress, from_notice
 from .models import ModelFailure, answer_json
 from .tools._context import CancelFlag, Context
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 
     from ._plan import Plan
+    from .children import AgentPlan
     from .tools import Tool
 
 atexit.register(_core.shutdown)
@@ -64,13 +65,32 @@ class Driver:
         self.outcome: dict[str, Any] | None = None
         self.fatal: BaseException | None = None
         self.calls: dict[int, _core.ModelCall] = {}
+        # Somebody else goes on with the run.
+        self.left = False
 
-    def context(self, call: _core.Call, flag: CancelFlag) -> Context[Any]:
+    def at(self, command_id: int | None) -> Plan | AgentPlan:
+        """Where the model and the tools of a command are: those of the run, or of the sub-agent that gave it."""
+        if self.plan.agents and command_id is not None and command_id >> 32:
+            place = self.run.agent_of(command_id)
+            if place is not None:
+                return self.plan.agents[place[0]]
+        return self.plan
+
+    def who(self, command_id: int | None) -> tuple[str | None, str | None]:
+        """The name and the path of the sub-agent that gave a command."""
+        if self.plan.agents and command_id is not None and command_id >> 32:
+            place = self.run.agent_of(command_id)
+            if place is not None:
+                return place[1], place[2]
+        return None, None
+
+    def context(self, command_id: int, call: _core.Call, flag: CancelFlag) -> Context[Any]:
         """What a tool may know about its call."""
         emit = None
         if self.watch:
             call_id, name = call.id, call.name
-            emit = lambda text: self.tell(ToolProgress(call_id, name, text))  # noqa: E731
+            agent, path = self.who(command_id)
+            emit = lambda text: self.tell(ToolProgress(call_id, name, text, agent=agent, path=path))  # noqa: E731
         return Context(self.deps, run_id=self.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag)
 
     def tell(self, event: Any) -> None:
@@ -115,8 +135,10 @@ class Driver:
         took effect, so a person is asked.
         """
         self.begun = True
+        if self.run.state != "running":
+            self.ends.appendleft("resume")
         for command in commands:
-            if command.kind != "execute" or self.plan.tools[command.calls[0].name].idempotent:
+            if command.kind != "execute" or self.at(command.id).tools[command.calls[0].name].idempotent:
                 self.carry_out([command])
             elif self.plan.approve is None:
                 self.inbox.append(self.unknown(command))
@@ -126,8 +148,19 @@ class Driver:
     def doubt(self, command: _core.Command) -> Approval:
         """The question whether a call that may have taken effect shall run again."""
         call = command.calls[0]
-        risk = self.plan.tools[call.name].risk
-        return Approval(call.name, call.arguments, risk, _DOUBT, call.id, _DOUBT_SECONDS, around=self.plan.around)
+        risk = self.at(command.id).tools[call.name].risk
+        agent, path = self.who(command.id)
+        return Approval(
+            call.name,
+            call.arguments,
+            risk,
+            _DOUBT,
+            call.id,
+            _DOUBT_SECONDS,
+            around=self.plan.around,
+            agent=agent,
+            path=path,
+        )
 
     def unknown(self, command: _core.Command) -> _core.Event:
         """The event for a call that may have taken effect and does not run again."""
@@ -145,6 +178,13 @@ class Driver:
 
     def fired(self, command_id: int) -> _core.Event:
         """The event of a timer, with what a model call that is under way has shown."""
+        if self.plan.agents:
+            shown = {each: call.peek() for each, call in self.calls.items() if not call.done}
+            if any(each >> 32 != command_id >> 32 for each in shown):
+                # It may end the sub-agents, too.
+                self.inbox.append(_core.Event.partials(list(shown.values())))
+            own = [event for each, event in shown.items() if each >> 32 == command_id >> 32]
+            return _core.Event.fired(command_id, own[-1] if own else None)
         under_way = [call for call in self.calls.values() if not call.done]
         return _core.Event.fired(command_id, under_way[-1].peek() if under_way else None)
 
@@ -156,6 +196,13 @@ class Driver:
 
     def interrupted(self, how: str) -> _core.Event:
         """The event that ends the run: `cancel` at once, `after_round` when the running tools are done."""
+        if how == "cancel" and self.plan.agents:
+            shown = {each: call.abort() for each, call in self.calls.items() if not call.done}
+            self.calls.clear()
+            if any(each >> 32 for each in shown):
+                self.run.step(_core.Event.partials(list(shown.values())), False)
+            own = [event for each, event in shown.items() if not each >> 32]
+            return _core.Event.interrupt(how, own[-1] if own else None)
         partial = self.cancelled_model() if how == "cancel" else None
         return _core.Event.interrupt(how, partial)
 
@@ -164,7 +211,17 @@ class Driver:
         what a tool asks for in its last line holds before its result leads to another request.
         """
         if self.ends and self.begun:
-            return self.interrupted(self.ends.popleft())
+            how = self.ends.popleft()
+            if how == "pause":
+                return _core.Event.pause()
+            if how == "resume":
+                return _core.Event.resume()
+            if how == "leave":
+                self.left = True
+                self.run.close()
+                message = "the run was suspended"
+                raise UsageError(message, "suspended", "go on with Agent.resume and its journal")
+            return self.interrupted(how)
         if not self.inbox:
             return None
         self.begun = True
@@ -172,7 +229,7 @@ class Driver:
 
     def give_up(self) -> None:
         """The driver itself ends early: the journal says so, and the history stays legal."""
-        if self.outcome is None:
+        if self.outcome is None and not self.left:
             # What stopped the driver is what its caller hears of, not what else fails on the way out.
             with contextlib.suppress(Exception):
                 self.step(self.interrupted("cancel"))
@@ -348,9 +405,10 @@ class AsyncDriver(Driver):
             await asyncio.wait(self.ending, timeout=_GRACE)
 
     def generate(self, command: _core.Command) -> None:
-        plan = self.plan
+        plan = self.at(command.id)
         if plan.endpoint is not None:
-            self.keep_call(command, self.bridge.hub.generate(self.key, command, plan.endpoint, self.watch))
+            quietly = plan is not self.plan
+            self.keep_call(command, self.bridge.hub.generate(self.key, command, plan.endpoint, self.watch, quietly))
             return
         request = command.request
         try:
@@ -414,9 +472,10 @@ class AsyncDriver(Driver):
             self.start(command.id, f"tool {call.name}", flag, self.run_tool, command.id, call, flag)  # type: ignore[arg-type]
 
     async def run_tool(self, command_id: int, call: _core.Call, flag: CancelFlag) -> _core.Event:
-        tool = self.plan.tools[call.name]
+        tool = self.at(command_id).tools[call.name]
         try:
-            outcome = await run(tool, call.arguments, self.context(call, flag) if tool.context_parameter else None)
+            context = self.context(command_id, call, flag) if tool.context_parameter else None
+            outcome = await run(tool, call.arguments, context)
         except asyncio.CancelledError:
             if asyncio.current_task() in self.ending:
                 raise
@@ -454,7 +513,7 @@ class AsyncDriver(Driver):
         self.start(command.id, "approval", None, self.ask_person, command, ask)  # type: ignore[arg-type]
 
     async def ask_person(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
-        question = Approval.of(command, self.run.now(), self.plan.around)
+        question = Approval.of(command, self.run.now(), self.plan.around, self.who(command.id))
         return self.decided(command, await self.answer_to(question, ask))
 
     def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
@@ -602,9 +661,10 @@ class SyncDriver(Driver):
         return self.side
 
     def generate(self, command: _core.Command) -> None:
-        plan = self.plan
+        plan = self.at(command.id)
         if plan.endpoint is not None:
-            self.keep_call(command, self.hub.generate(0, command, plan.endpoint, self.watch))
+            quietly = plan is not self.plan
+            self.keep_call(command, self.hub.generate(0, command, plan.endpoint, self.watch, quietly))
             return
         request = command.request
         try:
@@ -633,15 +693,15 @@ class SyncDriver(Driver):
         for call in command.calls:
             flag = CancelFlag()
             flags.append(flag)
-            tool = self.plan.tools[call.name]
+            tool = self.at(command.id).tools[call.name]
             if tool.is_async:
                 self.run_beside(command.id, call, flag)  # type: ignore[arg-type]
             else:
                 self.run_in_thread(command.id, call, flag)  # type: ignore[arg-type]
 
     def run_beside(self, command_id: int, call: _core.Call, flag: CancelFlag) -> None:
-        tool = self.plan.tools[call.name]
-        context = self.context(call, flag)
+        tool = self.at(command_id).tools[call.name]
+        context = self.context(command_id, call, flag)
 
         async def work() -> None:
             try:
@@ -655,8 +715,8 @@ class SyncDriver(Driver):
         self.start(command_id, work())
 
     def run_in_thread(self, command_id: int, call: _core.Call, flag: CancelFlag) -> None:
-        tool = self.plan.tools[call.name]
-        context = self.context(call, flag)
+        tool = self.at(command_id).tools[call.name]
+        context = self.context(command_id, call, flag)
         settled = threading.Lock()
 
         def settle(outcome: Outcome) -> None:
@@ -727,7 +787,7 @@ class SyncDriver(Driver):
         if ask is None:
             self.inbox.append(self.nobody(command))
             return
-        question = Approval.of(command, self.run.now(), self.plan.around)
+        question = Approval.of(command, self.run.now(), self.plan.around, self.who(command.id))
         self.put(question, command, ask, lambda answer: self.arrived(self.decided(command, answer)))
 
     def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:

@@ -15,6 +15,7 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from .children import AgentPlan
     from .models import Model
     from .tools import Tool
 
@@ -40,6 +41,8 @@ class Plan:
     """What journals say about who started the run."""
     asked_model: str = ""
     """The model's name as requests hold it."""
+    agents: Mapping[str, AgentPlan] = field(default_factory=dict)
+    """What sub-agents need, by their kind: `explore`, `lead/explore`."""
 
     @property
     def model_name(self) -> str:

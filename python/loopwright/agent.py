@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
     from ._approval import Approval
-    from ._driver import Driver
+    from ._driver import AsyncDriver, Driver
     from ._output import OutputType
+    from .children import AgentPlan, SubAgent
     from .context import ContextPolicy
     from .events import Event
     from .guard import Approvals, Policy
+    from .handle import RunHandle
     from .messages import Content
     from .models import Model
     from .senses import MomentumPolicy, StuckPolicy
@@ -97,6 +99,12 @@ class Agent(Generic[Output]):
         durable: Whether the journal is on disk before a tool with side effects starts.
         seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
+        description: What it is good for, where it serves another agent as a sub-agent.
+        agents: Sub-agents that the model may hand tasks to: `SubAgent`s, or agents with a `name`.
+        max_children: How many sub-agents one run may start.
+        max_depth: How deep they may nest: at 1 a sub-agent starts none itself.
+        complexity: How hard the tasks are: `"simple"`, `"moderate"`, `"complex"`, `"breaking"`, or `"auto"`, by the words
+            of each prompt. It sets the budget's `iterations`.
         labels: What the first line of each journal says about whose run it is; anything that JSON can hold.
     """
 
@@ -142,6 +150,11 @@ class Agent(Generic[Output]):
         seed: int = 0,
         name: str | None = None,
         labels: Mapping[str, Any] | None = None,
+        description: str | None = None,
+        agents: Iterable[SubAgent | Agent[Any]] = (),
+        max_children: int = 8,
+        max_depth: int = 1,
+        complexity: str | None = None,
     ) -> None:
         from . import _options
         from .tools import ToolSet
@@ -167,6 +180,10 @@ class Agent(Generic[Output]):
             price=price,
             seed=seed,
             name=name,
+            description=description,
+            max_children=max_children,
+            max_depth=max_depth,
+            complexity=complexity,
         )
         self.name = name
         self.budget = _checked_budget(budget) if budget is not None else Budget()
@@ -183,6 +200,10 @@ class Agent(Generic[Output]):
             message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
             hint = "give an instance of the class" if isinstance(model, type) else "write provider:model"
             raise UsageError(message, "unknown_model", hint)
+        self.description = description
+        self._complexity = complexity
+        self._asked: str | Model = model
+        self._way = {"base_url": base_url, "api_key": api_key, "headers": headers, "timeouts": timeouts}
         self.tools = ToolSet(tools)
         self._output: OutputType[Output] | None = None
         if output_type is not None:
@@ -233,6 +254,14 @@ class Agent(Generic[Output]):
         if held is not None:
             self._config["context"] = held
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
+        self._own_policy = policy is not None
+        self._children_limits = (max_children, max_depth)
+        self._agents: list[Agent[Any]] = []
+        if agents:
+            from .children import checked_agents, made
+
+            self._agents = made(self, checked_agents(agents))
+            _check_policies(self, self._agents)
         self._plans: dict[tuple[bool, Budget], Plan] = {}
         # What can't work is said here, not in the middle of a program.
         self._plan(self.budget, stream=False)
@@ -287,7 +316,7 @@ class Agent(Generic[Output]):
     ) -> Result[Output]:
         """`run` without asyncio: in scripts, threads, tests, and inside a notebook's running loop."""
         conversation = self._conversation(prompt, messages)
-        limits = self.budget if budget is None else _checked_budget(budget)
+        limits = self._limits(prompt, budget)
         return self._driven(conversation, limits, deps, on_event, journal, signal, None)
 
     def _driven(
@@ -356,6 +385,30 @@ class Agent(Generic[Output]):
                         print(result.stop_reason)
         """
         return self._stream(prompt, messages, deps, budget, journal, signal, watch=True)
+
+    def start(
+        self,
+        prompt: Content | Message | Sequence[Content],
+        *,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
+        deps: Any = None,
+        budget: Budget | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> RunHandle[Output]:
+        """Starts a run that goes on by itself in the running event loop, and gives a handle of it.
+
+        ::
+
+            run = agent.start("…")
+            run.pause()             # nothing new starts after what is under way
+            run.resume()
+            run.cancel()            # what was reached is the result
+            result = await run
+        """
+        from .handle import RunHandle
+
+        return RunHandle(self._stream(prompt, messages, deps, budget, journal, signal, watch=True))
 
     async def resume(
         self,
@@ -455,7 +508,7 @@ class Agent(Generic[Output]):
         watch: bool,
     ) -> RunStream[Output]:
         conversation = self._conversation(prompt, messages)
-        limits = self.budget if budget is None else _checked_budget(budget)
+        limits = self._limits(prompt, budget)
         place = self.journal if journal is None else journal
         return RunStream(self, conversation, deps, limits, place, signal, watch=watch)
 
@@ -473,23 +526,13 @@ class Agent(Generic[Output]):
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = self._plans.get((stream, budget))
         if plan is None:
-            from dataclasses import asdict
+            config = self._turn(budget, stream=stream)
+            agents: dict[str, AgentPlan] = {}
+            if self._agents:
+                from .children import compose
 
-            config = {**self._config, "stream": stream, "budget": asdict(budget)}
-            config["tools"] = [
-                {
-                    **tool.definition(),
-                    "schema": tool.schema,
-                    "risk": tool.risk,
-                    "read_only": tool.read_only,
-                    "timeout": tool.timeout,
-                    "max_output": tool.max_output,
-                }
-                for tool in self.tools
-            ]
-            if self._output is not None:
-                name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
-                config["output"] = {"name": name, "schema": self._output.schema}
+                configs, agents = compose(self._agents, stream=stream)
+                config["children"] = {"agents": configs, **self._limits_of_children()}
             machine = self._machine(config)
             tools = {tool.name: tool for tool in self.tools}
             plan = Plan(
@@ -503,11 +546,47 @@ class Agent(Generic[Output]):
                 around=self._around,
                 labels=self._labels,
                 asked_model=self._config["model"],
+                agents=agents,
             )
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
             self._plans[stream, budget] = plan
         return plan
+
+    def _turn(self, budget: Budget, *, stream: bool) -> dict[str, Any]:
+        """The configuration of its turns, sub-agents aside."""
+        from dataclasses import asdict
+
+        config = {**self._config, "stream": stream, "budget": asdict(budget)}
+        config["tools"] = [
+            {
+                **tool.definition(),
+                "schema": tool.schema,
+                "risk": tool.risk,
+                "read_only": tool.read_only,
+                "timeout": tool.timeout,
+                "max_output": tool.max_output,
+            }
+            for tool in self.tools
+        ]
+        if self._output is not None:
+            name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
+            config["output"] = {"name": name, "schema": self._output.schema}
+        return config
+
+    def _limits_of_children(self) -> dict[str, int]:
+        most, depth = self._children_limits
+        return {"most": most, "depth": depth}
+
+    def _limits(self, prompt: Any, budget: Budget | None) -> Budget:
+        """What a run on this prompt may use."""
+        if budget is not None:
+            return _checked_budget(budget)
+        if self._complexity is None:
+            return self.budget
+        from dataclasses import replace
+
+        return replace(self.budget, iterations=Budget.for_task(prompt_of(prompt), self._complexity).iterations)
 
     def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
         """A run that begins."""
@@ -532,7 +611,13 @@ class Agent(Generic[Output]):
         assert outcome is not None, "a driver ends with an outcome"  # noqa: S101 - a fault of ours
         history = run.messages
         result = from_outcome(
-            outcome, messages=history, run_id=name, model=plan.model_name, journal=path or run.journal
+            outcome,
+            messages=history,
+            run_id=name,
+            model=plan.model_name,
+            journal=path or run.journal,
+            models={kind: model_name(each.endpoint, each.model) for kind, each in plan.agents.items()},
+            noted=run.noted(),
         )
         if earlier is not None:
             result = added(earlier, result)
@@ -597,6 +682,8 @@ class RunStream(Generic[Output]):
         self._watch = watch
         self._begin = begin
         self._result: Result[Any] | None = None
+        self._driver: AsyncDriver | None = None
+        self._path: str | None = None
         self._events = self._run()
 
     @property
@@ -616,6 +703,33 @@ class RunStream(Generic[Output]):
         """End the run between two rounds."""
         if self._signal is not None:
             self._signal.interrupt()
+
+    def pause(self) -> None:
+        """Start nothing new after what is under way; the time of the run stands still then."""
+        if self._signal is not None:
+            self._signal.pause()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        if self._signal is not None:
+            self._signal.resume()
+
+    def leave(self) -> None:
+        """Leaves the run as it is, for `Agent.resume`: iterating raises a `UsageError` with the code `suspended`."""
+        if self._driver is not None:
+            self._driver.interrupt_soon("leave")
+
+    @property
+    def state(self) -> str:
+        """`running`, `pausing`, `paused` or `done`."""
+        if self._result is not None:
+            return "done"
+        return "running" if self._driver is None else self._driver.run.state
+
+    @property
+    def journal(self) -> str | None:
+        """Where the journal is, or its lines where it is kept in memory."""
+        return self._path if self._path is not None or self._driver is None else self._driver.run.journal
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events
@@ -644,6 +758,7 @@ class RunStream(Generic[Output]):
             begun = begin(plan) if begin is not None else agent._begun(plan, self._journal, attempt, conversation)
             run, path, name = begun.run, begun.path, begun.name
             driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch)
+            self._driver, self._path = driver, path
             batches = driver.batches(begun.start, self._signal)
             try:
                 try:
@@ -750,6 +865,15 @@ def _guard_of(
         "by_arguments": sorted(tool.name for tool in tools if getattr(tool, "by_arguments", False)),
     }
     return guard, around
+
+
+def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
+    """The calls of sub-agents are judged by the policy of the run: another one would be lost without a word."""
+    for agent in agents:
+        if agent._own_policy and agent._config["guard"]["policy"] != parent._config["guard"]["policy"]:
+            message = f"the sub-agent {agent.name!r} has a policy of its own, and its calls are judged by that of the run"
+            raise UsageError(message, "invalid_option", "give the policy to the agent that starts it")
+        _check_policies(parent, agent._agents)
 
 
 def _context(given: ContextPolicy | int | bool | None, endpoint: _core.Endpoint | None) -> dict[str, Any] | None:  # noqa: FBT001

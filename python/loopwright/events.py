@@ -20,22 +20,27 @@ __all__ = [
     "ArgumentsDelta",
     "Assessed",
     "CallJudged",
+    "ChildFinished",
+    "ChildStarted",
     "Compacted",
     "Draft",
     "Event",
     "GoalDrifted",
     "IntentAssessed",
+    "Paused",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
     "ReasoningDelta",
     "Reset",
+    "Resumed",
     "Retry",
     "RoundFinished",
     "RoundStarted",
     "RunFinished",
     "SearchCompleted",
     "TextDelta",
+    "Told",
     "ToolFinished",
     "ToolProgress",
     "ToolStarted",
@@ -45,7 +50,17 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class RoundStarted:
+class Told:
+    """What all events of a run have: which sub-agent tells it; nothing where the run itself does."""
+
+    agent: str | None = field(default=None, kw_only=True, repr=False)
+    """The sub-agent's name."""
+    path: str | None = field(default=None, kw_only=True, repr=False)
+    """Which of the run's children: `explore`, `explore#2`, `lead/explore`."""
+
+
+@dataclass(frozen=True)
+class RoundStarted(Told):
     """A request goes to the model; `round` counts from 1."""
 
     round: int
@@ -53,7 +68,7 @@ class RoundStarted:
 
 
 @dataclass(frozen=True)
-class RoundFinished:
+class RoundFinished(Told):
     """An answer is in; `duration` in seconds, all attempts included."""
 
     round: int
@@ -63,7 +78,7 @@ class RoundFinished:
 
 
 @dataclass(frozen=True)
-class Retry:
+class Retry(Told):
     """The same request will be sent again in `delay` seconds."""
 
     round: int
@@ -73,14 +88,14 @@ class Retry:
 
 
 @dataclass(frozen=True)
-class Reset:
+class Reset(Told):
     """What was shown of this answer is void; it comes again from its beginning."""
 
     round: int
 
 
 @dataclass(frozen=True)
-class ToolStarted:
+class ToolStarted(Told):
     """A tool begins."""
 
     id: str
@@ -90,7 +105,7 @@ class ToolStarted:
 
 
 @dataclass(frozen=True)
-class ToolProgress:
+class ToolProgress(Told):
     """A tool reports progress with `Context.emit`."""
 
     id: str
@@ -99,7 +114,7 @@ class ToolProgress:
 
 
 @dataclass(frozen=True)
-class ToolFinished:
+class ToolFinished(Told):
     """A tool is done."""
 
     id: str
@@ -111,7 +126,7 @@ class ToolFinished:
 
 
 @dataclass(frozen=True)
-class SearchCompleted:
+class SearchCompleted(Told):
     """A search is done, ours or the provider's; `count` of them so far."""
 
     round: int
@@ -120,7 +135,7 @@ class SearchCompleted:
 
 
 @dataclass(frozen=True)
-class CallJudged:
+class CallJudged(Told):
     """The guard has judged a call, before anything of its reply ran: what it saw, and which rules decided."""
 
     id: str
@@ -137,7 +152,7 @@ class CallJudged:
 
 
 @dataclass(frozen=True)
-class ApprovalAsked:
+class ApprovalAsked(Told):
     """A person is asked whether a call may run."""
 
     id: str
@@ -147,7 +162,7 @@ class ApprovalAsked:
 
 
 @dataclass(frozen=True)
-class ApprovalDecided:
+class ApprovalDecided(Told):
     """A person, or the clock, has decided."""
 
     id: str
@@ -156,7 +171,7 @@ class ApprovalDecided:
 
 
 @dataclass(frozen=True)
-class Compacted:
+class Compacted(Told):
     """The history no longer fitted into the model's window: request `round` is made of less. Nothing is lost.
 
     `kept`, `shortened`, `referenced`, `summarised` and `dropped` say of how many messages (`messages`) with how many
@@ -178,7 +193,7 @@ class Compacted:
 
 
 @dataclass(frozen=True)
-class Assessed:
+class Assessed(Told):
     """What was decided about a reply or a round, the rule that decided, and what it saw.
 
     `decision` is `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit` or `stuck`;
@@ -192,7 +207,7 @@ class Assessed:
 
 
 @dataclass(frozen=True)
-class IntentAssessed:
+class IntentAssessed(Told):
     """How the request is best taken up, by its words: advice, which stops nothing.
 
     `decision` is `ask_first`, `plan_with_rollback`, `parallelize`, `delegate` or `direct`; `evidence` pairs signals
@@ -206,10 +221,16 @@ class IntentAssessed:
     question: str | None
     escalated: bool
     plan: bool
+    sub_agents: list[str] = field(default_factory=list)
+    """The sub-agents that fit, of those that there are."""
+    policy_checked: bool = False
+    """Whether the calls that it names were held against the policy."""
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    """The calls that it names, with what the policy says of them."""
 
 
 @dataclass(frozen=True)
-class GoalDrifted:
+class GoalDrifted(Told):
     """The conversation has left the goal it began with (`drifted`), or is back (`on_goal`)."""
 
     state: str
@@ -219,7 +240,7 @@ class GoalDrifted:
 
 
 @dataclass(frozen=True)
-class Warning:  # noqa: A001 - the field's word for it
+class Warning(Told):  # noqa: A001 - the field's word for it
     """Something that the caller should know."""
 
     code: str
@@ -227,7 +248,7 @@ class Warning:  # noqa: A001 - the field's word for it
 
 
 @dataclass(frozen=True)
-class PhaseStarted:
+class PhaseStarted(Told):
     """A phase of a grounded answer begins: `gather`, `act` or `verify`."""
 
     phase: str
@@ -235,7 +256,7 @@ class PhaseStarted:
 
 
 @dataclass(frozen=True)
-class PhaseFinished:
+class PhaseFinished(Told):
     """A phase is done; `output` says what came of it."""
 
     phase: str
@@ -245,7 +266,7 @@ class PhaseFinished:
 
 
 @dataclass(frozen=True)
-class Draft:
+class Draft(Told):
     """A whole answer that has not been verified."""
 
     text: str
@@ -254,7 +275,48 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class RunFinished:
+class ChildStarted(Told):
+    """A sub-agent begins: `id` is the call that started it, `child` names it among the run's children."""
+
+    id: str
+    child: str
+    name: str
+    task: str
+    model: str
+
+
+@dataclass(frozen=True)
+class ChildFinished(Told):
+    """A sub-agent has ended; `usage`, `cost` and `requests` hold those of its own children."""
+
+    id: str
+    child: str
+    name: str
+    stop: str
+    is_error: bool
+    usage: dict[str, int]
+    cost: float | None
+    requests: int
+    duration: float
+    excerpt: str
+
+
+@dataclass(frozen=True)
+class Paused(Told):
+    """Nothing is under way any more, and nothing starts until somebody resumes. `waiting` says for what else it waits."""
+
+    waiting: list[str]
+
+
+@dataclass(frozen=True)
+class Resumed(Told):
+    """The run goes on; `after` seconds that do not count."""
+
+    after: float
+
+
+@dataclass(frozen=True)
+class RunFinished(Told):
     """The run has ended."""
 
     result: Result[Any]
@@ -285,6 +347,10 @@ Event: TypeAlias = (
     | PhaseStarted
     | PhaseFinished
     | Draft
+    | ChildStarted
+    | ChildFinished
+    | Paused
+    | Resumed
     | RunFinished
 )
 
@@ -309,12 +375,20 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
         "draft": Draft,
+        "child_started": ChildStarted,
+        "child_finished": ChildFinished,
+        "paused": Paused,
+        "resumed": Resumed,
     }.items()
 }
 
 
 def from_notice(notice: dict[str, Any]) -> Event:
     """The event for what a machine tells."""
+    teller: dict[str, str] = {}
+    while notice["type"] == "child":
+        teller = {"agent": notice["agent"], "path": notice["path"]}
+        notice = notice["told"]
     kind, names = _NOTICES[notice["type"]]
-    event: Event = kind(**{name: notice[name] for name in names if name in notice})
+    event: Event = kind(**{name: notice[name] for name in names if name in notice}, **teller)
     return event

@@ -11,7 +11,9 @@ from ._core import History
 from .messages import Message, checked, decoded, messages_json
 
 if TYPE_CHECKING:
+    from .children import ChildRun
     from .errors import LoopwrightError
+    from .events import GoalDrifted, IntentAssessed
 
 __all__ = ["Messages", "Result", "Source", "ToolCall", "Usage"]
 
@@ -170,6 +172,12 @@ class Result(Generic[Output]):
     """Where the journal is, or its lines where it was kept in memory."""
     dropped: int = 0
     """Answers that came late or twice."""
+    children: list[ChildRun] = field(default_factory=list)
+    """The runs of sub-agents, in the order in which they ended."""
+    plans: list[IntentAssessed] = field(default_factory=list)
+    """How the request was taken up: decision, confidence, signals, sub-agents, and whether the policy was asked."""
+    drifts: list[GoalDrifted] = field(default_factory=list)
+    """When the conversation left its goal, and came back."""
 
     @property
     def hit_ceiling(self) -> bool:
@@ -196,14 +204,33 @@ class Result(Generic[Output]):
         return f"<Result {self.stop_reason} after {self.rounds} rounds: {shown!r}>"
 
 
-_LIMITS = frozenset({"max_iterations", "tool_rounds", "wall_time", "tokens", "cost"})
+_LIMITS = frozenset({"max_iterations", "tool_rounds", "wall_time", "tokens", "cost", "approvals"})
 _SHOWN = 60
 _LOOKED_AT = 4_000
 
 
-def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, model: str, journal: str | None) -> Any:
+def from_outcome(
+    outcome: dict[str, Any],
+    *,
+    messages: History,
+    run_id: str,
+    model: str,
+    journal: str | None,
+    models: Mapping[str, str] | None = None,
+    noted: Sequence[dict[str, Any]] = (),
+) -> Any:
     """The result for how a machine ended."""
     spent = outcome["spent"]
+    children: list[ChildRun] = []
+    if outcome.get("children"):
+        from .children import children_of
+
+        children = children_of(outcome, run_id=run_id, models=models or {})
+    told: list[Any] = []
+    if noted:
+        from .events import from_notice
+
+        told = [from_notice(notice) for notice in noted]
     return Result(
         final=outcome["final"],
         output=outcome["final"],
@@ -228,6 +255,9 @@ def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, mod
         iterations=outcome["iterations"],
         journal=journal,
         dropped=outcome["dropped"],
+        children=children,
+        plans=[each for each in told if hasattr(each, "decision")],
+        drifts=[each for each in told if not hasattr(each, "decision")],
     )
 
 
@@ -251,6 +281,9 @@ def added(earlier: Result[Any], result: Result[Any]) -> Any:
         warnings=[*earlier.warnings, *result.warnings],
         iterations=[*earlier.iterations, *result.iterations],
         dropped=earlier.dropped + result.dropped,
+        children=[*earlier.children, *result.children],
+        plans=[*earlier.plans, *result.plans],
+        drifts=[*earlier.drifts, *result.drifts],
     )
 
 

@@ -37,6 +37,7 @@ pub struct World {
     approve: PersonFn,
     search: SearchFn,
     interrupts: Vec<(f64, Interrupt)>,
+    events: Vec<(f64, EventKind)>,
     /// The requests that the model was sent.
     pub requests: Vec<Request>,
     /// What was told to listeners.
@@ -75,6 +76,7 @@ impl World {
             approve: Box::new(|_, _| None),
             search: Box::new(|_| Ok(Gathered::default())),
             interrupts: Vec::new(),
+            events: Vec::new(),
             requests: Vec::new(),
             notices: Vec::new(),
             commands: Vec::new(),
@@ -114,6 +116,13 @@ impl World {
         self
     }
 
+    /// Lets something happen at a time: a pause, for instance.
+    #[must_use]
+    pub fn happens(mut self, at: f64, what: EventKind) -> Self {
+        self.events.push((at, what));
+        self
+    }
+
     /// Runs a machine to its end; `None` if it waits for something that never comes.
     pub fn run(&mut self, config: MachineConfig, messages: Vec<Message>) -> Option<Ended> {
         let mut run = Run::new("sim", config, true);
@@ -129,6 +138,9 @@ impl World {
         plan(&mut agenda, Time(0), EventKind::Start { messages });
         for (at, how) in std::mem::take(&mut self.interrupts) {
             plan(&mut agenda, Time::from_seconds(at), EventKind::Interrupt { how, partial: None });
+        }
+        for (at, what) in std::mem::take(&mut self.events) {
+            plan(&mut agenda, Time::from_seconds(at), what);
         }
         while let Some(((now, _), kind)) = agenda.pop_first() {
             let commands = run.step(Event { at: now, kind });

@@ -121,12 +121,36 @@ impl Run {
         Ok(wanted.map(|command| machine::Command(Arc::new(command))).collect())
     }
 
+    /// Writes nothing any more: another process may go on with the journal.
+    fn close(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).file = None;
+    }
+
     /// All events so far are on disk, whatever happens to the machine.
     fn persist(&self, py: Python<'_>) -> PyResult<()> {
         // A disk may take its time; whoever looks at the run meanwhile does not wait for it.
         let file = self.state.lock().unwrap_or_else(PoisonError::into_inner).file.clone();
         py.detach(|| file.map_or(Ok(()), |file| file.sync_data()))
             .map_err(|error| PyOSError::new_err(format!("the journal can't be written: {error}")))
+    }
+
+    /// Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the run's
+    /// own machine did.
+    fn agent_of(&self, command: u64) -> Option<(String, String, String)> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.run.tree().agent_of(command).map(|place| (place.kind.clone(), place.name.clone(), place.path.clone()))
+    }
+
+    /// `running`, `pausing`, `paused` or `done`.
+    #[getter]
+    fn state(&self) -> &'static str {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().state().name()
+    }
+
+    /// What was told of plans (`intent_assessed`) and of drift (`goal_drifted`), as dicts.
+    fn noted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        convert::loads(py, Raw::of(&state.run.tree().noted()).text())
     }
 
     /// The history so far.

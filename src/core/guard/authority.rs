@@ -98,6 +98,16 @@ const GROUPS: [&[&str]; 11] = [
     &["format", "lint", "tidy"],
 ];
 
+/// How words of ours to a model begin.
+const OURS: [&str; 6] = [
+    "[No tool rounds are left",
+    "[One tool round is left",
+    "[The tokens are nearly used up",
+    "[The money is nearly used up",
+    "[The time is nearly up",
+    "[Nobody will be asked about calls any more",
+];
+
 const NEGATIONS: [&str; 16] = [
     "not",
     "don't",
@@ -164,7 +174,7 @@ impl Authority {
         let asked = parse_prompt(text).map(|(_, question, _)| question);
         let text = asked.as_deref().unwrap_or(text);
         // Our own words to a model are nobody's wish.
-        let ours = text.starts_with("[No tool rounds are left") || text.starts_with("[One tool round is left");
+        let ours = OURS.iter().any(|words| text.starts_with(words));
         if ours || parse_feedback(text).is_some() {
             return;
         }

@@ -116,6 +116,8 @@ pub enum Limit {
     Tokens,
     /// Money.
     Cost,
+    /// Questions to a person.
+    Approvals,
 }
 
 impl Limit {
@@ -127,6 +129,7 @@ impl Limit {
             Self::WallTime => Stop::WallTime,
             Self::Tokens => Stop::Tokens,
             Self::Cost => Stop::Cost,
+            Self::Approvals => Stop::Approvals,
         }
     }
 }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Spent;
-use crate::core::{error::Error, json::Raw, retrieve::sources::Source, sense::breakpoint::Breakpoint};
+use crate::core::{
+    error::Error, json::Raw, request::History, retrieve::sources::Source, sense::breakpoint::Breakpoint,
+};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,6 +59,8 @@ pub enum Stop {
     ContextWindow,
     /// An error; it says which.
     Error,
+    /// No more questions to a person.
+    Approvals,
 }
 
 impl Stop {
@@ -87,6 +91,7 @@ impl Stop {
             Self::ContentFilter => "content_filter",
             Self::ContextWindow => "context_window",
             Self::Error => "error",
+            Self::Approvals => "approvals",
         }
     }
 
@@ -120,13 +125,17 @@ impl Stop {
             | Self::Refusal
             | Self::ContentFilter
             | Self::ContextWindow
+            | Self::Approvals
             | Self::Error => return None,
         })
     }
 
     /// Whether a limit of the budget ended the run.
     pub const fn is_limit(self) -> bool {
-        matches!(self, Self::MaxIterations | Self::ToolRounds | Self::WallTime | Self::Tokens | Self::Cost)
+        matches!(
+            self,
+            Self::MaxIterations | Self::ToolRounds | Self::WallTime | Self::Tokens | Self::Cost | Self::Approvals
+        )
     }
 }
 
@@ -197,6 +206,26 @@ pub struct Outcome {
     pub duration: f64,
     /// Answers that came late, twice or unasked, and were dropped.
     pub dropped: u64,
+    /// Its sub-agents, in the order in which they ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<ChildRecord>,
+}
+
+/// A sub-agent that has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChildRecord {
+    /// Its name.
+    pub name: String,
+    /// Which child of the run: `explore`, `explore#2`, `lead/explore`.
+    pub path: String,
+    /// The id of the call that started it.
+    pub call: String,
+    /// What it was to do.
+    pub task: String,
+    /// Its messages.
+    pub messages: History,
+    /// How it ended.
+    pub outcome: Box<Outcome>,
 }
 
 impl Outcome {
@@ -219,6 +248,7 @@ impl Outcome {
             error: None,
             duration: 0.0,
             dropped: 0,
+            children: Vec::new(),
         }
     }
 

@@ -4,11 +4,11 @@ use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::ContextConfig;
+use super::{AgentPlace, ChildrenConfig, ContextConfig};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
-    guard::{GuardConfig, RiskLevel},
+    guard::{Authority, GuardConfig, RiskLevel},
     json::Raw,
     machine::{
         Budget, Price, RetryPolicy,
@@ -102,6 +102,15 @@ pub struct TurnConfig {
     pub price: Option<Price>,
     /// The source of all jitter.
     pub seed: u64,
+    /// The sub-agents that it may start.
+    #[serde(skip_serializing_if = "ChildrenConfig::is_default")]
+    pub children: ChildrenConfig,
+    /// Which sub-agent it is itself, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentPlace>,
+    /// Whose words may authorise its calls; `None` for those of the messages it begins with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authority: Option<Authority>,
 }
 
 impl Default for TurnConfig {
@@ -133,6 +142,9 @@ impl Default for TurnConfig {
             degrade_without_tools: true,
             price: None,
             seed: 0,
+            children: ChildrenConfig::default(),
+            agent: None,
+            authority: None,
         }
     }
 }
@@ -149,6 +161,7 @@ impl TurnConfig {
         }
         self.check_tools()?;
         self.context.check()?;
+        self.children.check()?;
         self.check_numbers()
     }
 

@@ -19,6 +19,10 @@ impl TurnMachine {
             by_arguments: self.config.guard.as_ref().is_some_and(|guard| guard.by_arguments.contains(&call.name)),
         };
         match &self.config.guard {
+            Some(guard) if self.is_spawn(&call.name) => {
+                let input = self.judged_spawn(&call.input);
+                judge(guard, &self.authority, &call.name, &input.value(), declared)
+            }
             Some(guard) => judge(guard, &self.authority, &call.name, &call.input.value(), declared),
             None => by_declaration(&call.name, declared.risk),
         }

@@ -7,11 +7,13 @@
 //! All transitions stand in one table, [`TRANSITIONS`].
 
 mod calls;
+mod children;
 mod config;
 mod decision;
 mod gate;
 mod intent;
 mod limits;
+mod plans;
 mod round;
 mod senses;
 mod table;
@@ -23,6 +25,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
+use children::Children;
+pub use children::{AgentConfig, AgentPlace, ChildrenConfig};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
 use round::Round;
@@ -111,11 +115,14 @@ pub struct TurnMachine {
     tools_off: bool,
     without_tools: bool,
     interrupted: bool,
+    #[serde(default, skip_serializing_if = "Children::is_default")]
+    children: Children,
 }
 
 impl TurnMachine {
     /// A turn that has not begun. `base` is added to the number of every command.
-    pub fn new(config: TurnConfig, base: Id) -> Self {
+    pub fn new(mut config: TurnConfig, base: Id) -> Self {
+        let children = Children::offer(&mut config);
         let stuck = StuckDetector::new(config.stuck.clone().unwrap_or_default());
         Self {
             config,
@@ -143,6 +150,7 @@ impl TurnMachine {
             tools_off: false,
             without_tools: false,
             interrupted: false,
+            children,
         }
     }
 
@@ -161,6 +169,11 @@ impl TurnMachine {
             Phase::Tools(_) => "tools",
             Phase::Done => "done",
         }
+    }
+
+    /// Which sub-agent it is, if it is one, and its model.
+    pub fn agent(&self) -> Option<(&AgentPlace, &str)> {
+        self.config.agent.as_ref().map(|place| (place, self.config.model.as_str()))
     }
 
     /// Answers so far that came late, twice or unasked, and were dropped.
@@ -198,7 +211,9 @@ impl TurnMachine {
         }
         self.started = self.now;
         if self.config.guard.is_some() {
-            self.authority = Authority::of(self.history.iter());
+            // What one model writes to another is nobody's wish.
+            let given = self.config.authority.take();
+            self.authority = given.unwrap_or_else(|| Authority::of(self.history.iter()));
         }
         if self.config.budget.cost.is_some() && self.config.price.is_none() {
             self.warn(out, "cost_unknown", "the price of the model is not known: the limit on the cost can't be kept");
@@ -247,8 +262,7 @@ impl TurnMachine {
             // Providers refuse a choice among no tools.
             request.tool_choice = None;
         }
-        if let Some(tokens) = self.config.budget.tokens {
-            let left = tokens.saturating_sub(self.spent.usage.total()).saturating_sub(self.prompt_estimate()).max(1);
+        if let Some(left) = self.room_for_answer() {
             request.max_tokens = Some(request.max_tokens.map_or(left, |most| most.min(left)));
         }
         out.push(Command::Generate {
@@ -526,11 +540,17 @@ impl TurnMachine {
                         out.push(Command::Abort { id: timer });
                         self.finish(Stop::UserInterrupt, out);
                     }
-                    Phase::Tools(_) => self.advance(out),
+                    Phase::Tools(_) => {
+                        self.interrupt_children(out);
+                        self.advance(out);
+                    }
                     Phase::Idle | Phase::Asking(_) | Phase::Done => {}
                 }
             }
             Interrupt::Cancel => {
+                if self.end_children(Stop::Cancelled, "the run was cancelled", out) {
+                    return;
+                }
                 self.abort(partial, out, "the run was cancelled");
                 self.finish(Stop::Cancelled, out);
             }
@@ -607,7 +627,12 @@ impl TurnMachine {
         } else {
             self.interrupted.then_some(Stop::UserInterrupt)
         };
+        let spent = round.unasked && stop.is_none();
         let mut blocks = self.take_results(round);
+        if spent {
+            self.history.push(Message::new(Role::User, blocks));
+            return self.stop_at(Limit::Approvals, out);
+        }
         let (stop, word) = match stop {
             Some(stop) => (Some(stop), None),
             None => self.sense_round(out),
@@ -715,7 +740,10 @@ impl Machine for TurnMachine {
                 self.decided(id, &hash, decision, &mut out);
             }
             EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
-            EventKind::Found { .. } | EventKind::Child { .. } => self.drop_answer(),
+            EventKind::Child { id, outcome, messages } => self.child_ended(id, outcome, &messages, &mut out),
+            EventKind::Found { .. } | EventKind::Partials { .. } | EventKind::Pause | EventKind::Resume => {
+                self.drop_answer();
+            }
         }
         out
     }
@@ -778,6 +806,9 @@ impl TurnMachine {
     fn fired(&mut self, id: Id, partial: Option<Response>, out: &mut Vec<Command>) {
         if id == self.deadline {
             self.deadline = 0;
+            if self.end_children(Stop::WallTime, "the time of the run was up", out) {
+                return;
+            }
             self.abort(partial, out, "the time of the run was up");
             return self.stop_at(Limit::WallTime, out);
         }

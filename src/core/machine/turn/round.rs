@@ -28,7 +28,7 @@ pub(super) struct Pending {
     /// What the guard said of it.
     pub(super) judged: Judgement,
     /// The call that was judged.
-    hash: String,
+    pub(super) hash: String,
     /// A person has changed its arguments.
     edited: bool,
     /// The command that runs it.
@@ -37,6 +37,9 @@ pub(super) struct Pending {
     pub(super) since: Option<Time>,
     pub(super) duration: f64,
     pub(super) result: Option<ToolResult>,
+    /// The sub-agent that carries it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) child: Option<String>,
 }
 
 impl Pending {
@@ -71,10 +74,13 @@ pub(super) struct Round {
     /// Calls without a result.
     open: usize,
     /// Of those: calls that run.
-    running: usize,
+    pub(super) running: usize,
     question: Option<Question>,
     /// A person ended the run.
     pub(super) aborted: bool,
+    /// A call needed a person, and the budget has no more questions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) unasked: bool,
     limits: Vec<Option<usize>>,
 }
 
@@ -105,13 +111,14 @@ impl Round {
                     since: None,
                     duration: 0.0,
                     result,
+                    child: None,
                 }
             })
             .collect();
         let mut by_id: Vec<usize> = (0..calls.len()).collect();
         by_id.sort_by(|a, b| calls[*a].call.id.cmp(&calls[*b].call.id));
         let open = calls.iter().filter(|pending| pending.result.is_none()).count();
-        Self { calls, by_id, next: 0, open, running: 0, question: None, aborted: false, limits }
+        Self { calls, by_id, next: 0, open, running: 0, question: None, aborted: false, unasked: false, limits }
     }
 
     /// Calls that the machine answered itself are told of like others.
@@ -148,7 +155,7 @@ impl Round {
         }
     }
 
-    fn fail(&mut self, at: usize, failure: ToolFailure) {
+    pub(super) fn fail(&mut self, at: usize, failure: ToolFailure) {
         let Some(call) = self.calls.get(at).map(|pending| &pending.call) else { return };
         let result = ToolResult::failed(&call.id, &call.name, failure);
         self.close(at, result);
@@ -217,6 +224,9 @@ impl Round {
 
     /// The calls that start together with `first`.
     fn group(&self, first: usize, turn: &TurnMachine) -> Vec<usize> {
+        if self.calls.get(first).is_some_and(|pending| turn.is_spawn(&pending.call.name)) {
+            return self.spawns(first, turn);
+        }
         if !self.is_free(first, turn) {
             return vec![first];
         }
@@ -228,6 +238,10 @@ impl Round {
 
     /// Runs a group; false if every call of it was answered at once (its tool's breaker is open).
     fn start(&mut self, group: &[usize], parallel: bool, turn: &mut TurnMachine, out: &mut Vec<Command>) -> bool {
+        let spawn = |at: &usize| self.calls.get(*at).is_some_and(|pending| turn.is_spawn(&pending.call.name));
+        if group.iter().any(spawn) {
+            return self.start_children(group, turn, out);
+        }
         let now = turn.now;
         let mut started = Vec::with_capacity(group.len());
         for at in group.iter().copied() {
@@ -279,6 +293,7 @@ impl Round {
         let pending = &self.calls[at];
         let risk = pending.judged.risk;
         if turn.spent.approvals >= turn.config.budget.approvals {
+            self.unasked = true;
             self.fail(at, denied("the budget of approvals is used up"));
             return false;
         }
@@ -409,7 +424,8 @@ impl Round {
         let mut aborted = None;
         for at in self.next..self.calls.len() {
             let pending = &mut self.calls[at];
-            if pending.result.is_some() {
+            // A child tells itself how far it has come.
+            if pending.result.is_some() || (pending.child.is_some() && pending.running.is_some()) {
                 continue;
             }
             let (kind, message) = match pending.running {
