@@ -1498,3 +1498,26 @@ class MemoryStore:
     @staticmethod
     def longest_text() -> int:
         """The longest text, in bytes."""
+
+@final
+class PriceTable:
+    """Prices by provider and model: those that come with the engine, and what is laid over them."""
+
+    def __new__(cls) -> Self: ...
+    def lay(self, text: str) -> None:
+        """Lays a table (TOML text) over this one."""
+
+    def of(self, name: str) -> tuple[float, float, float | None, float | None] | None:
+        """The price of `provider:model` (input, output, read from the cache, written to it); `None` where it is not
+        known.
+        """
+
+    @property
+    def as_of(self) -> str | None:
+        """The day of the prices."""
+
+    def names(self) -> list[str]:
+        """All models that have a price: `provider:model`."""
+
+def judge_complexity(text: str) -> str:
+    """How hard a task is, by its words: `simple`, `moderate`, `complex` or `breaking`."""

@@ -67,6 +67,9 @@ class Driver:
         self.calls: dict[int, _core.ModelCall] = {}
         # Somebody else goes on with the run.
         self.left = False
+        # A person who reads one question is not asked another: sub-agents may have theirs at the same time.
+        self.asking = threading.Lock()
+        self.questions: set[int] = set()
 
     def at(self, command_id: int | None) -> Plan | AgentPlan:
         """Where the model and the tools of a command are: those of the run, or of the sub-agent that gave it."""
@@ -161,6 +164,20 @@ class Driver:
             agent=agent,
             path=path,
         )
+
+    def asked_in_turn(
+        self, command_id: int, question: Callable[[], Approval], ask: Callable[[Any], Any]
+    ) -> Callable[[], Any]:
+        """What asks a person, in a thread, when those before have been answered; a question that has lapsed by then is
+        not asked.
+        """
+        self.questions.add(command_id)
+
+        def put() -> Any:
+            with self.asking:
+                return _tried(ask, question()) if command_id in self.questions else None
+
+        return put
 
     def unknown(self, command: _core.Command) -> _core.Event:
         """The event for a call that may have taken effect and does not run again."""
@@ -513,8 +530,12 @@ class AsyncDriver(Driver):
         self.start(command.id, "approval", None, self.ask_person, command, ask)  # type: ignore[arg-type]
 
     async def ask_person(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
-        question = Approval.of(command, self.run.now(), self.plan.around, self.who(command.id))
-        return self.decided(command, await self.answer_to(question, ask))
+        who = self.who(command.id)
+
+        def question() -> Approval:
+            return Approval.of(command, self.run.now(), self.plan.around, who)
+
+        return self.decided(command, await self.answer_to(command, question, ask))
 
     def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
         self.start(command.id, "approval", None, self.run_again, command, ask)  # type: ignore[arg-type]
@@ -522,18 +543,21 @@ class AsyncDriver(Driver):
     async def run_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
         question = self.doubt(command)
         try:
-            answer = await asyncio.wait_for(self.answer_to(question, ask), question.expires_in)
+            answer = await asyncio.wait_for(self.answer_to(command, lambda: question, ask), question.expires_in)
         except asyncio.TimeoutError:
             answer = None
         if not is_yes(answer):
             return self.unknown(command)
         return await self.run_tool(command.id, command.calls[0], CancelFlag())  # type: ignore[arg-type]
 
-    async def answer_to(self, question: Approval, ask: Callable[[Any], Any]) -> Any:
+    async def answer_to(
+        self, command: _core.Command, question: Callable[[], Approval], ask: Callable[[Any], Any]
+    ) -> Any:
         """What a person says, or what goes wrong while asking."""
+        command_id: int = command.id  # type: ignore[assignment]
         try:
             if _is_async(ask):
-                answer = ask(question)
+                answer = ask(question())
             else:
                 # One that blocks (`input()`) holds up neither the loop nor the deadline.
                 said: asyncio.Future[Any] = self.loop.create_future()
@@ -544,7 +568,8 @@ class AsyncDriver(Driver):
                     else:
                         said.set_result(value)
 
-                in_thread("approval", lambda: _tried(ask, question), lambda value: self.soon(lambda: settle(value)))
+                put = self.asked_in_turn(command_id, question, ask)
+                in_thread("approval", put, lambda value: self.soon(lambda: settle(value)))
                 answer = await said
             if inspect.isawaitable(answer):
                 answer = await answer
@@ -554,6 +579,8 @@ class AsyncDriver(Driver):
             answer = error
         except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
             answer = error
+        finally:
+            self.questions.discard(command_id)
         return answer
 
     def search(self, command: _core.Command) -> None:
@@ -771,6 +798,7 @@ class SyncDriver(Driver):
 
     def abort(self, command_id: int) -> None:
         self.timers.pop(command_id, None)
+        self.questions.discard(command_id)
         model = self.calls.pop(command_id, None)
         if model is not None:
             model.abort()
@@ -787,7 +815,11 @@ class SyncDriver(Driver):
         if ask is None:
             self.inbox.append(self.nobody(command))
             return
-        question = Approval.of(command, self.run.now(), self.plan.around, self.who(command.id))
+        who = self.who(command.id)
+
+        def question() -> Approval:
+            return Approval.of(command, self.run.now(), self.plan.around, who)
+
         self.put(question, command, ask, lambda answer: self.arrived(self.decided(command, answer)))
 
     def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
@@ -802,10 +834,14 @@ class SyncDriver(Driver):
                 self.arrived(self.unknown(command))
 
         self.limits.append((self.run.now() + question.expires_in, lambda: settle(None)))
-        self.put(question, command, ask, settle)
+        self.put(lambda: question, command, ask, settle)
 
     def put(
-        self, question: Approval, command: _core.Command, ask: Callable[[Any], Any], done: Callable[[Any], None]
+        self,
+        question: Callable[[], Approval],
+        command: _core.Command,
+        ask: Callable[[Any], Any],
+        done: Callable[[Any], None],
     ) -> None:
         """Puts a question to a person; `done` hears what was said, or what went wrong while asking."""
 
@@ -827,16 +863,17 @@ class SyncDriver(Driver):
                 done(answer)
 
         def told(answer: Any) -> None:
+            self.questions.discard(command.id)  # type: ignore[arg-type]
             if self.closed:
                 _drop(answer)
             else:
                 self.soon(lambda: heard(answer))
 
         if _is_async(ask):
-            heard(_tried(ask, question))
+            heard(_tried(ask, question()))
         else:
             # One that blocks (`input()`) does not hold up the deadline.
-            in_thread("approval", lambda: _tried(ask, question), told)
+            in_thread("approval", self.asked_in_turn(command.id, question, ask), told)  # type: ignore[arg-type]
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))

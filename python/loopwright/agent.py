@@ -94,7 +94,8 @@ class Agent(Generic[Output]):
         momentum: When too little success ends a run: a `MomentumPolicy`, `True` for the usual one, `None` for never.
         check_in: Pause with `check_in` after every so many iterations.
         approval_timeout: Seconds that a person has to answer; silence is a no.
-        price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
+        price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`. Without it the tables of
+            `loopwright.prices` are asked.
         journal: A folder for the journals of runs.
         durable: Whether the journal is on disk before a tool with side effects starts.
         seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
@@ -247,7 +248,7 @@ class Agent(Generic[Output]):
             **_options.policies(stuck=stuck, momentum=momentum),
             "approval_timeout": approval_timeout,
             "guard": guard,
-            "price": dict(price) if price else None,
+            "price": dict(price) if price else _price(self._endpoint),
             "seed": seed,
         }
         held = _context(context, self._endpoint)
@@ -874,6 +875,16 @@ def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
             message = f"the sub-agent {agent.name!r} has a policy of its own, and its calls are judged by that of the run"
             raise UsageError(message, "invalid_option", "give the policy to the agent that starts it")
         _check_policies(parent, agent._agents)
+
+
+def _price(endpoint: _core.Endpoint | None) -> dict[str, Any] | None:
+    """What a model costs, where a table knows it."""
+    if endpoint is None:
+        return None
+    from . import prices
+
+    found = prices.of(f"{endpoint.provider}:{endpoint.model}")
+    return None if found is None else found._asdict()
 
 
 def _context(given: ContextPolicy | int | bool | None, endpoint: _core.Endpoint | None) -> dict[str, Any] | None:  # noqa: FBT001

@@ -19,6 +19,7 @@ mod history;
 mod machine;
 mod memory;
 mod messages;
+mod prices;
 mod run;
 mod runtime;
 mod senses_intent;
@@ -126,5 +127,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(senses_intent::reply_signals, module)?)?;
     module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
     module.add_class::<memory::MemoryStore>()?;
+    module.add_class::<prices::PriceTable>()?;
+    module.add_function(wrap_pyfunction!(prices::judge_complexity, module)?)?;
     Ok(())
 }

@@ -24,7 +24,7 @@ pub use command::{Call, Command, Notice, PlannedCall, Purpose, Tally};
 pub use event::{Decision as ApprovalDecision, Event, EventKind, Interrupt, Time};
 pub use outcome::{CallRecord, ChildRecord, IterationRecord, Outcome, Stop};
 pub use pause::{RUN_TRANSITIONS, RunState};
-pub use price::Price;
+pub use price::{Price, Prices};
 pub use retry::RetryPolicy;
 pub use tree::{MachineConfig, Tree};
 

@@ -119,6 +119,9 @@ pub(super) struct Children {
     /// Children so far, theirs included.
     #[serde(skip_serializing_if = "is_zero")]
     started: u32,
+    /// Requests of children that have ended.
+    #[serde(skip_serializing_if = "is_zero")]
+    requests: u32,
     /// Children by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     named: BTreeMap<String, u32>,
@@ -205,6 +208,11 @@ fn failure(kind: &str, message: String, hint: &str) -> ToolFailure {
 }
 
 impl TurnMachine {
+    /// The number of the request to this turn's own model, from 1.
+    pub(super) const fn round(&self) -> u32 {
+        self.spent.iterations.saturating_sub(self.children.requests)
+    }
+
     /// Whether a tool is the one that starts children.
     pub(super) fn is_spawn(&self, name: &str) -> bool {
         self.children.tool.as_deref() == Some(name)
@@ -303,6 +311,7 @@ impl TurnMachine {
     /// A child has ended.
     pub(super) fn child_ended(&mut self, id: Id, outcome: Box<Outcome>, messages: &History, out: &mut Vec<Command>) {
         self.spent.add_child(&outcome.spent);
+        self.children.requests = self.children.requests.saturating_add(outcome.spent.iterations);
         self.outcome.searches += outcome.searches;
         self.outcome.dropped += outcome.dropped;
         let grandchildren = outcome.children.iter().map(count).sum::<u32>();
@@ -446,7 +455,7 @@ impl Round {
             let id = turn.id();
             let path = turn.child_path(&agent);
             let Some(config) = turn.child_of(&one, budget, spare / count.max(1), &path, id) else { continue };
-            let round = turn.spent.iterations;
+            let round = turn.round();
             let Some(pending) = self.calls.get_mut(one.at) else { continue };
             pending.running = Some(id);
             pending.child = Some(path.clone());

@@ -239,7 +239,7 @@ impl TurnMachine {
             return self.stop_at(limit, out);
         }
         self.spent.iterations += 1;
-        let round = self.spent.iterations;
+        let round = self.round();
         emit(out, Notice::RoundStarted { round, model: self.config.model.clone() });
         let id = self.id();
         let asking = Asking { id, attempt: 1, since: self.now, visible: false, last_failure: None };
@@ -249,7 +249,7 @@ impl TurnMachine {
     fn generate(&mut self, asking: Asking, out: &mut Vec<Command>) {
         let mut request = self.template().clone();
         request.messages = self.view();
-        if self.spent.iterations > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
+        if self.round() > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
             // A forced tool is for the first request only; forced again it would never let the model answer.
             request.tool_choice = None;
         }
@@ -275,7 +275,7 @@ impl TurnMachine {
     }
 
     fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
-        let round = self.spent.iterations;
+        let round = self.round();
         self.spent.add(response.usage, self.config.price.as_ref());
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
@@ -408,7 +408,7 @@ impl TurnMachine {
     }
 
     fn count_provider_searches(&mut self, message: &Message, out: &mut Vec<Command>) {
-        let round = self.spent.iterations;
+        let round = self.round();
         for block in &message.content {
             if let Block::Provider(block) = block
                 && block.is_tool_use()
@@ -446,7 +446,7 @@ impl TurnMachine {
                 self.keep_partial(partial);
                 return self.stop_at(limit, out);
             }
-            let round = self.spent.iterations;
+            let round = self.round();
             let reason = failure.message.clone();
             emit(out, Notice::Retry { round, attempt: asking.attempt, delay, reason });
             if visible {
@@ -466,7 +466,7 @@ impl TurnMachine {
                 return self.stop_at(limit, out);
             }
             if visible {
-                emit(out, Notice::Reset { round: self.spent.iterations });
+                emit(out, Notice::Reset { round: self.round() });
             }
             asking.visible = false;
             asking.attempt += 1;
@@ -484,7 +484,7 @@ impl TurnMachine {
                 return self.stop_at(limit, out);
             }
             if visible {
-                emit(out, Notice::Reset { round: self.spent.iterations });
+                emit(out, Notice::Reset { round: self.round() });
             }
             asking.visible = false;
             asking.attempt += 1;
@@ -650,7 +650,7 @@ impl TurnMachine {
 
     /// Records a round and gives its results, in the order of the calls.
     fn take_results(&mut self, round: Round) -> Vec<Block> {
-        let iteration = self.spent.iterations;
+        let iteration = self.round();
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
         let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
         self.last_failure = senses::failure_of(pairs.clone());
@@ -772,7 +772,7 @@ impl TurnMachine {
         let finished = Notice::ToolFinished {
             id: pending.call.id.clone(),
             name: name.clone(),
-            round: self.spent.iterations,
+            round: self.round(),
             is_error: pending.result.as_ref().is_some_and(|result| result.is_error),
             excerpt: super::command::shorten(&pending.result.as_ref().map(ToolResult::prose).unwrap_or_default(), 200),
             duration: pending.duration,
@@ -787,7 +787,7 @@ impl TurnMachine {
         }
         if name.contains("search") {
             self.outcome.searches += 1;
-            let notice = Notice::SearchCompleted { round: self.spent.iterations, query, count: self.outcome.searches };
+            let notice = Notice::SearchCompleted { round: self.round(), query, count: self.outcome.searches };
             emit(out, notice);
         }
         self.advance(out);

@@ -126,7 +126,7 @@ impl Round {
         if !turn.offers_recall() {
             return;
         }
-        let round = turn.spent.iterations;
+        let round = turn.round();
         for Pending { call, result, .. } in self.calls.iter().filter(|pending| pending.call.name == turn.recall_name())
         {
             let Some(result) = result else { continue };
@@ -269,7 +269,7 @@ impl Round {
             out.push(Command::Persist);
         }
         let id = turn.id();
-        let round = turn.spent.iterations;
+        let round = turn.round();
         let mut calls = Vec::with_capacity(started.len());
         for at in started {
             let pending = &mut self.calls[at];
