@@ -227,7 +227,8 @@ class Driver:
         """What the machine is fed next, if there is anything. After the start, a wish to end goes before any answer:
         what a tool asks for in its last line holds before its result leads to another request.
         """
-        if self.ends and self.begun:
+        # Who wants a pause before the start wants no request at all.
+        if self.ends and (self.begun or self.ends[0] in {"pause", "resume"}):
             how = self.ends.popleft()
             if how == "pause":
                 return _core.Event.pause()

@@ -195,6 +195,9 @@ class Agent(Generic[Output]):
             pairs = _options.names(headers if headers is not None else {})
             limits = dict(timeouts or {})
             self._endpoint = _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
+        elif isinstance(model, _core.Endpoint):
+            # That of the agent whose sub-agent this one is.
+            self._endpoint = model
         elif callable(getattr(model, "respond", None)) and not isinstance(model, type):
             self._own_model = model
         else:
@@ -203,8 +206,6 @@ class Agent(Generic[Output]):
             raise UsageError(message, "unknown_model", hint)
         self.description = description
         self._complexity = complexity
-        self._asked: str | Model = model
-        self._way = {"base_url": base_url, "api_key": api_key, "headers": headers, "timeouts": timeouts}
         self.tools = ToolSet(tools)
         self._output: OutputType[Output] | None = None
         if output_type is not None:
@@ -768,6 +769,7 @@ class RunStream(Generic[Output]):
                             yield event
                 finally:
                     await batches.aclose()
+                    run.close()
             except LoopwrightError as error:
                 agent._explain(error, driver, run, plan, name, path, earlier)
                 raise

@@ -163,9 +163,12 @@ def _agent_of(parent: Agent[Any], given: SubAgent) -> Agent[Any]:
 
     options = dict(given.options)
     same = given.model is None
-    model: Any = given.model if given.model is not None else parent._asked
-    if same and not options.keys() & {"base_url", "api_key", "headers", "timeouts"}:
-        options.update(parent._way)
+    model: Any = given.model
+    if model is None:
+        endpoint = parent._endpoint
+        elsewhere = options.keys() & {"base_url", "api_key", "headers", "timeouts"}
+        # What the parent's endpoint is made of, a key among it, is nobody's to look at: it is shared as it is.
+        model = f"{endpoint.provider}:{endpoint.model}" if endpoint and elsewhere else endpoint or parent._own_model
     agent: Agent[Any] = Agent(
         model,
         tools=given.tools,

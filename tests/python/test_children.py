@@ -133,12 +133,7 @@ def test_d43_what_a_model_writes_to_a_child_authorises_nothing(way: str) -> None
     assert wrote == ["notes.txt"]
 
 
-def test_d43_the_policy_of_the_run_holds_for_children(tmp_path: Any, way: str) -> None:
-    rules = tmp_path / "policy.toml"
-    rules.write_text(
-        '[[rule]]\nid = "no-look"\nverdict = "forbid"\nwhy = "not here"\ntool = "look"\n'
-        'examples = { match = [{ tool = "look", arguments = {} }], no_match = [{ tool = "see", arguments = {} }] }\n'
-    )
+def test_d43_the_policy_of_the_run_holds_for_children(way: str) -> None:
     looked: list[int] = []
 
     @tool(read_only=True)
@@ -147,12 +142,17 @@ def test_d43_the_policy_of_the_run_holds_for_children(tmp_path: Any, way: str) -
         looked.append(1)
         return "seen"
 
-    policy = Policy.built_in()
-    try:
-        policy = policy.with_file(rules)
-    except Exception as error:
-        pytest.skip(f"another form of rules: {error}")
+    rule = """
+[[rule]]
+id = "no-look"
+verdict = "forbid"
+why = "not here"
+tool = "look"
+examples.match = [{tool = "look", arguments = {}}]
+examples.no_match = [{tool = "see", arguments = {}}]
+"""
     child = ScriptedModel([call("look"), "can't"])
+    policy = Policy.from_toml(rule)
     agent = Agent(
         ScriptedModel([calls(spawn()), "ok"]), agents=[SubAgent("explore", tools=[look], model=child)], policy=policy
     )

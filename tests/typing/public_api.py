@@ -12,16 +12,20 @@ from loopwright.events import (
     ArgumentsDelta,
     Assessed,
     CallJudged,
+    ChildFinished,
+    ChildStarted,
     Compacted,
     Draft,
     Event,
     GoalDrifted,
     IntentAssessed,
+    Paused,
     PhaseFinished,
     PhaseStarted,
     ProviderDelta,
     ReasoningDelta,
     Reset,
+    Resumed,
     Retry,
     RoundFinished,
     RoundStarted,
@@ -115,6 +119,12 @@ def what_happened(event: Event) -> str:
             return assert_type(phase, str)
         case Draft(text=text):
             return assert_type(text, str)
+        case ChildStarted(child=child) | ChildFinished(child=child):
+            return assert_type(child, str)
+        case Paused(waiting=waiting):
+            return str(assert_type(waiting, list[str]))
+        case Resumed(after=after):
+            return str(assert_type(after, float))
         case RunFinished(result=result):
             return result.stop_reason
         case _:
