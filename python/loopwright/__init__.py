@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         redact,
     )
     from .handle import ChildStatus, RunHandle
+    from .hooks import Hook, Hooks, ModelChoice
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
@@ -108,6 +109,8 @@ _HOMES = {
     "ContextPolicy": "context",
     "ContextWindow": "context",
     "Grounded": "grounded",
+    "Hook": "hooks",
+    "Hooks": "hooks",
     "Image": "tools",
     "InternalError": "errors",
     "LoopwrightError": "errors",
@@ -117,6 +120,7 @@ _HOMES = {
     "Message": "messages",
     "Messages": "result",
     "Model": "models",
+    "ModelChoice": "hooks",
     "ModelError": "errors",
     "ModelFailure": "models",
     "Policy": "guard",
@@ -195,6 +199,8 @@ __all__ = [
     "Extraction",
     "GoalDrift",
     "Grounded",
+    "Hook",
+    "Hooks",
     "Image",
     "Intent",
     "InternalError",
@@ -205,6 +211,7 @@ __all__ = [
     "Message",
     "Messages",
     "Model",
+    "ModelChoice",
     "ModelError",
     "ModelFailure",
     "Momentum",

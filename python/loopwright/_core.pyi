@@ -16,6 +16,7 @@ __all__ = [
     "ApprovalDesk",
     "ArgumentsDelta",
     "AssessedRisk",
+    "Background",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -59,6 +60,15 @@ __all__ = [
     "Window",
     "WireServer",
     "__version__",
+    "analysis_coverage",
+    "analysis_cut",
+    "analysis_enough",
+    "analysis_gain",
+    "analysis_latent",
+    "analysis_nearest",
+    "analysis_select",
+    "analysis_trend",
+    "analysis_usable",
     "assemble_context",
     "assess_arguments",
     "assess_intent",
@@ -124,6 +134,8 @@ _CommandKind: TypeAlias = Literal[
     "persist",
     "refuse",
     "finish",
+    "hook",
+    "choose",
 ]
 _Risk: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
 _Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
@@ -151,9 +163,7 @@ class Hub:
     def poke(self) -> None:
         """Wakes whoever waits, without anything having arrived."""
 
-    def generate(
-        self, key: int, command: Command, endpoint: Endpoint, show: bool, quietly: bool = False
-    ) -> ModelCall:
+    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool, quietly: bool = False) -> ModelCall:
         """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
 
         With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
@@ -375,6 +385,18 @@ class Event:
         """Somebody wants a run that was paused to go on."""
 
     @staticmethod
+    def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
+        """The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its
+        text (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
+        """
+
+    @staticmethod
+    def chosen(
+        id: int, model: str | None = None, confidence: float = 1.0, reason: str = ..., error: str | None = None
+    ) -> Event:
+        """Whoever was asked which model shall be used answered: a model, or none, or what went wrong."""
+
+    @staticmethod
     def from_json(text: str) -> Event:
         """An event from the form in which journals hold it."""
 
@@ -395,7 +417,7 @@ class Command:
 
     @property
     def request(self) -> Request | None:
-        """The request of a `generate`."""
+        """The request of a `generate`, or that which a `hook` is shown."""
 
     @property
     def attempt(self) -> int | None:
@@ -440,6 +462,31 @@ class Command:
     @property
     def question(self) -> str | None:
         """The question of a `search`."""
+
+    @property
+    def stage(self) -> str | None:
+        """The stage of a `hook`."""
+
+    @property
+    def round(self) -> int | None:
+        """The round of a `hook`, from 1; 0 before the first."""
+
+    @property
+    def subject(self) -> str | None:
+        """What a `hook` is shown, or the prompt of a `choose`, as JSON text."""
+
+    @property
+    def spent(self) -> dict[str, Any] | None:
+        """What the run had used when a `hook` was asked."""
+
+    @property
+    def model(self) -> str | None:
+        """The model that is used if a `choose` names none."""
+
+    def after(self, answer: str, text: str) -> Command:
+        """The same `hook` after an answer: with another subject after a `replace`. What its stage does not allow, and
+        what can't take the subject's place, is an error.
+        """
 
     def to_json(self) -> str:
         """The form in which journals hold it: requests as counts and hashes."""
@@ -1523,3 +1570,65 @@ class PriceTable:
 
 def judge_complexity(text: str) -> str:
     """How hard a task is, by its words: `simple`, `moderate`, `complex` or `breaking`."""
+
+@final
+class Background:
+    """How alike two texts are that have nothing to do with each other, for one embedder."""
+
+    def __new__(cls, mean: float, deviation: float, pairs: int = 0) -> Self: ...
+    @staticmethod
+    def measure(vectors: Any) -> Background:
+        """Measures it in vectors of a corpus: all pairs of a small one, 20,000 of a large one, always the same."""
+
+    @property
+    def mean(self) -> float:
+        """The mean cosine of two texts."""
+
+    @property
+    def deviation(self) -> float:
+        """Its standard deviation."""
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that were looked at."""
+
+    def z(self, cosine: float) -> float:
+        """How many standard deviations a cosine lies above the background."""
+
+    def cosine(self, z: float) -> float:
+        """The cosine that lies so many standard deviations above the background."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __getnewargs__(self) -> tuple[float, float, int]: ...
+
+def analysis_select(hyde: Any, chunks: Any, kept: Any, policy: str) -> list[tuple[int, int, float, float, float]]:
+    """The best chunks of a cycle; `policy` as JSON text. Chunk, topic, score, relevance, novelty."""
+
+def analysis_coverage(topics: Any, chunks: Any) -> list[float]:
+    """The best cosine of each topic."""
+
+def analysis_gain(prev: Sequence[tuple[str, float]], now: Sequence[tuple[str, float]]) -> float | None:
+    """How much coverage changed, over the names that both have."""
+
+def analysis_trend(gains: Sequence[float], policy: str) -> tuple[str, str]:
+    """The trend's name and words."""
+
+def analysis_enough(
+    history: Sequence[float], policy: str, accepted: int | None, claims: int | None
+) -> tuple[str, str] | None:
+    """The name and words of the rule that says it is enough."""
+
+def analysis_latent(
+    chunks: Any, outline: Any, policy: str
+) -> list[tuple[list[int], list[float], int | None, float, bool]]:
+    """Clusters of chunks, held against an outline. Members, centre, topic, similarity, novel."""
+
+def analysis_nearest(to: Any, rows: Any) -> tuple[int, float] | None:
+    """The nearest row and its cosine."""
+
+def analysis_usable(rows: Any, width: int | None = None) -> list[int]:
+    """The places of the vectors that will do."""
+
+def analysis_cut(cut: str, background: Background | None, difference: bool) -> float:
+    """A threshold as a cosine, or as a difference of cosines."""

@@ -70,6 +70,8 @@ class Driver:
         # A person who reads one question is not asked another: sub-agents may have theirs at the same time.
         self.asking = threading.Lock()
         self.questions: set[int] = set()
+        # What a hook raised that ended the run.
+        self.hook_error: BaseException | None = None
 
     def at(self, command_id: int | None) -> Plan | AgentPlan:
         """Where the model and the tools of a command are: those of the run, or of the sub-agent that gave it."""
@@ -130,6 +132,10 @@ class Driver:
             elif kind == "refuse":
                 message = f"the machine refused an event of its own driver: {command.why}"
                 raise InternalError(message, hint="please report this with the journal of the run")
+            elif kind == "hook":
+                self.hook(command)
+            elif kind == "choose":
+                self.choose(command)
 
     def go_on(self, commands: Iterable[_core.Command]) -> None:
         """Carries out what a run that broke off had not heard the end of.
@@ -303,6 +309,12 @@ class Driver:
     def search(self, command: _core.Command) -> None:
         raise NotImplementedError
 
+    def hook(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def choose(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
 
 class AsyncDriver(Driver):
     """Drives a run in the task that iterates over `batches`.
@@ -424,9 +436,10 @@ class AsyncDriver(Driver):
 
     def generate(self, command: _core.Command) -> None:
         plan = self.at(command.id)
-        if plan.endpoint is not None:
+        endpoint = plan.endpoint if not plan.chooses else plan.endpoint_of(command.request.model)  # type: ignore[union-attr]
+        if endpoint is not None:
             quietly = plan is not self.plan
-            self.keep_call(command, self.bridge.hub.generate(self.key, command, plan.endpoint, self.watch, quietly))
+            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, self.watch, quietly))
             return
         request = command.request
         try:
@@ -587,6 +600,16 @@ class AsyncDriver(Driver):
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
 
+    def hook(self, command: _core.Command) -> None:
+        from ._hooked import ask_async
+
+        ask_async(self, command)
+
+    def choose(self, command: _core.Command) -> None:
+        from ._hooked import choose_async
+
+        choose_async(self, command)
+
 
 class SyncDriver(Driver):
     """Drives a run in the calling thread. Tools run in threads; async tools in one event loop of the run's own."""
@@ -602,6 +625,8 @@ class SyncDriver(Driver):
         self.limits: list[tuple[float, Callable[[], None]]] = []
         self.side: _SideLoop | None = None
         self.closed = False
+        # Commands whose hooks are being asked.
+        self.asked: dict[int, Any] = {}
 
     def events(self, start: _core.Event | list[_core.Command], signal: Any = None) -> Generator[Any, None, None]:
         """Runs to the end, from its start or from the open commands of a run that broke off; gives what is told on the
@@ -677,7 +702,7 @@ class SyncDriver(Driver):
         """Nothing of the run is left behind but threads of plain tools that do not end."""
         self.closed = True
         self.cancelled_model()
-        for command_id in [*self.flags, *self.tasks]:
+        for command_id in [*self.flags, *self.tasks, *self.asked]:
             self.abort(command_id)
         self.hub.close()
         if self.side is not None:
@@ -690,9 +715,10 @@ class SyncDriver(Driver):
 
     def generate(self, command: _core.Command) -> None:
         plan = self.at(command.id)
-        if plan.endpoint is not None:
+        endpoint = plan.endpoint if not plan.chooses else plan.endpoint_of(command.request.model)  # type: ignore[union-attr]
+        if endpoint is not None:
             quietly = plan is not self.plan
-            self.keep_call(command, self.hub.generate(0, command, plan.endpoint, self.watch, quietly))
+            self.keep_call(command, self.hub.generate(0, command, endpoint, self.watch, quietly))
             return
         request = command.request
         try:
@@ -800,6 +826,7 @@ class SyncDriver(Driver):
     def abort(self, command_id: int) -> None:
         self.timers.pop(command_id, None)
         self.questions.discard(command_id)
+        self.asked.pop(command_id, None)
         model = self.calls.pop(command_id, None)
         if model is not None:
             model.abort()
@@ -864,7 +891,7 @@ class SyncDriver(Driver):
                 done(answer)
 
         def told(answer: Any) -> None:
-            self.questions.discard(command.id)  # type: ignore[arg-type]
+            self.questions.discard(command.id)
             if self.closed:
                 _drop(answer)
             else:
@@ -878,6 +905,16 @@ class SyncDriver(Driver):
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
+
+    def hook(self, command: _core.Command) -> None:
+        from ._hooked import ask_sync
+
+        ask_sync(self, command)
+
+    def choose(self, command: _core.Command) -> None:
+        from ._hooked import choose_sync
+
+        choose_sync(self, command)
 
 
 def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:

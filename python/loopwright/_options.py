@@ -59,6 +59,7 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: value in ("simple", "moderate", "complex", "breaking", "auto"),
         "'simple', 'moderate', 'complex', 'breaking' or 'auto'",
     ),
+    "wind_down": (lambda value: _whole(value) and value < 2**32, "a whole number from 0 up"),
 }
 _PLAIN = {"api_key", "headers"}
 """Never shown, not even where they are wrong."""

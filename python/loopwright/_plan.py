@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from .children import AgentPlan
+    from .hooks import Hook
     from .models import Model
     from .tools import Tool
 
@@ -43,6 +44,31 @@ class Plan:
     """The model's name as requests hold it."""
     agents: Mapping[str, AgentPlan] = field(default_factory=dict)
     """What sub-agents need, by their kind: `explore`, `lead/explore`."""
+    hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
+    """Hooks by stage."""
+    chooser: Hook | None = None
+    """Who is asked for the model before the first request."""
+    chooses: bool = False
+    """Whether requests may name another model."""
+    endpoints: dict[str, _core.Endpoint] = field(default_factory=dict)
+    """Other models, by the names that requests hold."""
+    new_endpoint: Callable[[str], _core.Endpoint] | None = None
+    """Makes the endpoint of another model."""
+
+    def endpoint_of(self, model: str) -> _core.Endpoint | None:
+        """Where the model of a request lives; `None` is the model of one's own."""
+        if model == self.asked_model:
+            return self.endpoint
+        found = self.endpoints.get(model)
+        if found is None:
+            if ":" not in model and self.endpoint is not None:
+                # Another model of the same provider.
+                return self.endpoint
+            if self.new_endpoint is None:
+                message = f"there is no way to the model {model!r}"
+                raise UsageError(message, "unknown_model", "write provider:model")
+            found = self.endpoints[model] = self.new_endpoint(model)
+        return found
 
     @property
     def model_name(self) -> str:

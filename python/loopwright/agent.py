@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .events import Event
     from .guard import Approvals, Policy
     from .handle import RunHandle
+    from .hooks import Hook, Hooks, ModelChoice, ModelContext
     from .messages import Content
     from .models import Model
     from .senses import MomentumPolicy, StuckPolicy
@@ -104,9 +105,16 @@ class Agent(Generic[Output]):
         agents: Sub-agents that the model may hand tasks to: `SubAgent`s, or agents with a `name`.
         max_children: How many sub-agents one run may start.
         max_depth: How deep they may nest: at 1 a sub-agent starts none itself.
-        complexity: How hard the tasks are: `"simple"`, `"moderate"`, `"complex"`, `"breaking"`, or `"auto"`, by the words
-            of each prompt. It sets the budget's `iterations`.
+        complexity: How hard the tasks are: `"simple"`, `"moderate"`, `"complex"`, `"breaking"`, or `"auto"`, by the
+            words of each prompt. It sets the budget's `iterations`.
         labels: What the first line of each journal says about whose run it is; anything that JSON can hold.
+        hooks: Functions that are asked at stages of a run: a list of `Hook` and `Hooks` (see `loopwright.hooks`).
+        choose_model: Who chooses the model of a run, before its first request: a function, sync or async, that takes a
+            `ModelContext` and gives a `ModelChoice`, a name or `None`; or a `ModelChoice` for all runs.
+        take_suggestions: Whether a choice that is not sure enough to be enforced, but is a suggestion, holds too.
+        escalate_to: The model that goes on, once, where too little succeeds: `provider:model`.
+        wind_down: From so many tool rounds left on the model is told of them, the plainer the fewer; with none left it
+            is told to answer.
     """
 
     _folders: tuple[str, ...] = ()
@@ -156,6 +164,11 @@ class Agent(Generic[Output]):
         max_children: int = 8,
         max_depth: int = 1,
         complexity: str | None = None,
+        hooks: Hook | Hooks | Iterable[Hook | Hooks] | None = None,
+        choose_model: Callable[[ModelContext], Any] | ModelChoice | None = None,
+        take_suggestions: bool = False,
+        escalate_to: str | None = None,
+        wind_down: int = 2,
     ) -> None:
         from . import _options
         from .tools import ToolSet
@@ -185,6 +198,7 @@ class Agent(Generic[Output]):
             max_children=max_children,
             max_depth=max_depth,
             complexity=complexity,
+            wind_down=wind_down,
         )
         self.name = name
         self.budget = _checked_budget(budget) if budget is not None else Budget()
@@ -204,22 +218,16 @@ class Agent(Generic[Output]):
             message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
             hint = "give an instance of the class" if isinstance(model, type) else "write provider:model"
             raise UsageError(message, "unknown_model", hint)
-        self.description = description
-        self._complexity = complexity
+        self.description, self._complexity = description, complexity
         self.tools = ToolSet(tools)
         self._output: OutputType[Output] | None = None
         if output_type is not None:
             from ._output import OutputType
 
             self._output = OutputType(output_type)
-        if approvals is not None:
-            if approve is not None:
-                message = "approve and approvals both say who is asked"
-                raise UsageError(message, "invalid_option", "give one of them: Approvals(approve) is both")
-            approve = approvals
         if approval_timeout is None:
             approval_timeout = getattr(approvals, "timeout", 60.0)
-        self._approve = approve
+        self._approve = _approver(approve, approvals)
         guard, self._around = _guard_of(
             self.tools, policy, cautious or ("run" if approvals is None else "intent"), workspace
         )
@@ -251,22 +259,44 @@ class Agent(Generic[Output]):
             "guard": guard,
             "price": dict(price) if price else _price(self._endpoint),
             "seed": seed,
+            "wind_down": wind_down,
         }
         held = _context(context, self._endpoint)
         if held is not None:
             self._config["context"] = held
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
         self._own_policy = policy is not None
-        self._children_limits = (max_children, max_depth)
+        self._take_agents(agents, max_children, max_depth)
+        # A function: whoever looks at an agent's parts sees no key.
+        self._reach: Callable[[], tuple[Any, ...]] = lambda: (base_url, api_key, headers, timeouts)
+        self._take_hooks(hooks, choose_model, escalate_to, take_suggestions=take_suggestions)
+        self._plans: dict[tuple[bool, Budget], Plan] = {}
+        # What can't work is said here, not in the middle of a program.
+        self._plan(self.budget, stream=False)
+
+    def _take_agents(self, agents: Iterable[SubAgent | Agent[Any]], most: int, depth: int) -> None:
+        """The sub-agents that there are."""
+        self._children_limits = (most, depth)
         self._agents: list[Agent[Any]] = []
         if agents:
             from .children import checked_agents, made
 
             self._agents = made(self, checked_agents(agents))
             _check_policies(self, self._agents)
-        self._plans: dict[tuple[bool, Budget], Plan] = {}
-        # What can't work is said here, not in the middle of a program.
-        self._plan(self.budget, stream=False)
+
+    def _take_hooks(
+        self, hooks: object, choose_model: object, escalate_to: str | None, *, take_suggestions: bool
+    ) -> None:
+        """Who is asked while a run goes on."""
+        self._hooks = _hooks_of(hooks)
+        inside = [stage for stage in self._hooks if not stage.endswith("_reflect")]
+        if inside:
+            self._config["hooks"] = inside
+        self._chooser = _chooser_of(choose_model)
+        self._escalate_to = escalate_to
+        ask = self._chooser is not None
+        if ask or escalate_to is not None:
+            self._config["choice"] = {"ask": ask, "suggestions": take_suggestions, "escalate_to": escalate_to}
 
     @property
     def model(self) -> str:
@@ -355,10 +385,12 @@ class Agent(Generic[Output]):
                 self._explain(error, driver, run, plan, name, path, earlier)
                 raise
             result, feedback = self._finish(driver.outcome, run, plan, name, path, earlier)
+            _caused(result, driver)
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        self._reflect(result, deps)
         if on_event is not None:
             _heard(on_event(RunFinished(result)))
         return cast("Result[Output]", _checked(result))
@@ -549,7 +581,14 @@ class Agent(Generic[Output]):
                 labels=self._labels,
                 asked_model=self._config["model"],
                 agents=agents,
+                hooks=self._hooks,
+                chooser=self._chooser,
+                chooses="choice" in self._config,
+                new_endpoint=self._endpoint_at,
             )
+            if self._escalate_to is not None:
+                # What can't be reached is said before the run that needs it.
+                plan.endpoint_of(self._escalate_to)
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
             self._plans[stream, budget] = plan
@@ -589,6 +628,22 @@ class Agent(Generic[Output]):
         from dataclasses import replace
 
         return replace(self.budget, iterations=Budget.for_task(prompt_of(prompt), self._complexity).iterations)
+
+    def _endpoint_at(self, model: str) -> _core.Endpoint:
+        """The endpoint of another model: at the agent's own address if it is of the same provider."""
+        base_url, api_key, headers, timeouts = self._reach()
+        limits: dict[str, Any] = dict(timeouts or {})
+        if self._endpoint is None or model.partition(":")[0] != self._endpoint.provider:
+            return _core.Endpoint(model, **limits)
+        pairs = list((headers or {}).items())
+        return _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
+
+    def _reflect(self, result: Result[Any], deps: Any) -> None:
+        """The hooks after the answer: in the background."""
+        if "pre_reflect" in self._hooks or "post_reflect" in self._hooks:
+            from .hooks._reflect import reflect_soon
+
+            reflect_soon([hook for hooks in self._hooks.values() for hook in hooks], result, deps)
 
     def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
         """A run that begins."""
@@ -778,11 +833,13 @@ class RunStream(Generic[Output]):
                     self._result = agent._finish(driver.outcome, run, plan, name, path, earlier)[0]
                 raise
             result, feedback = agent._finish(driver.outcome, run, plan, name, path, earlier)
+            _caused(result, driver)
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
         self._result = result
+        agent._reflect(result, self._deps)
         if self._watch:
             yield RunFinished(result)
         _checked(result)
@@ -806,6 +863,37 @@ def _checked(result: Result[Any]) -> Result[Any]:
     if result.error is not None:
         raise result.error
     return result
+
+
+def _caused(result: Result[Any], driver: Driver) -> None:
+    """An error that a hook has made says what the hook raised."""
+    if result.error is not None and driver.hook_error is not None:
+        result.error.__cause__ = driver.hook_error
+
+
+def _hooks_of(hooks: object) -> dict[str, list[Hook]]:
+    """The hooks by stage."""
+    if hooks is None:
+        return {}
+    from .hooks import Hooks
+
+    found = Hooks(hooks)
+    return {stage: found.at(stage) for stage in found.stages}
+
+
+def _chooser_of(choose: object) -> Hook | None:
+    """Who chooses the model, with a time limit."""
+    if choose is None:
+        return None
+    from .hooks import Hook, ModelChoice
+
+    if isinstance(choose, ModelChoice):
+        choice = choose
+        return Hook("pre_assess", lambda _: choice, name="choose_model")
+    if not callable(choose):
+        message = f"choose_model can't be {choose!r:.100}"
+        raise UsageError(message, "invalid_option", "give a function that takes a ModelContext, or a ModelChoice")
+    return Hook("pre_assess", choose, name="choose_model")
 
 
 def _once_more(
@@ -870,11 +958,23 @@ def _guard_of(
     return guard, around
 
 
+def _approver(approve: Callable[[Approval], Any] | None, approvals: Approvals | None) -> Callable[[Any], Any] | None:
+    """Who is asked."""
+    if approvals is None:
+        return approve
+    if approve is not None:
+        message = "approve and approvals both say who is asked"
+        raise UsageError(message, "invalid_option", "give one of them: Approvals(approve) is both")
+    return approvals
+
+
 def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
     """The calls of sub-agents are judged by the policy of the run: another one would be lost without a word."""
     for agent in agents:
         if agent._own_policy and agent._config["guard"]["policy"] != parent._config["guard"]["policy"]:
-            message = f"the sub-agent {agent.name!r} has a policy of its own, and its calls are judged by that of the run"
+            message = (
+                f"the sub-agent {agent.name!r} has a policy of its own, and its calls are judged by that of the run"
+            )
             raise UsageError(message, "invalid_option", "give the policy to the agent that starts it")
         _check_policies(parent, agent._agents)
 

@@ -5,7 +5,7 @@
     from loopwright import Agent, Budget, SubAgent
 
     explore = SubAgent("explore", "finds things in the code and reports where they are", tools=[search_files])
-    writer = SubAgent("writer", "writes text from notes", model="anthropic:claude-haiku-4-5", budget=Budget(iterations=3))
+    writer = SubAgent("writer", "writes text", model="anthropic:claude-haiku-4-5", budget=Budget(iterations=3))
     agent = Agent("anthropic:claude-sonnet-4-5", agents=[explore, writer])
 
 The model starts them with the tool `spawn`; several of one reply run at once. What they use is taken from the budget
@@ -98,6 +98,12 @@ class AgentPlan:
     endpoint: _core.Endpoint | None
     model: Model | None
     tools: Mapping[str, Tool[..., Any]]
+    chooses: bool = False
+    """The model of a sub-agent is fixed."""
+
+    def endpoint_of(self, _model: str) -> _core.Endpoint | None:
+        """Where its model lives."""
+        return self.endpoint
 
 
 @dataclass(frozen=True)
@@ -197,6 +203,8 @@ def compose(
         turn = agent._turn(agent.budget, stream=stream)
         # What judges its calls is what judges those of the run.
         turn["guard"] = None
+        turn.pop("hooks", None)
+        turn.pop("choice", None)
         nested, further = compose(agent._agents, stream=stream, above=f"{kind}/")
         if nested:
             turn["children"] = {"agents": nested, **agent._limits_of_children()}

@@ -26,7 +26,10 @@ __all__ = [
     "Draft",
     "Event",
     "GoalDrifted",
+    "HookAnswered",
+    "HookFailed",
     "IntentAssessed",
+    "ModelChosen",
     "Paused",
     "PhaseFinished",
     "PhaseStarted",
@@ -303,7 +306,7 @@ class ChildFinished(Told):
 
 @dataclass(frozen=True)
 class Paused(Told):
-    """Nothing is under way any more, and nothing starts until somebody resumes. `waiting` says for what else it waits."""
+    """Nothing is under way any more, and nothing starts until somebody resumes. `waiting` says what else it needs."""
 
     waiting: list[str]
 
@@ -313,6 +316,44 @@ class Resumed(Told):
     """The run goes on; `after` seconds that do not count."""
 
     after: float
+
+
+@dataclass(frozen=True)
+class HookAnswered(Told):
+    """A hook has answered: `continue`, `replace`, `veto` (with its `reason`) or `add_context`."""
+
+    stage: str
+    name: str
+    round: int
+    answer: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class HookFailed(Told):
+    """A hook raised, was late, or answered what its stage does not allow; `stop` says that the run ends by it."""
+
+    stage: str
+    name: str
+    round: int
+    error: str
+    stop: bool
+
+
+@dataclass(frozen=True)
+class ModelChosen(Told):
+    """Somebody has chosen a model (`enforce`, `suggest`, `defer`), or a stronger one goes on (`escalate`).
+
+    `used` says whether it holds, from request `round` on.
+    """
+
+    round: int
+    model: str
+    instead_of: str
+    confidence: float
+    mode: str
+    used: bool
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -351,6 +392,9 @@ Event: TypeAlias = (
     | ChildFinished
     | Paused
     | Resumed
+    | HookAnswered
+    | HookFailed
+    | ModelChosen
     | RunFinished
 )
 
@@ -379,6 +423,9 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "child_finished": ChildFinished,
         "paused": Paused,
         "resumed": Resumed,
+        "hook_answered": HookAnswered,
+        "hook_failed": HookFailed,
+        "model_chosen": ModelChosen,
     }.items()
 }
 

@@ -111,7 +111,7 @@ class RunHandle(Generic[Output]):
         return self.state == "paused"
 
     async def suspend(self) -> str | None:
-        """Pauses, waits until nothing is under way, and leaves the run as it is, for `Agent.resume` later and elsewhere.
+        """Pauses, waits until nothing is under way, and leaves the run as it is, for `Agent.resume` later or elsewhere.
 
         Gives the journal: its path, or its lines where it was kept in memory. Whoever awaits the run gets a
         `UsageError` with the code `suspended`. If the run ends before it stands still, its result stands.
@@ -150,8 +150,8 @@ class RunHandle(Generic[Output]):
     async def events(self) -> AsyncIterator[Event]:
         """What happened so far (the last 10,000 events), and what happens from now on."""
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        for event in self._kept:
-            queue.put_nowait(event)
+        for earlier in self._kept:
+            queue.put_nowait(earlier)
         if self._task.done():
             queue.put_nowait(None)
         else:

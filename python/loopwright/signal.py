@@ -81,7 +81,7 @@ class Signal:
             listener("pause" if paused else "resume")
 
     def attach(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """For drivers: `listener` is told how to end, and when to pause and to resume; what is given back detaches it."""
+        """For drivers: `listener` is told how to end, to pause or to resume; what is given back detaches it."""
         with self._lock:
             self._listeners.append(listener)
             how, paused = self._how, self._paused

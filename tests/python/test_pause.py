@@ -54,7 +54,7 @@ def test_d45_pause_while_streaming(serve: Any, wire: str) -> None:
 
 
 def test_d45_pause_while_tools_run() -> None:
-    began, release = asyncio.Event, threading.Event()
+    release = threading.Event()
 
     @tool(read_only=True)
     def slow(n: int) -> str:
@@ -63,7 +63,6 @@ def test_d45_pause_while_tools_run() -> None:
         return f"done {n}"
 
     model = ScriptedModel([calls(Call("slow", {"n": 1}), Call("slow", {"n": 2})), "end"])
-    assert began
 
     async def main() -> None:
         run = Agent(model, tools=[slow]).start("go", journal=True)
@@ -74,8 +73,7 @@ def test_d45_pause_while_tools_run() -> None:
                 seen.append(event)
 
         watching = asyncio.create_task(watch())
-        while len(told(seen, ToolStarted)) < 2:
-            await asyncio.sleep(0.01)
+        assert await asyncio.to_thread(eventually, lambda: len(told(seen, ToolStarted)) == 2)
         run.pause()
         await asyncio.sleep(0.05)
         assert run.state == "pausing"
@@ -95,7 +93,6 @@ def test_d45_pause_while_tools_run() -> None:
 
 
 def test_d45_pause_while_a_person_is_asked() -> None:
-    answer = asyncio.Event
     ran: list[int] = []
 
     @tool(risk="confirm")
@@ -105,17 +102,15 @@ def test_d45_pause_while_a_person_is_asked() -> None:
         return "gone"
 
     async def main() -> None:
-        said = answer()
-        asked = answer()
+        said = asyncio.Event()
+        asked = asyncio.Event()
 
         async def approve(_question: Approval) -> bool:
             asked.set()
             await said.wait()
             return True
 
-        agent = Agent(
-            ScriptedModel([call("delete"), "end"]), tools=[delete], approve=approve, approval_timeout=0.5
-        )
+        agent = Agent(ScriptedModel([call("delete"), "end"]), tools=[delete], approve=approve, approval_timeout=0.5)
         run = agent.start("delete it", journal=True)
         await asked.wait()
         run.pause()
@@ -259,8 +254,7 @@ def test_d45_children_pause_with_their_parent() -> None:
             ScriptedModel([calls(spawn, spawn), "end"]), agents=[SubAgent("explore", tools=[look], model=child)]
         )
         run = agent.start("go", journal=True)
-        while len(child.requests) < 2:
-            await asyncio.sleep(0.01)
+        assert await asyncio.to_thread(eventually, lambda: len(child.requests) == 2)
         run.pause()
         await asyncio.sleep(0.05)
         assert run.state == "pausing"

@@ -18,7 +18,10 @@ from loopwright.events import (
     Draft,
     Event,
     GoalDrifted,
+    HookAnswered,
+    HookFailed,
     IntentAssessed,
+    ModelChosen,
     Paused,
     PhaseFinished,
     PhaseStarted,
@@ -125,6 +128,12 @@ def what_happened(event: Event) -> str:
             return str(assert_type(waiting, list[str]))
         case Resumed(after=after):
             return str(assert_type(after, float))
+        case HookAnswered(answer=answer, reason=why):
+            return assert_type(answer, str) + (assert_type(why, str | None) or "")
+        case HookFailed(error=error, stop=stop):
+            return f"{assert_type(error, str)} {assert_type(stop, bool)}"
+        case ModelChosen(model=model, confidence=confidence):
+            return f"{assert_type(model, str)} {assert_type(confidence, float)}"
         case RunFinished(result=result):
             return result.stop_reason
         case _:

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Id, Outcome};
+use super::{HookReply, Id, ModelChoice, Outcome};
 use crate::core::{
     error::{Error, Failure},
     json::Raw,
@@ -143,6 +143,23 @@ pub enum EventKind {
     Pause,
     /// Somebody wants a run that was paused to go on.
     Resume,
+    /// The hooks of a stage have answered.
+    Hooked {
+        /// The command.
+        id: Id,
+        /// What they said, in their order.
+        replies: Vec<HookReply>,
+    },
+    /// Whoever was asked which model shall be used has answered.
+    Chosen {
+        /// The command.
+        id: Id,
+        /// The model, if one was named.
+        choice: Option<ModelChoice>,
+        /// What went wrong while asking.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
 }
 
 impl EventKind {
@@ -153,7 +170,9 @@ impl EventKind {
             | Self::Failed { id, .. }
             | Self::Decided { id, .. }
             | Self::Found { id, .. }
-            | Self::Fired { id, .. } => Some(*id),
+            | Self::Fired { id, .. }
+            | Self::Hooked { id, .. }
+            | Self::Chosen { id, .. } => Some(*id),
             Self::Start { .. }
             | Self::Delta { .. }
             | Self::Executed { .. }
@@ -181,6 +200,8 @@ impl EventKind {
             Self::Partials { .. } => "partials",
             Self::Pause => "pause",
             Self::Resume => "resume",
+            Self::Hooked { .. } => "hooked",
+            Self::Chosen { .. } => "chosen",
         }
     }
 }

@@ -61,6 +61,10 @@ pub enum Stop {
     Error,
     /// No more questions to a person.
     Approvals,
+    /// A hook said no; the outcome's message says why.
+    HookVeto,
+    /// A hook failed that must not fail; the error says how.
+    HookFailed,
 }
 
 impl Stop {
@@ -92,6 +96,8 @@ impl Stop {
             Self::ContextWindow => "context_window",
             Self::Error => "error",
             Self::Approvals => "approvals",
+            Self::HookVeto => "hook_veto",
+            Self::HookFailed => "hook_failed",
         }
     }
 
@@ -126,7 +132,9 @@ impl Stop {
             | Self::ContentFilter
             | Self::ContextWindow
             | Self::Approvals
-            | Self::Error => return None,
+            | Self::Error
+            | Self::HookVeto
+            | Self::HookFailed => return None,
         })
     }
 

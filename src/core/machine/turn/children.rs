@@ -15,7 +15,7 @@ use crate::core::{
     guard::{RiskLevel, policy::Verdict},
     json::{Fields, Raw},
     machine::{
-        Budget, ChildRecord, Command, Id, Interrupt, Limit, MachineConfig, Notice, Outcome, Spent, Stop,
+        Budget, ChildRecord, Command, HookStage, Id, Interrupt, Limit, MachineConfig, Notice, Outcome, Spent, Stop,
         arguments_hash, command::shorten,
     },
     message::{Block, Message, Role, ToolFailure, ToolResult},
@@ -277,6 +277,9 @@ impl TurnMachine {
             guard.by_arguments.clone_from(&agent.by_arguments);
             guard
         });
+        // Who looks at what models and tools do looks at those of children, too.
+        let looked_at = [HookStage::PreLlm, HookStage::PostLlm, HookStage::PreTool, HookStage::PostTool];
+        turn.hooks = self.config.hooks.iter().copied().filter(|stage| looked_at.contains(stage)).collect();
         turn.authority = Some(self.authority.clone());
         turn.approval_timeout = self.config.approval_timeout;
         turn.seed = self.config.seed ^ id;
@@ -317,17 +320,17 @@ impl TurnMachine {
         let grandchildren = outcome.children.iter().map(count).sum::<u32>();
         self.children.started = self.children.started.saturating_add(grandchildren);
         let now = self.now;
+        // A turn that ends hears nobody out.
+        let held = self.hooked(HookStage::PostTool) && self.children.ending.is_none();
         let super::Phase::Tools(round) = &mut self.phase else { return self.drop_answer() };
-        let Some(pending) = round.calls.iter().find(|pending| pending.running == Some(id) && pending.result.is_none())
-        else {
-            return self.drop_answer();
-        };
+        let running = round.calls.iter().find(|pending| pending.running == Some(id) && pending.runs_child());
+        let Some(pending) = running else { return self.drop_answer() };
         let Some(path) = pending.child.clone() else { return self.drop_answer() };
         let (call, tool) = (pending.call.id.clone(), pending.call.name.clone());
         let task = Fields::parse(pending.call.input.text()).ok().and_then(|fields| fields.get_str("task"));
         let name = name_of(&path).to_owned();
         let result = report(&call, &tool, &name, &outcome);
-        let taken = round.executed(id, result, now);
+        let taken = round.executed(id, result, now, held);
         let notice = Notice::ChildFinished {
             id: call.clone(),
             child: path.clone(),
@@ -351,6 +354,7 @@ impl TurnMachine {
         });
         match (taken, self.children.ending) {
             (Some(_), Some(stop)) => self.end_after_children(stop, out),
+            (Some(at), None) if held => self.hold_result(at, out),
             (Some(at), None) => self.executed(at, out),
             (None, _) => self.drop_answer(),
         }
@@ -413,8 +417,7 @@ impl Round {
 
     /// The commands that started the children that run.
     pub(super) fn children(&self) -> Vec<Id> {
-        let running = self.calls.iter().filter(|pending| pending.child.is_some() && pending.result.is_none());
-        running.filter_map(|pending| pending.running).collect()
+        self.calls.iter().filter(|pending| pending.runs_child()).filter_map(|pending| pending.running).collect()
     }
 
     /// Starts children; false if none could be started.

@@ -8,9 +8,11 @@
 
 mod calls;
 mod children;
+mod choose;
 mod config;
 mod decision;
 mod gate;
+mod hooks;
 mod intent;
 mod limits;
 mod plans;
@@ -18,6 +20,7 @@ mod round;
 mod senses;
 mod table;
 mod text;
+mod tool_hooks;
 mod window;
 
 use std::collections::BTreeMap;
@@ -29,6 +32,8 @@ use children::Children;
 pub use children::{AgentConfig, AgentPlace, ChildrenConfig};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
+pub(crate) use hooks::legal;
+use hooks::{Decided, Held};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
@@ -36,8 +41,8 @@ pub use window::ContextConfig;
 use window::Window;
 
 use super::{
-    ApprovalDecision, CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Limit, Machine, Notice,
-    Outcome, Purpose, Spent, Stop, Time,
+    ApprovalDecision, CallRecord, Command, Event, EventKind, HookStage, Id, Interrupt, IterationRecord, Limit, Machine,
+    Notice, Outcome, Spent, Stop, Time,
 };
 use crate::core::{
     breaker::Breaker,
@@ -69,6 +74,8 @@ enum Phase {
     /// Tools are under way.
     Tools(Round),
     Done,
+    /// Hooks, or a choice of the model, are under way.
+    Held(Box<Held>),
 }
 
 /// A request to the model, over all its attempts.
@@ -117,6 +124,17 @@ pub struct TurnMachine {
     interrupted: bool,
     #[serde(default, skip_serializing_if = "Children::is_default")]
     children: Children,
+    /// What hooks have added and no request has held yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    added: Vec<Block>,
+    /// A hook of a tool ends the run when the calls that run are done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    halted: Option<Stop>,
+    /// The model, where it is another than that of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    escalated: bool,
 }
 
 impl TurnMachine {
@@ -151,6 +169,10 @@ impl TurnMachine {
             without_tools: false,
             interrupted: false,
             children,
+            added: Vec::new(),
+            halted: None,
+            model: None,
+            escalated: false,
         }
     }
 
@@ -168,6 +190,7 @@ impl TurnMachine {
             Phase::Tools(round) if round.asks() => "deciding",
             Phase::Tools(_) => "tools",
             Phase::Done => "done",
+            Phase::Held(_) => "held",
         }
     }
 
@@ -225,12 +248,18 @@ impl TurnMachine {
         self.tools_off = no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty();
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
-        self.tell_intent(out);
-        self.ask(out);
+        self.begin(out);
     }
 
     /// Sends the next request, or ends the run if the budget forbids it.
     fn ask(&mut self, out: &mut Vec<Command>) {
+        if !self.holds_round(out) {
+            self.ask_now(out);
+        }
+    }
+
+    fn ask_now(&mut self, out: &mut Vec<Command>) {
+        self.flush_added();
         if let Err(error) = self.fit(out) {
             self.outcome.error = Some(error);
             return self.finish(Stop::ContextWindow, out);
@@ -240,15 +269,19 @@ impl TurnMachine {
         }
         self.spent.iterations += 1;
         let round = self.round();
-        emit(out, Notice::RoundStarted { round, model: self.config.model.clone() });
+        emit(out, Notice::RoundStarted { round, model: self.model().to_owned() });
         let id = self.id();
         let asking = Asking { id, attempt: 1, since: self.now, visible: false, last_failure: None };
-        self.generate(asking, out);
+        self.send(asking, out);
     }
 
-    fn generate(&mut self, asking: Asking, out: &mut Vec<Command>) {
+    /// The next request, as it stands.
+    fn request_now(&mut self) -> Request {
         let mut request = self.template().clone();
         request.messages = self.view();
+        if let Some(model) = &self.model {
+            request.model.clone_from(model);
+        }
         if self.round() > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
             // A forced tool is for the first request only; forced again it would never let the model answer.
             request.tool_choice = None;
@@ -265,13 +298,7 @@ impl TurnMachine {
         if let Some(left) = self.room_for_answer() {
             request.max_tokens = Some(request.max_tokens.map_or(left, |most| most.min(left)));
         }
-        out.push(Command::Generate {
-            id: asking.id,
-            purpose: Purpose::Executor,
-            attempt: asking.attempt,
-            request: Box::new(request),
-        });
-        self.phase = Phase::Asking(asking);
+        request
     }
 
     fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
@@ -279,9 +306,15 @@ impl TurnMachine {
         self.spent.add(response.usage, self.config.price.as_ref());
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
-        let Response { mut message, stop, usage, .. } = response;
+        let usage = response.usage;
         self.reported(usage.input, usage.provider_tool_uses);
         emit(out, Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses });
+        self.answered(response, out);
+    }
+
+    /// Reads an answer and decides what to do with it.
+    fn read(&mut self, response: Response, out: &mut Vec<Command>) {
+        let Response { mut message, stop, .. } = response;
         self.count_provider_searches(&message, out);
         self.read_markup(&mut message, out);
         let prose = message.prose();
@@ -332,6 +365,13 @@ impl TurnMachine {
         };
         let decision = assess(&situation);
         self.tell_decision(decision, &situation, &calls, out);
+        self.decided_on(Decided { decision, calls, broken, judged, stop, prose }, decision.rule(&situation), out);
+    }
+
+    /// Does what was decided about a reply.
+    fn act(&mut self, decided: Decided, out: &mut Vec<Command>) {
+        let Decided { decision, calls, broken, judged, stop, prose } = decided;
+        let no_calls = calls.is_empty();
         match decision {
             Decision::Continue | Decision::PauseForConfirm if !no_calls => {
                 self.spent.tool_rounds += 1;
@@ -471,7 +511,7 @@ impl TurnMachine {
             asking.visible = false;
             asking.attempt += 1;
             asking.id = self.id();
-            return self.generate(asking, out);
+            return self.send(asking, out);
         }
         if self.may_degrade(&failure) {
             self.without_tools = true;
@@ -489,7 +529,7 @@ impl TurnMachine {
             asking.visible = false;
             asking.attempt += 1;
             asking.id = self.id();
-            return self.generate(asking, out);
+            return self.send(asking, out);
         }
         self.keep_partial(partial);
         if failure.kind == FailureKind::ContextTooLong {
@@ -544,6 +584,7 @@ impl TurnMachine {
                         self.interrupt_children(out);
                         self.advance(out);
                     }
+                    Phase::Held(_) => self.interrupt_held(out),
                     Phase::Idle | Phase::Asking(_) | Phase::Done => {}
                 }
             }
@@ -574,6 +615,7 @@ impl TurnMachine {
                 let results = self.take_results(round);
                 self.history.push(Message::new(Role::User, results));
             }
+            Phase::Held(held) => self.abort_held(*held, why, out),
             Phase::Idle | Phase::Done => {}
         }
     }
@@ -592,7 +634,8 @@ impl TurnMachine {
         self.finish(Stop::Error, out);
     }
 
-    fn finish(&mut self, stop: Stop, out: &mut Vec<Command>) {
+    /// Ends the run without a look at hooks.
+    fn close(&mut self, stop: Stop, out: &mut Vec<Command>) {
         self.phase = Phase::Done;
         if self.deadline != 0 {
             out.push(Command::Abort { id: self.deadline });
@@ -625,7 +668,7 @@ impl TurnMachine {
         let stop = if round.aborted {
             Some(Stop::DestructiveOperation)
         } else {
-            self.interrupted.then_some(Stop::UserInterrupt)
+            self.halted.or_else(|| self.interrupted.then_some(Stop::UserInterrupt))
         };
         let spent = round.unasked && stop.is_none();
         let mut blocks = self.take_results(round);
@@ -638,6 +681,8 @@ impl TurnMachine {
             None => self.sense_round(out),
         };
         if stop.is_none() {
+            self.escalates(out);
+            blocks.append(&mut self.added);
             blocks.extend(word.map(Block::text));
             blocks.extend(self.word_about_budget().map(Block::text));
         }
@@ -727,11 +772,13 @@ impl Machine for TurnMachine {
             },
             EventKind::Executed { id, result } => {
                 let now = self.now;
+                let held = self.hooked(HookStage::PostTool);
                 let taken = match &mut self.phase {
-                    Phase::Tools(round) => round.executed(id, result, now),
+                    Phase::Tools(round) => round.executed(id, result, now, held),
                     _ => None,
                 };
                 match taken {
+                    Some(at) if held => self.hold_result(at, &mut out),
                     Some(at) => self.executed(at, &mut out),
                     None => self.drop_answer(),
                 }
@@ -744,6 +791,16 @@ impl Machine for TurnMachine {
             EventKind::Found { .. } | EventKind::Partials { .. } | EventKind::Pause | EventKind::Resume => {
                 self.drop_answer();
             }
+            EventKind::Hooked { id, replies } => {
+                if !self.was_hooked(id, replies, &mut out) {
+                    self.drop_answer();
+                }
+            }
+            EventKind::Chosen { id, choice, error } => {
+                if !self.was_chosen(id, choice, error, &mut out) {
+                    self.drop_answer();
+                }
+            }
         }
         out
     }
@@ -751,9 +808,10 @@ impl Machine for TurnMachine {
     fn waiting(&self) -> Vec<String> {
         match &self.phase {
             Phase::Idle | Phase::Done => Vec::new(),
-            Phase::Asking(asking) => vec![format!("the model {} (attempt {})", self.config.model, asking.attempt)],
+            Phase::Asking(asking) => vec![format!("the model {} (attempt {})", self.model(), asking.attempt)],
             Phase::Waiting { asking, .. } => vec![format!("the next attempt ({})", asking.attempt + 1)],
             Phase::Tools(round) => round.waiting(),
+            Phase::Held(held) => vec![Self::waiting_held(held)],
         }
     }
 
@@ -820,7 +878,7 @@ impl TurnMachine {
                 }
                 asking.attempt += 1;
                 asking.id = self.id();
-                self.generate(asking, out);
+                self.send(asking, out);
             }
             Phase::Tools(round) => {
                 if round.lapsed(id, out) {
