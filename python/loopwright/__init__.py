@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     )
     from .handle import ChildStatus, RunHandle
     from .hooks import Hook, Hooks, ModelChoice
+    from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     )
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
+    from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
     "Agent": "agent",
@@ -179,6 +181,13 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "Journal": "journal",
+    "RunInfo": "journal",
+    "events_of": "journal",
+    "Page": "web",
+    "fetch_page": "web",
+    "fetch_page_sync": "web",
+    "read_page": "web",
 }
 
 __all__ = [
@@ -204,6 +213,7 @@ __all__ = [
     "Image",
     "Intent",
     "InternalError",
+    "Journal",
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
@@ -216,6 +226,7 @@ __all__ = [
     "ModelFailure",
     "Momentum",
     "MomentumPolicy",
+    "Page",
     "Policy",
     "ProviderError",
     "Replay",
@@ -224,6 +235,7 @@ __all__ = [
     "Risk",
     "RiskContext",
     "RunHandle",
+    "RunInfo",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -255,9 +267,13 @@ __all__ = [
     "diff",
     "encode_tokens",
     "estimate_tokens",
+    "events_of",
     "extract",
     "extract_json",
+    "fetch_page",
+    "fetch_page_sync",
     "next_step",
+    "read_page",
     "redact",
     "render_call",
     "render_results",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._places import is_store
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .models import Model
     from .tools import Tool
 
-__all__ = ["Plan", "about", "model_name", "new_run", "place_of", "run_id", "writing"]
+__all__ = ["Plan", "about", "model_name", "new_run", "place_of", "run_id", "sink_of", "writing"]
 
 
 @dataclass
@@ -98,15 +99,22 @@ def new_run(
 ) -> tuple[_core.Run, str | None]:
     """A run, and the path of its journal.
 
-    `journal` is a file to make, a folder in which a file of the run's name is made, `True` to keep the lines in
-    memory, or nothing. Where a run needs further attempts, their files are numbered.
+    `journal` is a file to make, a folder in which a file of the run's name is made, a store, `True` to keep the lines
+    in memory, or nothing. Where a run needs further attempts, their files are numbered.
     """
     told = about(plan.labels)
     path = place_of(journal, name, attempt)
     if path is None:
         return _core.Run(name, plan.config, keep=journal is True, about=told), None
     with writing(path, "be made", "give a folder that can be written to, or a new file"):
-        return _core.Run(name, plan.config, journal=path, about=told), path
+        return _core.Run(name, plan.config, about=told, **sink_of(journal, path)), path
+
+
+def sink_of(journal: object, path: str | None) -> dict[str, Any]:
+    """Where a run writes to, as `_core` names it."""
+    if path is None:
+        return {"keep": journal is True}
+    return {"store": path} if is_store(journal) else {"journal": path}
 
 
 def place_of(
@@ -118,7 +126,9 @@ def place_of(
     if journal is None or isinstance(journal, bool):
         return None
     path = os.fspath(journal)
-    if not path.endswith(".jsonl"):
+    if is_store(journal):
+        pass
+    elif not path.endswith(".jsonl"):
         path = f"{path}{os.sep}{name}.jsonl"
     elif attempt:
         path = f"{path.removesuffix('.jsonl')}-{attempt + 1}.jsonl"

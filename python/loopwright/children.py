@@ -132,6 +132,17 @@ class ChildRun:
         found: str | None = self.result.final
         return found
 
+    def to_dict(self) -> dict[str, Any]:
+        """The run as plain data for JSON."""
+        return {**vars(self), "result": self.result.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ChildRun:
+        """The run that `to_dict` gave as plain data."""
+        from .result import Result
+
+        return cls(data["name"], data["path"], data["task"], data["call_id"], Result.from_dict(data["result"]))
+
     def __repr__(self) -> str:
         return f"<ChildRun {self.path} {self.stop_reason}>"
 

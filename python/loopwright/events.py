@@ -2,12 +2,16 @@
 
 Text that streams is a draft: it has not been verified, and after a `Reset` it is void. The last event is always
 `RunFinished`.
+
+Each event has a number, `event_id`, that only grows within its run. `to_dict(event)` gives it as plain data for JSON,
+`from_dict` makes it an event again; what a newer version may tell survives both as `UnknownEvent`. The list of all
+events, with their fields, is `docs/events.md`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
 
@@ -48,18 +52,27 @@ __all__ = [
     "ToolProgress",
     "ToolStarted",
     "ToolUseDelta",
+    "UnknownEvent",
     "Warning",
+    "from_dict",
+    "to_dict",
 ]
 
 
 @dataclass(frozen=True)
 class Told:
-    """What all events of a run have: which sub-agent tells it; nothing where the run itself does."""
+    """What all events but the pieces of answers have in common."""
 
     agent: str | None = field(default=None, kw_only=True, repr=False)
-    """The sub-agent's name."""
+    """The name of the sub-agent that tells it; nothing where the run itself does."""
     path: str | None = field(default=None, kw_only=True, repr=False)
-    """Which of the run's children: `explore`, `explore#2`, `lead/explore`."""
+    """Which of the run's children that is: `explore`, `explore#2`, `lead/explore`."""
+    event_id: ClassVar[int] = 0
+    """The event's number. It only grows, and is the same when the event is read from the journal."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as plain data for JSON."""
+        return to_dict(self)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -363,6 +376,14 @@ class RunFinished(Told):
     result: Result[Any]
 
 
+@dataclass(frozen=True)
+class UnknownEvent(Told):
+    """Something that this version has no class for; `data` is what was told."""
+
+    type: str
+    data: dict[str, Any]
+
+
 Event: TypeAlias = (
     TextDelta
     | ReasoningDelta
@@ -398,8 +419,9 @@ Event: TypeAlias = (
     | RunFinished
 )
 
+_TELLER = ("agent", "path")
 _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    name: (kind, tuple(field.name for field in fields(kind)))
+    name: (kind, tuple(field.name for field in fields(kind) if field.name not in _TELLER))
     for name, kind in {
         "round_started": RoundStarted,
         "round_finished": RoundFinished,
@@ -430,12 +452,81 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
-def from_notice(notice: dict[str, Any]) -> Event:
+_DELTAS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "text_delta": (TextDelta, ("text", "block")),
+    "reasoning_delta": (ReasoningDelta, ("text", "block")),
+    "tool_use_delta": (ToolUseDelta, ("id", "name", "block")),
+    "arguments_delta": (ArgumentsDelta, ("text", "block")),
+    "provider_delta": (ProviderDelta, ("kind", "name", "block")),
+}
+_OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "tool_progress": (ToolProgress, ("id", "name", "text")),
+    "run_finished": (RunFinished, ("result",)),
+}
+"""What drivers tell, without the machine."""
+
+
+def from_notice(notice: dict[str, Any]) -> Event | UnknownEvent:
     """The event for what a machine tells."""
     teller: dict[str, str] = {}
     while notice["type"] == "child":
         teller = {"agent": notice["agent"], "path": notice["path"]}
         notice = notice["told"]
+    if notice["type"] not in _NOTICES:
+        return UnknownEvent(notice["type"], {name: value for name, value in notice.items() if name != "type"})
     kind, names = _NOTICES[notice["type"]]
     event: Event = kind(**{name: notice[name] for name in names if name in notice}, **teller)
     return event
+
+
+def to_dict(event: Event | UnknownEvent) -> dict[str, Any]:
+    """An event as plain data for JSON: its `type`, its `event_id` and its fields.
+
+    event = Reset(round=2)
+    assert to_dict(event) == {"type": "reset", "event_id": 0, "round": 2}
+    assert from_dict(to_dict(event)) == event
+    """
+    if isinstance(event, UnknownEvent):
+        return {"type": event.type, "event_id": event.event_id, **event.data}
+    name, fields_of = _by_class()[type(event)]
+    told = {"type": name, "event_id": event.event_id}
+    for field_name in fields_of:
+        value = getattr(event, field_name)
+        told[field_name] = value.to_dict() if name == "run_finished" else value
+    if getattr(event, "path", None) is not None:
+        told.update({each: getattr(event, each) for each in _TELLER})
+    return told
+
+
+def from_dict(data: dict[str, Any]) -> Event | UnknownEvent:
+    """The event that `to_dict` gave as plain data. A type that this version does not know becomes an `UnknownEvent`."""
+    name, number = data["type"], data.get("event_id", 0)
+    rest = {key: value for key, value in data.items() if key not in ("type", "event_id")}
+    known = _NOTICES.get(name) or _OURS.get(name) or _DELTAS.get(name)
+    event: Any
+    if known is None:
+        event = UnknownEvent(name, rest)
+    else:
+        kind, names = known
+        if name == "run_finished":
+            from .result import Result
+
+            rest["result"] = Result.from_dict(rest["result"])
+        names = names if name in _DELTAS else (*names, *_TELLER)
+        event = kind(**{key: rest[key] for key in names if key in rest})
+    if name in _DELTAS:
+        event.event_id = number
+    else:
+        object.__setattr__(event, "event_id", number)
+    told: Event | UnknownEvent = event
+    return told
+
+
+def _by_class() -> dict[Any, tuple[str, tuple[str, ...]]]:
+    if not _CLASSES:
+        every = {**_NOTICES, **_OURS, **_DELTAS}
+        _CLASSES.update({kind: (name, names) for name, (kind, names) in every.items()})
+    return _CLASSES
+
+
+_CLASSES: dict[Any, tuple[str, tuple[str, ...]]] = {}
