@@ -144,6 +144,7 @@ impl Event {
     /// What had come of model calls that are under way, by the events that `ModelCall.peek` gave: for the machines that
     /// the next event ends.
     #[staticmethod]
+    #[allow(clippy::needless_pass_by_value, reason = "it is taken out of a Python list")]
     fn partials(calls: Vec<PyRef<'_, Self>>) -> Self {
         let answers = calls.iter().filter_map(|event| match &event.0 {
             EventKind::Failed { id, partial: Some(partial), .. } => Some((*id, (**partial).clone())),

@@ -73,7 +73,7 @@ impl TurnMachine {
             let fitting = children.agents.iter().filter(|agent| wants(&agent.name, &agent.description));
             for agent in fitting.take(3) {
                 let input = Raw::of(&serde_json::json!({"agent": agent.name}));
-                let call = self.planned(&tool, input);
+                let call = self.planned(&tool, &input);
                 if call.verdict != Verdict::Forbid {
                     sub_agents.push(agent.name.clone());
                 }
@@ -134,14 +134,14 @@ impl TurnMachine {
                 matches!(last.as_str(), "run" | "execute" | "running" | "executing" | "command" | "then" | "and");
             let command = part.trim();
             if asked && !command.is_empty() && command.len() <= COMMAND && calls.len() < COMMANDS {
-                calls.push(self.planned(&name, Raw::of(&serde_json::json!({"command": command}))));
+                calls.push(self.planned(&name, &Raw::of(&serde_json::json!({"command": command}))));
             }
         }
         calls
     }
 
     /// A call that a plan names, as the guard sees it.
-    fn planned(&self, tool: &str, input: Raw) -> PlannedCall {
+    fn planned(&self, tool: &str, input: &Raw) -> PlannedCall {
         let call = ToolUse::from_text("plan", tool, input.text().to_owned());
         let judged = self.judge(&call);
         PlannedCall {
