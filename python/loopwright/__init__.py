@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     )
     from ._core import Event as MachineEvent
     from ._replay import Diff, Replay, diff, replay
+    from ._trace import RoundTrace, trace
+    from .after import AfterTurn
     from .agent import Agent, RunStream
     from .budget import Budget
     from .children import ChildRun, SubAgent
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
+    from .research import Research, ResearchResult, research_tool, run_deep_research
     from .result import Messages, Result, Source, ToolCall, Usage
     from .senses import (
         Breakpoint,
@@ -97,6 +100,7 @@ if TYPE_CHECKING:
     from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
+    "AfterTurn": "after",
     "Agent": "agent",
     "Approval": "_approval",
     "Approvals": "guard",
@@ -132,6 +136,7 @@ _HOMES = {
     "Response": "models",
     "Result": "result",
     "RunHandle": "handle",
+    "RoundTrace": "_trace",
     "RunStream": "agent",
     "Signal": "signal",
     "Source": "result",
@@ -181,6 +186,11 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "trace": "_trace",
+    "Research": "research",
+    "ResearchResult": "research",
+    "research_tool": "research",
+    "run_deep_research": "research",
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
@@ -191,6 +201,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AfterTurn",
     "Agent",
     "Approval",
     "Approvals",
@@ -230,10 +241,13 @@ __all__ = [
     "Policy",
     "ProviderError",
     "Replay",
+    "Research",
+    "ResearchResult",
     "Response",
     "Result",
     "Risk",
     "RiskContext",
+    "RoundTrace",
     "RunHandle",
     "RunInfo",
     "RunStream",
@@ -279,9 +293,12 @@ __all__ = [
     "render_results",
     "repair_json",
     "replay",
+    "research_tool",
+    "run_deep_research",
     "signals",
     "strip_tool_markup",
     "tool",
+    "trace",
 ]
 
 

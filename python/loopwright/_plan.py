@@ -16,6 +16,8 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from ._lookups import Lookups
+    from ._remember import Remembering
     from .children import AgentPlan
     from .hooks import Hook
     from .models import Model
@@ -45,6 +47,10 @@ class Plan:
     """The model's name as requests hold it."""
     agents: Mapping[str, AgentPlan] = field(default_factory=dict)
     """What sub-agents need, by their kind: `explore`, `lead/explore`."""
+    remember: Remembering | None = None
+    """What memory is asked, and told."""
+    lookups: Lookups | None = None
+    """Who searches, fetches and embeds for a research."""
     hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
     """Hooks by stage."""
     chooser: Hook | None = None

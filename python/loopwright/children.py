@@ -216,6 +216,7 @@ def compose(
         turn["guard"] = None
         turn.pop("hooks", None)
         turn.pop("choice", None)
+        turn.pop("recall", None)
         nested, further = compose(agent._agents, stream=stream, above=f"{kind}/")
         if nested:
             turn["children"] = {"agents": nested, **agent._limits_of_children()}

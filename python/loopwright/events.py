@@ -33,6 +33,7 @@ __all__ = [
     "HookAnswered",
     "HookFailed",
     "IntentAssessed",
+    "MemoryRecalled",
     "ModelChosen",
     "Paused",
     "PhaseFinished",
@@ -46,6 +47,7 @@ __all__ = [
     "RoundStarted",
     "RunFinished",
     "SearchCompleted",
+    "Status",
     "TextDelta",
     "Told",
     "ToolFinished",
@@ -332,6 +334,28 @@ class Resumed(Told):
 
 
 @dataclass(frozen=True)
+class MemoryRecalled(Told):
+    """Memory has said what it knows of the prompt: so many memories stand before the conversation.
+
+    `ids` are their numbers in the store, for `memory.why` and `memory.forget`.
+    """
+
+    hits: int
+    trusted: int
+    ids: list[int]
+    characters: int
+    duration: float
+
+
+@dataclass(frozen=True)
+class Status(Told):
+    """What a research does just now, in a sentence or two for whoever waits."""
+
+    cycle: int
+    text: str
+
+
+@dataclass(frozen=True)
 class HookAnswered(Told):
     """A hook has answered: `continue`, `replace`, `veto` (with its `reason`) or `add_context`."""
 
@@ -416,7 +440,9 @@ Event: TypeAlias = (
     | HookAnswered
     | HookFailed
     | ModelChosen
+    | MemoryRecalled
     | RunFinished
+    | Status
 )
 
 _TELLER = ("agent", "path")
@@ -445,9 +471,11 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "child_finished": ChildFinished,
         "paused": Paused,
         "resumed": Resumed,
+        "status": Status,
         "hook_answered": HookAnswered,
         "hook_failed": HookFailed,
         "model_chosen": ModelChosen,
+        "memory_recalled": MemoryRecalled,
     }.items()
 }
 

@@ -21,8 +21,10 @@ mod machine;
 mod memory;
 mod messages;
 mod prices;
+mod research;
 mod run;
 mod runtime;
+mod search;
 mod senses_intent;
 mod senses_stuck;
 mod testing;
@@ -131,6 +133,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<memory::MemoryStore>()?;
     module.add_class::<prices::PriceTable>()?;
     module.add_function(wrap_pyfunction!(prices::judge_complexity, module)?)?;
+    module.add_function(wrap_pyfunction!(research::render_report, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_runs, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_find, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_text, module)?)?;
@@ -139,6 +142,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::journal_import, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_close, module)?)?;
     module.add_class::<bridge::WebTask>()?;
+    module.add_class::<search::Breaker>()?;
+    module.add_class::<search::LocalIndex>()?;
     module.add_function(wrap_pyfunction!(web::fetch_text, module)?)?;
     module.add_function(wrap_pyfunction!(web::read_text, module)?)?;
     module.add_function(wrap_pyfunction!(web::web_request, module)?)?;

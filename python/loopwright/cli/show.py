@@ -67,6 +67,7 @@ class Watcher:
             events.Paused: lambda _: self._note("Standing still: nothing new starts until it is resumed"),
             events.Resumed: lambda event: self._note(f"Going on after {seconds(event.after)}"),
             events.RunFinished: self._finished,
+            events.Status: lambda event: self._note(one_line(event.text)),
         }
 
     def __call__(self, event: events.Event) -> None:

@@ -15,6 +15,7 @@ mod hook;
 mod outcome;
 mod pause;
 mod price;
+pub mod research;
 mod retry;
 mod tree;
 pub mod turn;

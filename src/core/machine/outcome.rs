@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Spent;
+use super::{Spent, research::Researched};
 use crate::core::{
     error::Error, json::Raw, request::History, retrieve::sources::Source, sense::breakpoint::Breakpoint,
 };
@@ -214,6 +214,9 @@ pub struct Outcome {
     pub duration: f64,
     /// Answers that came late, twice or unasked, and were dropped.
     pub dropped: u64,
+    /// Report and state of a research.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub research: Option<Box<Researched>>,
     /// Its sub-agents, in the order in which they ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildRecord>,
@@ -257,6 +260,7 @@ impl Outcome {
             duration: 0.0,
             dropped: 0,
             children: Vec::new(),
+            research: None,
         }
     }
 

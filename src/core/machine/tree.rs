@@ -12,6 +12,7 @@ use super::{
     Command, Event, EventKind, Id, Interrupt, Machine, Notice, Outcome, Stop, Time,
     grounded::{GroundedConfig, GroundedMachine},
     pause::{Incoming, Pause, RunState},
+    research::{ResearchConfig, ResearchMachine},
     turn::{AgentPlace, TurnConfig, TurnMachine},
 };
 use crate::core::{
@@ -28,6 +29,8 @@ pub enum MachineConfig {
     Turn(TurnConfig),
     /// A grounded answer.
     Grounded(GroundedConfig),
+    /// A research.
+    Research(ResearchConfig),
 }
 
 impl MachineConfig {
@@ -36,6 +39,7 @@ impl MachineConfig {
         let turn = match self {
             Self::Turn(turn) => turn,
             Self::Grounded(grounded) => &grounded.turn,
+            Self::Research(research) => &research.turn,
         };
         turn.guard.as_ref().map(|guard| guard.policy.digest())
     }
@@ -44,7 +48,7 @@ impl MachineConfig {
     pub fn agent(&self) -> Option<(&AgentPlace, &str)> {
         match self {
             Self::Turn(turn) => turn.agent.as_ref().map(|place| (place, turn.model.as_str())),
-            Self::Grounded(_) => None,
+            Self::Grounded(_) | Self::Research(_) => None,
         }
     }
 
@@ -53,6 +57,7 @@ impl MachineConfig {
         let turn = match self {
             Self::Turn(turn) => turn,
             Self::Grounded(grounded) => &grounded.turn,
+            Self::Research(research) => &research.turn,
         };
         !turn.children.agents.is_empty()
     }
@@ -62,6 +67,7 @@ impl MachineConfig {
         match self {
             Self::Turn(turn) => turn,
             Self::Grounded(grounded) => &mut grounded.turn,
+            Self::Research(research) => &mut research.turn,
         }
     }
 }
@@ -71,6 +77,7 @@ impl MachineConfig {
 enum Node {
     Turn(Box<TurnMachine>),
     Grounded(Box<GroundedMachine>),
+    Research(Box<ResearchMachine>),
 }
 
 impl Node {
@@ -78,6 +85,7 @@ impl Node {
         match config {
             MachineConfig::Turn(config) => Self::Turn(Box::new(TurnMachine::new(config, base))),
             MachineConfig::Grounded(config) => Self::Grounded(Box::new(GroundedMachine::new(config, base))),
+            MachineConfig::Research(config) => Self::Research(Box::new(ResearchMachine::new(config, base))),
         }
     }
 
@@ -85,6 +93,7 @@ impl Node {
         match self {
             Self::Turn(machine) => machine.as_mut(),
             Self::Grounded(machine) => machine.as_mut(),
+            Self::Research(machine) => machine.as_mut(),
         }
     }
 
@@ -92,6 +101,7 @@ impl Node {
         match self {
             Self::Turn(machine) => machine.as_ref(),
             Self::Grounded(machine) => machine.as_ref(),
+            Self::Research(machine) => machine.as_ref(),
         }
     }
 
@@ -99,6 +109,7 @@ impl Node {
         match self {
             Self::Turn(machine) => machine.history(),
             Self::Grounded(machine) => machine.history(),
+            Self::Research(machine) => machine.history(),
         }
     }
 
@@ -106,7 +117,7 @@ impl Node {
     fn agent(&self) -> Option<&AgentPlace> {
         match self {
             Self::Turn(machine) => machine.agent().map(|(place, _)| place),
-            Self::Grounded(_) => None,
+            Self::Grounded(_) | Self::Research(_) => None,
         }
     }
 }

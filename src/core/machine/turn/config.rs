@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentPlace, ChildrenConfig, ContextConfig};
+use super::{AgentPlace, ChildrenConfig, ContextConfig, RecallConfig};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
@@ -114,6 +114,9 @@ pub struct TurnConfig {
     /// Whose words may authorise its calls; `None` for those of the messages it begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authority: Option<Authority>,
+    /// How memory is asked before the first request; `None` where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall: Option<RecallConfig>,
     /// The stages that have hooks.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub hooks: BTreeSet<HookStage>,
@@ -165,6 +168,7 @@ impl Default for TurnConfig {
             hooks: BTreeSet::new(),
             choice: ChoiceConfig::default(),
             wind_down: 1,
+            recall: None,
         }
     }
 }
@@ -183,6 +187,9 @@ impl TurnConfig {
         self.context.check()?;
         self.children.check()?;
         self.choice.check()?;
+        if let Some(recall) = &self.recall {
+            recall.check()?;
+        }
         self.check_numbers()
     }
 

@@ -16,6 +16,7 @@ mod hooks;
 mod intent;
 mod limits;
 mod plans;
+mod recall;
 mod round;
 mod senses;
 mod table;
@@ -34,6 +35,8 @@ pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
 pub(crate) use hooks::legal;
 use hooks::{Decided, Held};
+use recall::{Front, Recalling};
+pub use recall::{RecallConfig, RecalledHit, Recollection};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
@@ -76,6 +79,8 @@ enum Phase {
     Done,
     /// Hooks, or a choice of the model, are under way.
     Held(Box<Held>),
+    /// Memory is asked what it knows of the prompt.
+    Recalling(Recalling),
 }
 
 /// A request to the model, over all its attempts.
@@ -135,6 +140,9 @@ pub struct TurnMachine {
     model: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     escalated: bool,
+    /// What memory knew of the prompt.
+    #[serde(default, skip_serializing_if = "Front::is_empty")]
+    front: Front,
 }
 
 impl TurnMachine {
@@ -173,6 +181,7 @@ impl TurnMachine {
             halted: None,
             model: None,
             escalated: false,
+            front: Front::default(),
         }
     }
 
@@ -191,6 +200,7 @@ impl TurnMachine {
             Phase::Tools(_) => "tools",
             Phase::Done => "done",
             Phase::Held(_) => "held",
+            Phase::Recalling(_) => "recalling",
         }
     }
 
@@ -278,7 +288,7 @@ impl TurnMachine {
     /// The next request, as it stands.
     fn request_now(&mut self) -> Request {
         let mut request = self.template().clone();
-        request.messages = self.view();
+        request.messages = self.fronted();
         if let Some(model) = &self.model {
             request.model.clone_from(model);
         }
@@ -585,6 +595,7 @@ impl TurnMachine {
                         self.advance(out);
                     }
                     Phase::Held(_) => self.interrupt_held(out),
+                    Phase::Recalling(_) => self.interrupt_recall(out),
                     Phase::Idle | Phase::Asking(_) | Phase::Done => {}
                 }
             }
@@ -610,6 +621,7 @@ impl TurnMachine {
                 self.keep_partial(partial);
             }
             Phase::Waiting { timer, .. } => out.push(Command::Abort { id: timer }),
+            Phase::Recalling(recalling) => Self::abort_recall(&recalling, out),
             Phase::Tools(mut round) => {
                 round.abort(why, self.now, out);
                 let results = self.take_results(round);
@@ -788,9 +800,13 @@ impl Machine for TurnMachine {
             }
             EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
             EventKind::Child { id, outcome, messages } => self.child_ended(id, outcome, &messages, &mut out),
-            EventKind::Found { .. } | EventKind::Partials { .. } | EventKind::Pause | EventKind::Resume => {
-                self.drop_answer();
-            }
+            EventKind::Found { .. }
+            | EventKind::Hits { .. }
+            | EventKind::Fetched { .. }
+            | EventKind::Embedded { .. }
+            | EventKind::Partials { .. }
+            | EventKind::Pause
+            | EventKind::Resume => self.drop_answer(),
             EventKind::Hooked { id, replies } => {
                 if !self.was_hooked(id, replies, &mut out) {
                     self.drop_answer();
@@ -801,6 +817,7 @@ impl Machine for TurnMachine {
                     self.drop_answer();
                 }
             }
+            EventKind::Recalled { id, found } => self.recalled_from_memory(id, found, &mut out),
         }
         out
     }
@@ -812,6 +829,7 @@ impl Machine for TurnMachine {
             Phase::Waiting { asking, .. } => vec![format!("the next attempt ({})", asking.attempt + 1)],
             Phase::Tools(round) => round.waiting(),
             Phase::Held(held) => vec![Self::waiting_held(held)],
+            Phase::Recalling(_) => vec!["what memory knows of the prompt".to_owned()],
         }
     }
 
@@ -884,6 +902,11 @@ impl TurnMachine {
                 if round.lapsed(id, out) {
                     self.advance(out);
                 } else {
+                    self.drop_answer();
+                }
+            }
+            Phase::Recalling(_) => {
+                if !self.recall_lapsed(id, out) {
                     self.drop_answer();
                 }
             }
