@@ -378,7 +378,7 @@ struct Candidate {
 /// A section made of quotes: what answers the topic, then what is nearest to it. `used` are sentences that stand in other
 /// sections.
 pub(super) fn section(
-    (topic, query): (&Topic, &str),
+    (topic, others, query): (&Topic, &[String], &str),
     passages: &[Chunk],
     sources: &[Source],
     used: &HashSet<String>,
@@ -394,6 +394,11 @@ pub(super) fn section(
     let mut all: Vec<Candidate> = Vec::new();
     for (passage, chunk) in passages.iter().enumerate() {
         let under = chunk.heading.to_lowercase().contains(&name);
+        // What stands under the heading of another topic is said there.
+        let own_heading = chunk.heading.rsplit(" > ").find_map(heading);
+        if !under && own_heading.is_some_and(|heading| others.contains(&heading)) {
+            continue;
+        }
         let units = sentences(&chunk.text, Format::Markdown);
         let mut before: Option<String> = None;
         for (place, unit) in units.iter().enumerate() {
@@ -413,7 +418,7 @@ pub(super) fn section(
                 (true, None) => continue,
                 (false, _) => text.clone(),
             };
-            if used.contains(&whole) {
+            if used.iter().any(|one| one.contains(&whole)) {
                 continue;
             }
             let vector = hashed(&whole);

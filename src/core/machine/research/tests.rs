@@ -398,3 +398,11 @@ fn b16_queries_whose_vectors_are_near_are_refused_with_a_reason() {
     let refused = &machine.state.plan.refused;
     assert!(!refused.is_empty() && refused.iter().all(|one| one.reason.contains("asked before")), "{refused:?}");
 }
+
+#[test]
+fn the_diagram_in_the_docs_is_that_of_the_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/research.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let drawn = text.split("```mermaid\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap_or_default();
+    assert_eq!(drawn, diagram(), "put this into {path}:\n{}", diagram());
+}

@@ -95,7 +95,10 @@ impl ResearchMachine {
             self.sections.iter().flat_map(|one| one.kept.iter().map(|(text, ..)| text.clone())).collect();
         let Some(section) = self.sections.get(at) else { return };
         let sources = self.sources(&section.passages);
-        let found = rules::section((&section.topic, &self.state.query), &section.passages, &sources, &used);
+        let all = self.sections.iter().map(|one| one.topic.topic.clone());
+        let others: Vec<String> = all.filter(|one| *one != section.topic.topic).collect();
+        let asked = (&section.topic, &others[..], self.state.query.as_str());
+        let found = rules::section(asked, &section.passages, &sources, &used);
         self.settle(at, &found, out);
     }
 
