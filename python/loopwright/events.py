@@ -31,6 +31,7 @@ __all__ = [
     "HookAnswered",
     "HookFailed",
     "IntentAssessed",
+    "MemoryRecalled",
     "ModelChosen",
     "PhaseFinished",
     "PhaseStarted",
@@ -277,6 +278,20 @@ class Draft(Told):
 
 
 @dataclass(frozen=True)
+class MemoryRecalled(Told):
+    """Memory has said what it knows of the prompt: so many memories stand before the conversation.
+
+    `ids` are their numbers in the store, for `memory.why` and `memory.forget`.
+    """
+
+    hits: int
+    trusted: int
+    ids: list[int]
+    characters: int
+    duration: float
+
+
+@dataclass(frozen=True)
 class Status(Told):
     """What a research does just now, in a sentence or two for whoever waits."""
 
@@ -365,6 +380,7 @@ Event: TypeAlias = (
     | HookAnswered
     | HookFailed
     | ModelChosen
+    | MemoryRecalled
     | RunFinished
     | Status
 )
@@ -394,6 +410,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "hook_answered": HookAnswered,
         "hook_failed": HookFailed,
         "model_chosen": ModelChosen,
+        "memory_recalled": MemoryRecalled,
     }.items()
 }
 

@@ -12,6 +12,7 @@ use crate::core::{
         ApprovalDecision, Command, Event, EventKind, HookReply, HookStage, HookSubject, Id, Interrupt, MachineConfig,
         ModelChoice, Notice, Outcome, Time,
         research::{Hit, PageText, Vector},
+        turn::Recollection,
     },
     message::{Message, ToolResult, ToolUse},
     request::{History, Request, Response},
@@ -37,6 +38,7 @@ type PageFn = Box<dyn FnMut(&str) -> Result<PageText, Error>>;
 type EmbedFn = Box<dyn FnMut(&[String]) -> Result<Vec<Vector>, Error>>;
 type HookFn = Box<dyn FnMut(HookStage, &HookSubject) -> Option<(f64, Vec<HookReply>)>>;
 type ChooseFn = Box<dyn FnMut(&Message) -> Option<ModelChoice>>;
+type MemoryFn = Box<dyn FnMut(&str) -> Option<(f64, Result<Recollection, Error>)>>;
 type SearchFn = Box<dyn FnMut(&str) -> Result<Gathered, Error>>;
 
 /// A simulated world.
@@ -50,6 +52,7 @@ pub struct World {
     embed: EmbedFn,
     hooks: HookFn,
     choose: ChooseFn,
+    memory: MemoryFn,
     interrupts: Vec<(f64, Interrupt)>,
     /// The requests that the model was sent.
     pub requests: Vec<Request>,
@@ -93,6 +96,7 @@ impl World {
             embed: Box::new(|_| Err(Error::usage("unavailable", "there is no embedder in this world"))),
             hooks: Box::new(|_, _| Some((0.0, Vec::new()))),
             choose: Box::new(|_| None),
+            memory: Box::new(|_| Some((0.0, Ok(Recollection::default())))),
             interrupts: Vec::new(),
             requests: Vec::new(),
             notices: Vec::new(),
@@ -161,6 +165,16 @@ impl World {
     #[must_use]
     pub fn chooses(mut self, choose: impl FnMut(&Message) -> Option<ModelChoice> + 'static) -> Self {
         self.choose = Box::new(choose);
+        self
+    }
+
+    /// Adds what memory knows: seconds, and what; `None` is silence.
+    #[must_use]
+    pub fn remembers(
+        mut self,
+        memory: impl FnMut(&str) -> Option<(f64, Result<Recollection, Error>)> + 'static,
+    ) -> Self {
+        self.memory = Box::new(memory);
         self
     }
 
@@ -259,6 +273,12 @@ impl World {
                         let choice = (self.choose)(&prompt);
                         let key = plan(&mut agenda, now, EventKind::Chosen { id, choice, error: None });
                         owners.entry(id).or_default().push(key);
+                    }
+                    Command::Recall { id, query, .. } => {
+                        if let Some((after, found)) = (self.memory)(&query) {
+                            let key = plan(&mut agenda, now.after(after), EventKind::Recalled { id, found });
+                            owners.entry(id).or_default().push(key);
+                        }
                     }
                     Command::Timer { id, at } => {
                         let key = plan(&mut agenda, at.max(now), EventKind::Fired { id, partial: None });

@@ -13,7 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Budget, LoopwrightError, ProviderError, Research, Signal, UsageError, replay, research_tool, run_deep_research
+from loopwright import (
+    Budget,
+    LoopwrightError,
+    ProviderError,
+    Research,
+    Signal,
+    UsageError,
+    replay,
+    research_tool,
+    run_deep_research,
+)
 from loopwright.events import Draft, PhaseFinished, PhaseStarted, RunFinished, SearchCompleted, Status, TextDelta
 from loopwright.memory import hashing
 from loopwright.testing import WireServer, fault, text
@@ -97,7 +107,7 @@ class Researcher:
         """The first sentence of each passage, with its number."""
         lines = []
         number = ""
-        for line in prompt.split("Passages:")[1].split("Your last draft")[0].splitlines():
+        for line in prompt.split("Passages:")[1].split("Your last draft", maxsplit=1)[0].splitlines():
             if line.startswith("["):
                 number = line.partition("]")[0] + "]"
             elif line.startswith("| ") and number:
@@ -124,7 +134,7 @@ def test_b01_b28_b29_the_cycle_is_told_as_it_goes() -> None:
     told: list[Any] = []
     result = Research(corpus=HANDBOOK).run_sync(QUESTION, on_event=told.append)
     phases = [(type(event).__name__, event.phase) for event in told if isinstance(event, (PhaseStarted, PhaseFinished))]
-    pair = lambda name: [("PhaseStarted", name), ("PhaseFinished", name)]  # noqa: E731
+    pair = lambda name: [("PhaseStarted", name), ("PhaseFinished", name)]
     assert phases[:6] == pair("setup") + pair("act") + pair("analyse")
     assert phases[-2:] == pair("report")
     assert [phase for phase in phases if phase[1] == "plan"] == pair("plan") * (len(phases[6:-2]) // 6)
@@ -161,7 +171,7 @@ def test_b03_b22_the_same_corpus_gives_the_same_research_bit_for_bit() -> None:
 def test_b04_cycles_are_limited(cycles: int) -> None:
     search = {"action": "SEARCH", "query": "?", "target_outline_topic": "The part of the sun"}
     queries = iter(["storm surge harbour", "moon orbit distance", "coast shape resonance", "tidal power plants"])
-    plan = lambda _: json.dumps({"critique": "c", "thought": "t", "plan": [{**search, "query": next(queries)}]})  # noqa: E731
+    plan = lambda _: json.dumps({"critique": "c", "thought": "t", "plan": [{**search, "query": next(queries)}]})
     model = Researcher(plan=[plan])
     stop = {"chunks": False, "claims": False, "epsilon": {"cosine": 0.0}}
     research = Research(model, corpus=PAGES, stop=stop, budget=Budget(iterations=99, research_cycles=cycles))
@@ -186,7 +196,12 @@ def test_b06_a_question_without_a_vector_ends_the_run() -> None:
         message = "no vectors today"
         raise RuntimeError(message)
 
-    for embedder in (broken, lambda texts: [[0.0]] * len(texts), lambda _: [], lambda texts: [[float("nan")]] * len(texts)):
+    for embedder in (
+        broken,
+        lambda texts: [[0.0]] * len(texts),
+        lambda _: [],
+        lambda texts: [[float("nan")]] * len(texts),
+    ):
         with pytest.raises((ProviderError, UsageError), match="could not be embedded"):
             Research(corpus=PAGES, embedder=embedder).run_sync(TIDES)
 
@@ -354,7 +369,9 @@ def test_b23_x23_it_stops_where_nothing_new_comes() -> None:
 
 def test_b25_latent_topics_can_be_switched_off() -> None:
     model, quiet = Researcher(), Researcher()
-    pages = [{"title": f"t{at}", "url": f"u{at}", "text": f"{PAGES[at % 3]['text']} Number {at} of them."} for at in range(9)]
+    pages = [
+        {"title": f"t{at}", "url": f"u{at}", "text": f"{PAGES[at % 3]['text']} Number {at} of them."} for at in range(9)
+    ]
     Research(model, corpus=pages).run_sync(TIDES)
     Research(quiet, corpus=pages, explore=False).run_sync(TIDES)
     part = prompt(quiet.of("plan")[0]).split("Discovered Latent Topics")[1].split("Executed")[0]
@@ -374,7 +391,7 @@ def test_b27_a_failing_provider_hides_no_other() -> None:
 
 
 def test_b30_x16_every_statement_is_checked_against_its_source() -> None:
-    invented = lambda draft: (  # noqa: E731
+    invented = lambda draft: (
         Researcher.section(draft) + " The tide at Atlantis is 77 metres [1]. Elvis lives on the moon. All is well [42]."
     )
     result = Research(Researcher(write=[invented]), corpus=PAGES).run_sync(TIDES)
@@ -383,7 +400,13 @@ def test_b30_x16_every_statement_is_checked_against_its_source() -> None:
         assert "[" in line
         assert not any(word in line for word in ("Atlantis", "Elvis", "All is well", "Zanzibar"))
     assert result.report["title"] == "What Moves the Sea"
-    cited = {number for section in result.report["sections"] for part in section["paragraphs"] for line in part for number in line["cites"]}
+    cited = {
+        number
+        for section in result.report["sections"]
+        for part in section["paragraphs"]
+        for line in part
+        for number in line["cites"]
+    }
     assert [one["number"] for one in result.report["bibliography"]] == sorted(cited)
     assert any("Atlantis" in dropped for section in result.report["sections"] for dropped in section["dropped"])
     for part in ("# What Moves the Sea", "## Abstract", "## The pull of the moon", "## Sources", "It stopped because"):
@@ -397,7 +420,9 @@ def test_b30_contradictions_and_what_is_missing_are_told() -> None:
         "text": "The tidal range in the harbour of Husum is 4.1 metres on average. The town has a museum of ships. "
         "Visitors come in summer to see the seals on the sands.",
     }  # fmt: skip
-    result = Research(corpus=[*PAGES, other]).run_sync("What is the tidal range in the harbour of Husum, and its zebra?")
+    result = Research(corpus=[*PAGES, other]).run_sync(
+        "What is the tidal range in the harbour of Husum, and its zebra?"
+    )
     found = result.report["contradictions"]
     assert any({"3.5", "4.1"} <= {word for side in one.values() for word in side["text"].split()} for one in found)
     assert any("zebra" in missing for missing in result.report["not_found"])
@@ -458,7 +483,10 @@ def test_b32_over_the_wire_with_a_real_client() -> None:
         assert result.report["title"] == "What Moves the Sea"
         assert result.rounds == len(server.requests)
         assert result.usage.total > 0
-        bodies = [json.loads(each["body"]) if isinstance(each["body"], str) else each["body"] for each in map(_asked, server.requests)]
+        bodies = [
+            json.loads(each["body"]) if isinstance(each["body"], str) else each["body"]
+            for each in map(_asked, server.requests)
+        ]
         assert bodies[5]["temperature"] == 0.2
 
 
@@ -542,10 +570,24 @@ def test_hostile_pages_change_nothing() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "null", "[]", "{" * 5_000, '{"critique": 1}', "\u0000", json.dumps({"critique": "c", "thought": "t", "plan": [{}] * 999})],
+    [
+        "",
+        "null",
+        "[]",
+        "{" * 5_000,
+        '{"critique": 1}',
+        "\u0000",
+        json.dumps({"critique": "c", "thought": "t", "plan": [{}] * 999}),
+    ],
 )
 def test_hostile_answers_of_models_end_in_a_report(answer: str) -> None:
-    model = Researcher(scout=[answer or " "], outline=[answer or " "], plan=[answer or " "], review=[answer or " "], front=[answer or " "])
+    model = Researcher(
+        scout=[answer or " "],
+        outline=[answer or " "],
+        plan=[answer or " "],
+        review=[answer or " "],
+        front=[answer or " "],
+    )
     result = Research(model, corpus=PAGES, budget=Budget(iterations=99, research_cycles=2)).run_sync(TIDES)
     assert result.stop_reason == "verified"
     assert result.report["sections"]

@@ -32,6 +32,8 @@ _COMMANDS = {
     "diff": ("past", "diff"),
     "runs": ("runs", "runs"),
     "replay": ("replay", "replay"),
+    "memory": ("memory", "memory"),
+    "audit": ("memory", "audit"),
 }
 _MOST = 10_000
 _DAY = 86_400.0
@@ -120,6 +122,8 @@ def _parser() -> argparse.ArgumentParser:
     _fork_arguments(_command(commands, "fork", "start a run that begins as another one did"))
     _diff_arguments(_command(commands, "diff", "show where two runs part"))
     _runs_arguments(_command(commands, "runs", "list the runs of the project"))
+    _memory_arguments(_command(commands, "memory", "show what is remembered, why, and what work follows turns"))
+    _audit_arguments(_command(commands, "audit", "show what happened"))
     return parser
 
 
@@ -175,6 +179,7 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
         help="what calls that change something need: nothing, a word of the task, or a person (default: intent)",
     )
     parser.add_argument("--system", metavar="TEXT", help="instructions in place of the built-in ones")
+    parser.add_argument("--memory", metavar="FILE", help="remember what is told and done, in this file")
     _common_arguments(parser)
 
 
@@ -205,6 +210,7 @@ def _replay_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--steps", action="store_true", help="show what each event led to")
     parser.add_argument("--commands", action="store_true", help="print every command in the journal's form")
+    parser.add_argument("--trace", action="store_true", help="show each round: request, answer, decision, calls")
 
 
 def _resume_arguments(parser: argparse.ArgumentParser) -> None:
@@ -235,6 +241,26 @@ def _diff_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _runs_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def _memory_arguments(parser: argparse.ArgumentParser) -> None:
+    views = ("list", "why", "forget", "work", "reflections")
+    parser.add_argument("view", nargs="?", choices=views, default="list", help="what to show (default: list)")
+    parser.add_argument("query", nargs="?", type=_text, metavar="WORDS|NUMBER", help="what to look for, or a memory")
+    parser.add_argument("--memory", metavar="FILE", help="the store (default: that of the project)")
+    parser.add_argument("--limit", type=_count, metavar="N", help="so many at most (default: 50)")
+    parser.add_argument("--erase", action="store_true", help="forget: overwrite the words too")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def _audit_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--memory", metavar="FILE", help="the store (default: that of the project)")
+    parser.add_argument("--session", type=_text, metavar="NAME", help="of this session alone")
+    parser.add_argument("--turn", type=_text, metavar="RUN", help="of this run alone")
+    parser.add_argument("--type", type=_text, metavar="TYPE", help="of this type alone")
+    parser.add_argument("--last", type=_seconds, metavar="S", help="of the last so many seconds; 90, 5m, 2h")
+    parser.add_argument("--limit", type=_count, metavar="N", help="the newest so many")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 

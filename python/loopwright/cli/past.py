@@ -24,7 +24,18 @@ if TYPE_CHECKING:
 __all__ = ["diff", "fork", "labels", "resume"]
 
 _KEPT = {
-    "run": ("model", "base_url", "workspace", "no_shell", "system", "max_rounds", "max_time", "policy", "cautious"),
+    "run": (
+        "model",
+        "base_url",
+        "workspace",
+        "no_shell",
+        "system",
+        "max_rounds",
+        "max_time",
+        "policy",
+        "cautious",
+        "memory",
+    ),
     "research": ("model", "base_url", "folders", "search", "style", "cycles", "max_time"),
     "ask": ("model", "base_url", "folders", "profile", "attempts", "max_time"),
 }

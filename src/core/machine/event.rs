@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     HookReply, Id, ModelChoice, Outcome,
     research::{Hit, PageText, Vector},
+    turn::Recollection,
 };
 use crate::core::{
     error::{Error, Failure},
@@ -150,6 +151,13 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
+    /// Memory said what it knows.
+    Recalled {
+        /// The command.
+        id: Id,
+        /// What it knows, or why it could not be asked.
+        found: Result<Recollection, Error>,
+    },
     /// Somebody wants the run to end.
     Interrupt {
         /// How.
@@ -196,6 +204,7 @@ impl EventKind {
             Self::Interrupt { .. } => "interrupt",
             Self::Hooked { .. } => "hooked",
             Self::Chosen { .. } => "chosen",
+            Self::Recalled { .. } => "recalled",
         }
     }
 }
