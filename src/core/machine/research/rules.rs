@@ -423,13 +423,13 @@ pub(super) fn section(
             }
             let vector = hashed(&whole);
             let shares = words::terms(&whole).iter().any(|term| terms.contains(term));
-            let quoted = quotes.iter().any(|quote| quote.source == passage && whole.contains(quote.text.trim()));
+            let is_quote = quotes.iter().any(|quote| quote.source == passage && whole.contains(quote.text.trim()));
             let rank = 0.1 * (1.0 - passage as f32 / passages.len().max(1) as f32);
             let own = words::terms(&whole).iter().filter(|term| wanted.contains(*term)).count();
             let answers = 0.15 * own.min(3) as f32 + 0.3 * of_query.get(passage).copied().unwrap_or(0.0);
-            let bonus = if under { 0.35 } else { 0.0 } + if quoted { 0.3 } else { 0.0 };
+            let bonus = if under { 0.35 } else { 0.0 } + if is_quote { 0.3 } else { 0.0 };
             let score = near(&vector, &asked) + answers + rank + bonus;
-            if under || quoted || (shares && own > 0) || (none_under && (shares || own > 0)) {
+            if under || is_quote || (shares && own > 0) || (none_under && (shares || own > 0)) {
                 all.push(Candidate { passage, place, text: whole, vector, score });
             }
         }

@@ -1,7 +1,7 @@
 //! Report: each section is written, checked sentence by sentence, and reviewed; what nothing supports is rewritten, and in
 //! the end left out.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt::Write as _};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -312,7 +312,7 @@ impl ResearchMachine {
         let empty = report.is_empty();
         let mut prompt = format!("Question: {}\n", report.query);
         for section in &report.sections {
-            prompt.push_str(&format!("\nSection: {}\n", section.topic));
+            let _ = writeln!(prompt, "\nSection: {}", section.topic);
             for line in section.paragraphs.iter().flatten() {
                 prompts::quote(&mut prompt, &line.text);
             }
@@ -361,10 +361,11 @@ impl ResearchMachine {
         if again {
             self.front_prompts += 1;
             let mut prompt = std::mem::take(&mut self.front_prompt);
-            prompt.push_str(&format!(
+            let _ = write!(
+                prompt,
                 "\nYour last abstract came to {length} words that the sections support; 200 to 250 are wanted. \
                  Cite [n] in every sentence, and keep to what the sections say."
-            ));
+            );
             self.ask_front(prompt, out);
         }
     }
