@@ -19,6 +19,7 @@ SAYS = {
         "the run stands still",
         "Two glazes and two clays. [natural; 6 requests of 8]",
     ],
+    "research.py": ["The moon causes most of the tide [", "contradict each other", "offline-extractive (not an LLM)"],
     "streaming.py": ["broke off", "[what stood here is void]", "Take a coat.\n[natural;"],
     "tools.py": ["I have ordered 100 nuts.", "'number': 500}) denied", "screws'}) unknown_part", "[max_iterations;"],
 }
