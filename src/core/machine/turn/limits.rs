@@ -91,12 +91,19 @@ impl TurnMachine {
     fn nearly_spent(&self) -> Option<&'static str> {
         let (budget, spent) = (&self.config.budget, &self.spent);
         let requests = f64::from(spent.iterations.max(1));
-        // Prompts grow: the next request takes at least what the average one did, and twice that leaves no other.
-        let near = |used: f64, most: f64| most - used < 2.0 * used / requests;
-        if budget.tokens.is_some_and(|most| near(spent.usage.total() as f64, most as f64)) {
+        let prompt = self.prompt_estimate();
+        // Prompts grow: the next request takes at least what the average one did and its prompt asks for; where twice
+        // that is not left there is no other after it.
+        let near = |used: f64, most: f64, asks: f64| most - used < 2.0 * (used / requests).max(asks);
+        let asks = prompt.saturating_add(LEAST_PAID) as f64;
+        if budget.tokens.is_some_and(|most| near(spent.usage.total() as f64, most as f64, asks)) {
             return Some("[The tokens are nearly used up. Answer now, with what you have.]");
         }
-        if budget.cost.is_some_and(|most| spent.cost.is_some_and(|cost| near(cost, most))) {
+        let asks = self
+            .config
+            .price
+            .map_or(0.0, |price| (prompt as f64 * price.input + LEAST_PAID as f64 * price.output) * 1e-6);
+        if budget.cost.is_some_and(|most| spent.cost.is_some_and(|cost| near(cost, most, asks))) {
             return Some("[The money is nearly used up. Answer now, with what you have.]");
         }
         let longest = self.outcome.iterations.iter().map(|one| one.duration).fold(0.0, f64::max);
