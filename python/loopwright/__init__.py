@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         signals,
     )
     from .signal import Signal
+    from .citations import CitationCheck, check_citations
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
 
 _HOMES = {
@@ -169,6 +170,8 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "CitationCheck": "citations",
+    "check_citations": "citations",
 }
 
 __all__ = [
@@ -178,6 +181,7 @@ __all__ = [
     "Breakpoint",
     "Budget",
     "Call",
+    "CitationCheck",
     "Command",
     "Context",
     "ContextPolicy",
@@ -229,6 +233,7 @@ __all__ = [
     "assess_intent",
     "assess_risk",
     "builtin_tools",
+    "check_citations",
     "classify_sensitivity",
     "compress",
     "continuation",

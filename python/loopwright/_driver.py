@@ -498,7 +498,30 @@ class AsyncDriver(Driver):
         return answer
 
     def search(self, command: _core.Command) -> None:
-        self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
+        if not self.plan.gatherers:
+            self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
+            return
+        task = create(self.loop.create_task, self.gather(command), name=f"loopwright {self.run_id} gathering")
+        self.tasks.setdefault(command.id, {})[task] = None  # type: ignore[arg-type]
+
+    async def gather(self, command: _core.Command) -> None:
+        """Asks memory and functions, and hands what they gave to the search of the folders."""
+        from ._gather import collect
+
+        task = asyncio.current_task()
+        try:
+            others, problems = await collect(self.plan.gatherers, command.question or "")
+        except asyncio.CancelledError:
+            self.forget(command.id, task)  # type: ignore[arg-type]
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            if self.forget(command.id, task):  # type: ignore[arg-type]
+                self.broken(error)
+            return
+        if self.forget(command.id, task):  # type: ignore[arg-type]
+            for problem in problems:
+                self.tell(problem)
+            self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders), others))
 
 
 class SyncDriver(Driver):
@@ -779,7 +802,18 @@ class SyncDriver(Driver):
             in_thread("approval", lambda: _tried(ask, question), told)
 
     def search(self, command: _core.Command) -> None:
-        self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
+        if not self.plan.gatherers:
+            self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
+            return
+        from ._gather import collect
+
+        async def work() -> None:
+            others, problems = await collect(self.plan.gatherers, command.question or "")
+            self.told.extend(problems)
+            if command.id in self.tasks:
+                self.keep_call(command, self.hub.search(0, command, list(self.plan.folders), others))
+
+        self.start(command.id, work())  # type: ignore[arg-type]
 
 
 def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:

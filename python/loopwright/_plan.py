@@ -40,6 +40,8 @@ class Plan:
     """What journals say about who started the run."""
     asked_model: str = ""
     """The model's name as requests hold it."""
+    gatherers: tuple[Any, ...] = ()
+    """What else searches ask: memories, indexes and functions."""
 
     @property
     def model_name(self) -> str:

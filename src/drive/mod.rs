@@ -23,6 +23,8 @@ pub mod native;
 #[cfg(feature = "drive")]
 mod options;
 #[cfg(feature = "drive")]
+mod pdf;
+#[cfg(feature = "drive")]
 mod provider;
 pub mod queue;
 pub mod sim;

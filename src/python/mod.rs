@@ -20,6 +20,7 @@ mod history;
 mod machine;
 mod memory;
 mod messages;
+mod retrieve;
 mod run;
 mod runtime;
 mod senses_intent;
@@ -137,5 +138,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analysis::analysis_nearest, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analysis_usable, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analysis_cut, module)?)?;
+    module.add_class::<retrieve::RetrieveIndex>()?;
+    module.add_function(wrap_pyfunction!(retrieve::retrieve_fuse, module)?)?;
+    module.add_function(wrap_pyfunction!(retrieve::check_citations, module)?)?;
     Ok(())
 }

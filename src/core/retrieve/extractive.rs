@@ -133,7 +133,7 @@ fn read_units(asked: &Question, sources: &[Source], options: &Options) -> Vec<Un
     for (at, source) in sources.iter().enumerate() {
         let format = match source.kind {
             SourceKind::File => Format::of_path(&source.reference),
-            SourceKind::Thread | SourceKind::Web | SourceKind::Tool => Format::Markdown,
+            SourceKind::Thread | SourceKind::Web | SourceKind::Tool | SourceKind::Memory => Format::Markdown,
         };
         for sentence in sentences(&source.text, format) {
             if units.len() >= MAX_UNITS {

@@ -5,6 +5,8 @@ pub mod bm25;
 pub mod chunks;
 pub mod extractive;
 pub mod gather;
+pub mod index;
+pub mod lsa;
 mod marks;
 pub mod plain;
 mod question;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use citation::{Brackets, Citation, Place, citations};
 pub use config::{GroundedConfig, Lengths, Profile};
 pub use table::{TRANSITIONS, diagram, transitions};
-pub use verify::{Evidence, Issue, Severity, Verification, verify};
+pub use verify::{Claim, Evidence, Issue, Severity, Verification, verify};
 
 use super::{
     Command, Event, EventKind, Id, Interrupt, Limit, Machine, MachineConfig, Notice, Outcome, Spent, Stop, Time,

@@ -4,7 +4,7 @@
 //! answer, that what it cites exists, that numbers and names stand in what is cited, that it keeps to the format.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     fmt::{self, Write as _},
     ops::Range,
 };
@@ -23,6 +23,12 @@ use crate::core::{
 
 /// Issues of one kind beyond this many are only counted.
 const MOST_OF_A_KIND: usize = 8;
+/// Lines around a cited one that count for it: sentences of a file run over line breaks.
+const NEAR: usize = 2;
+/// Spans beyond this many are read as the whole of their source.
+const MOST_SPANS: usize = 512;
+/// Claims beyond this many are checked, but not listed.
+pub(super) const MOST_CLAIMS: usize = 500;
 /// Sources are named to the caller up to this many.
 const MOST_CITED: usize = 64;
 /// Brackets beyond this many are not looked up in the texts of the sources.
@@ -77,6 +83,19 @@ pub struct Verification {
     pub abstains: bool,
     /// What the answer cites, each with the lines that it names.
     pub cited: Vec<Source>,
+    /// The sentences that claim something, in order: those with a number or a name.
+    pub claims: Vec<Claim>,
+}
+
+/// A sentence with a number or a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Claim {
+    /// The sentence, without its citations.
+    pub sentence: String,
+    /// The numbers of the sources that it leans on, from 1; those of tools stand behind all others.
+    pub sources: Vec<usize>,
+    /// Whether they hold its numbers, and share a word with it.
+    pub supported: bool,
 }
 
 impl Verification {
@@ -129,11 +148,14 @@ pub(super) struct Reader<'a> {
     pub(super) evidence: &'a Evidence<'a>,
     pub(super) brackets: Brackets,
     pub(super) resolved: Vec<Resolved>,
-    /// What each source holds, by its place among all.
+    /// What each source holds, by its place among all; behind them what cited spans hold.
     pub(super) facts: Vec<Facts>,
+    /// The source of each cited span, in the order of their facts.
+    pub(super) span_of: Vec<usize>,
     issues: Vec<Issue>,
     counts: HashMap<&'static str, usize>,
     pub(super) cited: Vec<Source>,
+    pub(super) claimed: Vec<Claim>,
     pub(super) unknown: bool,
 }
 
@@ -146,9 +168,11 @@ impl<'a> Reader<'a> {
             brackets: Brackets::default(),
             resolved: Vec::new(),
             facts: evidence.sources.iter().chain(evidence.tools).map(Facts::of_source).collect(),
+            span_of: Vec::new(),
             issues: Vec::new(),
             counts: HashMap::new(),
             cited: Vec::new(),
+            claimed: Vec::new(),
             unknown: false,
         }
     }
@@ -190,7 +214,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.issues.sort_by_key(|issue| issue.severity);
-        Verification { issues: self.issues, abstains, cited: self.cited }
+        Verification { issues: self.issues, abstains, cited: self.cited, claims: self.claimed }
     }
 
     fn read_citations(&mut self) {
@@ -206,10 +230,12 @@ impl<'a> Reader<'a> {
         let mut masks = Vec::new();
         let mut lookups = 0;
         let mut named = HashSet::new();
+        let mut spans: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
         for one in &citations {
             let mut sources = BTreeSet::new();
             let mut cited = Vec::new();
-            let known = one.places.iter().all(|place| self.resolve(place, &by_name, &mut sources, &mut cited));
+            let known =
+                one.places.iter().all(|place| self.resolve(place, &by_name, &mut sources, &mut cited, &mut spans));
             let text = self.answer.get(one.bytes.clone()).unwrap_or_default();
             if !known && (one.doubtful || self.is_quoted(text, &mut lookups)) {
                 continue;
@@ -230,6 +256,14 @@ impl<'a> Reader<'a> {
             self.resolved.push(Resolved { at: one.bytes.start, sources });
         }
         self.brackets.citations = citations;
+        let mut by_number: Vec<_> = spans.into_iter().collect();
+        by_number.sort_by_key(|(_, number)| *number);
+        for ((at, from, to), _) in by_number {
+            let Some(source) = self.source(at) else { continue };
+            let near = slice(source, from.saturating_sub(NEAR), to.saturating_add(NEAR));
+            self.facts.push(Facts::of_source(&near));
+            self.span_of.push(at);
+        }
         self.mask_all(masks);
         self.mask_names(&by_name);
     }
@@ -267,6 +301,7 @@ impl<'a> Reader<'a> {
         by_name: &HashMap<String, Vec<usize>>,
         sources: &mut BTreeSet<usize>,
         cited: &mut Vec<Source>,
+        spans: &mut BTreeMap<(usize, usize, usize), usize>,
     ) -> bool {
         let of_name = |name: &str| by_name.get(name).into_iter().flatten().copied();
         // Beyond what is named to the caller no text is copied.
@@ -301,9 +336,13 @@ impl<'a> Reader<'a> {
                 if !holds(*from) || !holds(*to) {
                     return false;
                 }
+                let all = self.evidence.sources.len() + self.evidence.tools.len();
                 for at in of_name(reference) {
                     if let Some(source) = self.source(at).filter(|one| one.line <= *to && one.end_line >= *from) {
-                        take(at, &|| slice(source, *from, *to));
+                        let next = all + spans.len();
+                        let place =
+                            if spans.len() < MOST_SPANS { *spans.entry((at, *from, *to)).or_insert(next) } else { at };
+                        take(place, &|| slice(source, *from, *to));
                     }
                 }
                 true
