@@ -15,8 +15,8 @@ use loopwright::core::{
     error::{Failure, FailureKind},
     journal::{self, Run},
     machine::{
-        ApprovalDecision, Budget, Command, Event, EventKind, Id, Interrupt, Machine, MachineConfig, Notice,
-        RetryPolicy, Time, Tree, arguments_hash,
+        ApprovalDecision, Budget, ChoiceConfig, Command, Event, EventKind, HookAnswer, HookReply, HookStage, Id,
+        Interrupt, Machine, MachineConfig, ModelChoice, Notice, RetryPolicy, Time, Tree, arguments_hash,
         turn::{ContextConfig, TurnConfig, TurnMachine, diagram, transitions},
     },
     message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, Usage},
@@ -37,6 +37,9 @@ struct Ledger {
     calls: BTreeMap<Id, BTreeSet<String>>,
     questions: BTreeMap<Id, (RiskLevel, String, String, Time)>,
     timers: BTreeMap<Id, Time>,
+    /// Stages whose hooks were asked.
+    hooks: BTreeMap<Id, HookStage>,
+    choices: BTreeSet<Id>,
     /// The first timer: the end of the run's time.
     deadline: Option<Id>,
     executed: BTreeSet<String>,
@@ -89,6 +92,12 @@ impl Ledger {
             EventKind::Fired { id, .. } => {
                 self.timers.remove(id);
             }
+            EventKind::Hooked { id, .. } => {
+                self.hooks.remove(id);
+            }
+            EventKind::Chosen { id, .. } => {
+                self.choices.remove(id);
+            }
             EventKind::Interrupt { how: Interrupt::Cancel, partial: Some(partial) } if !self.generates.is_empty() => {
                 self.used = self.used.saturating_add(partial.usage.total());
             }
@@ -113,7 +122,8 @@ impl Ledger {
                             return Err(format!("{tokens} tokens of {budget}"));
                         }
                     }
-                    if !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty() {
+                    let held = !self.hooks.is_empty() || !self.choices.is_empty();
+                    if held || !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty() {
                         return Err("a request while something is open".into());
                     }
                     self.generates.insert(*id);
@@ -171,6 +181,8 @@ impl Ledger {
                     let open = self.generates.remove(id)
                         | self.calls.remove(id).is_some()
                         | self.questions.remove(id).is_some()
+                        | self.hooks.remove(id).is_some()
+                        | self.choices.remove(id)
                         | self.timers.remove(id).is_some();
                     if !open {
                         return Err(format!("{id} is aborted and not open"));
@@ -198,6 +210,9 @@ impl Ledger {
                         return Err("two ends".into());
                     }
                     self.finished = true;
+                    if !self.hooks.is_empty() || !self.choices.is_empty() {
+                        return Err(format!("at the end {:?} and {:?} are open", self.hooks, self.choices));
+                    }
                     let open = (&self.generates, &self.calls, &self.questions, &self.timers);
                     if *open.0 != BTreeSet::new() || !open.1.is_empty() || !open.2.is_empty() || !open.3.is_empty() {
                         return Err(format!("at the end {open:?} is open"));
@@ -214,6 +229,20 @@ impl Ledger {
                         return Err("an empty answer as a success".into());
                     }
                 }
+                Command::Hook { id, stage, .. } => {
+                    if !config.hooks.contains(stage) || !self.generates.is_empty() || !self.questions.is_empty() {
+                        return Err(format!("the hooks of {} are asked out of turn", stage.name()));
+                    }
+                    if *stage != HookStage::PreTool && *stage != HookStage::PostTool && !self.hooks.is_empty() {
+                        return Err("hooks of two stages at once".into());
+                    }
+                    self.hooks.insert(*id, *stage);
+                }
+                Command::Choose { id, .. } => {
+                    if !config.choice.ask || self.requests > 0 || !self.choices.insert(*id) {
+                        return Err("a choice out of turn".into());
+                    }
+                }
                 Command::Persist | Command::Emit { .. } | Command::Refuse { .. } => {}
                 Command::Search { .. } | Command::Spawn { .. } | Command::Interrupt { .. } => {
                     return Err("a turn has no children and does not search".into());
@@ -226,7 +255,8 @@ impl Ledger {
     /// Whether something is open but the run's own deadline.
     fn something_is_open(&self) -> bool {
         let timer = self.timers.keys().any(|id| Some(*id) != self.deadline);
-        timer || !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty()
+        let held = !self.hooks.is_empty() || !self.choices.is_empty();
+        held || timer || !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty()
     }
 }
 
@@ -265,6 +295,9 @@ enum Act {
     Stray(Id),
     /// The last event once more.
     Again,
+    /// The hooks at this place answer.
+    Hook(usize, Vec<HookReply>),
+    Choose(Option<ModelChoice>),
 }
 
 fn texts() -> impl Strategy<Value = String> {
@@ -375,8 +408,44 @@ fn histories() -> impl Strategy<Value = Vec<Message>> {
     ]
 }
 
+fn replies() -> impl Strategy<Value = Vec<HookReply>> {
+    let value = prop_oneof![
+        Just("\"It is 5.\""),
+        Just("\" \""),
+        Just("{}"),
+        Just("{\"n\":9}"),
+        Just("{\"max_tokens\":5,\"messages\":[]}"),
+        Just("{\"system\":\"be brief\"}"),
+        Just("[]"),
+        Just("[{\"type\":\"text\",\"text\":\"x\"}]"),
+        Just("{\"content\":\"c\",\"is_error\":true}"),
+        Just("7"),
+    ];
+    let answer = prop_oneof![
+        4 => Just(HookAnswer::Continue),
+        3 => value.prop_map(|text| HookAnswer::Replace { value: loopwright::core::json::Raw::parse(text).unwrap() }),
+        1 => texts().prop_map(|reason| HookAnswer::Veto { reason }),
+        2 => texts().prop_map(|text| HookAnswer::AddContext { text }),
+        2 => any::<bool>().prop_map(|stop| HookAnswer::Failed { error: "it broke".into(), stop }),
+    ];
+    let name = prop_oneof![Just("h"), Just("]\n[x"), Just("")];
+    prop::collection::vec((name, answer).prop_map(|(name, answer)| HookReply { name: name.into(), answer }), 0..3)
+}
+
+fn choices() -> impl Strategy<Value = Option<ModelChoice>> {
+    let confidence = prop_oneof![Just(0.9), Just(0.6), Just(0.1), Just(-1.0), Just(1e300)];
+    let model = prop_oneof![Just("strong"), Just(""), Just("gpt-4o")];
+    prop::option::of((model, confidence).prop_map(|(model, confidence)| ModelChoice {
+        model: model.into(),
+        confidence,
+        reason: "so".into(),
+    }))
+}
+
 fn acts() -> impl Strategy<Value = Act> {
     prop_oneof![
+        14 => (any::<usize>(), replies()).prop_map(|(which, replies)| Act::Hook(which, replies)),
+        2 => choices().prop_map(Act::Choose),
         10 => answers().prop_map(Act::Answer),
         3 => (failures(), any::<bool>(), prop::option::of(answers())).prop_map(|(f, v, p)| Act::Fail(f, v, p)),
         1 => Just(Act::Delta),
@@ -425,8 +494,21 @@ fn configs() -> impl Strategy<Value = TurnConfig> {
         2 => (150_usize..2_000).prop_map(|budget| ContextConfig { budget: Some(budget), ..ContextConfig::default() }),
         1 => (700_usize..2_000).prop_map(|window| ContextConfig { window: Some(window), ..ContextConfig::default() }),
     ];
-    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>(), context).prop_map(
-        |(budget, attempts, after, seed, degrade, context)| TurnConfig {
+    let hooks = prop_oneof![
+        2 => Just(BTreeSet::new()),
+        1 => prop::collection::btree_set(prop::sample::select(HookStage::ALL.to_vec()), 1..5),
+        1 => Just(HookStage::ALL.into_iter().collect()),
+    ];
+    let choice = (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(ask, suggestions, escalates)| ChoiceConfig {
+        ask,
+        suggestions,
+        escalate_to: escalates.then(|| "strong".to_owned()),
+        ..ChoiceConfig::default()
+    });
+    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>(), context, hooks, choice).prop_map(
+        |(budget, attempts, after, seed, degrade, context, hooks, choice)| TurnConfig {
+            hooks,
+            choice,
             model: "gpt-4o".into(),
             budget,
             retry: RetryPolicy { attempts, after_output: after, ..RetryPolicy::default() },
@@ -479,6 +561,14 @@ fn event_of(act: Act, ledger: &Ledger, stray: &mut Option<Id>, last: Option<&Eve
         }
         Act::Interrupt(how, partial) => EventKind::Interrupt { how, partial: partial.map(Box::new) },
         Act::Again => last?.clone(),
+        Act::Hook(which, replies) => {
+            let open = ledger.hooks.keys().nth(which % ledger.hooks.len().max(1)).copied();
+            EventKind::Hooked { id: stray.or(open).unwrap_or(7), replies }
+        }
+        Act::Choose(choice) => {
+            let open = ledger.choices.first().copied();
+            EventKind::Chosen { id: stray.or(open).unwrap_or(8), choice, error: None }
+        }
         Act::Wait(_) | Act::Stray(_) => return None,
     })
 }
@@ -645,6 +735,16 @@ proptest! {
                 Act::Result(seed, ToolResult::text("", "", format!("{steps}")))
             } else if !ledger.questions.is_empty() {
                 Act::Decide(ApprovalDecision::Allow, !steps.is_multiple_of(3))
+            } else if !ledger.hooks.is_empty() {
+                let text = format!("{steps}");
+                let answer = match seed.wrapping_add(steps as usize) % 3 {
+                    0 => HookAnswer::AddContext { text },
+                    1 => HookAnswer::Replace { value: loopwright::core::json::Raw::of(&text) },
+                    _ => HookAnswer::Failed { error: text, stop: false },
+                };
+                Act::Hook(seed, vec![HookReply { name: "h".into(), answer }])
+            } else if !ledger.choices.is_empty() {
+                Act::Choose(None)
             } else {
                 continue;
             };
@@ -751,6 +851,29 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
         }
     }
     events.extend(ledger.timers.keys().map(|id| (EventKind::Fired { id: *id, partial: None }, faults, interrupts)));
+    for (id, stage) in &ledger.hooks {
+        let raw = match stage {
+            HookStage::PreTool => "{\"n\":9}",
+            HookStage::PreLlm => "{\"max_tokens\":9}",
+            _ => "\"other\"",
+        };
+        let answers = [
+            HookAnswer::Replace { value: loopwright::core::json::Raw::parse(raw).unwrap() },
+            HookAnswer::Veto { reason: "no".into() },
+            HookAnswer::AddContext { text: "more".into() },
+            HookAnswer::Failed { error: "broke".into(), stop: true },
+        ];
+        events.push((EventKind::Hooked { id: *id, replies: Vec::new() }, faults, interrupts));
+        for answer in answers {
+            let replies = vec![HookReply { name: "h".into(), answer }];
+            events.push((EventKind::Hooked { id: *id, replies }, faults, interrupts));
+        }
+    }
+    for id in &ledger.choices {
+        let choice = Some(ModelChoice { model: "strong".into(), confidence: 0.9, reason: String::new() });
+        events.push((EventKind::Chosen { id: *id, choice, error: None }, faults, interrupts));
+        events.push((EventKind::Chosen { id: *id, choice: None, error: Some("late".into()) }, faults, interrupts));
+    }
     if interrupts > 0 {
         for how in [Interrupt::Cancel, Interrupt::AfterRound] {
             for partial in [None, Some(Box::new(say("part")))] {
@@ -771,11 +894,30 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
     };
     let mut observed: BTreeSet<Transition> = BTreeSet::new();
     let mut states = 0_usize;
-    // The second world has no time: its timers find the limit reached.
-    for wall_time in [300.0, 0.0] {
+    // The second world has no time: its timers find the limit reached. The others have hooks, or choose their model.
+    let plain = [(300.0, None), (0.0, None)];
+    let hooked = HookStage::ALL.into_iter().map(|stage| (300.0, Some(stage)));
+    for (wall_time, stage) in plain.into_iter().chain(hooked) {
         config.budget.wall_time = wall_time;
+        config.hooks = stage.into_iter().collect();
+        match stage {
+            // After the choice of the model, or after a call, the turn may hold once more.
+            Some(HookStage::PostAssess | HookStage::PreTool) => {
+                config.hooks.insert(HookStage::PreReason);
+            }
+            // These two are the driver's: the choice alone, with time and without.
+            Some(HookStage::PostReflect) => config.budget.wall_time = 0.0,
+            _ => {}
+        }
+        config.choice.ask =
+            matches!(stage, Some(HookStage::PostAssess | HookStage::PreReflect | HookStage::PostReflect));
+        if stage.is_some() {
+            config.budget.iterations = 2;
+            config.budget.tool_rounds = 1;
+        }
         let mut seen: BTreeSet<u128> = BTreeSet::new();
-        let mut queue = VecDeque::from([(TurnMachine::new(config.clone(), 0), Ledger::default(), 1, 1)]);
+        let faults = u32::from(stage.is_none_or(|stage| matches!(stage, HookStage::PreLlm | HookStage::PreOutput)));
+        let mut queue = VecDeque::from([(TurnMachine::new(config.clone(), 0), Ledger::default(), faults, 1)]);
         while let Some((turn, ledger, faults, interrupts)) = queue.pop_front() {
             let key = serde_json::to_vec(&(&turn, faults, interrupts)).unwrap();
             if !seen.insert(xxhash_rust::xxh3::xxh3_128(&key)) {

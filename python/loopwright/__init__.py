@@ -71,6 +71,8 @@ if TYPE_CHECKING:
         classify_sensitivity,
         redact,
     )
+    from .hooks import Hook, Hooks, ModelChoice
+    from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
     from .signal import Signal
     from .citations import CitationCheck, check_citations
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
+    from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
     "Agent": "agent",
@@ -105,6 +108,8 @@ _HOMES = {
     "ContextPolicy": "context",
     "ContextWindow": "context",
     "Grounded": "grounded",
+    "Hook": "hooks",
+    "Hooks": "hooks",
     "Image": "tools",
     "InternalError": "errors",
     "LoopwrightError": "errors",
@@ -114,6 +119,7 @@ _HOMES = {
     "Message": "messages",
     "Messages": "result",
     "Model": "models",
+    "ModelChoice": "hooks",
     "ModelError": "errors",
     "ModelFailure": "models",
     "Policy": "guard",
@@ -172,6 +178,13 @@ _HOMES = {
     "redact": "guard",
     "CitationCheck": "citations",
     "check_citations": "citations",
+    "Journal": "journal",
+    "RunInfo": "journal",
+    "events_of": "journal",
+    "Page": "web",
+    "fetch_page": "web",
+    "fetch_page_sync": "web",
+    "read_page": "web",
 }
 
 __all__ = [
@@ -191,9 +204,12 @@ __all__ = [
     "Extraction",
     "GoalDrift",
     "Grounded",
+    "Hook",
+    "Hooks",
     "Image",
     "Intent",
     "InternalError",
+    "Journal",
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
@@ -201,10 +217,12 @@ __all__ = [
     "Message",
     "Messages",
     "Model",
+    "ModelChoice",
     "ModelError",
     "ModelFailure",
     "Momentum",
     "MomentumPolicy",
+    "Page",
     "Policy",
     "ProviderError",
     "Replay",
@@ -212,6 +230,7 @@ __all__ = [
     "Result",
     "Risk",
     "RiskContext",
+    "RunInfo",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -243,9 +262,13 @@ __all__ = [
     "diff",
     "encode_tokens",
     "estimate_tokens",
+    "events_of",
     "extract",
     "extract_json",
+    "fetch_page",
+    "fetch_page_sync",
     "next_step",
+    "read_page",
     "redact",
     "render_call",
     "render_results",

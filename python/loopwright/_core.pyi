@@ -56,6 +56,7 @@ __all__ = [
     "ToolCallParser",
     "ToolUseDelta",
     "TurnMachine",
+    "WebTask",
     "Window",
     "WireServer",
     "__version__",
@@ -99,12 +100,21 @@ __all__ = [
     "encode_tokens",
     "estimate_tokens",
     "fetch_page",
+    "fetch_text",
     "find_json",
     "find_next_step",
+    "journal_close",
+    "journal_delete",
+    "journal_find",
     "journal_head",
+    "journal_import",
+    "journal_runs",
+    "journal_text",
+    "journal_told",
     "json_elements",
     "json_members",
     "limit_output",
+    "read_text",
     "redact",
     "redact_json",
     "redact_with_hits",
@@ -115,6 +125,7 @@ __all__ = [
     "reply_signals",
     "sensitivity_detectors",
     "shutdown",
+    "web_request",
     "window_of",
 ]
 
@@ -132,6 +143,8 @@ _CommandKind: TypeAlias = Literal[
     "persist",
     "refuse",
     "finish",
+    "hook",
+    "choose",
 ]
 _Risk: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
 _Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
@@ -150,8 +163,8 @@ class Hub:
     def fileno(self) -> int:
         """The file descriptor to watch; -1 without one."""
 
-    def drain(self) -> list[tuple[int, Event | list[_Delta]]]:
-        """All that has arrived: pairs of a call's key and an `Event` or a delta, in order."""
+    def drain(self) -> list[tuple[int, Any]]:
+        """All that has arrived, in order: pairs of a key and an `Event`, deltas, a page, an answer or an exception."""
 
     def wait(self, seconds: float) -> None:
         """Waits for something to arrive, at most so many seconds, with the interpreter free for others."""
@@ -167,6 +180,12 @@ class Hub:
 
         Among several folders references begin with the name of theirs.
         """
+
+    def fetch(self, key: int, url: str, options: Any) -> WebTask:
+        """Fetches a page and reads it; what `fetch_text` gives, or the exception, arrives under `key`."""
+
+    def request(self, key: int, call: Any) -> WebTask:
+        """Makes a request; what `web_request` gives, or the exception, arrives under `key`."""
 
     def close(self) -> None:
         """Nothing arrives any more."""
@@ -225,6 +244,12 @@ class TextDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -241,6 +266,12 @@ class ReasoningDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -256,6 +287,12 @@ class ToolUseDelta:
     type: ClassVar[Literal["ToolUseDelta"]]
     def __new__(cls, id: str, name: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, str, int]: ...
+    @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
     @property
     def id(self) -> str:
         """The call's id."""
@@ -277,6 +314,12 @@ class ArgumentsDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -292,6 +335,12 @@ class ProviderDelta:
     type: ClassVar[Literal["ProviderDelta"]]
     def __new__(cls, kind: str, name: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, str, int]: ...
+    @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
     @property
     def kind(self) -> str:
         """The block's type, as the provider names it."""
@@ -364,6 +413,18 @@ class Event:
         """Somebody wants the run to end: `cancel` (at once) or `after_round`; `partial` is what an abort gave."""
 
     @staticmethod
+    def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
+        """The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its
+        text (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
+        """
+
+    @staticmethod
+    def chosen(
+        id: int, model: str | None = None, confidence: float = 1.0, reason: str = ..., error: str | None = None
+    ) -> Event:
+        """Whoever was asked which model shall be used answered: a model, or none, or what went wrong."""
+
+    @staticmethod
     def from_json(text: str) -> Event:
         """An event from the form in which journals hold it."""
 
@@ -384,7 +445,7 @@ class Command:
 
     @property
     def request(self) -> Request | None:
-        """The request of a `generate`."""
+        """The request of a `generate`, or that which a `hook` is shown."""
 
     @property
     def attempt(self) -> int | None:
@@ -429,6 +490,31 @@ class Command:
     @property
     def question(self) -> str | None:
         """The question of a `search`."""
+
+    @property
+    def stage(self) -> str | None:
+        """The stage of a `hook`."""
+
+    @property
+    def round(self) -> int | None:
+        """The round of a `hook`, from 1; 0 before the first."""
+
+    @property
+    def subject(self) -> str | None:
+        """What a `hook` is shown, or the prompt of a `choose`, as JSON text."""
+
+    @property
+    def spent(self) -> dict[str, Any] | None:
+        """What the run had used when a `hook` was asked."""
+
+    @property
+    def model(self) -> str | None:
+        """The model that is used if a `choose` names none."""
+
+    def after(self, answer: str, text: str) -> Command:
+        """The same `hook` after an answer: with another subject after a `replace`. What its stage does not allow, and
+        what can't take the subject's place, is an error.
+        """
 
     def to_json(self) -> str:
         """The form in which journals hold it: requests as counts and hashes."""
@@ -547,10 +633,15 @@ class Run:
         journal: str | None = None,
         keep: bool = False,
         about: str | None = None,
+        store: str | None = None,
     ) -> Run: ...
     @staticmethod
     def resume(path: str) -> tuple[Run, list[Command], str]:
         """The run of a journal, which goes on in it, or beside it where it is damaged; its open commands; the path."""
+
+    @staticmethod
+    def resume_stored(path: str, name: str) -> tuple[Run, list[Command], str]:
+        """The run of a store, which goes on there, or in one beside it where it is damaged."""
 
     @staticmethod
     def fork(
@@ -564,6 +655,7 @@ class Run:
         journal: str | None = None,
         keep: bool = False,
         about: str | None = None,
+        store: str | None = None,
     ) -> tuple[Run, list[Command]]:
         """A run that begins with the events of a journal up to number `at`, and its open commands."""
     def now(self) -> float:
@@ -574,6 +666,10 @@ class Run:
 
     def persist(self) -> None:
         """All events so far are on disk when this returns, whatever happens to the machine."""
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event."""
 
     @property
     def messages(self) -> History:
@@ -646,6 +742,27 @@ def compare_journals(left: str, right: str) -> dict[str, Any] | None:
 
 def journal_head(text: str) -> tuple[str, str | None, str]:
     """The run's name, what whoever started it wrote, and the machine's configuration, as JSON."""
+
+def journal_runs(path: str) -> str:
+    """The runs of a store, as JSON."""
+
+def journal_find(path: str, start: str | None = None) -> str:
+    """The name of the run in a store that `start` begins; without it, of the only one."""
+
+def journal_text(path: str, run: str, last: int | None = None) -> tuple[str, str | None]:
+    """The lines of a run in a store, up to that of event `last`; and what kept the rest from being read."""
+
+def journal_told(text: str) -> tuple[str, str, list[tuple[int, str]]]:
+    """The run's name, its model, and what it told: numbers of events, and commands as JSON."""
+
+def journal_delete(path: str, run: str) -> bool:
+    """Forgets a run of a store; gives whether there was one."""
+
+def journal_import(path: str, text: str) -> str:
+    """Takes a run into a store from the lines of its journal; gives its name."""
+
+def journal_close(path: str) -> None:
+    """Closes a store that this process has open, as soon as no run needs it."""
 
 def shutdown() -> None:
     """Ends the I/O threads; called at exit."""
@@ -1532,3 +1649,19 @@ def analysis_usable(rows: Any, width: int | None = None) -> list[int]:
 
 def analysis_cut(cut: str, background: Background | None, difference: bool) -> float:
     """A threshold as a cosine, or as a difference of cosines."""
+
+@final
+class WebTask:
+    """A fetch or a request under way."""
+
+    def abort(self) -> None:
+        """Stops it and closes its connection."""
+
+def fetch_text(url: str, options: Any) -> dict[str, Any]:
+    """Fetches a page and reads it as text. Blocks, with the interpreter free for others."""
+
+def read_text(body: bytes, url: str, content_type: str | None, options: Any) -> dict[str, Any]:
+    """Reads bytes that came from anywhere as the page at `url`."""
+
+def web_request(call: Any) -> tuple[int, float | None, bytes]:
+    """Makes a request. Status, seconds to wait, body."""

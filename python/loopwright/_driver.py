@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._approval import Approval, decision_of, is_yes
 from ._bridge import Bridge
+from ._numbers import Numbers
 from .errors import InternalError
 from .events import ToolProgress, from_notice
 from .models import ModelFailure, answer_json
@@ -50,7 +51,9 @@ _CANCELLED = {"kind": "exception", "message": "CancelledError: the call was canc
 class Driver:
     """What both drivers share: a run, what is under way for it, and what is to be told."""
 
-    def __init__(self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool) -> None:
+    def __init__(
+        self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool, after: Driver | None = None
+    ) -> None:
         self.plan = plan
         self.run = run
         self.run_id = run_id
@@ -61,9 +64,16 @@ class Driver:
         self.ends: deque[str] = deque()
         self.begun = False
         self.told: deque[Any] = deque()
+        # Events of the journal so far, and up to which of them what is told was marked.
+        self.seq = self.marked = run.seq
+        self.numbers = Numbers(self.seq)
+        if after is not None:
+            self.numbers.follow(after.numbers)
         self.outcome: dict[str, Any] | None = None
         self.fatal: BaseException | None = None
         self.calls: dict[int, _core.ModelCall] = {}
+        # What a hook raised that ended the run.
+        self.hook_error: BaseException | None = None
 
     def context(self, call: _core.Call, flag: CancelFlag) -> Context[Any]:
         """What a tool may know about its call."""
@@ -76,10 +86,23 @@ class Driver:
     def tell(self, event: Any) -> None:
         """Something for whoever watches."""
         if self.watch:
+            self.mark()
             self.told.append(event)
+
+    def numbered(self, event: Any) -> Any:
+        """The last event, which the driver does not tell itself."""
+        self.numbers.of(self.seq)
+        return self.numbers.of(event)
+
+    def mark(self) -> None:
+        """What is told from here on belongs to the newest event of the journal."""
+        if self.marked != self.seq:
+            self.marked = self.seq
+            self.told.append(self.seq)
 
     def step(self, event: _core.Event) -> None:
         """Feeds the machine and carries out what it wants."""
+        self.seq += 1
         self.carry_out(self.run.step(event, self.watch))
 
     def carry_out(self, commands: Iterable[_core.Command]) -> None:
@@ -90,6 +113,7 @@ class Driver:
             elif kind == "execute":
                 self.execute(command)
             elif kind == "emit":
+                self.mark()
                 self.told.append(from_notice(command.notice))  # type: ignore[arg-type]
             elif kind == "abort":
                 self.abort(command.id)  # type: ignore[arg-type]
@@ -107,6 +131,10 @@ class Driver:
             elif kind == "refuse":
                 message = f"the machine refused an event of its own driver: {command.why}"
                 raise InternalError(message, hint="please report this with the journal of the run")
+            elif kind == "hook":
+                self.hook(command)
+            elif kind == "choose":
+                self.choose(command)
 
     def go_on(self, commands: Iterable[_core.Command]) -> None:
         """Carries out what a run that broke off had not heard the end of.
@@ -228,6 +256,12 @@ class Driver:
     def search(self, command: _core.Command) -> None:
         raise NotImplementedError
 
+    def hook(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def choose(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
 
 class AsyncDriver(Driver):
     """Drives a run in the task that iterates over `batches`.
@@ -236,8 +270,10 @@ class AsyncDriver(Driver):
     something to tell, or when the run has ended.
     """
 
-    def __init__(self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool) -> None:
-        super().__init__(plan, run, run_id, deps, watch=watch)
+    def __init__(
+        self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool, after: Driver | None = None
+    ) -> None:
+        super().__init__(plan, run, run_id, deps, watch=watch, after=after)
         self.loop = asyncio.get_running_loop()
         # Tools see the context variables of the caller, wherever the event came from that starts them.
         self.variables = contextvars.copy_context()
@@ -265,7 +301,8 @@ class AsyncDriver(Driver):
             while True:
                 while self.told:
                     batch, self.told = self.told, deque()
-                    yield batch
+                    number = self.numbers.of
+                    yield deque([event for item in batch if (event := number(item)) is not None])
                 if self.fatal is not None:
                     raise self.fatal
                 if self.outcome is not None:
@@ -286,6 +323,7 @@ class AsyncDriver(Driver):
     def arrived(self, item: Any) -> None:
         """Something came from Rust, from a tool, a timer or a person: an event, or deltas."""
         if isinstance(item, list):
+            self.mark()
             self.told.extend(item)
             self.wake()
             return
@@ -349,12 +387,13 @@ class AsyncDriver(Driver):
 
     def generate(self, command: _core.Command) -> None:
         plan = self.plan
-        if plan.endpoint is not None:
-            self.keep_call(command, self.bridge.hub.generate(self.key, command, plan.endpoint, self.watch))
+        endpoint = plan.endpoint if not plan.chooses else plan.endpoint_of(command.request.model)  # type: ignore[union-attr]
+        if endpoint is not None:
+            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, self.watch))
             return
         request = command.request
         try:
-            answer = plan.model.respond(request)  # type: ignore[union-attr, arg-type]
+            answer = plan.model_of(request.model).respond(request)  # type: ignore[union-attr, arg-type]
             if inspect.isawaitable(answer):
                 task = self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
                 # Cancelled before its first step, it would leave a coroutine that nobody awaits.
@@ -501,7 +540,8 @@ class AsyncDriver(Driver):
         if not self.plan.gatherers:
             self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
             return
-        task = create(self.loop.create_task, self.gather(command), name=f"loopwright {self.run_id} gathering")
+        work, name = self.gather(command), f"loopwright {self.run_id} gathering"
+        task = self.variables.run(self.loop.create_task, work, name=name)
         self.tasks.setdefault(command.id, {})[task] = None  # type: ignore[arg-type]
 
     async def gather(self, command: _core.Command) -> None:
@@ -523,12 +563,24 @@ class AsyncDriver(Driver):
                 self.tell(problem)
             self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders), others))
 
+    def hook(self, command: _core.Command) -> None:
+        from ._hooked import ask_async
+
+        ask_async(self, command)
+
+    def choose(self, command: _core.Command) -> None:
+        from ._hooked import choose_async
+
+        choose_async(self, command)
+
 
 class SyncDriver(Driver):
     """Drives a run in the calling thread. Tools run in threads; async tools in one event loop of the run's own."""
 
-    def __init__(self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool) -> None:
-        super().__init__(plan, run, run_id, deps, watch=watch)
+    def __init__(
+        self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool, after: Driver | None = None
+    ) -> None:
+        super().__init__(plan, run, run_id, deps, watch=watch, after=after)
         self.hub = _core.Hub(wakes=False)
         self.timers: dict[int, float] = {}
         self.flags: dict[int, list[CancelFlag]] = {}
@@ -538,6 +590,8 @@ class SyncDriver(Driver):
         self.limits: list[tuple[float, Callable[[], None]]] = []
         self.side: _SideLoop | None = None
         self.closed = False
+        # Commands whose hooks are being asked.
+        self.asked: dict[int, Any] = {}
 
     def events(self, start: _core.Event | list[_core.Command], signal: Any = None) -> Generator[Any, None, None]:
         """Runs to the end, from its start or from the open commands of a run that broke off; gives what is told on the
@@ -556,7 +610,9 @@ class SyncDriver(Driver):
                 while self.outcome is None and (event := self.next_event()) is not None:
                     self.step(event)
                 while self.told:
-                    yield self.told.popleft()
+                    told = self.numbers.of(self.told.popleft())
+                    if told is not None:
+                        yield told
                 if self.outcome is not None:
                     return
                 if self.fatal is not None:
@@ -586,6 +642,7 @@ class SyncDriver(Driver):
         self.hub.wait(max(0.0, next_at - now))
         for _, item in self.hub.drain():
             if isinstance(item, list):
+                self.mark()
                 self.told.extend(item)
             else:
                 self.inbox.append(item)
@@ -613,7 +670,7 @@ class SyncDriver(Driver):
         """Nothing of the run is left behind but threads of plain tools that do not end."""
         self.closed = True
         self.cancelled_model()
-        for command_id in [*self.flags, *self.tasks]:
+        for command_id in [*self.flags, *self.tasks, *self.asked]:
             self.abort(command_id)
         self.hub.close()
         if self.side is not None:
@@ -626,12 +683,13 @@ class SyncDriver(Driver):
 
     def generate(self, command: _core.Command) -> None:
         plan = self.plan
-        if plan.endpoint is not None:
-            self.keep_call(command, self.hub.generate(0, command, plan.endpoint, self.watch))
+        endpoint = plan.endpoint if not plan.chooses else plan.endpoint_of(command.request.model)  # type: ignore[union-attr]
+        if endpoint is not None:
+            self.keep_call(command, self.hub.generate(0, command, endpoint, self.watch))
             return
         request = command.request
         try:
-            answer = plan.model.respond(request)  # type: ignore[union-attr, arg-type]
+            answer = plan.model_of(request.model).respond(request)  # type: ignore[union-attr, arg-type]
             if inspect.isawaitable(answer):
                 self.start(command.id, self.ask_model(command.id, answer, request))  # type: ignore[arg-type]
                 return
@@ -734,6 +792,7 @@ class SyncDriver(Driver):
 
     def abort(self, command_id: int) -> None:
         self.timers.pop(command_id, None)
+        self.asked.pop(command_id, None)
         model = self.calls.pop(command_id, None)
         if model is not None:
             model.abort()
@@ -809,11 +868,25 @@ class SyncDriver(Driver):
 
         async def work() -> None:
             others, problems = await collect(self.plan.gatherers, command.question or "")
-            self.told.extend(problems)
+            self.soon(lambda: search(others, problems))
+
+        def search(others: str, problems: list[Any]) -> None:
             if command.id in self.tasks:
+                for problem in problems:
+                    self.tell(problem)
                 self.keep_call(command, self.hub.search(0, command, list(self.plan.folders), others))
 
         self.start(command.id, work())  # type: ignore[arg-type]
+
+    def hook(self, command: _core.Command) -> None:
+        from ._hooked import ask_sync
+
+        ask_sync(self, command)
+
+    def choose(self, command: _core.Command) -> None:
+        from ._hooked import choose_sync
+
+        choose_sync(self, command)
 
 
 def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:

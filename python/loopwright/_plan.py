@@ -10,15 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._places import is_store
 from .errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from .hooks import Hook
     from .models import Model
     from .tools import Tool
 
-__all__ = ["Plan", "about", "model_name", "new_run", "place_of", "run_id", "writing"]
+__all__ = ["Plan", "about", "model_name", "new_run", "place_of", "run_id", "sink_of", "writing"]
 
 
 @dataclass
@@ -42,6 +44,39 @@ class Plan:
     """The model's name as requests hold it."""
     gatherers: tuple[Any, ...] = ()
     """What else searches ask: memories, indexes and functions."""
+    own_models: Mapping[str, Model] = field(default_factory=dict)
+    """Further models of one's own, by the names that requests hold."""
+    hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
+    """Hooks by stage."""
+    chooser: Hook | None = None
+    """Who is asked for the model before the first request."""
+    chooses: bool = False
+    """Whether requests may name another model."""
+    endpoints: dict[str, _core.Endpoint] = field(default_factory=dict)
+    """Other models, by the names that requests hold."""
+    new_endpoint: Callable[[str], _core.Endpoint] | None = None
+    """Makes the endpoint of another model."""
+
+    def model_of(self, model: str) -> Model | None:
+        """The model of one's own that a request names."""
+        return self.own_models.get(model, self.model)
+
+    def endpoint_of(self, model: str) -> _core.Endpoint | None:
+        """Where the model of a request lives; `None` is the model of one's own."""
+        if model in self.own_models:
+            return None
+        if model == self.asked_model:
+            return self.endpoint
+        found = self.endpoints.get(model)
+        if found is None:
+            if ":" not in model and self.endpoint is not None:
+                # Another model of the same provider.
+                return self.endpoint
+            if self.new_endpoint is None:
+                message = f"there is no way to the model {model!r}"
+                raise UsageError(message, "unknown_model", "write provider:model")
+            found = self.endpoints[model] = self.new_endpoint(model)
+        return found
 
     @property
     def model_name(self) -> str:
@@ -71,15 +106,22 @@ def new_run(
 ) -> tuple[_core.Run, str | None]:
     """A run, and the path of its journal.
 
-    `journal` is a file to make, a folder in which a file of the run's name is made, `True` to keep the lines in
-    memory, or nothing. Where a run needs further attempts, their files are numbered.
+    `journal` is a file to make, a folder in which a file of the run's name is made, a store, `True` to keep the lines
+    in memory, or nothing. Where a run needs further attempts, their files are numbered.
     """
     told = about(plan.labels)
     path = place_of(journal, name, attempt)
     if path is None:
         return _core.Run(name, plan.config, keep=journal is True, about=told), None
     with writing(path, "be made", "give a folder that can be written to, or a new file"):
-        return _core.Run(name, plan.config, journal=path, about=told), path
+        return _core.Run(name, plan.config, about=told, **sink_of(journal, path)), path
+
+
+def sink_of(journal: object, path: str | None) -> dict[str, Any]:
+    """Where a run writes to, as `_core` names it."""
+    if path is None:
+        return {"keep": journal is True}
+    return {"store": path} if is_store(journal) else {"journal": path}
 
 
 def place_of(
@@ -91,7 +133,9 @@ def place_of(
     if journal is None or isinstance(journal, bool):
         return None
     path = os.fspath(journal)
-    if not path.endswith(".jsonl"):
+    if is_store(journal):
+        pass
+    elif not path.endswith(".jsonl"):
         path = f"{path}{os.sep}{name}.jsonl"
     elif attempt:
         path = f"{path.removesuffix('.jsonl')}-{attempt + 1}.jsonl"

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .context import ContextPolicy
     from .events import Event
     from .guard import Approvals, Policy
+    from .hooks import Hook, Hooks, ModelChoice, ModelContext
     from .messages import Content
     from .models import Model
     from .senses import MomentumPolicy, StuckPolicy
@@ -93,11 +94,19 @@ class Agent(Generic[Output]):
         check_in: Pause with `check_in` after every so many iterations.
         approval_timeout: Seconds that a person has to answer; silence is a no.
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
-        journal: A folder for the journals of runs.
+        journal: Where the journals of runs go: a store (`Journal("project.db")`, or a path that ends in `.db`,
+            `.sqlite` or `.sqlite3`), or a folder for a file of each run.
         durable: Whether the journal is on disk before a tool with side effects starts.
         seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
         labels: What the first line of each journal says about whose run it is; anything that JSON can hold.
+        hooks: Functions that are asked at stages of a run: a list of `Hook` and `Hooks` (see `loopwright.hooks`).
+        choose_model: Who chooses the model of a run, before its first request: a function, sync or async, that takes a
+            `ModelContext` and gives a `ModelChoice`, a name or `None`; or a `ModelChoice` for all runs.
+        take_suggestions: Whether a choice that is not sure enough to be enforced, but is a suggestion, holds too.
+        escalate_to: The model that goes on, once, where too little succeeds: `provider:model`.
+        wind_down: From so many tool rounds left on the model is told of them, the plainer the fewer; with none left it
+            is told to answer.
     """
 
     _folders: tuple[str, ...] = ()
@@ -142,6 +151,11 @@ class Agent(Generic[Output]):
         seed: int = 0,
         name: str | None = None,
         labels: Mapping[str, Any] | None = None,
+        hooks: Hook | Hooks | Iterable[Hook | Hooks] | None = None,
+        choose_model: Callable[[ModelContext], Any] | ModelChoice | None = None,
+        take_suggestions: bool = False,
+        escalate_to: str | None = None,
+        wind_down: int = 2,
     ) -> None:
         from . import _options
         from .tools import ToolSet
@@ -167,6 +181,7 @@ class Agent(Generic[Output]):
             price=price,
             seed=seed,
             name=name,
+            wind_down=wind_down,
         )
         self.name = name
         self.budget = _checked_budget(budget) if budget is not None else Budget()
@@ -228,14 +243,31 @@ class Agent(Generic[Output]):
             "guard": guard,
             "price": dict(price) if price else None,
             "seed": seed,
+            "wind_down": wind_down,
         }
         held = _context(context, self._endpoint)
         if held is not None:
             self._config["context"] = held
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
+        self._reach = (base_url, api_key, headers, timeouts)
+        self._take_hooks(hooks, choose_model, escalate_to, take_suggestions=take_suggestions)
         self._plans: dict[tuple[bool, Budget], Plan] = {}
         # What can't work is said here, not in the middle of a program.
         self._plan(self.budget, stream=False)
+
+    def _take_hooks(
+        self, hooks: object, choose_model: object, escalate_to: str | None, *, take_suggestions: bool
+    ) -> None:
+        """Who is asked while a run goes on."""
+        self._hooks = _hooks_of(hooks)
+        inside = [stage for stage in self._hooks if not stage.endswith("_reflect")]
+        if inside:
+            self._config["hooks"] = inside
+        self._chooser = _chooser_of(choose_model)
+        self._escalate_to = escalate_to
+        ask = self._chooser is not None
+        if ask or escalate_to is not None:
+            self._config["choice"] = {"ask": ask, "suggestions": take_suggestions, "escalate_to": escalate_to}
 
     @property
     def model(self) -> str:
@@ -265,7 +297,8 @@ class Agent(Generic[Output]):
             deps: What tools get as `context.deps`.
             budget: What this run may use, instead of the agent's budget.
             on_event: Called with each event; answers are streamed then.
-            journal: Where this run's journal goes: a file that ends in `.jsonl`, a folder, or `True` for memory.
+            journal: Where this run's journal goes: a file that ends in `.jsonl`, a folder, a store, or `True` for
+                memory.
             signal: Ends the run from outside.
 
         Raises a `LoopwrightError` that carries the partial result if an error ended the run. Limits, refusals and
@@ -308,13 +341,14 @@ class Agent(Generic[Output]):
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")
         watch = on_event is not None
         earlier: Result[Any] | None = None
+        driver: SyncDriver | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = self._plan(limits, stream=watch)
             place = self.journal if journal is None else journal
             begun = begin(plan) if begin is not None else self._begun(plan, place, attempt, conversation)
             begin = None
             run, path, name = begun.run, begun.path, begun.name
-            driver = SyncDriver(plan, run, name, deps, watch=watch)
+            driver = SyncDriver(plan, run, name, deps, watch=watch, after=driver)
             try:
                 with closing(driver.events(begun.start, signal)) as events:
                     for event in events:
@@ -324,12 +358,14 @@ class Agent(Generic[Output]):
                 self._explain(error, driver, run, plan, name, path, earlier)
                 raise
             result, feedback = self._finish(driver.outcome, run, plan, name, path, earlier)
+            _caused(result, driver)
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        self._reflect(result, deps)
         if on_event is not None:
-            _heard(on_event(RunFinished(result)))
+            _heard(on_event(_last(driver, result)))
         return cast("Result[Output]", _checked(result))
 
     def stream(
@@ -360,6 +396,7 @@ class Agent(Generic[Output]):
     async def resume(
         self,
         journal: str | os.PathLike[str],
+        run: str | None = None,
         *,
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
@@ -374,29 +411,33 @@ class Agent(Generic[Output]):
         ::
 
             result = await agent.resume("runs/8f2c.jsonl")
+            result = await agent.resume("project.db", run="8f2c")
+            result = await agent.resume("8f2c")      # a run of .loopwright/journal.db or $LOOPWRIGHT_JOURNAL
 
         Raises `run_finished` if there is nothing to go on with, `journal_in_use` while another process runs it,
         `missing_tool` if the agent lacks a tool of the run. Where the journal is damaged, what stands before the damage
         counts, the file stays as it is, and the run goes on in a new one beside it (`result.journal`).
         """
-        return await self._followed(resuming(journal), deps, on_event, signal)
+        return await self._followed(resuming(journal, run), deps, on_event, signal)
 
     def resume_sync(
         self,
         journal: str | os.PathLike[str],
+        run: str | None = None,
         *,
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
         signal: Signal | None = None,
     ) -> Result[Output]:
         """`resume` without asyncio."""
-        return self._driven(None, self.budget, deps, on_event, None, signal, resuming(journal))
+        return self._driven(None, self.budget, deps, on_event, None, signal, resuming(journal, run))
 
     async def fork(
         self,
         source: str | os.PathLike[str],
         at: int,
         *,
+        run: str | None = None,
         prompt: Content | Message | Sequence[Content] | None = None,
         tool_result: str | None = None,
         deps: Any = None,
@@ -406,12 +447,13 @@ class Agent(Generic[Output]):
     ) -> Result[Output]:
         """A new run that begins with the first `at` events of another one's journal and goes on from there.
 
+        `run` names the run where `source` is a store.
         With `prompt` the messages so far are followed by another prompt; with `tool_result` the call that event `at`
         answers gave that instead; with another agent another model goes on. The other journal stays as it is.
         Tool calls that were under way at that event are treated as in `resume`.
         """
         place = self.journal if journal is None else journal
-        begin = forking(source, at, place, prompt=prompt, result=tool_result)
+        begin = forking(source, at, place, prompt=prompt, result=tool_result, source_run=run)
         return await self._followed(begin, deps, on_event, signal)
 
     def fork_sync(
@@ -419,6 +461,7 @@ class Agent(Generic[Output]):
         source: str | os.PathLike[str],
         at: int,
         *,
+        run: str | None = None,
         prompt: Content | Message | Sequence[Content] | None = None,
         tool_result: str | None = None,
         deps: Any = None,
@@ -428,7 +471,7 @@ class Agent(Generic[Output]):
     ) -> Result[Output]:
         """`fork` without asyncio."""
         place = self.journal if journal is None else journal
-        begin = forking(source, at, place, prompt=prompt, result=tool_result)
+        begin = forking(source, at, place, prompt=prompt, result=tool_result, source_run=run)
         return self._driven(None, self.budget, deps, on_event, None, signal, begin)
 
     async def _followed(
@@ -503,11 +546,34 @@ class Agent(Generic[Output]):
                 around=self._around,
                 labels=self._labels,
                 asked_model=self._config["model"],
+                hooks=self._hooks,
+                chooser=self._chooser,
+                chooses="choice" in self._config,
+                new_endpoint=self._endpoint_at,
             )
+            if self._escalate_to is not None:
+                # What can't be reached is said before the run that needs it.
+                plan.endpoint_of(self._escalate_to)
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
             self._plans[stream, budget] = plan
         return plan
+
+    def _endpoint_at(self, model: str) -> _core.Endpoint:
+        """The endpoint of another model: at the agent's own address if it is of the same provider."""
+        base_url, api_key, headers, timeouts = self._reach
+        limits: dict[str, Any] = dict(timeouts or {})
+        if self._endpoint is None or model.partition(":")[0] != self._endpoint.provider:
+            return _core.Endpoint(model, **limits)
+        pairs = list((headers or {}).items())
+        return _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
+
+    def _reflect(self, result: Result[Any], deps: Any) -> None:
+        """The hooks after the answer: in the background."""
+        if "pre_reflect" in self._hooks or "post_reflect" in self._hooks:
+            from .hooks._reflect import reflect_soon
+
+            reflect_soon([hook for hooks in self._hooks.values() for hook in hooks], result, deps)
 
     def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
         """A run that begins."""
@@ -617,6 +683,10 @@ class RunStream(Generic[Output]):
         if self._signal is not None:
             self._signal.interrupt()
 
+    def events(self) -> AsyncIterator[Event]:
+        """The events, each with the next `event_id`; the same as iterating over the stream itself."""
+        return self._events
+
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events
 
@@ -638,12 +708,13 @@ class RunStream(Generic[Output]):
 
         agent, conversation, limits = self._agent, self._conversation, self._budget
         earlier: Result[Any] | None = None
+        driver: AsyncDriver | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = agent._plan(limits, stream=self._watch)
             begin, self._begin = self._begin, None
             begun = begin(plan) if begin is not None else agent._begun(plan, self._journal, attempt, conversation)
             run, path, name = begun.run, begun.path, begun.name
-            driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch)
+            driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch, after=driver)
             batches = driver.batches(begun.start, self._signal)
             try:
                 try:
@@ -660,17 +731,27 @@ class RunStream(Generic[Output]):
                     self._result = agent._finish(driver.outcome, run, plan, name, path, earlier)[0]
                 raise
             result, feedback = agent._finish(driver.outcome, run, plan, name, path, earlier)
+            _caused(result, driver)
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
         self._result = result
+        agent._reflect(result, self._deps)
         if self._watch:
-            yield RunFinished(result)
+            yield _last(driver, result)
         _checked(result)
 
 
 _KEPT_PLANS = 32
+
+
+def _last(driver: Driver | None, result: Result[Any]) -> RunFinished:
+    """The last event of a run."""
+    event = RunFinished(result)
+    if driver is not None:
+        driver.numbered(event)
+    return event
 
 
 async def _heard_out(stream: RunStream[Output], on_event: Callable[[Event], Any] | None) -> Result[Output]:
@@ -688,6 +769,37 @@ def _checked(result: Result[Any]) -> Result[Any]:
     if result.error is not None:
         raise result.error
     return result
+
+
+def _caused(result: Result[Any], driver: Driver) -> None:
+    """An error that a hook has made says what the hook raised."""
+    if result.error is not None and driver.hook_error is not None:
+        result.error.__cause__ = driver.hook_error
+
+
+def _hooks_of(hooks: object) -> dict[str, list[Hook]]:
+    """The hooks by stage."""
+    if hooks is None:
+        return {}
+    from .hooks import Hooks
+
+    found = Hooks(hooks)
+    return {stage: found.at(stage) for stage in found.stages}
+
+
+def _chooser_of(choose: object) -> Hook | None:
+    """Who chooses the model, with a time limit."""
+    if choose is None:
+        return None
+    from .hooks import Hook, ModelChoice
+
+    if isinstance(choose, ModelChoice):
+        choice = choose
+        return Hook("pre_assess", lambda _: choice, name="choose_model")
+    if not callable(choose):
+        message = f"choose_model can't be {choose!r:.100}"
+        raise UsageError(message, "invalid_option", "give a function that takes a ModelContext, or a ModelChoice")
+    return Hook("pre_assess", choose, name="choose_model")
 
 
 def _once_more(

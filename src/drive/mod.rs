@@ -15,13 +15,19 @@ pub mod endpoint;
 #[cfg(feature = "drive")]
 pub mod fetch;
 #[cfg(feature = "drive")]
+mod fits;
+#[cfg(feature = "drive")]
 pub mod gather;
+#[cfg(feature = "drive")]
+pub mod hooks;
 #[cfg(feature = "drive")]
 pub mod http;
 #[cfg(feature = "drive")]
 pub mod native;
 #[cfg(feature = "drive")]
 mod options;
+#[cfg(feature = "drive")]
+pub mod page;
 #[cfg(feature = "drive")]
 mod pdf;
 #[cfg(feature = "drive")]
@@ -34,6 +40,8 @@ mod tls;
 mod trouble;
 #[cfg(feature = "drive")]
 pub mod under_way;
+#[cfg(feature = "drive")]
+pub mod web_call;
 #[cfg(feature = "drive")]
 pub mod wire_server;
 #[cfg(feature = "drive")]

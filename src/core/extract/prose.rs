@@ -6,12 +6,13 @@ use memchr::memchr2;
 
 use super::{
     call::Source,
+    code::Code,
     dialect::{Dialect, Glances, Inert, Reasoning, Verdict, frames, reasoning_markups},
     event::{Events, Span},
     harmony::{Head, Header},
     line::Around,
     markers::{Role, SHORT, Walk},
-    parser::{Code, FREE, Parser, Place, Thinking, VAIN},
+    parser::{FREE, Parser, Place, Thinking, VAIN},
     policy::Quoted,
     walker::Walker,
 };

@@ -57,6 +57,10 @@ pub enum Stop {
     ContextWindow,
     /// An error; it says which.
     Error,
+    /// A hook said no; the outcome's message says why.
+    HookVeto,
+    /// A hook failed that must not fail; the error says how.
+    HookFailed,
 }
 
 impl Stop {
@@ -87,6 +91,8 @@ impl Stop {
             Self::ContentFilter => "content_filter",
             Self::ContextWindow => "context_window",
             Self::Error => "error",
+            Self::HookVeto => "hook_veto",
+            Self::HookFailed => "hook_failed",
         }
     }
 
@@ -120,7 +126,9 @@ impl Stop {
             | Self::Refusal
             | Self::ContentFilter
             | Self::ContextWindow
-            | Self::Error => return None,
+            | Self::Error
+            | Self::HookVeto
+            | Self::HookFailed => return None,
         })
     }
 
@@ -197,6 +205,26 @@ pub struct Outcome {
     pub duration: f64,
     /// Answers that came late, twice or unasked, and were dropped.
     pub dropped: u64,
+    /// The phases it went through, where the machine has phases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseRecord>,
+}
+
+/// A phase of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// `gather`, `act`, `verify` or `judge`.
+    pub phase: String,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// Seconds from the run's start to the phase's.
+    pub at: f64,
+    /// Seconds it took.
+    pub duration: f64,
+    /// What it was given: counts, the feedback.
+    pub input: serde_json::Value,
+    /// What came of it: counts, issues.
+    pub output: serde_json::Value,
 }
 
 impl Outcome {
@@ -219,6 +247,7 @@ impl Outcome {
             error: None,
             duration: 0.0,
             dropped: 0,
+            phases: Vec::new(),
         }
     }
 

@@ -8,6 +8,7 @@ pub mod gather;
 pub mod index;
 pub mod lsa;
 mod marks;
+pub mod passages;
 pub mod plain;
 mod question;
 pub mod sentences;

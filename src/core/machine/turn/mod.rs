@@ -7,15 +7,18 @@
 //! All transitions stand in one table, [`TRANSITIONS`].
 
 mod calls;
+mod choose;
 mod config;
 mod decision;
 mod gate;
+mod hooks;
 mod intent;
 mod limits;
 mod round;
 mod senses;
 mod table;
 mod text;
+mod tool_hooks;
 mod window;
 
 use std::collections::BTreeMap;
@@ -25,6 +28,8 @@ use serde::{Deserialize, Serialize};
 use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
+pub(crate) use hooks::legal;
+use hooks::{Decided, Held};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
@@ -32,8 +37,8 @@ pub use window::ContextConfig;
 use window::Window;
 
 use super::{
-    ApprovalDecision, CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Limit, Machine, Notice,
-    Outcome, Purpose, Spent, Stop, Time,
+    ApprovalDecision, CallRecord, Command, Event, EventKind, HookStage, Id, Interrupt, IterationRecord, Limit, Machine,
+    Notice, Outcome, Spent, Stop, Time,
 };
 use crate::core::{
     breaker::Breaker,
@@ -65,6 +70,8 @@ enum Phase {
     /// Tools are under way.
     Tools(Round),
     Done,
+    /// Hooks, or a choice of the model, are under way.
+    Held(Box<Held>),
 }
 
 /// A request to the model, over all its attempts.
@@ -111,6 +118,17 @@ pub struct TurnMachine {
     tools_off: bool,
     without_tools: bool,
     interrupted: bool,
+    /// What hooks have added and no request has held yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    added: Vec<Block>,
+    /// A hook of a tool ends the run when the calls that run are done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    halted: Option<Stop>,
+    /// The model, where it is another than that of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    escalated: bool,
 }
 
 impl TurnMachine {
@@ -143,6 +161,10 @@ impl TurnMachine {
             tools_off: false,
             without_tools: false,
             interrupted: false,
+            added: Vec::new(),
+            halted: None,
+            model: None,
+            escalated: false,
         }
     }
 
@@ -160,6 +182,7 @@ impl TurnMachine {
             Phase::Tools(round) if round.asks() => "deciding",
             Phase::Tools(_) => "tools",
             Phase::Done => "done",
+            Phase::Held(_) => "held",
         }
     }
 
@@ -210,12 +233,18 @@ impl TurnMachine {
         self.tools_off = no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty();
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
-        self.tell_intent(out);
-        self.ask(out);
+        self.begin(out);
     }
 
     /// Sends the next request, or ends the run if the budget forbids it.
     fn ask(&mut self, out: &mut Vec<Command>) {
+        if !self.holds_round(out) {
+            self.ask_now(out);
+        }
+    }
+
+    fn ask_now(&mut self, out: &mut Vec<Command>) {
+        self.flush_added();
         if let Err(error) = self.fit(out) {
             self.outcome.error = Some(error);
             return self.finish(Stop::ContextWindow, out);
@@ -225,15 +254,19 @@ impl TurnMachine {
         }
         self.spent.iterations += 1;
         let round = self.spent.iterations;
-        emit(out, Notice::RoundStarted { round, model: self.config.model.clone() });
+        emit(out, Notice::RoundStarted { round, model: self.model().to_owned() });
         let id = self.id();
         let asking = Asking { id, attempt: 1, since: self.now, visible: false, last_failure: None };
-        self.generate(asking, out);
+        self.send(asking, out);
     }
 
-    fn generate(&mut self, asking: Asking, out: &mut Vec<Command>) {
+    /// The next request, as it stands.
+    fn request_now(&mut self) -> Request {
         let mut request = self.template().clone();
         request.messages = self.view();
+        if let Some(model) = &self.model {
+            request.model.clone_from(model);
+        }
         if self.spent.iterations > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
             // A forced tool is for the first request only; forced again it would never let the model answer.
             request.tool_choice = None;
@@ -251,13 +284,7 @@ impl TurnMachine {
             let left = tokens.saturating_sub(self.spent.usage.total()).saturating_sub(self.prompt_estimate()).max(1);
             request.max_tokens = Some(request.max_tokens.map_or(left, |most| most.min(left)));
         }
-        out.push(Command::Generate {
-            id: asking.id,
-            purpose: Purpose::Executor,
-            attempt: asking.attempt,
-            request: Box::new(request),
-        });
-        self.phase = Phase::Asking(asking);
+        request
     }
 
     fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
@@ -265,9 +292,15 @@ impl TurnMachine {
         self.spent.add(response.usage, self.config.price.as_ref());
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
-        let Response { mut message, stop, usage, .. } = response;
+        let usage = response.usage;
         self.reported(usage.input, usage.provider_tool_uses);
         emit(out, Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses });
+        self.answered(response, out);
+    }
+
+    /// Reads an answer and decides what to do with it.
+    fn read(&mut self, response: Response, out: &mut Vec<Command>) {
+        let Response { mut message, stop, .. } = response;
         self.count_provider_searches(&message, out);
         self.read_markup(&mut message, out);
         let prose = message.prose();
@@ -318,6 +351,13 @@ impl TurnMachine {
         };
         let decision = assess(&situation);
         self.tell_decision(decision, &situation, &calls, out);
+        self.decided_on(Decided { decision, calls, broken, judged, stop, prose }, decision.rule(&situation), out);
+    }
+
+    /// Does what was decided about a reply.
+    fn act(&mut self, decided: Decided, out: &mut Vec<Command>) {
+        let Decided { decision, calls, broken, judged, stop, prose } = decided;
+        let no_calls = calls.is_empty();
         match decision {
             Decision::Continue | Decision::PauseForConfirm if !no_calls => {
                 self.spent.tool_rounds += 1;
@@ -457,7 +497,7 @@ impl TurnMachine {
             asking.visible = false;
             asking.attempt += 1;
             asking.id = self.id();
-            return self.generate(asking, out);
+            return self.send(asking, out);
         }
         if self.may_degrade(&failure) {
             self.without_tools = true;
@@ -475,7 +515,7 @@ impl TurnMachine {
             asking.visible = false;
             asking.attempt += 1;
             asking.id = self.id();
-            return self.generate(asking, out);
+            return self.send(asking, out);
         }
         self.keep_partial(partial);
         if failure.kind == FailureKind::ContextTooLong {
@@ -527,6 +567,7 @@ impl TurnMachine {
                         self.finish(Stop::UserInterrupt, out);
                     }
                     Phase::Tools(_) => self.advance(out),
+                    Phase::Held(_) => self.interrupt_held(out),
                     Phase::Idle | Phase::Asking(_) | Phase::Done => {}
                 }
             }
@@ -554,6 +595,7 @@ impl TurnMachine {
                 let results = self.take_results(round);
                 self.history.push(Message::new(Role::User, results));
             }
+            Phase::Held(held) => self.abort_held(*held, why, out),
             Phase::Idle | Phase::Done => {}
         }
     }
@@ -572,7 +614,8 @@ impl TurnMachine {
         self.finish(Stop::Error, out);
     }
 
-    fn finish(&mut self, stop: Stop, out: &mut Vec<Command>) {
+    /// Ends the run without a look at hooks.
+    fn close(&mut self, stop: Stop, out: &mut Vec<Command>) {
         self.phase = Phase::Done;
         if self.deadline != 0 {
             out.push(Command::Abort { id: self.deadline });
@@ -605,7 +648,7 @@ impl TurnMachine {
         let stop = if round.aborted {
             Some(Stop::DestructiveOperation)
         } else {
-            self.interrupted.then_some(Stop::UserInterrupt)
+            self.halted.or_else(|| self.interrupted.then_some(Stop::UserInterrupt))
         };
         let mut blocks = self.take_results(round);
         let (stop, word) = match stop {
@@ -613,6 +656,8 @@ impl TurnMachine {
             None => self.sense_round(out),
         };
         if stop.is_none() {
+            self.escalates(out);
+            blocks.append(&mut self.added);
             blocks.extend(word.map(Block::text));
             blocks.extend(self.word_about_budget().map(Block::text));
         }
@@ -702,11 +747,13 @@ impl Machine for TurnMachine {
             },
             EventKind::Executed { id, result } => {
                 let now = self.now;
+                let held = self.hooked(HookStage::PostTool);
                 let taken = match &mut self.phase {
-                    Phase::Tools(round) => round.executed(id, result, now),
+                    Phase::Tools(round) => round.executed(id, result, now, held),
                     _ => None,
                 };
                 match taken {
+                    Some(at) if held => self.hold_result(at, &mut out),
                     Some(at) => self.executed(at, &mut out),
                     None => self.drop_answer(),
                 }
@@ -716,6 +763,16 @@ impl Machine for TurnMachine {
             }
             EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
             EventKind::Found { .. } | EventKind::Child { .. } => self.drop_answer(),
+            EventKind::Hooked { id, replies } => {
+                if !self.was_hooked(id, replies, &mut out) {
+                    self.drop_answer();
+                }
+            }
+            EventKind::Chosen { id, choice, error } => {
+                if !self.was_chosen(id, choice, error, &mut out) {
+                    self.drop_answer();
+                }
+            }
         }
         out
     }
@@ -723,9 +780,10 @@ impl Machine for TurnMachine {
     fn waiting(&self) -> Vec<String> {
         match &self.phase {
             Phase::Idle | Phase::Done => Vec::new(),
-            Phase::Asking(asking) => vec![format!("the model {} (attempt {})", self.config.model, asking.attempt)],
+            Phase::Asking(asking) => vec![format!("the model {} (attempt {})", self.model(), asking.attempt)],
             Phase::Waiting { asking, .. } => vec![format!("the next attempt ({})", asking.attempt + 1)],
             Phase::Tools(round) => round.waiting(),
+            Phase::Held(held) => vec![Self::waiting_held(held)],
         }
     }
 
@@ -789,7 +847,7 @@ impl TurnMachine {
                 }
                 asking.attempt += 1;
                 asking.id = self.id();
-                self.generate(asking, out);
+                self.send(asking, out);
             }
             Phase::Tools(round) => {
                 if round.lapsed(id, out) {
