@@ -79,8 +79,7 @@ def check_citations(
     and, where there is one, `reference` (a path or an address), `line`, `kind` and `heading`. Names and numbers of the
     `question` need no source.
     """
-    given = [_source(at, source) for at, source in enumerate(sources)]
-    found = json.loads(_core.check_citations(text, json.dumps(given), question, profile))
+    found = json.loads(_core.check_citations(text, sources_json(sources), question, profile))
     return CitationCheck(
         found["passed"],
         found["abstains"],
@@ -89,6 +88,11 @@ def check_citations(
         tuple(Source(**source) for source in found["cited"]),
         found["feedback"],
     )
+
+
+def sources_json(sources: Iterable[Source | Mapping[str, Any] | str]) -> str:
+    """Sources as the core reads them."""
+    return json.dumps([_source(at, source) for at, source in enumerate(sources)])
 
 
 def _source(at: int, source: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
 
-__all__ = ["Hit", "Index", "fuse"]
+__all__ = ["Hit", "Index", "Quote", "Quoted", "fuse", "quote", "topics"]
 
 _FORMAT = "loopwright.retrieve"
 _VERSION = 1
@@ -48,6 +48,61 @@ class Hit:
     text: str
     score: float
     """How well it fits; comparable within one search only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence of a source."""
+
+    source: int
+    """The source's number, from 1."""
+    line: int
+    end_line: int
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """An answer made of quotes, by words alone: not an LLM's."""
+
+    text: str
+    """The quotes with their places; or what was not found."""
+    quotes: tuple[Quote, ...]
+    """Empty where the sources hold no answer."""
+    missing: tuple[str, ...]
+    """Words of the question that stand in no source."""
+    coverage: float
+    """How much of the question, weighted by rarity, the best quote covers: from 0 to 1."""
+
+    def __bool__(self) -> bool:
+        return bool(self.quotes)
+
+
+def quote(question: str, sources: Iterable[Any], *, least_coverage: float | None = None, most: int = 3) -> Quoted:
+    """What sources say to a question, in their own sentences: what the offline model (not an LLM) answers.
+
+    >>> said = quote("How long is the wait?", ["The wait doubles from 200 ms.", "Oslo lies by a fjord."])
+    >>> said.text, bool(quote("Who is the king of Spain?", ["The wait doubles."]))
+    ('The wait doubles from 200 ms. [source 1:1]', False)
+
+    Sources are as for `check_citations`. Below `least_coverage` it says nothing: the default was measured, see
+    `docs/retrieval.md`.
+    """
+    from .citations import sources_json
+
+    said = json.loads(_core.quote_sources(question, sources_json(sources), least_coverage, most))
+    quotes = tuple(Quote(**one) for one in said["quotes"])
+    return Quoted(said["text"], quotes, tuple(said["missing"]), said["coverage"])
+
+
+def topics(texts: Iterable[str], most: int = 8) -> list[str]:
+    """The words that mark texts, most telling first.
+
+    >>> topics(["The cache holds pages. Pages of the cache are small."], most=2)
+    ['cache', 'pages']
+    """
+    return _core.retrieve_topics(list(texts), most)
 
 
 def fuse(rankings: Iterable[Sequence[int]], k: int = 10, *, weights: Sequence[float] | None = None) -> list[int]:

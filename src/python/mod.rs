@@ -153,5 +153,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<retrieve::RetrieveIndex>()?;
     module.add_function(wrap_pyfunction!(retrieve::retrieve_fuse, module)?)?;
     module.add_function(wrap_pyfunction!(retrieve::check_citations, module)?)?;
+    module.add_function(wrap_pyfunction!(retrieve::quote_sources, module)?)?;
+    module.add_function(wrap_pyfunction!(retrieve::retrieve_topics, module)?)?;
     Ok(())
 }

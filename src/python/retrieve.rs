@@ -10,6 +10,7 @@ use crate::core::{
     error::Error,
     machine::grounded::{Evidence, Lengths, Profile, verify},
     retrieve::{
+        extractive::{self, Options},
         index::{Index, Ways, fuse_ranks},
         sources::Source,
     },
@@ -112,4 +113,45 @@ pub(super) fn check_citations(
         "feedback": found.feedback(),
     });
     Ok(found.to_string())
+}
+
+/// An answer made of quotes from sources (JSON), as JSON.
+#[pyfunction]
+#[pyo3(signature = (question, sources, least_coverage=None, most=3))]
+pub(super) fn quote_sources(
+    py: Python<'_>,
+    question: &str,
+    sources: &str,
+    least_coverage: Option<f64>,
+    most: usize,
+) -> PyResult<String> {
+    let sources: Vec<Source> = serde_json::from_str(sources)
+        .map_err(|error| errors::usage("invalid_value", format!("invalid sources: {error}")))?;
+    let mut options = Options { most, ..Options::default() };
+    if let Some(least) = least_coverage {
+        options.least_coverage = least;
+    }
+    let answer = py.detach(|| extractive::answer(question, &sources, &options));
+    let quotes: Vec<_> = answer
+        .quotes
+        .iter()
+        .map(|quote| {
+            serde_json::json!({
+                "source": quote.source + 1, "line": quote.line, "end_line": quote.end_line,
+                "text": quote.text, "score": quote.score,
+            })
+        })
+        .collect();
+    let said = serde_json::json!({
+        "text": answer.text, "quotes": quotes, "missing": answer.missing, "coverage": answer.coverage,
+    });
+    Ok(said.to_string())
+}
+
+/// The words that mark texts, most telling first.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // as Python gives them
+pub(super) fn retrieve_topics(texts: Vec<String>, most: usize) -> Vec<String> {
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    extractive::topics(&texts, most)
 }

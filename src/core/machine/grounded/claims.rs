@@ -201,7 +201,8 @@ impl Reader<'_> {
 
 /// Whether a sentence says that something was not found.
 fn is_abstention(sentence: &str) -> bool {
-    const FORMS: [&str; 3] = ["not found in the sources", "i found nothing", "not in these lines"];
+    const FORMS: [&str; 4] =
+        ["not found in the sources", "i found nothing", "not in these lines", "i am the offline extractive model"];
     let bare = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
     let start: String = bare.chars().take(40).collect::<String>().to_lowercase();
     FORMS.iter().any(|form| start.starts_with(form))

@@ -3,6 +3,8 @@
 //! It may only tighten: what the rules refuse never comes before it, and an answer that it can't judge stands as the
 //! rules left it, with a warning. It answers in strict JSON; one that does not is asked once more.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
 use super::{GroundedMachine, Phase, emit, rest_on};
@@ -85,11 +87,12 @@ impl GroundedMachine {
         let asked = render_prompt(&self.question, &self.sources, None);
         let tools: Vec<Source> = super::tool_sources(&self.history);
         let mut prompt = format!("{asked}\n\n");
+        // Writing to a string does not fail.
         for tool in &tools {
             let lines: Vec<String> = tool.text.split('\n').map(|line| format!("| {line}")).collect();
-            prompt.push_str(&format!("Result of {}:\n{}\n\n", tool.reference, lines.join("\n")));
+            let _ = write!(prompt, "Result of {}:\n{}\n\n", tool.reference, lines.join("\n"));
         }
-        prompt.push_str(&format!("Answer to judge:\n{}", quoted.join("\n")));
+        let _ = write!(prompt, "Answer to judge:\n{}", quoted.join("\n"));
         let judging = Judging {
             id: 0,
             since: self.now,

@@ -14,6 +14,8 @@ mod schema;
 mod table;
 mod verify;
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
 pub use citation::{Brackets, Citation, Place, citations};
@@ -570,10 +572,11 @@ fn sorry(attempts: u32, issues: &[String], no_sources: bool) -> String {
     if !issues.is_empty() {
         said.push_str("What is wrong with the best draft:\n\n");
         for issue in issues.iter().take(SHOWN) {
-            said.push_str(&format!("• {}\n", crate::core::machine::command::shorten(issue, 300)));
+            // Writing to a string does not fail.
+            let _ = writeln!(said, "• {}", crate::core::machine::command::shorten(issue, 300));
         }
         if issues.len() > SHOWN {
-            said.push_str(&format!("• and {} more\n", issues.len() - SHOWN));
+            let _ = writeln!(said, "• and {} more", issues.len() - SHOWN);
         }
         said.push('\n');
     }
