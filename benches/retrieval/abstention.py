@@ -2,8 +2,8 @@
 
     python benches/retrieval/abstention.py
 
-Answerable: the questions of Cranfield over its passages. Foreign: as many questions that people ask assistants (CLINC150)
-over the same passages. The first half of each chose the threshold, the second is held out.
+Answerable: the questions of Cranfield over its passages. Foreign: as many questions that people ask assistants
+(CLINC150) over the same passages. The first half of each chose the threshold, the second is held out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 
 from cranfield import FOLDER, records
-
 from loopwright.retrieve import Index, quote
 
 

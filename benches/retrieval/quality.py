@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 from cranfield import judged, ndcg, records
-
 from loopwright.retrieve import Index
 
 sys.path.append(str(Path(__file__).parents[1] / "senses_intent"))

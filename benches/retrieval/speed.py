@@ -2,8 +2,8 @@
 
     python benches/retrieval/speed.py
 
-The passages are made of Cranfield's words, drawn by how often they stand there, so that they are as long and as repetitive
-as real ones.
+The passages are made of Cranfield's words, drawn by how often they stand there, so that they are as long and as
+repetitive as real ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import random
 import time
 
 from cranfield import records
-
 from loopwright import _core
 from loopwright.retrieve import Index
 
@@ -21,14 +20,15 @@ from loopwright.retrieve import Index
 def main() -> None:
     passages, questions = records("cran.all.1400"), records("cran.qry")
     text = " ".join(passages).split()
-    draw = random.Random(7)
+    draw = random.Random(7)  # noqa: S311 (words for a benchmark)
     many = [" ".join(draw.choices(text, k=90)) for _ in range(100_000)]
     size = sum(len(one.encode()) for one in many)
     core = _core.RetrieveIndex()
     before = time.process_time()
     core.add(many)
     taken = time.process_time() - before
-    print(f"load {os.getloadavg()[0]:.1f}; indexing {size / 1e6:.0f} MB in {taken:.1f} s of one core: {size / 1e6 / taken:.1f} MB/s")
+    rate = size / 1e6 / taken
+    print(f"load {os.getloadavg()[0]:.1f}; indexing {size / 1e6:.0f} MB in {taken:.1f} s of one core: {rate:.1f} MB/s")
     index = Index()
     index._core, index._texts = core, many
     before = time.process_time()

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ._replay import Diff, Replay, diff, replay
     from .agent import Agent, RunStream
     from .budget import Budget
+    from .citations import CitationCheck, check_citations
     from .context import ContextPolicy, ContextWindow, compress
     from .errors import (
         InternalError,
@@ -91,7 +92,6 @@ if TYPE_CHECKING:
         signals,
     )
     from .signal import Signal
-    from .citations import CitationCheck, check_citations
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
     from .web import Page, fetch_page, fetch_page_sync, read_page
 

@@ -180,7 +180,9 @@ class Hub:
     def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool) -> ModelCall:
         """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before."""
 
-    def search(self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ..., others: str | None = None) -> ModelCall:
+    def search(
+        self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ..., others: str | None = None
+    ) -> ModelCall:
         """Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`.
 
         Among several folders references begin with the name of theirs.

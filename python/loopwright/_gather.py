@@ -79,7 +79,9 @@ class FunctionSource:
             piece = {name: getattr(piece, name) for name in names if hasattr(piece, name)}
         text = piece.get("text")
         if not isinstance(text, str):
-            raise UsageError(f"{self.name} gave a source without text", "invalid_source", "give text, or a mapping with it")
+            raise UsageError(
+                f"{self.name} gave a source without text", "invalid_source", "give text, or a mapping with it"
+            )
         kind = piece.get("kind", "web" if "url" in piece else "tool")
         return _document(str(kind), str(piece.get("reference") or piece.get("url") or reference), text, found=True)
 

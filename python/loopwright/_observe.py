@@ -1,7 +1,7 @@
 """What became of grounded answers, for whoever watches many of them: log lines, spans, and rates over the last hundred.
 
-The log is `loopwright.grounded`. Spans go to OpenTelemetry where it is installed and set up, named by its conventions for
-generative AI: `invoke_agent` with `phase-gather`, `phase-act`, `phase-verify` and `phase-judge` below.
+The log is `loopwright.grounded`. Spans go to OpenTelemetry where it is installed and set up, named by its conventions
+for generative AI: `invoke_agent` with `phase-gather`, `phase-act`, `phase-verify` and `phase-judge` below.
 """
 
 from __future__ import annotations

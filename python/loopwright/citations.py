@@ -79,7 +79,7 @@ def check_citations(
     and, where there is one, `reference` (a path or an address), `line`, `kind` and `heading`. Names and numbers of the
     `question` need no source.
     """
-    found = json.loads(_core.check_citations(text, sources_json(sources), question, profile))
+    found = json.loads(_core.check_citations(whole(text), sources_json(sources), whole(question), profile))
     return CitationCheck(
         found["passed"],
         found["abstains"],
@@ -88,6 +88,11 @@ def check_citations(
         tuple(Source(**source) for source in found["cited"]),
         found["feedback"],
     )
+
+
+def whole(text: str) -> str:
+    """Text that UTF-8 can carry: lone surrogates, which names of files may hold, become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def sources_json(sources: Iterable[Source | Mapping[str, Any] | str]) -> str:
@@ -101,14 +106,14 @@ def _source(at: int, source: Any) -> dict[str, Any]:
     elif is_dataclass(source) and not isinstance(source, type):
         source = asdict(source)
     try:
-        text, line = source["text"], source.get("line", 1)
+        text, line = whole(source["text"]), source.get("line", 1)
         lines = text.rstrip("\n").count("\n")
         return {
             "kind": source.get("kind", "file"),
-            "reference": source.get("reference") or f"source {at + 1}",
+            "reference": whole(source.get("reference") or f"source {at + 1}"),
             "line": line,
             "end_line": source.get("end_line", line + lines),
-            "heading": source.get("heading") or "",
+            "heading": whole(source.get("heading") or ""),
             "text": text,
             "score": source.get("score", 0.0),
         }

@@ -16,6 +16,8 @@ from .result import Messages
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from typing_extensions import Self
+
     from ._plan import Plan
     from .budget import Budget
     from .events import Event
@@ -276,7 +278,7 @@ class _Seen:
         self.result: Result[Any] | None = None
         self._observer = observer
 
-    def __enter__(self) -> _Seen:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:

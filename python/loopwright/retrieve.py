@@ -2,7 +2,7 @@
 
 ::
 
-    >>> index = Index(["The wait between attempts doubles.", "Oslo lies by a fjord.", "A failed request is tried again."])
+    >>> index = Index(["The wait between attempts doubles.", "Oslo lies by a fjord.", "Requests are tried again."])
     >>> [hit.text for hit in index.search("How long does it wait?", k=1)]
     ['The wait between attempts doubles.']
     >>> index.missing("Does a zebra wait?")
@@ -89,9 +89,9 @@ def quote(question: str, sources: Iterable[Any], *, least_coverage: float | None
     Sources are as for `check_citations`. Below `least_coverage` it says nothing: the default was measured, see
     `docs/retrieval.md`.
     """
-    from .citations import sources_json
+    from .citations import sources_json, whole
 
-    said = json.loads(_core.quote_sources(question, sources_json(sources), least_coverage, most))
+    said = json.loads(_core.quote_sources(whole(question), sources_json(sources), least_coverage, most))
     quotes = tuple(Quote(**one) for one in said["quotes"])
     return Quoted(said["text"], quotes, tuple(said["missing"]), said["coverage"])
 
@@ -102,7 +102,9 @@ def topics(texts: Iterable[str], most: int = 8) -> list[str]:
     >>> topics(["The cache holds pages. Pages of the cache are small."], most=2)
     ['cache', 'pages']
     """
-    return _core.retrieve_topics(list(texts), most)
+    from .citations import whole
+
+    return _core.retrieve_topics([whole(text) for text in texts], most)
 
 
 def fuse(rankings: Iterable[Sequence[int]], k: int = 10, *, weights: Sequence[float] | None = None) -> list[int]:
@@ -150,7 +152,9 @@ class Index:
         """Adds passages behind those that are there."""
         if isinstance(texts, str):
             texts = [texts]
-        more = list(texts)
+        from .citations import whole
+
+        more = [whole(each) if isinstance(each, str) else each for each in texts]
         wrong = next((each for each in more if not isinstance(each, str)), None)
         if wrong is not None:
             raise UsageError(f"a passage is text, not {type(wrong).__name__}", "invalid_value")
@@ -188,9 +192,11 @@ class Index:
         """
         if k < 0:
             raise UsageError("k is below 0", "invalid_value", "ask for at least one passage")
-        vector = None
+        from .citations import whole
+
+        query, vector = whole(query), None
         if self._embedder is not None and self._texts:
-            asked = self._embed([query] if like is None else [query, like])
+            asked = self._embed([query] if like is None else [query, whole(like)])
             vector = _mean([_unit(one) for one in asked])
         self.prepare()
         found = self._core.search(query, k, vector, feedback=self.feedback, lsa=self.lsa)
@@ -198,7 +204,9 @@ class Index:
 
     def missing(self, query: str) -> list[str]:
         """The words of `query` that stand in no passage."""
-        return self._core.missing(query)
+        from .citations import whole
+
+        return self._core.missing(whole(query))
 
     def __len__(self) -> int:
         return len(self._core)

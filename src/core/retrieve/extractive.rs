@@ -3,7 +3,9 @@
 //! It promises three things: every statement is a quote with its `[path:line]`, the same input gives the same answer,
 //! and what it did not find it names. It understands nothing; it compares words.
 
-use std::{collections::HashSet, fmt::Write as _};
+use std::{collections::HashSet, fmt::Write as _, sync::LazyLock};
+
+use aho_corasick::AhoCorasick;
 
 use super::{
     bm25,
@@ -242,18 +244,18 @@ fn numbers_of(text: &str) -> Vec<String> {
 }
 
 /// What stands on every page and says nothing.
-fn is_boilerplate(text: &str) -> bool {
+static BOILERPLATE: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     const SIGNS: [&str; 20] = [
         "all rights reserved",
         "copyright ©",
         "© 20",
         "copyright (c)",
         "click here",
-        "cookie",
+        "cookie policy",
         "privacy policy",
         "terms of service",
         "terms of use",
-        "subscribe to",
+        "subscribe to our",
         "sign up for",
         "log in to",
         "skip to content",
@@ -265,8 +267,11 @@ fn is_boilerplate(text: &str) -> bool {
         "read more",
         "powered by",
     ];
-    let lower: String = text.chars().take(200).collect::<String>().to_lowercase();
-    text.chars().count() < 160 && SIGNS.iter().any(|sign| lower.contains(sign))
+    AhoCorasick::builder().ascii_case_insensitive(true).build(SIGNS).ok()
+});
+
+fn is_boilerplate(text: &str) -> bool {
+    text.len() < 160 && BOILERPLATE.as_ref().is_some_and(|signs| signs.is_match(text))
 }
 
 /// The words that mark a text among others, for naming what it is about: most telling first.

@@ -18,7 +18,12 @@ use super::{
 };
 use crate::core::{
     machine::command::shorten,
-    retrieve::{chunks::Format, sentences::sentences, sources::Source, words},
+    retrieve::{
+        chunks::Format,
+        sentences::{Kind, Sentence, sentences},
+        sources::Source,
+        words,
+    },
 };
 
 /// Issues of one kind beyond this many are only counted.
@@ -26,7 +31,7 @@ const MOST_OF_A_KIND: usize = 8;
 /// Lines around a cited one that count for it: sentences of a file run over line breaks.
 const NEAR: usize = 2;
 /// Spans beyond this many are read as the whole of their source.
-const MOST_SPANS: usize = 512;
+const MOST_SPANS: usize = 64;
 /// Claims beyond this many are checked, but not listed.
 pub(super) const MOST_CLAIMS: usize = 500;
 /// Sources are named to the caller up to this many.
@@ -124,7 +129,7 @@ pub fn verify(answer: &str, evidence: &Evidence<'_>, profile: Profile, lengths: 
         reader.error("EMPTY", "the answer holds no words");
         return reader.finish(false);
     }
-    let units = sentences(&reader.masked, Format::Markdown);
+    let units = reader.parted(sentences(&reader.masked, Format::Markdown));
     let abstains = reader.claims(&units);
     if !abstains {
         reader.whole_answer(lengths);
@@ -266,6 +271,31 @@ impl<'a> Reader<'a> {
         }
         self.mask_all(masks);
         self.mask_names(&by_name);
+    }
+
+    /// A citation behind a full stop ends a sentence, also where the stop could be that of an abbreviation.
+    fn parted(&self, units: Vec<Sentence>) -> Vec<Sentence> {
+        let mut all = Vec::with_capacity(units.len());
+        let mut cuts = self.resolved.iter().map(|one| one.at).peekable();
+        for mut unit in units {
+            while cuts.next_if(|cut| *cut <= unit.bytes.start).is_some() {}
+            while let Some(cut) = cuts.next_if(|cut| *cut < unit.bytes.end) {
+                let before = self.masked.get(unit.bytes.start..cut).unwrap_or_default();
+                let after = self.masked.get(cut..unit.bytes.end).unwrap_or_default();
+                let goes_on = after.chars().find(|c| c.is_alphanumeric());
+                let starts = goes_on.is_some_and(|c| !c.is_lowercase());
+                // The citation itself stays with what it ends.
+                let gap = after.len() - after.trim_start().len();
+                if unit.kind != Kind::Prose || !starts || gap == 0 || !before.trim_end().ends_with(['.', '!', '?']) {
+                    continue;
+                }
+                let next = cut + gap;
+                all.push(Sentence { bytes: unit.bytes.start..next, ..unit.clone() });
+                unit.bytes.start = next;
+            }
+            all.push(unit);
+        }
+        all
     }
 
     /// One copy for all masks: an answer may hold very many citations.
