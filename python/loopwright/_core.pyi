@@ -1694,6 +1694,9 @@ class RetrieveIndex:
     ) -> list[tuple[int, float]]:
         """Numbers and scores of the best `k` passages."""
 
+    def support(self, query: str) -> tuple[float, float]:
+        """How likely the passages hold an answer, and from what on they are taken to."""
+
     def missing(self, query: str) -> list[str]:
         """The words of a query that stand in no passage."""
 
@@ -1705,7 +1708,9 @@ def retrieve_fuse(rankings: Sequence[tuple[Sequence[int], float]], k: int) -> li
 def check_citations(text: str, sources: str, question: str = "", profile: str = "plain") -> str:
     """Holds a text against sources (JSON); gives what is wrong and what is cited, as JSON."""
 
-def quote_sources(question: str, sources: str, least_coverage: float | None = None, most: int = 3) -> str:
+def quote_sources(
+    question: str, sources: str, least_coverage: float | None = None, most: int = 3, trusted: bool = False
+) -> str:
     """An answer made of quotes from sources (JSON), as JSON."""
 
 def retrieve_topics(texts: Sequence[str], most: int) -> list[str]:

@@ -202,6 +202,35 @@ class Index:
         found = self._core.search(query, k, vector, feedback=self.feedback, lsa=self.lsa)
         return [Hit(at, self._texts[at], score) for at, score in found]
 
+    def support(self, query: str) -> float:
+        """How likely the passages hold an answer: how much of the query, weighted by rarity, one of the best holds.
+
+        From 0 to 1; foreign questions score low. `quote` answers from 0.42 on.
+        """
+        from .citations import whole
+
+        return self._core.support(whole(query))[0]
+
+    def quote(self, question: str, k: int = 5, *, least_support: float | None = None) -> Quoted:
+        """What the best passages say to a question, in their own sentences; nothing where its support is low.
+
+        >>> index = Index(["The wait doubles from 200 ms.", "Oslo lies by a fjord."])
+        >>> index.quote("How long is the wait?").text, bool(index.quote("Who sings in the choir of Bergen?"))
+        ('The wait doubles from 200 ms. [passage 1:1]', False)
+        """
+        from .citations import sources_json, whole
+
+        support, least = self._core.support(whole(question))
+        least = least if least_support is None else least_support
+        if support < least:
+            text = f"I found nothing that answers this in {len(self)} passages."
+            return Quoted(text, (), tuple(self.missing(question)), support)
+        hits = self.search(question, k)
+        sources = sources_json({"text": hit.text, "reference": f"passage {hit.id + 1}"} for hit in hits)
+        said = json.loads(_core.quote_sources(whole(question), sources, None, 3, trusted=True))
+        quotes = tuple(Quote(**{**one, "source": hits[one["source"] - 1].id + 1}) for one in said["quotes"])
+        return Quoted(said["text"], quotes, tuple(said["missing"]), support)
+
     def missing(self, query: str) -> list[str]:
         """The words of `query` that stand in no passage."""
         from .citations import whole

@@ -11,7 +11,7 @@ use crate::core::{
     machine::grounded::{Evidence, Lengths, Profile, verify},
     retrieve::{
         extractive::{self, Options},
-        index::{Index, Ways, fuse_ranks},
+        index::{ANSWERABLE, Index, Ways, fuse_ranks},
         sources::Source,
     },
 };
@@ -69,6 +69,12 @@ impl RetrieveIndex {
         Ok(found.into_iter().map(|one| (one.passage, one.score)).collect())
     }
 
+    /// How likely the passages hold an answer, and from what on they are taken to.
+    fn support(&self, py: Python<'_>, query: &str) -> (f64, f64) {
+        let support = py.detach(|| self.0.read().unwrap_or_else(PoisonError::into_inner).support(query));
+        (support, ANSWERABLE)
+    }
+
     /// The words of a query that stand in no passage.
     fn missing(&self, query: &str) -> Vec<String> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).missing(query)
@@ -117,17 +123,18 @@ pub(super) fn check_citations(
 
 /// An answer made of quotes from sources (JSON), as JSON.
 #[pyfunction]
-#[pyo3(signature = (question, sources, least_coverage=None, most=3))]
+#[pyo3(signature = (question, sources, least_coverage=None, most=3, trusted=false))]
 pub(super) fn quote_sources(
     py: Python<'_>,
     question: &str,
     sources: &str,
     least_coverage: Option<f64>,
     most: usize,
+    trusted: bool,
 ) -> PyResult<String> {
     let sources: Vec<Source> = serde_json::from_str(sources)
         .map_err(|error| errors::usage("invalid_value", format!("invalid sources: {error}")))?;
-    let mut options = Options { most, ..Options::default() };
+    let mut options = Options { most, trusted, ..Options::default() };
     if let Some(least) = least_coverage {
         options.least_coverage = least;
     }

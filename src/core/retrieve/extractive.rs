@@ -37,11 +37,21 @@ pub struct Options {
     pub avoid: Vec<String>,
     /// Below this part of the question's weight the evidence is no answer.
     pub least_coverage: f64,
+    /// Whether somebody who knows more than these sources has found that they hold an answer.
+    pub trusted: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { most: 3, least: 1, plain: false, list_sources: false, avoid: Vec::new(), least_coverage: LEAST_COVERAGE }
+        Self {
+            most: 3,
+            least: 1,
+            plain: false,
+            list_sources: false,
+            avoid: Vec::new(),
+            least_coverage: LEAST_COVERAGE,
+            trusted: false,
+        }
     }
 }
 
@@ -132,7 +142,8 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
     let absent: f64 = weights.iter().zip(&found).filter(|(_, found)| !**found).map(|(weight, _)| weight).sum();
     let said = best.map_or(0.0, |best| sum(&best.direct, &weights));
     let coverage = if total > 0.0 { covered / total } else { 0.0 };
-    if total <= 0.0 || coverage < options.least_coverage || (absent > 0.0 && absent > said) || !has_named {
+    let weak = coverage < options.least_coverage || (absent > 0.0 && absent > said) || !has_named;
+    if total <= 0.0 || best.is_none() || (weak && !options.trusted) {
         return Answer { coverage, ..nothing(&asked, &found, sources.len()) };
     }
     let chosen = lift(&units, chosen);

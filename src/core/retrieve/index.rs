@@ -38,6 +38,14 @@ const LSA_WEIGHT: f64 = 2.0;
 /// What the ranking by an embedder weighs.
 const VECTOR_WEIGHT: f64 = 1.0;
 
+/// From this support on passages are taken to hold an answer: chosen on one half of Cranfield's questions and as many
+/// foreign ones, and held against the other half; see `docs/retrieval.md`.
+pub const ANSWERABLE: f64 = 0.42;
+/// How many passages are looked at for support.
+const SUPPORTING: usize = 5;
+/// So many words of a longer query must stand together.
+const ENOUGH_WORDS: usize = 3;
+
 /// Which rankings are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ways {
@@ -214,6 +222,30 @@ impl Index {
         }
         let ranked = best(fused.into_iter().collect(), k);
         Ok(ranked.into_iter().map(|(passage, score)| Found { passage, score }).collect())
+    }
+
+    /// How likely the passages hold an answer: how much of the query, weighted by rarity in the whole corpus, the best
+    /// of the first five holds, less where that are fewer than three words. From 0 to 1; see [`ANSWERABLE`].
+    pub fn support(&self, query: &str) -> f64 {
+        let mut asked: Vec<String> = words::terms(query);
+        asked.sort_unstable();
+        asked.dedup();
+        let all = self.len();
+        let known: Vec<Option<u32>> = asked.iter().map(|term| self.terms.get(term.as_str()).copied()).collect();
+        let weight = |term: &Option<u32>| idf(all, term.map_or(0, |term| self.holding(term).len()));
+        let total: f64 = known.iter().map(weight).sum();
+        if total <= 0.0 {
+            return 0.0;
+        }
+        let (mut best, mut most) = (0.0_f64, 0_usize);
+        for (passage, _) in self.by_words(&self.read(query), SUPPORTING) {
+            let held = self.terms_of(passage);
+            let met = |term: &&Option<u32>| term.is_some_and(|term| held.iter().any(|(other, _)| *other == term));
+            best = best.max(known.iter().filter(met).map(weight).sum::<f64>() / total);
+            most = most.max(known.iter().filter(met).count());
+        }
+        let enough = known.len().clamp(1, ENOUGH_WORDS);
+        best * (most as f64 / enough as f64).min(1.0)
     }
 
     /// The words of the query that stand in no passage, as written.
