@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ._core import Event as MachineEvent
     from ._replay import Diff, Replay, diff, replay
     from ._trace import RoundTrace, trace
+    from .after import AfterTurn
     from .agent import Agent, RunStream
     from .budget import Budget
     from .context import ContextPolicy, ContextWindow, compress
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
+    from .research import Research, ResearchResult, research_tool, run_deep_research
     from .result import Messages, Result, Source, ToolCall, Usage
     from .senses import (
         Breakpoint,
@@ -96,6 +98,7 @@ if TYPE_CHECKING:
     from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
+    "AfterTurn": "after",
     "Agent": "agent",
     "Approval": "_approval",
     "Approvals": "guard",
@@ -178,6 +181,10 @@ _HOMES = {
     "classify_sensitivity": "guard",
     "redact": "guard",
     "trace": "_trace",
+    "Research": "research",
+    "ResearchResult": "research",
+    "research_tool": "research",
+    "run_deep_research": "research",
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
@@ -188,6 +195,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AfterTurn",
     "Agent",
     "Approval",
     "Approvals",
@@ -225,6 +233,8 @@ __all__ = [
     "Policy",
     "ProviderError",
     "Replay",
+    "Research",
+    "ResearchResult",
     "Response",
     "Result",
     "Risk",
@@ -273,6 +283,8 @@ __all__ = [
     "render_results",
     "repair_json",
     "replay",
+    "research_tool",
+    "run_deep_research",
     "signals",
     "strip_tool_markup",
     "tool",

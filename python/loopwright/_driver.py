@@ -128,6 +128,10 @@ class Driver:
             elif kind == "persist":
                 if self.plan.durable:
                     self.run.persist()
+            elif kind == "recall":
+                self.recall(command)
+            elif kind in ("query", "fetch", "embed"):
+                self.look_up(command)
             elif kind == "refuse":
                 message = f"the machine refused an event of its own driver: {command.why}"
                 raise InternalError(message, hint="please report this with the journal of the run")
@@ -235,6 +239,22 @@ class Driver:
             return _core.Event.executed(command_id, call_id, content[0]["text"])
         return _core.Event.executed(command_id, call_id, content)
 
+    def recall(self, command: _core.Command) -> None:
+        """Asks memory, in a thread: a file may take its time."""
+        remember = self.plan.remember
+        if remember is None:
+            missing = _core.Event.recall_failed(command.id, "no_memory", "the agent has no memory")  # type: ignore[arg-type]
+            self.inbox.append(missing)
+            return
+        ask = remember.recalled
+        in_thread("memory", lambda: ask(command), lambda event: self.soon(lambda: self.arrived(event)))
+
+    def soon(self, function: Callable[[], None]) -> None:
+        raise NotImplementedError
+
+    def arrived(self, item: Any) -> None:
+        raise NotImplementedError
+
     def generate(self, command: _core.Command) -> None:
         raise NotImplementedError
 
@@ -255,6 +275,16 @@ class Driver:
 
     def search(self, command: _core.Command) -> None:
         raise NotImplementedError
+
+    def look_up(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    async def looked_up(self, command: _core.Command) -> _core.Event:
+        """The event that answers a search, a fetch or an embedding; what goes wrong is an answer too."""
+        from ._lookups import Lookups, look_up
+
+        lookups = self.plan.lookups or Lookups()
+        return _core.Event.from_json(await look_up(lookups, command.kind, command.id, command.wanted))  # type: ignore[arg-type]
 
     def hook(self, command: _core.Command) -> None:
         raise NotImplementedError
@@ -539,6 +569,9 @@ class AsyncDriver(Driver):
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
 
+    def look_up(self, command: _core.Command) -> None:
+        self.start(command.id, command.kind, None, self.looked_up, command)  # type: ignore[arg-type]
+
     def hook(self, command: _core.Command) -> None:
         from ._hooked import ask_async
 
@@ -637,9 +670,9 @@ class SyncDriver(Driver):
         super().tell(event)
         self.hub.poke()
 
-    def arrived(self, event: _core.Event) -> None:
+    def arrived(self, item: Any) -> None:
         """Something came from a thread."""
-        self.inbox.append(event)
+        self.inbox.append(item)
         self.hub.poke()
 
     def close(self) -> None:
@@ -839,6 +872,12 @@ class SyncDriver(Driver):
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
+
+    def look_up(self, command: _core.Command) -> None:
+        async def work() -> None:
+            self.arrived(await self.looked_up(command))
+
+        self.start(command.id, work())  # type: ignore[arg-type]
 
     def hook(self, command: _core.Command) -> None:
         from ._hooked import ask_sync

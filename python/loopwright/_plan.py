@@ -16,6 +16,8 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from ._lookups import Lookups
+    from ._remember import Remembering
     from .hooks import Hook
     from .models import Model
     from .tools import Tool
@@ -42,6 +44,10 @@ class Plan:
     """What journals say about who started the run."""
     asked_model: str = ""
     """The model's name as requests hold it."""
+    remember: Remembering | None = None
+    """What memory is asked, and told."""
+    lookups: Lookups | None = None
+    """Who searches, fetches and embeds for a research."""
     hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
     """Hooks by stage."""
     chooser: Hook | None = None

@@ -31,6 +31,7 @@ __all__ = [
     "HookAnswered",
     "HookFailed",
     "IntentAssessed",
+    "MemoryRecalled",
     "ModelChosen",
     "PhaseFinished",
     "PhaseStarted",
@@ -42,6 +43,7 @@ __all__ = [
     "RoundStarted",
     "RunFinished",
     "SearchCompleted",
+    "Status",
     "TextDelta",
     "Told",
     "ToolFinished",
@@ -276,6 +278,28 @@ class Draft(Told):
 
 
 @dataclass(frozen=True)
+class MemoryRecalled(Told):
+    """Memory has said what it knows of the prompt: so many memories stand before the conversation.
+
+    `ids` are their numbers in the store, for `memory.why` and `memory.forget`.
+    """
+
+    hits: int
+    trusted: int
+    ids: list[int]
+    characters: int
+    duration: float
+
+
+@dataclass(frozen=True)
+class Status(Told):
+    """What a research does just now, in a sentence or two for whoever waits."""
+
+    cycle: int
+    text: str
+
+
+@dataclass(frozen=True)
 class HookAnswered(Told):
     """A hook has answered: `continue`, `replace`, `veto` (with its `reason`) or `add_context`."""
 
@@ -356,7 +380,9 @@ Event: TypeAlias = (
     | HookAnswered
     | HookFailed
     | ModelChosen
+    | MemoryRecalled
     | RunFinished
+    | Status
 )
 
 _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -380,9 +406,11 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
         "draft": Draft,
+        "status": Status,
         "hook_answered": HookAnswered,
         "hook_failed": HookFailed,
         "model_chosen": ModelChosen,
+        "memory_recalled": MemoryRecalled,
     }.items()
 }
 

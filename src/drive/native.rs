@@ -20,12 +20,12 @@ use super::{
     under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
 };
 use crate::core::{
-    error::Result,
+    error::{Error, Result},
     guard::RiskLevel,
     journal::Run,
     machine::{
         ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, ModelChoice, Notice, Outcome,
-        Time,
+        Time, turn::Recollection,
     },
     message::{Message, ToolFailure, ToolResult, ToolUse, Usage},
     request::{Delta, History},
@@ -35,6 +35,7 @@ use crate::core::{
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type ToolFn = Arc<dyn Fn(ToolUse) -> Boxed<ToolResult> + Send + Sync>;
 type ChooseFn = Arc<dyn Fn(Message) -> Boxed<Option<ModelChoice>> + Send + Sync>;
+type MemoryFn = Arc<dyn Fn(&str, usize, usize) -> Result<Recollection> + Send + Sync>;
 type ApproveFn = Arc<dyn Fn(ToolUse, RiskLevel) -> Boxed<ApprovalDecision> + Send + Sync>;
 
 /// Whoever chooses the model has this long.
@@ -83,6 +84,7 @@ pub struct Driver {
     hooks: Vec<Hook>,
     models: BTreeMap<String, (Arc<Endpoint>, String)>,
     choose: Option<ChooseFn>,
+    memory: Option<MemoryFn>,
 }
 
 impl Driver {
@@ -98,6 +100,7 @@ impl Driver {
             hooks: Vec::new(),
             models: BTreeMap::new(),
             choose: None,
+            memory: None,
         }
     }
 
@@ -112,6 +115,17 @@ impl Driver {
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
+        self
+    }
+
+    /// Sets what is asked before the first request of a turn whose configuration has `recall`: the prompt, how many
+    /// memories, and how many characters of each. With the feature `store`, `Memory::recollect` is such a function.
+    #[must_use]
+    pub fn memory<F>(mut self, ask: F) -> Self
+    where
+        F: Fn(&str, usize, usize) -> Result<Recollection> + Send + Sync + 'static,
+    {
+        self.memory = Some(Arc::new(ask));
         self
     }
 
@@ -341,6 +355,19 @@ impl Work<'_> {
                     EventKind::Found { id, found: found.unwrap_or_else(|words| Err(broken_search(&words))) }
                 });
             }
+            Command::Recall { id, query, hits, characters } => {
+                let memory = self.driver.memory.clone();
+                self.start(id, async move {
+                    let ask = move || match memory {
+                        Some(memory) => memory(&query, hits, characters),
+                        None => Err(Error::usage("no_memory", "the driver has no memory")),
+                    };
+                    let found = tokio::task::spawn_blocking(|| caught_now(ask)).await;
+                    let found = found.unwrap_or_else(|error| Err(error.to_string()));
+                    let found = found.unwrap_or_else(|words| Err(Error::internal("memory_failed", words)));
+                    EventKind::Recalled { id, found }
+                });
+            }
             Command::Timer { id, at } => {
                 let due = self.started + Duration::from_secs_f64(at.seconds().min(1e9));
                 self.start(id, async move {
@@ -352,6 +379,16 @@ impl Work<'_> {
                 for handle in self.handles.remove(&id).unwrap_or_default() {
                     handle.abort();
                 }
+            }
+            // Drivers in Rust have neither searches nor embedders of their own yet; without them words are hashed.
+            Command::Query { id, .. } => {
+                self.start(id, async move { EventKind::Hits { id, hits: Err(nothing_there("search")) } })
+            }
+            Command::Fetch { id, .. } => {
+                self.start(id, async move { EventKind::Fetched { id, page: Err(nothing_there("pages")) } })
+            }
+            Command::Embed { id, .. } => {
+                self.start(id, async move { EventKind::Embedded { id, vectors: Err(nothing_there("an embedder")) } })
             }
             Command::Hook { id, stage, subject, .. } => {
                 let hooks = self.driver.hooks.iter().filter(|hook| hook.stage() == stage).cloned().collect();
@@ -400,6 +437,10 @@ async fn call(tool: Option<ToolFn>, tool_use: ToolUse, timeout: Option<f64>) -> 
         Ok(Err(error)) => failed("exception", format!("the tool broke down: {error}")),
         Err(_) => failed("timeout", format!("{name:?} gave no result within {} s", limit.as_secs_f64())),
     }
+}
+
+fn nothing_there(what: &str) -> Error {
+    Error::usage("unavailable", format!("this driver has not {what}")).hint("drive the machine from a host that has")
 }
 
 struct AbortOnDrop(AbortHandle);

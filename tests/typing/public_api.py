@@ -19,6 +19,7 @@ from loopwright.events import (
     HookAnswered,
     HookFailed,
     IntentAssessed,
+    MemoryRecalled,
     ModelChosen,
     PhaseFinished,
     PhaseStarted,
@@ -30,6 +31,7 @@ from loopwright.events import (
     RoundStarted,
     RunFinished,
     SearchCompleted,
+    Status,
     TextDelta,
     ToolFinished,
     ToolProgress,
@@ -116,7 +118,7 @@ def what_happened(event: Event) -> str:
             return assert_type(decision, str) + assert_type(rule, str)
         case PhaseStarted(phase=phase) | PhaseFinished(phase=phase):
             return assert_type(phase, str)
-        case Draft(text=text):
+        case Draft(text=text) | Status(text=text):
             return assert_type(text, str)
         case HookAnswered(answer=answer, reason=why):
             return assert_type(answer, str) + (assert_type(why, str | None) or "")
@@ -124,6 +126,8 @@ def what_happened(event: Event) -> str:
             return f"{assert_type(error, str)} {assert_type(stop, bool)}"
         case ModelChosen(model=model, confidence=confidence):
             return f"{assert_type(model, str)} {assert_type(confidence, float)}"
+        case MemoryRecalled(hits=hits, ids=ids):
+            return f"{assert_type(hits, int)} {assert_type(ids, list[int])}"
         case RunFinished(result=result):
             return result.stop_reason
         case _:

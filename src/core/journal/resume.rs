@@ -91,9 +91,13 @@ impl Open {
             | EventKind::Failed { id, .. }
             | EventKind::Decided { id, .. }
             | EventKind::Found { id, .. }
+            | EventKind::Hits { id, .. }
+            | EventKind::Fetched { id, .. }
+            | EventKind::Embedded { id, .. }
             | EventKind::Fired { id, .. }
             | EventKind::Hooked { id, .. }
-            | EventKind::Chosen { id, .. } => self.close(*id),
+            | EventKind::Chosen { id, .. }
+            | EventKind::Recalled { id, .. } => self.close(*id),
             EventKind::Executed { id, result } => {
                 let Some(place) = self.places.get(id) else { return };
                 if let Some(Command::Execute { calls, .. }) = self.commands.get_mut(&(*place, *id)) {

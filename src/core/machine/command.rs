@@ -128,6 +128,31 @@ pub enum Command {
         /// Why.
         error: Error,
     },
+    /// Look for something. Answered by `Hits`.
+    Query {
+        /// The number.
+        id: Id,
+        /// What to look for.
+        query: String,
+        /// Hits at most.
+        k: usize,
+    },
+    /// Read a page as text. Answered by `Fetched`.
+    Fetch {
+        /// The number.
+        id: Id,
+        /// Its address.
+        url: String,
+        /// Characters at most.
+        max_chars: usize,
+    },
+    /// Make vectors of texts. Answered by `Embedded`.
+    Embed {
+        /// The number.
+        id: Id,
+        /// The texts.
+        texts: Vec<String>,
+    },
     /// The run has ended.
     Finish {
         /// How.
@@ -155,6 +180,17 @@ pub enum Command {
         /// The newest message.
         prompt: Box<Message>,
     },
+    /// Ask memory what it knows of a prompt. Answered by `Recalled`.
+    Recall {
+        /// The number.
+        id: Id,
+        /// The prompt.
+        query: String,
+        /// At most so many memories.
+        hits: usize,
+        /// At most so many characters of each.
+        characters: usize,
+    },
 }
 
 impl Command {
@@ -168,9 +204,13 @@ impl Command {
             | Self::Spawn { id, .. }
             | Self::Interrupt { id, .. }
             | Self::Timer { id, .. }
+            | Self::Query { id, .. }
+            | Self::Fetch { id, .. }
+            | Self::Embed { id, .. }
             | Self::Abort { id }
             | Self::Hook { id, .. }
-            | Self::Choose { id, .. } => Some(*id),
+            | Self::Choose { id, .. }
+            | Self::Recall { id, .. } => Some(*id),
             Self::Emit { .. } | Self::Persist | Self::Refuse { .. } | Self::Finish { .. } => None,
         }
     }
@@ -380,6 +420,13 @@ pub enum Notice {
         /// Always false: drafts are not verified.
         verified: bool,
     },
+    /// What a research does just now, in a sentence or two for whoever waits.
+    Status {
+        /// The cycle, from 1.
+        cycle: u32,
+        /// In words.
+        text: String,
+    },
     /// A hook has answered.
     HookAnswered {
         /// The stage.
@@ -423,6 +470,19 @@ pub enum Notice {
         used: bool,
         /// Why.
         reason: String,
+    },
+    /// Memory has said what it knows of the prompt.
+    MemoryRecalled {
+        /// Memories that stand before the history.
+        hits: usize,
+        /// How many of them are trusted.
+        trusted: usize,
+        /// Their numbers in the store.
+        ids: Vec<i64>,
+        /// Characters of their text, labels included.
+        characters: usize,
+        /// Seconds it took.
+        duration: f64,
     },
 }
 

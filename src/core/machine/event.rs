@@ -4,7 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{HookReply, Id, ModelChoice, Outcome};
+use super::{
+    HookReply, Id, ModelChoice, Outcome,
+    research::{Hit, PageText, Vector},
+    turn::Recollection,
+};
 use crate::core::{
     error::{Error, Failure},
     json::Raw,
@@ -109,6 +113,27 @@ pub enum EventKind {
         /// The sources, or why there are none.
         found: Result<Gathered, Error>,
     },
+    /// A search gave its hits.
+    Hits {
+        /// The command.
+        id: Id,
+        /// The hits, or why there are none.
+        hits: Result<Vec<Hit>, Error>,
+    },
+    /// A page was read.
+    Fetched {
+        /// The command.
+        id: Id,
+        /// The page, or why there is none.
+        page: Result<PageText, Error>,
+    },
+    /// An embedder gave its vectors, one for each text.
+    Embedded {
+        /// The command.
+        id: Id,
+        /// The vectors, or why there are none.
+        vectors: Result<Vec<Vector>, Error>,
+    },
     /// A child machine finished. Made by the tree, never by a driver.
     Child {
         /// The command that started it.
@@ -125,6 +150,13 @@ pub enum EventKind {
         /// What had come of an answer that was under way: where the timer ends the run, it is kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
+    },
+    /// Memory said what it knows.
+    Recalled {
+        /// The command.
+        id: Id,
+        /// What it knows, or why it could not be asked.
+        found: Result<Recollection, Error>,
     },
     /// Somebody wants the run to end.
     Interrupt {
@@ -164,11 +196,15 @@ impl EventKind {
             Self::Executed { .. } => "executed",
             Self::Decided { .. } => "decided",
             Self::Found { .. } => "found",
+            Self::Hits { .. } => "hits",
+            Self::Fetched { .. } => "fetched",
+            Self::Embedded { .. } => "embedded",
             Self::Child { .. } => "child",
             Self::Fired { .. } => "fired",
             Self::Interrupt { .. } => "interrupt",
             Self::Hooked { .. } => "hooked",
             Self::Chosen { .. } => "chosen",
+            Self::Recalled { .. } => "recalled",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Spent;
+use super::{Spent, research::Researched};
 use crate::core::{error::Error, json::Raw, retrieve::sources::Source, sense::breakpoint::Breakpoint};
 
 /// Why a run ended.
@@ -205,6 +205,9 @@ pub struct Outcome {
     pub duration: f64,
     /// Answers that came late, twice or unasked, and were dropped.
     pub dropped: u64,
+    /// Report and state of a research.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub research: Option<Box<Researched>>,
 }
 
 impl Outcome {
@@ -227,6 +230,7 @@ impl Outcome {
             error: None,
             duration: 0.0,
             dropped: 0,
+            research: None,
         }
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::ContextConfig;
+use super::{ContextConfig, RecallConfig};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
@@ -105,6 +105,9 @@ pub struct TurnConfig {
     pub price: Option<Price>,
     /// The source of all jitter.
     pub seed: u64,
+    /// How memory is asked before the first request; `None` where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall: Option<RecallConfig>,
     /// The stages that have hooks.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub hooks: BTreeSet<HookStage>,
@@ -153,6 +156,7 @@ impl Default for TurnConfig {
             hooks: BTreeSet::new(),
             choice: ChoiceConfig::default(),
             wind_down: 1,
+            recall: None,
         }
     }
 }
@@ -170,6 +174,9 @@ impl TurnConfig {
         self.check_tools()?;
         self.context.check()?;
         self.choice.check()?;
+        if let Some(recall) = &self.recall {
+            recall.check()?;
+        }
         self.check_numbers()
     }
 

@@ -14,6 +14,7 @@ mod gate;
 mod hooks;
 mod intent;
 mod limits;
+mod recall;
 mod round;
 mod senses;
 mod table;
@@ -30,6 +31,8 @@ pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
 pub(crate) use hooks::legal;
 use hooks::{Decided, Held};
+use recall::{Front, Recalling};
+pub use recall::{RecallConfig, RecalledHit, Recollection};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
@@ -72,6 +75,8 @@ enum Phase {
     Done,
     /// Hooks, or a choice of the model, are under way.
     Held(Box<Held>),
+    /// Memory is asked what it knows of the prompt.
+    Recalling(Recalling),
 }
 
 /// A request to the model, over all its attempts.
@@ -129,6 +134,9 @@ pub struct TurnMachine {
     model: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     escalated: bool,
+    /// What memory knew of the prompt.
+    #[serde(default, skip_serializing_if = "Front::is_empty")]
+    front: Front,
 }
 
 impl TurnMachine {
@@ -165,6 +173,7 @@ impl TurnMachine {
             halted: None,
             model: None,
             escalated: false,
+            front: Front::default(),
         }
     }
 
@@ -183,6 +192,7 @@ impl TurnMachine {
             Phase::Tools(_) => "tools",
             Phase::Done => "done",
             Phase::Held(_) => "held",
+            Phase::Recalling(_) => "recalling",
         }
     }
 
@@ -263,7 +273,7 @@ impl TurnMachine {
     /// The next request, as it stands.
     fn request_now(&mut self) -> Request {
         let mut request = self.template().clone();
-        request.messages = self.view();
+        request.messages = self.fronted();
         if let Some(model) = &self.model {
             request.model.clone_from(model);
         }
@@ -568,6 +578,7 @@ impl TurnMachine {
                     }
                     Phase::Tools(_) => self.advance(out),
                     Phase::Held(_) => self.interrupt_held(out),
+                    Phase::Recalling(_) => self.interrupt_recall(out),
                     Phase::Idle | Phase::Asking(_) | Phase::Done => {}
                 }
             }
@@ -590,6 +601,7 @@ impl TurnMachine {
                 self.keep_partial(partial);
             }
             Phase::Waiting { timer, .. } => out.push(Command::Abort { id: timer }),
+            Phase::Recalling(recalling) => Self::abort_recall(&recalling, out),
             Phase::Tools(mut round) => {
                 round.abort(why, self.now, out);
                 let results = self.take_results(round);
@@ -762,7 +774,11 @@ impl Machine for TurnMachine {
                 self.decided(id, &hash, decision, &mut out);
             }
             EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
-            EventKind::Found { .. } | EventKind::Child { .. } => self.drop_answer(),
+            EventKind::Found { .. }
+            | EventKind::Hits { .. }
+            | EventKind::Fetched { .. }
+            | EventKind::Embedded { .. }
+            | EventKind::Child { .. } => self.drop_answer(),
             EventKind::Hooked { id, replies } => {
                 if !self.was_hooked(id, replies, &mut out) {
                     self.drop_answer();
@@ -773,6 +789,7 @@ impl Machine for TurnMachine {
                     self.drop_answer();
                 }
             }
+            EventKind::Recalled { id, found } => self.recalled_from_memory(id, found, &mut out),
         }
         out
     }
@@ -784,6 +801,7 @@ impl Machine for TurnMachine {
             Phase::Waiting { asking, .. } => vec![format!("the next attempt ({})", asking.attempt + 1)],
             Phase::Tools(round) => round.waiting(),
             Phase::Held(held) => vec![Self::waiting_held(held)],
+            Phase::Recalling(_) => vec!["what memory knows of the prompt".to_owned()],
         }
     }
 
@@ -853,6 +871,11 @@ impl TurnMachine {
                 if round.lapsed(id, out) {
                     self.advance(out);
                 } else {
+                    self.drop_answer();
+                }
+            }
+            Phase::Recalling(_) => {
+                if !self.recall_lapsed(id, out) {
                     self.drop_answer();
                 }
             }
