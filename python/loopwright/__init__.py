@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .agent import Agent, RunStream
     from .budget import Budget
     from .children import ChildRun, SubAgent
+    from .citations import CitationCheck, check_citations
     from .context import ContextPolicy, ContextWindow, compress
     from .errors import (
         InternalError,
@@ -191,6 +192,8 @@ _HOMES = {
     "ResearchResult": "research",
     "research_tool": "research",
     "run_deep_research": "research",
+    "CitationCheck": "citations",
+    "check_citations": "citations",
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
@@ -210,6 +213,7 @@ __all__ = [
     "Call",
     "ChildRun",
     "ChildStatus",
+    "CitationCheck",
     "Command",
     "Context",
     "ContextPolicy",
@@ -272,6 +276,7 @@ __all__ = [
     "assess_intent",
     "assess_risk",
     "builtin_tools",
+    "check_citations",
     "classify_sensitivity",
     "compress",
     "continuation",

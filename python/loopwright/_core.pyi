@@ -49,6 +49,7 @@ __all__ = [
     "Repair",
     "Repaired",
     "Request",
+    "RetrieveIndex",
     "RiskGround",
     "Run",
     "StreamDecoder",
@@ -81,6 +82,7 @@ __all__ = [
     "canonical_message",
     "canonical_request",
     "canonical_response",
+    "check_citations",
     "check_json",
     "classify_sensitivity",
     "compare_journals",
@@ -118,6 +120,7 @@ __all__ = [
     "json_members",
     "judge_complexity",
     "limit_output",
+    "quote_sources",
     "read_text",
     "redact",
     "redact_json",
@@ -128,6 +131,8 @@ __all__ = [
     "repair_json",
     "replay",
     "reply_signals",
+    "retrieve_fuse",
+    "retrieve_topics",
     "sensitivity_detectors",
     "shutdown",
     "web_request",
@@ -187,7 +192,9 @@ class Hub:
         With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
         """
 
-    def search(self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ...) -> ModelCall:
+    def search(
+        self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ..., others: str | None = None
+    ) -> ModelCall:
         """Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`.
 
         Among several folders references begin with the name of theirs.
@@ -1866,3 +1873,47 @@ class LocalIndex:
 
         Which document, its score, where its best passage stands in characters, its headings, its line.
         """
+
+@final
+class RetrieveIndex:
+    """Passages to search in."""
+
+    def __new__(cls) -> Self: ...
+    def add(self, texts: Sequence[str], vectors: Sequence[Sequence[float]] | None = None) -> None:
+        """Adds passages, with the vectors of an embedder if there is one."""
+
+    def prepare(self) -> None:
+        """Looks for the directions of the corpus, if that was not done since the last passage came."""
+
+    def search(
+        self,
+        query: str,
+        k: int,
+        vector: Sequence[float] | None = None,
+        *,
+        feedback: bool = True,
+        lsa: bool = True,
+    ) -> list[tuple[int, float]]:
+        """Numbers and scores of the best `k` passages."""
+
+    def support(self, query: str) -> tuple[float, float]:
+        """How likely the passages hold an answer, and from what on they are taken to."""
+
+    def missing(self, query: str) -> list[str]:
+        """The words of a query that stand in no passage."""
+
+    def __len__(self) -> int: ...
+
+def retrieve_fuse(rankings: Sequence[tuple[Sequence[int], float]], k: int) -> list[tuple[int, float]]:
+    """Joins rankings by reciprocal rank."""
+
+def check_citations(text: str, sources: str, question: str = "", profile: str = "plain") -> str:
+    """Holds a text against sources (JSON); gives what is wrong and what is cited, as JSON."""
+
+def quote_sources(
+    question: str, sources: str, least_coverage: float | None = None, most: int = 3, trusted: bool = False
+) -> str:
+    """An answer made of quotes from sources (JSON), as JSON."""
+
+def retrieve_topics(texts: Sequence[str], most: int) -> list[str]:
+    """The words that mark texts, most telling first."""

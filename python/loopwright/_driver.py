@@ -499,7 +499,7 @@ class AsyncDriver(Driver):
             return
         request = command.request
         try:
-            answer = plan.model.respond(request)  # type: ignore[union-attr, arg-type]
+            answer = plan.model_of(request.model).respond(request)  # type: ignore[union-attr, arg-type]
             if inspect.isawaitable(answer):
                 task = self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
                 # Cancelled before its first step, it would leave a coroutine that nobody awaits.
@@ -654,7 +654,31 @@ class AsyncDriver(Driver):
         return answer
 
     def search(self, command: _core.Command) -> None:
-        self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
+        if not self.plan.gatherers:
+            self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
+            return
+        work, name = self.gather(command), f"loopwright {self.run_id} gathering"
+        task = self.variables.run(self.loop.create_task, work, name=name)
+        self.tasks.setdefault(command.id, {})[task] = None  # type: ignore[arg-type]
+
+    async def gather(self, command: _core.Command) -> None:
+        """Asks memory and functions, and hands what they gave to the search of the folders."""
+        from ._gather import collect
+
+        task = asyncio.current_task()
+        try:
+            others, problems = await collect(self.plan.gatherers, command.question or "")
+        except asyncio.CancelledError:
+            self.forget(command.id, task)  # type: ignore[arg-type]
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            if self.forget(command.id, task):  # type: ignore[arg-type]
+                self.broken(error)
+            return
+        if self.forget(command.id, task):  # type: ignore[arg-type]
+            for problem in problems:
+                self.tell(problem)
+            self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders), others))
 
     def look_up(self, command: _core.Command) -> None:
         self.start(command.id, command.kind, None, self.looked_up, command)  # type: ignore[arg-type]
@@ -787,7 +811,7 @@ class SyncDriver(Driver):
             return
         request = command.request
         try:
-            answer = plan.model.respond(request)  # type: ignore[union-attr, arg-type]
+            answer = plan.model_of(request.model).respond(request)  # type: ignore[union-attr, arg-type]
             if inspect.isawaitable(answer):
                 self.start(command.id, self.ask_model(command.id, answer, request))  # type: ignore[arg-type]
                 return
@@ -969,7 +993,22 @@ class SyncDriver(Driver):
             in_thread("approval", self.asked_in_turn(command.id, question, ask), told)  # type: ignore[arg-type]
 
     def search(self, command: _core.Command) -> None:
-        self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
+        if not self.plan.gatherers:
+            self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
+            return
+        from ._gather import collect
+
+        async def work() -> None:
+            others, problems = await collect(self.plan.gatherers, command.question or "")
+            self.soon(lambda: search(others, problems))
+
+        def search(others: str, problems: list[Any]) -> None:
+            if command.id in self.tasks:
+                for problem in problems:
+                    self.tell(problem)
+                self.keep_call(command, self.hub.search(0, command, list(self.plan.folders), others))
+
+        self.start(command.id, work())  # type: ignore[arg-type]
 
     def look_up(self, command: _core.Command) -> None:
         async def work() -> None:

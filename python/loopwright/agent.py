@@ -441,8 +441,8 @@ class Agent(Generic[Output]):
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
-        warned: list[Event] = [*following.end(result)]
         self._reflect(result, deps)
+        warned: list[Event] = [*following.end(result)]
         if on_event is not None:
             for event in [*warned, _last(driver, result)]:
                 _heard(on_event(event))
@@ -700,11 +700,17 @@ class Agent(Generic[Output]):
         return _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
 
     def _reflect(self, result: Result[Any], deps: Any) -> None:
-        """The hooks after the answer: in the background."""
-        if "pre_reflect" in self._hooks or "post_reflect" in self._hooks:
-            from .hooks._reflect import reflect_soon
+        """The hooks after the answer: around the work that follows the turn, or alone; in the background."""
+        if "pre_reflect" not in self._hooks and "post_reflect" not in self._hooks:
+            return
+        from .hooks._reflect import reflect, reflect_soon
 
-            reflect_soon([hook for hooks in self._hooks.values() for hook in hooks], result, deps)
+        hooks = [hook for stage in self._hooks.values() for hook in stage]
+        if self._remember is None or self._remember.after is None:
+            reflect_soon(hooks, result, deps)
+        else:
+            around = lambda work: reflect(hooks, result, deps, work)  # noqa: E731
+            self._remember.memory._after.surround(result.run_id, around)
 
     def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
         """A run that begins."""
@@ -912,9 +918,9 @@ class RunStream(Generic[Output]):
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        agent._reflect(result, self._deps)
         warned: list[Event] = [*await following.aend(result)]
         self._result = result
-        agent._reflect(result, self._deps)
         if self._watch:
             for event in [*warned, _last(driver, result)]:
                 yield event

@@ -179,6 +179,8 @@ class Result(Generic[Output]):
     """How the request was taken up: decision, confidence, signals, sub-agents, and whether the policy was asked."""
     drifts: list[GoalDrifted] = field(default_factory=list)
     """When the conversation left its goal, and came back."""
+    phases: list[dict[str, Any]] = field(default_factory=list)
+    """The phases of a grounded answer: `phase`, `attempt`, `at`, `duration`, `input` and `output` of each."""
 
     @property
     def hit_ceiling(self) -> bool:
@@ -340,6 +342,7 @@ def from_outcome(
         children=children,
         plans=[each for each in told if hasattr(each, "decision")],
         drifts=[each for each in told if not hasattr(each, "decision")],
+        phases=outcome.get("phases", []),
     )
 
 

@@ -27,6 +27,7 @@ use crate::{
         machine::{Command, EventKind},
         message::Usage,
         request::Delta,
+        retrieve::gather::Document,
     },
     drive::{
         ask::ask,
@@ -189,15 +190,18 @@ impl Hub {
     }
 
     /// Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`. Among several
-    /// folders references begin with the name of theirs.
-    #[pyo3(signature = (key, command, folders=Vec::new()))]
+    /// folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON.
+    #[pyo3(signature = (key, command, folders=Vec::new(), others=None))]
     fn search(
         &self,
         py: Python<'_>,
         key: u64,
         command: &machine::Command,
         folders: Vec<std::path::PathBuf>,
+        others: Option<&str>,
     ) -> PyResult<ModelCall> {
+        let others: Vec<Document> = serde_json::from_str(others.unwrap_or("[]"))
+            .map_err(|error| errors::usage("invalid_value", format!("invalid documents: {error}")))?;
         let Command::Search { id, .. } = &*command.0 else {
             return Err(errors::usage("invalid_value", "only a `search` command can be searched for"));
         };
@@ -205,7 +209,7 @@ impl Hub {
         let (inbox, command) = (self.inbox.clone(), command.0.clone());
         let task = runtime::handle(py)?.spawn_blocking(move || {
             let Command::Search { question, thread, limits, .. } = &*command else { return };
-            let found = caught_now(|| gather::gather_folders(&folders, question, thread, limits));
+            let found = caught_now(|| gather::gather_all(&folders, others, question, thread, limits));
             let found = found.unwrap_or_else(|words| Err(broken_search(&words)));
             inbox.push((key, Item::Event(EventKind::Found { id, found })));
         });

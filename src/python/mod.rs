@@ -22,6 +22,7 @@ mod memory;
 mod messages;
 mod prices;
 mod research;
+mod retrieve;
 mod run;
 mod runtime;
 mod search;
@@ -157,5 +158,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analysis::analysis_nearest, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analysis_usable, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analysis_cut, module)?)?;
+    module.add_class::<retrieve::RetrieveIndex>()?;
+    module.add_function(wrap_pyfunction!(retrieve::retrieve_fuse, module)?)?;
+    module.add_function(wrap_pyfunction!(retrieve::check_citations, module)?)?;
+    module.add_function(wrap_pyfunction!(retrieve::quote_sources, module)?)?;
+    module.add_function(wrap_pyfunction!(retrieve::retrieve_topics, module)?)?;
     Ok(())
 }

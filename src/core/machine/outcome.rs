@@ -220,6 +220,9 @@ pub struct Outcome {
     /// Its sub-agents, in the order in which they ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildRecord>,
+    /// The phases it went through, where the machine has phases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseRecord>,
 }
 
 /// A sub-agent that has ended.
@@ -237,6 +240,23 @@ pub struct ChildRecord {
     pub messages: History,
     /// How it ended.
     pub outcome: Box<Outcome>,
+}
+
+/// A phase of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// `gather`, `act`, `verify` or `judge`.
+    pub phase: String,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// Seconds from the run's start to the phase's.
+    pub at: f64,
+    /// Seconds it took.
+    pub duration: f64,
+    /// What it was given: counts, the feedback.
+    pub input: serde_json::Value,
+    /// What came of it: counts, issues.
+    pub output: serde_json::Value,
 }
 
 impl Outcome {
@@ -261,6 +281,7 @@ impl Outcome {
             dropped: 0,
             children: Vec::new(),
             research: None,
+            phases: Vec::new(),
         }
     }
 
