@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .after import AfterTurn
     from .agent import Agent, RunStream
     from .budget import Budget
+    from .children import ChildRun, SubAgent
     from .context import ContextPolicy, ContextWindow, compress
     from .errors import (
         InternalError,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
         classify_sensitivity,
         redact,
     )
+    from .handle import ChildStatus, RunHandle
     from .hooks import Hook, Hooks, ModelChoice
     from .journal import Journal, RunInfo, events_of
     from .memory import Memory
@@ -104,6 +106,8 @@ _HOMES = {
     "Approvals": "guard",
     "Budget": "budget",
     "Call": "models",
+    "ChildRun": "children",
+    "ChildStatus": "handle",
     "Command": "_core",
     "Context": "tools",
     "ExtractedCall": "extraction",
@@ -131,10 +135,12 @@ _HOMES = {
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
+    "RunHandle": "handle",
     "RoundTrace": "_trace",
     "RunStream": "agent",
     "Signal": "signal",
     "Source": "result",
+    "SubAgent": "children",
     "Text": "tools",
     "TokenCount": "_core",
     "TokenCounter": "_core",
@@ -202,6 +208,8 @@ __all__ = [
     "Breakpoint",
     "Budget",
     "Call",
+    "ChildRun",
+    "ChildStatus",
     "Command",
     "Context",
     "ContextPolicy",
@@ -240,6 +248,7 @@ __all__ = [
     "Risk",
     "RiskContext",
     "RoundTrace",
+    "RunHandle",
     "RunInfo",
     "RunStream",
     "Sensitivity",
@@ -248,6 +257,7 @@ __all__ = [
     "Source",
     "StuckDetector",
     "StuckPolicy",
+    "SubAgent",
     "Text",
     "TokenCount",
     "TokenCounter",

@@ -41,6 +41,7 @@ __all__ = [
     "ModelCall",
     "Momentum",
     "Policy",
+    "PriceTable",
     "Problem",
     "ProviderDelta",
     "ReasoningDelta",
@@ -115,6 +116,7 @@ __all__ = [
     "journal_told",
     "json_elements",
     "json_members",
+    "judge_complexity",
     "limit_output",
     "read_text",
     "redact",
@@ -179,8 +181,11 @@ class Hub:
     def poke(self) -> None:
         """Wakes whoever waits, without anything having arrived."""
 
-    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool) -> ModelCall:
-        """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before."""
+    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool, quietly: bool = False) -> ModelCall:
+        """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
+
+        With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
+        """
 
     def search(self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ...) -> ModelCall:
         """Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`.
@@ -420,6 +425,20 @@ class Event:
         """Somebody wants the run to end: `cancel` (at once) or `after_round`; `partial` is what an abort gave."""
 
     @staticmethod
+    def partials(calls: list[Event]) -> Event:
+        """What had come of model calls that are under way, by the events that `ModelCall.peek` gave: for the machines
+        that the next event ends.
+        """
+
+    @staticmethod
+    def pause() -> Event:
+        """Somebody wants the run to stand still when what is under way has ended."""
+
+    @staticmethod
+    def resume() -> Event:
+        """Somebody wants a run that was paused to go on."""
+
+    @staticmethod
     def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
         """The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its
         text (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
@@ -628,6 +647,10 @@ class TurnMachine:
         """The history so far."""
 
     @property
+    def state(self) -> str:
+        """`running`, `pausing`, `paused` or `done`."""
+
+    @property
     def waiting(self) -> list[str]:
         """What the machine waits for, in words."""
 
@@ -704,6 +727,21 @@ class Run:
     @property
     def messages(self) -> History:
         """The history so far."""
+
+    @property
+    def state(self) -> str:
+        """`running`, `pausing`, `paused` or `done`."""
+
+    def agent_of(self, command: int) -> tuple[str, str, str] | None:
+        """Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the
+        run's own machine did.
+        """
+
+    def noted(self) -> list[dict[str, Any]]:
+        """What was told of plans (`intent_assessed`) and of drift (`goal_drifted`), as dicts."""
+
+    def close(self) -> None:
+        """Writes nothing any more: another process may go on with the journal."""
 
     @property
     def journal(self) -> str | None:
@@ -1684,6 +1722,29 @@ class MemoryStore:
 
 def render_report(report: str, style: str, form: str) -> str:
     """A report of a research, as JSON, written out: `form` is `markdown` or `html`."""
+
+@final
+class PriceTable:
+    """Prices by provider and model: those that come with the engine, and what is laid over them."""
+
+    def __new__(cls) -> Self: ...
+    def lay(self, text: str) -> None:
+        """Lays a table (TOML text) over this one."""
+
+    def of(self, name: str) -> tuple[float, float, float | None, float | None] | None:
+        """The price of `provider:model` (input, output, read from the cache, written to it); `None` where it is not
+        known.
+        """
+
+    @property
+    def as_of(self) -> str | None:
+        """The day of the prices."""
+
+    def names(self) -> list[str]:
+        """All models that have a price: `provider:model`."""
+
+def judge_complexity(text: str) -> str:
+    """How hard a task is, by its words: `simple`, `moderate`, `complex` or `breaking`."""
 
 @final
 class Background:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ._lookups import Lookups
     from ._remember import Remembering
+    from .children import AgentPlan
     from .hooks import Hook
     from .models import Model
     from .tools import Tool
@@ -44,6 +45,8 @@ class Plan:
     """What journals say about who started the run."""
     asked_model: str = ""
     """The model's name as requests hold it."""
+    agents: Mapping[str, AgentPlan] = field(default_factory=dict)
+    """What sub-agents need, by their kind: `explore`, `lead/explore`."""
     remember: Remembering | None = None
     """What memory is asked, and told."""
     lookups: Lookups | None = None

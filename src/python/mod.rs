@@ -20,6 +20,7 @@ mod history;
 mod machine;
 mod memory;
 mod messages;
+mod prices;
 mod research;
 mod run;
 mod runtime;
@@ -130,6 +131,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(senses_intent::reply_signals, module)?)?;
     module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
     module.add_class::<memory::MemoryStore>()?;
+    module.add_class::<prices::PriceTable>()?;
+    module.add_function(wrap_pyfunction!(prices::judge_complexity, module)?)?;
     module.add_function(wrap_pyfunction!(research::render_report, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_runs, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_find, module)?)?;
