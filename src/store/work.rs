@@ -83,6 +83,8 @@ pub struct Item {
     pub attempts: u32,
     /// What went wrong last.
     pub error: Option<String>,
+    /// Whether it is this process that is at it.
+    pub own: bool,
 }
 
 /// A piece of work, for who does it.
@@ -268,8 +270,10 @@ fn prune(connection: &Connection) -> rusqlite::Result<()> {
 
 /// The work that is known, oldest first.
 pub(super) fn list(connection: &Connection, state: Option<State>) -> rusqlite::Result<Vec<Item>> {
+    let own = owner();
     let item = |row: &Row<'_>| {
         Ok(Item {
+            own: row.get_ref(10)?.as_str_or_null()? == Some(own.as_str()),
             id: row.get(0)?,
             kind: row.get(1)?,
             name: row.get(2)?,
@@ -283,7 +287,7 @@ pub(super) fn list(connection: &Connection, state: Option<State>) -> rusqlite::R
         })
     };
     let mut statement = connection.prepare_cached(
-        "SELECT id, kind, name, state, queued_at, due_at, started_at, ended_at, attempts, error FROM work \
+        "SELECT id, kind, name, state, queued_at, due_at, started_at, ended_at, attempts, error, owner FROM work \
          WHERE ?1 IS NULL OR state = ?1 ORDER BY id",
     )?;
     statement.query_map([state.map(|state| state as i64)], item)?.collect()

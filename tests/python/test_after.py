@@ -637,6 +637,30 @@ def test_d12_secrets_never_enter_memory_and_personal_data_is_labelled(tmp_path: 
         assert key.encode() not in part.read_bytes(), part
 
 
+ASKS = """
+    import sys
+    from loopwright import AfterTurn, Agent
+
+    def reflector(prompt):
+        return Agent("openai-chat:any", base_url=sys.argv[1], api_key="k").run_sync(prompt).final
+
+    after = AfterTurn(reflection=True, reflector=reflector)
+    agent = Agent("openai-chat:any", base_url=sys.argv[1], api_key="k", memory=sys.argv[2], after=after)
+    print(agent.run_sync("What is 2 + 2?").final)
+"""
+
+
+def test_d24_d41_a_model_that_reflects_is_waited_for_at_the_end_of_the_process(tmp_path: Path) -> None:
+    replies = [text("4."), text('[{"pattern": "Short is good.", "confidence": 0.9}]'), text("[]")]
+    with WireServer(replies) as server:
+        out, error = program(ASKS, server.url, tmp_path / "m.db").communicate(timeout=60)
+        assert (out, error) == ("4.\n", "")
+        assert "as its adversary" in json.dumps(sent(server)[2])
+    memory = Memory(tmp_path / "m.db")
+    assert [one.pattern for one in memory.reflections()] == ["Short is good."]
+    assert {one.state for one in memory.work()} == {"done"}
+
+
 KILLED = """
     import os, sys, time
     from loopwright import Agent
