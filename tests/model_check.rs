@@ -142,6 +142,7 @@ impl World {
         match &self.machine {
             MachineConfig::Turn(turn) => turn,
             MachineConfig::Grounded(grounded) => &grounded.turn,
+            MachineConfig::Research(research) => &research.turn,
         }
     }
 
