@@ -111,9 +111,15 @@ fn formulas_are_read_once() {
 
 #[test]
 fn blocks_in_code_are_its_lines_and_marks_of_headings_are_no_text() {
-    assert_eq!(text("<pre><code>fn a()<div>where</div>    A: B,\n{}</code></pre>x"), "```\nfn a()\nwhere\n    A: B,\n{}\n```\n\nx");
+    assert_eq!(
+        text("<pre><code>fn a()<div>where</div>    A: B,\n{}</code></pre>x"),
+        "```\nfn a()\nwhere\n    A: B,\n{}\n```\n\nx"
+    );
     assert_eq!(text("<table><tr><td><pre>1\n2</pre><td><pre>a\nb</pre></table>").matches("```").count(), 4);
-    assert_eq!(text("<h2><a href='#x'>§</a>Examples <a href=#y>#</a></h2><p>See <a href=#z>below</a>."), "## Examples\n\nSee below.");
+    assert_eq!(
+        text("<h2><a href='#x'>§</a>Examples <a href=#y>#</a></h2><p>See <a href=#z>below</a>."),
+        "## Examples\n\nSee below."
+    );
 }
 
 #[test]
