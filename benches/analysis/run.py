@@ -5,6 +5,8 @@ Run with a release build of the package, NumPy and scikit-learn installed:
     python benches/analysis/run.py
 """
 
+# ruff: noqa: E402, I001 - threads are limited before NumPy is loaded
+
 from __future__ import annotations
 
 import os

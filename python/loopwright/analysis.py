@@ -131,7 +131,7 @@ class Thresholds:
     @classmethod
     def measured(cls) -> Thresholds:
         """In units of the embedder's own background: the same with every embedder."""
-        return cls(novel=Z(4.5), epsilon=Z(0.04), near=Z(6.0))
+        return cls(novel=Z(3.0), epsilon=Z(0.04), near=Z(5.0))
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ impl Thresholds {
     pub const ORIGINAL: Self = Self { novel: Cut::Cosine(0.65), epsilon: Cut::Cosine(0.005), near: Cut::Cosine(0.8) };
 
     /// The same distances in standard deviations above the background: see `docs/analysis.md` for how they were found.
-    pub const MEASURED: Self = Self { novel: Cut::Z(4.5), epsilon: Cut::Z(0.04), near: Cut::Z(6.0) };
+    pub const MEASURED: Self = Self { novel: Cut::Z(3.0), epsilon: Cut::Z(0.04), near: Cut::Z(5.0) };
 }
 
 fn no_background() -> Error {
