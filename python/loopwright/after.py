@@ -228,6 +228,8 @@ class Worker:
         self.memory = memory
         self.after = AfterTurn()
         self._afters: dict[str, AfterTurn] = {}
+        # What stands around the work of a run: its hooks.
+        self._around: dict[str, Callable[[Callable[[], list[int]]], list[int]]] = {}
         self.ended: list[WorkEnded] = []
         """What ended since somebody last asked; the newest hundred."""
         self.trouble: BaseException | None = None
@@ -262,6 +264,13 @@ class Worker:
                 _WORKERS.add(self)
                 return
             self._thread = None
+
+    def surround(self, name: str, around: Callable[[Callable[[], list[int]]], list[int]]) -> None:
+        """The work of the run `name` is done inside of `around`, in this process."""
+        with self._lock:
+            while len(self._around) >= _MOST_KNOWN:
+                del self._around[next(iter(self._around))]
+            self._around[name] = around
 
     def keep(self, name: str, turn: str, after: AfterTurn) -> bool:
         """Keeps a turn that could not be queued, as long as this process lives; whether there was room."""
@@ -359,7 +368,9 @@ class Worker:
             return every is not None and core.queue_consolidation(every)
         job = json.loads(said)
         try:
-            kept = self._do(said, job)
+            around = self._around.get(job["name"]) if job["kind"] == "turn" else None
+            kept = self._do(said, job) if around is None else around(lambda: self._do(said, job))
+            self._around.pop(job["name"], None)
         except Exception as error:  # noqa: BLE001 - it is told, and tried again
             if isinstance(error, LoopwrightError) and error.code == "work_taken":
                 return True
@@ -417,7 +428,15 @@ class Worker:
                 on_end(ended)
 
 
-_HOPELESS = ("read_only_store", "unknown_work", "damaged_store", "newer_store", "store_closed", "store_forked")
+_HOPELESS = (
+    "hook_veto",
+    "read_only_store",
+    "unknown_work",
+    "damaged_store",
+    "newer_store",
+    "store_closed",
+    "store_forked",
+)
 _WORKERS: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 

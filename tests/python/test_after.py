@@ -7,6 +7,7 @@ import doctest
 import itertools
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -72,6 +73,17 @@ def test_the_examples_in_the_docstrings_hold() -> None:
     failed, tried = doctest.testmod(after)
     assert failed == 0
     assert tried >= 5
+
+
+def test_the_example_of_the_page_runs_and_its_table_is_whole(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "after-the-turn.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(example, {})  # noqa: S102  (what the page shows)
+    said = capsys.readouterr().out
+    assert "[]\nMy dog is called Biscuit.\nBiscuit.\n" in said
+    table = page.split("## The audit")[1].split("## On")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(audit_types())
 
 
 TELLS = """
