@@ -76,6 +76,11 @@ async def _called(function: Callable[..., Any], *arguments: Any) -> Any:
     return await answer if inspect.isawaitable(answer) else answer
 
 
+async def _in_time(patience: float, function: Callable[..., Any], *arguments: Any) -> Any:
+    # Made here: a task that is cancelled before its first step leaves no coroutine behind that nobody awaits.
+    return await asyncio.wait_for(_called(function, *arguments), patience)
+
+
 async def _query(lookups: Lookups, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
     query, k = wanted["query"], wanted["k"]
     functions = [getattr(each, "search", each) for each in lookups.search]
@@ -84,7 +89,7 @@ async def _query(lookups: Lookups, wanted: Mapping[str, Any]) -> list[dict[str, 
         raise UsageError(message, "no_search", "give Research search=[...] or corpus=...")
     patience = max(_PATIENCE["query"], lookups.patience)
     # One that hangs or fails hides no other.
-    calls = [asyncio.wait_for(_called(each, query, k), patience) for each in functions]
+    calls = [_in_time(patience, each, query, k) for each in functions]
     answers = await asyncio.gather(*calls, return_exceptions=True)
     lists: list[list[dict[str, Any]]] = []
     failures: list[BaseException] = []
@@ -132,7 +137,7 @@ def _text(value: Any) -> str:
 
 async def _fetch(lookups: Lookups, wanted: Mapping[str, Any]) -> dict[str, Any]:
     fetch = lookups.fetch or _fetch_text
-    page = await asyncio.wait_for(_called(fetch, wanted["url"], wanted["max_chars"]), _PATIENCE["fetch"])
+    page = await _in_time(_PATIENCE["fetch"], fetch, wanted["url"], wanted["max_chars"])
     if isinstance(page, str):
         page = {"text": page}
     found = {}
@@ -162,7 +167,7 @@ async def _embed(lookups: Lookups, wanted: Mapping[str, Any]) -> list[list[float
     vectors: list[list[float]] = []
     for at in range(0, len(texts), _BATCH):
         batch = texts[at : at + _BATCH]
-        given = await asyncio.wait_for(_called(lookups.embed, batch), _PATIENCE["embed"])
+        given = await _in_time(_PATIENCE["embed"], lookups.embed, batch)
         made = [[float(value) for value in vector] for vector in given]
         if len(made) != len(batch):
             message = f"the embedder gave {len(made)} vectors for {len(batch)} texts"

@@ -422,13 +422,13 @@ impl Work<'_> {
             }
             // Drivers in Rust have neither searches nor embedders of their own yet; without them words are hashed.
             Command::Query { id, .. } => {
-                self.start(id, async move { EventKind::Hits { id, hits: Err(nothing_there("search")) } })
+                self.start(id, async move { EventKind::Hits { id, hits: Err(nothing_there("search")) } });
             }
             Command::Fetch { id, .. } => {
-                self.start(id, async move { EventKind::Fetched { id, page: Err(nothing_there("pages")) } })
+                self.start(id, async move { EventKind::Fetched { id, page: Err(nothing_there("pages")) } });
             }
             Command::Embed { id, .. } => {
-                self.start(id, async move { EventKind::Embedded { id, vectors: Err(nothing_there("an embedder")) } })
+                self.start(id, async move { EventKind::Embedded { id, vectors: Err(nothing_there("an embedder")) } });
             }
             Command::Hook { id, stage, subject, .. } => {
                 let hooks = self.driver.hooks.iter().filter(|hook| hook.stage() == stage).cloned().collect();

@@ -89,7 +89,7 @@ mod tests {
         assert!(of("configure retries", "retry configuration") > 0.6);
         assert!(of("How do I configure retries?", "configure retries") > 0.9);
         assert!(of("configure retries", "boil an egg") < 0.2);
-        assert_eq!(of("", "boil an egg"), 0.0);
+        assert!(of("", "boil an egg").abs() < 1e-6);
         assert!(of("What is it?", "what is it?") > 0.99);
     }
 }

@@ -241,7 +241,7 @@ mod tests {
     fn b09_b10_hostile_plans_are_bounded() {
         let search = format!(r#"{{"action":"SEARCH","query":"{}"}}"#, "x".repeat(5_000));
         let add = format!(r#"{{"action":"ADD_TO_OUTLINE","topic":"t","subtopics":[{}]}}"#, "\"s\",".repeat(99) + "1");
-        let many = vec![search, add].join(",");
+        let many = [search, add].join(",");
         let answer = format!(
             r#"{{"critique":"{}","thought":"t","plan":[{}]}}"#,
             "c ".repeat(9_000),

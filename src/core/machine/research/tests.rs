@@ -1,7 +1,9 @@
 //! The machine in random worlds: whatever models, searches, pages and embedders say, it ends, by its table, and goes on the
 //! same wherever it was saved.
 
-use std::collections::BTreeSet;
+#![allow(clippy::disallowed_methods, reason = "a test reads the page that it holds to the table")]
+
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use proptest::prelude::*;
 
@@ -53,11 +55,12 @@ impl World {
         for _ in 0..self.draw(20) {
             let (subject, verb) = (self.draw(6), self.draw(5));
             let number = self.draw(250);
-            text.push_str(&format!(
+            let _ = write!(
+                text,
                 "{} {} {number} metres in the tides of the sea. ",
                 subjects[usize::from(subject)],
                 verbs[usize::from(verb)]
-            ));
+            );
         }
         text
     }
@@ -148,9 +151,10 @@ fn run(config: ResearchConfig, numbers: &[u8], how: How, mut interrupt: Option<(
     let mut deadline = 0;
     for step in 0.. {
         assert!(step < 5_000, "it does not end: {:?} {:?}", machine.stage, machine.waiting());
-        let mut kind = match next.take() {
-            Some(kind) => kind,
-            None => {
+        let mut kind = if let Some(kind) = next.take() {
+            kind
+        } else {
+            {
                 assert!(!open.is_empty(), "it waits for nothing: {:?}", machine.stage);
                 let at = usize::from(world.draw(255)) % open.len();
                 match open.remove(at) {
@@ -374,10 +378,9 @@ fn nothing_new_is_asked() -> ResearchMachine {
                     events.push_back(EventKind::Hits { id, hits: Ok(vec![hit]) });
                 }
                 Command::Embed { id, texts } => {
-                    let place = |text: &String| match text.contains("High water") || BACKGROUND.contains(&text.as_str())
-                    {
-                        true => hashing::hashed(text),
-                        false => hashing::hashed("tides"),
+                    let place = |text: &String| {
+                        let own = text.contains("High water") || BACKGROUND.contains(&text.as_str());
+                        hashing::hashed(if own { text.as_str() } else { "tides" })
                     };
                     events.push_back(EventKind::Embedded {
                         id,
