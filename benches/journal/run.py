@@ -188,7 +188,7 @@ def resume() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         long = folder / "long.db"
-        subprocess.run([sys.executable, "-c", LONG, "10000", str(long), "150"], check=True)
+        subprocess.run([sys.executable, "-c", LONG, "5000", str(long), "150"], check=True)
         (run,) = Journal(long).runs()
         Journal(long).close()
         print(f"| one run of {run.events:,} events | store | {resumed(long, run.id)} |")
@@ -199,7 +199,7 @@ def resume() -> None:
         Journal(whole).import_run("".join(lines))
         Journal(whole).close()
         print(f"| the same, nothing saved | store | {resumed(whole, run.id)} |")
-        for count in (10_000,):
+        for count in (5_000,):
             path = folder / f"{count}.jsonl"
             subprocess.run([sys.executable, "-c", LONG, str(count), str(path), "1200"], check=True)
             print(f"| one run of {2 * count:,} events | file | {resumed(path, '')} |")
