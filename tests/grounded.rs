@@ -12,7 +12,7 @@ use loopwright::{
         json::Raw,
         machine::{
             Budget, Command, Event, EventKind, Interrupt, Machine, MachineConfig, Notice, Outcome, Stop, Time,
-            grounded::{GroundedConfig, GroundedMachine, Profile, diagram, transitions},
+            grounded::{GroundedConfig, GroundedMachine, JudgeConfig, Profile, diagram, transitions},
             turn::{ToolConfig, TurnConfig},
         },
         message::{Block, Message, Role, StopReason, ToolResult, ToolUse, Usage},
@@ -598,8 +598,11 @@ impl Dice {
     }
 }
 
+const YES: &str = r#"{"verdict": "pass"}"#;
+const NO: &str = r#"{"verdict": "fail", "problems": [{"claim": "3 times", "why": "of what?"}]}"#;
+
 fn any_event(dice: &mut Dice) -> EventKind {
-    let id = dice.roll(6);
+    let id = dice.roll(8);
     match dice.roll(9) {
         0 => EventKind::Start { messages: vec![Message::user(["", QUESTION, QUESTION][dice.roll(3) as usize])] },
         1 => EventKind::Found { id, found: Err(Error::usage("x", "y")) },
@@ -608,8 +611,8 @@ fn any_event(dice: &mut Dice) -> EventKind {
             let mut outcome =
                 Outcome::new([Stop::Natural, Stop::Natural, Stop::Error, Stop::Cancelled][dice.roll(4) as usize]);
             outcome.spent.iterations = dice.roll(3) as u32;
-            outcome.r#final =
-                (outcome.stop == Stop::Natural).then(|| ["Bad.", "Bad.", GOOD][dice.roll(3) as usize].to_owned());
+            outcome.r#final = (outcome.stop == Stop::Natural)
+                .then(|| ["Bad.", NO, YES, GOOD, GOOD][dice.roll(5) as usize].to_owned());
             let messages = [Message::user("q"), Message::assistant("a")].into_iter().collect();
             EventKind::Child { id, outcome: Box::new(outcome), messages }
         }
@@ -625,8 +628,10 @@ fn any_event(dice: &mut Dice) -> EventKind {
 fn the_table_and_the_machine_hold_each_other() {
     let mut seen = BTreeSet::new();
     let mut dice = Dice(0x1234_5678_9ABC_DEF1);
-    for _ in 0..700 {
-        let mut machine = GroundedMachine::new(config(), 0);
+    for turn in 0..1_500 {
+        let judge = JudgeConfig { model: "j".into(), instructions: None };
+        let config = GroundedConfig { judge: (turn % 2 == 0).then_some(judge), ..config() };
+        let mut machine = GroundedMachine::new(config, 0);
         if dice.roll(3) > 0 {
             let messages = vec![Message::user(QUESTION)];
             let from = machine.phase();

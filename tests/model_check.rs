@@ -142,7 +142,7 @@ impl World {
         match &self.machine {
             MachineConfig::Turn(turn) => turn,
             MachineConfig::Grounded(grounded) => &grounded.turn,
-            other => panic!("there are no worlds for {other:?}: say here which turns it is made of"),
+            MachineConfig::Research(research) => &research.turn,
         }
     }
 

@@ -218,7 +218,7 @@ fn d06_a_choice_and_an_escalation_stand_in_the_journal() {
     let switch = models.iter().position(|model| *model == "strong").unwrap();
     assert!(models[..switch].iter().all(|model| *model == "first") && switch >= 3, "{models:?}");
     assert!(models[switch..].iter().all(|model| *model == "strong") && models.len() > switch + 2, "{models:?}");
-    let modes: Vec<&str> = world
+    let ways: Vec<&str> = world
         .notices
         .iter()
         .filter_map(|notice| match notice {
@@ -226,7 +226,7 @@ fn d06_a_choice_and_an_escalation_stand_in_the_journal() {
             _ => None,
         })
         .collect();
-    assert_eq!(modes, ["enforce", "escalate"]);
+    assert_eq!(ways, ["enforce", "escalate"]);
 }
 
 #[test]

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from .after import AfterTurn
     from .agent import Agent, RunStream
     from .budget import Budget
+    from .children import ChildRun, SubAgent
+    from .citations import CitationCheck, check_citations
     from .context import ContextPolicy, ContextWindow, compress
     from .errors import (
         InternalError,
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
         classify_sensitivity,
         redact,
     )
+    from .handle import ChildStatus, RunHandle
     from .hooks import Hook, Hooks, ModelChoice
     from .journal import Journal, RunInfo, events_of
     from .memory import Memory
@@ -104,6 +107,8 @@ _HOMES = {
     "Approvals": "guard",
     "Budget": "budget",
     "Call": "models",
+    "ChildRun": "children",
+    "ChildStatus": "handle",
     "Command": "_core",
     "Context": "tools",
     "ExtractedCall": "extraction",
@@ -131,10 +136,12 @@ _HOMES = {
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
+    "RunHandle": "handle",
     "RoundTrace": "_trace",
     "RunStream": "agent",
     "Signal": "signal",
     "Source": "result",
+    "SubAgent": "children",
     "Text": "tools",
     "TokenCount": "_core",
     "TokenCounter": "_core",
@@ -185,6 +192,8 @@ _HOMES = {
     "ResearchResult": "research",
     "research_tool": "research",
     "run_deep_research": "research",
+    "CitationCheck": "citations",
+    "check_citations": "citations",
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
@@ -202,6 +211,9 @@ __all__ = [
     "Breakpoint",
     "Budget",
     "Call",
+    "ChildRun",
+    "ChildStatus",
+    "CitationCheck",
     "Command",
     "Context",
     "ContextPolicy",
@@ -240,6 +252,7 @@ __all__ = [
     "Risk",
     "RiskContext",
     "RoundTrace",
+    "RunHandle",
     "RunInfo",
     "RunStream",
     "Sensitivity",
@@ -248,6 +261,7 @@ __all__ = [
     "Source",
     "StuckDetector",
     "StuckPolicy",
+    "SubAgent",
     "Text",
     "TokenCount",
     "TokenCounter",
@@ -262,6 +276,7 @@ __all__ = [
     "assess_intent",
     "assess_risk",
     "builtin_tools",
+    "check_citations",
     "classify_sensitivity",
     "compress",
     "continuation",

@@ -41,6 +41,7 @@ __all__ = [
     "ModelCall",
     "Momentum",
     "Policy",
+    "PriceTable",
     "Problem",
     "ProviderDelta",
     "ReasoningDelta",
@@ -48,6 +49,7 @@ __all__ = [
     "Repair",
     "Repaired",
     "Request",
+    "RetrieveIndex",
     "RiskGround",
     "Run",
     "StreamDecoder",
@@ -80,6 +82,7 @@ __all__ = [
     "canonical_message",
     "canonical_request",
     "canonical_response",
+    "check_citations",
     "check_json",
     "classify_sensitivity",
     "compare_journals",
@@ -115,7 +118,9 @@ __all__ = [
     "journal_told",
     "json_elements",
     "json_members",
+    "judge_complexity",
     "limit_output",
+    "quote_sources",
     "read_text",
     "redact",
     "redact_json",
@@ -126,6 +131,8 @@ __all__ = [
     "repair_json",
     "replay",
     "reply_signals",
+    "retrieve_fuse",
+    "retrieve_topics",
     "sensitivity_detectors",
     "shutdown",
     "web_request",
@@ -179,10 +186,15 @@ class Hub:
     def poke(self) -> None:
         """Wakes whoever waits, without anything having arrived."""
 
-    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool) -> ModelCall:
-        """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before."""
+    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool, quietly: bool = False) -> ModelCall:
+        """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
 
-    def search(self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ...) -> ModelCall:
+        With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
+        """
+
+    def search(
+        self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ..., others: str | None = None
+    ) -> ModelCall:
         """Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`.
 
         Among several folders references begin with the name of theirs.
@@ -420,6 +432,20 @@ class Event:
         """Somebody wants the run to end: `cancel` (at once) or `after_round`; `partial` is what an abort gave."""
 
     @staticmethod
+    def partials(calls: list[Event]) -> Event:
+        """What had come of model calls that are under way, by the events that `ModelCall.peek` gave: for the machines
+        that the next event ends.
+        """
+
+    @staticmethod
+    def pause() -> Event:
+        """Somebody wants the run to stand still when what is under way has ended."""
+
+    @staticmethod
+    def resume() -> Event:
+        """Somebody wants a run that was paused to go on."""
+
+    @staticmethod
     def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
         """The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its
         text (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
@@ -628,6 +654,10 @@ class TurnMachine:
         """The history so far."""
 
     @property
+    def state(self) -> str:
+        """`running`, `pausing`, `paused` or `done`."""
+
+    @property
     def waiting(self) -> list[str]:
         """What the machine waits for, in words."""
 
@@ -704,6 +734,21 @@ class Run:
     @property
     def messages(self) -> History:
         """The history so far."""
+
+    @property
+    def state(self) -> str:
+        """`running`, `pausing`, `paused` or `done`."""
+
+    def agent_of(self, command: int) -> tuple[str, str, str] | None:
+        """Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the
+        run's own machine did.
+        """
+
+    def noted(self) -> list[dict[str, Any]]:
+        """What was told of plans (`intent_assessed`) and of drift (`goal_drifted`), as dicts."""
+
+    def close(self) -> None:
+        """Writes nothing any more: another process may go on with the journal."""
 
     @property
     def journal(self) -> str | None:
@@ -1686,6 +1731,29 @@ def render_report(report: str, style: str, form: str) -> str:
     """A report of a research, as JSON, written out: `form` is `markdown` or `html`."""
 
 @final
+class PriceTable:
+    """Prices by provider and model: those that come with the engine, and what is laid over them."""
+
+    def __new__(cls) -> Self: ...
+    def lay(self, text: str) -> None:
+        """Lays a table (TOML text) over this one."""
+
+    def of(self, name: str) -> tuple[float, float, float | None, float | None] | None:
+        """The price of `provider:model` (input, output, read from the cache, written to it); `None` where it is not
+        known.
+        """
+
+    @property
+    def as_of(self) -> str | None:
+        """The day of the prices."""
+
+    def names(self) -> list[str]:
+        """All models that have a price: `provider:model`."""
+
+def judge_complexity(text: str) -> str:
+    """How hard a task is, by its words: `simple`, `moderate`, `complex` or `breaking`."""
+
+@final
 class Background:
     """How alike two texts are that have nothing to do with each other, for one embedder."""
 
@@ -1805,3 +1873,47 @@ class LocalIndex:
 
         Which document, its score, where its best passage stands in characters, its headings, its line.
         """
+
+@final
+class RetrieveIndex:
+    """Passages to search in."""
+
+    def __new__(cls) -> Self: ...
+    def add(self, texts: Sequence[str], vectors: Sequence[Sequence[float]] | None = None) -> None:
+        """Adds passages, with the vectors of an embedder if there is one."""
+
+    def prepare(self) -> None:
+        """Looks for the directions of the corpus, if that was not done since the last passage came."""
+
+    def search(
+        self,
+        query: str,
+        k: int,
+        vector: Sequence[float] | None = None,
+        *,
+        feedback: bool = True,
+        lsa: bool = True,
+    ) -> list[tuple[int, float]]:
+        """Numbers and scores of the best `k` passages."""
+
+    def support(self, query: str) -> tuple[float, float]:
+        """How likely the passages hold an answer, and from what on they are taken to."""
+
+    def missing(self, query: str) -> list[str]:
+        """The words of a query that stand in no passage."""
+
+    def __len__(self) -> int: ...
+
+def retrieve_fuse(rankings: Sequence[tuple[Sequence[int], float]], k: int) -> list[tuple[int, float]]:
+    """Joins rankings by reciprocal rank."""
+
+def check_citations(text: str, sources: str, question: str = "", profile: str = "plain") -> str:
+    """Holds a text against sources (JSON); gives what is wrong and what is cited, as JSON."""
+
+def quote_sources(
+    question: str, sources: str, least_coverage: float | None = None, most: int = 3, trusted: bool = False
+) -> str:
+    """An answer made of quotes from sources (JSON), as JSON."""
+
+def retrieve_topics(texts: Sequence[str], most: int) -> list[str]:
+    """The words that mark texts, most telling first."""

@@ -11,7 +11,7 @@ import inspect
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .errors import LoopwrightError, ProviderError, UsageError
@@ -24,6 +24,8 @@ __all__ = ["Lookups", "look_up"]
 _GUILT = {"UsageError": "usage", "ModelError": "model", "ToolError": "tool", "InternalError": "internal"}
 _LONGEST = 4_000_000
 _BATCH = 16
+_PATIENCE = {"query": 60.0, "fetch": 90.0, "embed": 300.0}
+"""Seconds. Searches and fetches of ours have shorter limits of their own."""
 
 
 @dataclass
@@ -33,7 +35,8 @@ class Lookups:
     search: tuple[Any, ...] = ()
     fetch: Callable[[str, int], Any] | None = None
     embed: Callable[[list[str]], Any] | None = None
-    hints: dict[str, str] = field(default_factory=dict)
+    patience: float = 0.0
+    """Seconds that any of them may take at least."""
 
 
 async def look_up(lookups: Lookups, kind: str, command_id: int, wanted: Mapping[str, Any]) -> str:
@@ -59,6 +62,8 @@ def _error(error: Exception, kind: str) -> dict[str, Any]:
         found = {"guilt": guilt, "code": error.code, "message": error.message}
         return {**found, "hint": error.hint} if error.hint else found
     what = {"query": "search", "fetch": "fetch", "embed": "embedding"}[kind]
+    if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
+        return {"guilt": "provider", "code": "timeout", "message": f"the {what} took too long"}
     message = f"{type(error).__name__}: {error}"[:500]
     return {"guilt": "provider", "code": f"{what}_failed", "message": message}
 
@@ -77,7 +82,10 @@ async def _query(lookups: Lookups, wanted: Mapping[str, Any]) -> list[dict[str, 
     if not functions:
         message = "there is nothing to search"
         raise UsageError(message, "no_search", "give Research search=[...] or corpus=...")
-    answers = await asyncio.gather(*(_called(each, query, k) for each in functions), return_exceptions=True)
+    patience = max(_PATIENCE["query"], lookups.patience)
+    # One that hangs or fails hides no other.
+    calls = [asyncio.wait_for(_called(each, query, k), patience) for each in functions]
+    answers = await asyncio.gather(*calls, return_exceptions=True)
     lists: list[list[dict[str, Any]]] = []
     failures: list[BaseException] = []
     for answer in answers:
@@ -124,7 +132,7 @@ def _text(value: Any) -> str:
 
 async def _fetch(lookups: Lookups, wanted: Mapping[str, Any]) -> dict[str, Any]:
     fetch = lookups.fetch or _fetch_text
-    page = await _called(fetch, wanted["url"], wanted["max_chars"])
+    page = await asyncio.wait_for(_called(fetch, wanted["url"], wanted["max_chars"]), _PATIENCE["fetch"])
     if isinstance(page, str):
         page = {"text": page}
     found = {}
@@ -154,7 +162,7 @@ async def _embed(lookups: Lookups, wanted: Mapping[str, Any]) -> list[list[float
     vectors: list[list[float]] = []
     for at in range(0, len(texts), _BATCH):
         batch = texts[at : at + _BATCH]
-        given = await _called(lookups.embed, batch)
+        given = await asyncio.wait_for(_called(lookups.embed, batch), _PATIENCE["embed"])
         made = [[float(value) for value in vector] for vector in given]
         if len(made) != len(batch):
             message = f"the embedder gave {len(made)} vectors for {len(batch)} texts"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ._lookups import Lookups
     from ._remember import Remembering
+    from .children import AgentPlan
     from .hooks import Hook
     from .models import Model
     from .tools import Tool
@@ -44,10 +45,16 @@ class Plan:
     """What journals say about who started the run."""
     asked_model: str = ""
     """The model's name as requests hold it."""
+    agents: Mapping[str, AgentPlan] = field(default_factory=dict)
+    """What sub-agents need, by their kind: `explore`, `lead/explore`."""
     remember: Remembering | None = None
     """What memory is asked, and told."""
     lookups: Lookups | None = None
     """Who searches, fetches and embeds for a research."""
+    gatherers: tuple[Any, ...] = ()
+    """What else searches ask: memories, indexes and functions."""
+    own_models: Mapping[str, Model] = field(default_factory=dict)
+    """Further models of one's own, by the names that requests hold."""
     hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
     """Hooks by stage."""
     chooser: Hook | None = None
@@ -59,8 +66,14 @@ class Plan:
     new_endpoint: Callable[[str], _core.Endpoint] | None = None
     """Makes the endpoint of another model."""
 
+    def model_of(self, model: str) -> Model | None:
+        """The model of one's own that a request names."""
+        return self.own_models.get(model, self.model)
+
     def endpoint_of(self, model: str) -> _core.Endpoint | None:
         """Where the model of a request lives; `None` is the model of one's own."""
+        if model in self.own_models:
+            return None
         if model == self.asked_model:
             return self.endpoint
         found = self.endpoints.get(model)

@@ -29,11 +29,12 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from . import _core
+# The driver's end of the process has to come after ours: what is registered last is called first.
+from . import _core, _driver  # noqa: F401
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from .memory import Memory
 
@@ -109,6 +110,8 @@ class Work:
     attempts: int
     error: str | None
     """What went wrong last."""
+    own: bool = False
+    """Whether it is this process that is at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +231,8 @@ class Worker:
         self.memory = memory
         self.after = AfterTurn()
         self._afters: dict[str, AfterTurn] = {}
+        # What stands around the work of a run: its hooks.
+        self._around: dict[str, Callable[[Callable[[], list[int]]], list[int]]] = {}
         self.ended: list[WorkEnded] = []
         """What ended since somebody last asked; the newest hundred."""
         self.trouble: BaseException | None = None
@@ -263,6 +268,13 @@ class Worker:
                 return
             self._thread = None
 
+    def surround(self, name: str, around: Callable[[Callable[[], list[int]]], list[int]]) -> None:
+        """The work of the run `name` is done inside of `around`, in this process."""
+        with self._lock:
+            while len(self._around) >= _MOST_KNOWN:
+                del self._around[next(iter(self._around))]
+            self._around[name] = around
+
     def keep(self, name: str, turn: str, after: AfterTurn) -> bool:
         """Keeps a turn that could not be queued, as long as this process lives; whether there was room."""
         with self._lock:
@@ -284,8 +296,10 @@ class Worker:
         except LoopwrightError:
             return pending
 
-    def drain(self, timeout: float) -> list[Work]:
-        """Waits until nothing waits or is under way, so many seconds at most; gives what is left."""
+    def drain(self, timeout: float, *, own: bool = False) -> list[Work]:
+        """Waits until nothing waits or is under way, so many seconds at most; gives what is left. With `own`, what
+        other processes are at is theirs.
+        """
         end = time.monotonic() + max(0.0, timeout)
         self.wake()
         with self._lock:
@@ -293,13 +307,17 @@ class Worker:
             self._lock.notify_all()
         try:
             while True:
-                rest = self.left()
+                rest = [one for one in self.left() if not own or one.own or one.state == "queued"]
                 now = time.monotonic()
-                if not rest or now >= end or self._process != os.getpid():
+                with self._lock:
+                    # What was done may have led to more, until the thread has looked and found nothing.
+                    quiet = self._thread is None or not (self._busy or self._wanted)
+                if (quiet and not rest) or now >= end or self._process != os.getpid():
                     return rest
                 with self._lock:
-                    self._lock.wait(min(_PROMPTLY, end - now))
-                self.wake()
+                    self._lock.wait(max(0.001, min(_PROMPTLY, end - now)))
+                if rest:
+                    self.wake()
         finally:
             with self._lock:
                 self._patient -= 1
@@ -321,9 +339,12 @@ class Worker:
 
     def _run(self) -> None:
         idle = 0.0
+        # The first recall of a large store finds it read.
+        with contextlib.suppress(Exception):
+            self.memory._core.recall('{"text": "", "limit": 1}')
         while True:
             with self._lock:
-                self._wanted = False
+                self._wanted, self._busy = False, True
             try:
                 worked = self._work()
                 self.trouble = None
@@ -331,6 +352,7 @@ class Worker:
             except Exception as error:  # noqa: BLE001 - kept for who looks; the work stays in the store
                 self.trouble, worked, due = error, False, _PROMPTLY if self._pending else None
             with self._lock:
+                self._busy = worked
                 self._lock.notify_all()
                 if worked and not self._stopped:
                     idle = 0.0
@@ -342,7 +364,7 @@ class Worker:
                 waits = self._wanted or due is not None or bool(self._pending)
                 idle = 0.0 if waits else idle + wait
                 if self._stopped or (idle >= _IDLE and not self._wanted):
-                    self._thread = None
+                    self._thread, self._busy = None, False
                     self._lock.notify_all()
                     return
 
@@ -359,10 +381,13 @@ class Worker:
             return every is not None and core.queue_consolidation(every)
         job = json.loads(said)
         try:
-            kept = self._do(said, job)
+            around = self._around.get(job["name"]) if job["kind"] == "turn" else None
+            kept = self._do(said, job) if around is None else around(lambda: self._do(said, job))
+            self._around.pop(job["name"], None)
         except Exception as error:  # noqa: BLE001 - it is told, and tried again
-            if isinstance(error, LoopwrightError) and error.code == "work_taken":
-                return True
+            if _ENDING.is_set() or (isinstance(error, LoopwrightError) and error.code == "work_taken"):
+                # Somebody else does it; what fails because this process ends is done by the next one.
+                return not _ENDING.is_set()
             shown = str(error) if isinstance(error, LoopwrightError) else f"{type(error).__name__}: {error}"
             state = core.work_failed(said, shown, isinstance(error, UsageError) and error.code in _HOPELESS)
             if state is not None:
@@ -417,25 +442,32 @@ class Worker:
                 on_end(ended)
 
 
-_HOPELESS = ("read_only_store", "unknown_work", "damaged_store", "newer_store", "store_closed", "store_forked")
+_HOPELESS = (
+    "hook_veto",
+    "read_only_store",
+    "unknown_work",
+    "damaged_store",
+    "newer_store",
+    "store_closed",
+    "store_forked",
+)
 _WORKERS: weakref.WeakSet[Worker] = weakref.WeakSet()
+_ENDING = threading.Event()
+"""The process is ending: it starts no threads any more."""
 
 
 def _asked(reflector: Reflector, prompt: str) -> Any:
     """What a reflector says, within its time."""
+    if _ENDING.is_set():
+        # Whoever ends the process waits for a moment only, whatever becomes of this.
+        answer = reflector(prompt)
+        return _awaited(answer) if inspect.isawaitable(answer) else answer
     box: list[Any] = []
 
     def ask() -> None:
         try:
             answer = reflector(prompt)
-            if inspect.isawaitable(answer):
-                import asyncio
-
-                async def wait() -> Any:
-                    return await answer
-
-                answer = asyncio.run(wait())
-            box.append(answer)
+            box.append(_awaited(answer) if inspect.isawaitable(answer) else answer)
         except BaseException as error:  # noqa: BLE001 - raised where it is waited for
             box.append(error)
 
@@ -448,6 +480,15 @@ def _asked(reflector: Reflector, prompt: str) -> Any:
     if isinstance(box[0], BaseException):
         raise box[0]
     return box[0]
+
+
+def _awaited(answer: Awaitable[Any]) -> Any:
+    import asyncio
+
+    async def wait() -> Any:
+        return await answer
+
+    return asyncio.run(wait())
 
 
 def _understood(answer: Any) -> list[dict[str, Any]] | None:
@@ -491,8 +532,9 @@ if hasattr(os, "register_at_fork"):
 @atexit.register
 def _drain_all() -> None:
     """A process that ends waits for its work a little; the next one does the rest."""
+    _ENDING.set()
     end = time.monotonic() + _EXIT
     for worker in list(_WORKERS):
         with contextlib.suppress(Exception):
-            worker.drain(end - time.monotonic())
+            worker.drain(end - time.monotonic(), own=True)
             worker.stop()

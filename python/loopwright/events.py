@@ -24,6 +24,8 @@ __all__ = [
     "ArgumentsDelta",
     "Assessed",
     "CallJudged",
+    "ChildFinished",
+    "ChildStarted",
     "Compacted",
     "Draft",
     "Event",
@@ -33,11 +35,13 @@ __all__ = [
     "IntentAssessed",
     "MemoryRecalled",
     "ModelChosen",
+    "Paused",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
     "ReasoningDelta",
     "Reset",
+    "Resumed",
     "Retry",
     "RoundFinished",
     "RoundStarted",
@@ -57,9 +61,14 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True)
 class Told:
     """What all events but the pieces of answers have in common."""
 
+    agent: str | None = field(default=None, kw_only=True, repr=False)
+    """The name of the sub-agent that tells it; nothing where the run itself does."""
+    path: str | None = field(default=None, kw_only=True, repr=False)
+    """Which of the run's children that is: `explore`, `explore#2`, `lead/explore`."""
     event_id: ClassVar[int] = 0
     """The event's number. It only grows, and is the same when the event is read from the journal."""
 
@@ -230,6 +239,12 @@ class IntentAssessed(Told):
     question: str | None
     escalated: bool
     plan: bool
+    sub_agents: list[str] = field(default_factory=list)
+    """The sub-agents that fit, of those that there are."""
+    policy_checked: bool = False
+    """Whether the calls that it names were held against the policy."""
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    """The calls that it names, with what the policy says of them."""
 
 
 @dataclass(frozen=True)
@@ -275,6 +290,47 @@ class Draft(Told):
     text: str
     attempt: int
     verified: bool
+
+
+@dataclass(frozen=True)
+class ChildStarted(Told):
+    """A sub-agent begins: `id` is the call that started it, `child` names it among the run's children."""
+
+    id: str
+    child: str
+    name: str
+    task: str
+    model: str
+
+
+@dataclass(frozen=True)
+class ChildFinished(Told):
+    """A sub-agent has ended; `usage`, `cost` and `requests` hold those of its own children."""
+
+    id: str
+    child: str
+    name: str
+    stop: str
+    is_error: bool
+    usage: dict[str, int]
+    cost: float | None
+    requests: int
+    duration: float
+    excerpt: str
+
+
+@dataclass(frozen=True)
+class Paused(Told):
+    """Nothing is under way any more, and nothing starts until somebody resumes. `waiting` says what else it needs."""
+
+    waiting: list[str]
+
+
+@dataclass(frozen=True)
+class Resumed(Told):
+    """The run goes on; `after` seconds that do not count."""
+
+    after: float
 
 
 @dataclass(frozen=True)
@@ -377,6 +433,10 @@ Event: TypeAlias = (
     | PhaseStarted
     | PhaseFinished
     | Draft
+    | ChildStarted
+    | ChildFinished
+    | Paused
+    | Resumed
     | HookAnswered
     | HookFailed
     | ModelChosen
@@ -385,8 +445,9 @@ Event: TypeAlias = (
     | Status
 )
 
+_TELLER = ("agent", "path")
 _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    name: (kind, tuple(field.name for field in fields(kind)))
+    name: (kind, tuple(field.name for field in fields(kind) if field.name not in _TELLER))
     for name, kind in {
         "round_started": RoundStarted,
         "round_finished": RoundFinished,
@@ -406,6 +467,10 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
         "draft": Draft,
+        "child_started": ChildStarted,
+        "child_finished": ChildFinished,
+        "paused": Paused,
+        "resumed": Resumed,
         "status": Status,
         "hook_answered": HookAnswered,
         "hook_failed": HookFailed,
@@ -431,10 +496,14 @@ _OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 def from_notice(notice: dict[str, Any]) -> Event | UnknownEvent:
     """The event for what a machine tells."""
+    teller: dict[str, str] = {}
+    while notice["type"] == "child":
+        teller = {"agent": notice["agent"], "path": notice["path"]}
+        notice = notice["told"]
     if notice["type"] not in _NOTICES:
         return UnknownEvent(notice["type"], {name: value for name, value in notice.items() if name != "type"})
     kind, names = _NOTICES[notice["type"]]
-    event: Event = kind(**{name: notice[name] for name in names if name in notice})
+    event: Event = kind(**{name: notice[name] for name in names if name in notice}, **teller)
     return event
 
 
@@ -452,6 +521,8 @@ def to_dict(event: Event | UnknownEvent) -> dict[str, Any]:
     for field_name in fields_of:
         value = getattr(event, field_name)
         told[field_name] = value.to_dict() if name == "run_finished" else value
+    if getattr(event, "path", None) is not None:
+        told.update({each: getattr(event, each) for each in _TELLER})
     return told
 
 
@@ -469,6 +540,7 @@ def from_dict(data: dict[str, Any]) -> Event | UnknownEvent:
             from .result import Result
 
             rest["result"] = Result.from_dict(rest["result"])
+        names = names if name in _DELTAS else (*names, *_TELLER)
         event = kind(**{key: rest[key] for key in names if key in rest})
     if name in _DELTAS:
         event.event_id = number

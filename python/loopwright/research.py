@@ -94,8 +94,8 @@ class Research:
         model: As for `Agent`; `"offline:extractive"` needs no model: rules plan, and the report is made of quotes.
         search: Whom to ask: objects with `search(query, k)` or functions like it, sync or async. A hit is an object or
             a dict with `title`, `url`, `snippet`, and `text` where the page need not be fetched.
-        corpus: What is at hand: a folder, an object with `search`, or a list of documents (dicts with `title`, `url`
-            and `text`, or plain texts).
+        corpus: What is at hand: a folder, an object with `search`, or documents (a dict of names to texts; a list of
+            texts, or of dicts with `title`, `url` and `text`).
         embedder: Texts to vectors: a function, sync or async, as `loopwright.memory.minilm()` or `EndpointEmbedder`.
             Without one words are hashed, which knows no meanings but needs nothing.
         fetch: Who fetches pages, in place of the built-in client: a function of an address and a number of characters
@@ -147,7 +147,9 @@ class Research:
             "embedder": _name(embedder),
             **_thresholds(thresholds, select, stop),
         }
-        self._agent = _ResearchAgent(model, Lookups(providers, fetch, embedder), rules, **options)
+        self._agent = _ResearchAgent(
+            model, Lookups(providers, fetch, embedder, 600.0 if corpus is not None else 0.0), rules, **options
+        )
 
     @property
     def model(self) -> str:

@@ -12,7 +12,9 @@ from .messages import Message, checked, decoded, messages_json
 
 if TYPE_CHECKING:
     from ._trace import RoundTrace
+    from .children import ChildRun
     from .errors import LoopwrightError
+    from .events import GoalDrifted, IntentAssessed
 
 __all__ = ["Messages", "Result", "Source", "ToolCall", "Usage"]
 
@@ -171,6 +173,14 @@ class Result(Generic[Output]):
     """Where the journal is, or its lines where it was kept in memory."""
     dropped: int = 0
     """Answers that came late or twice."""
+    children: list[ChildRun] = field(default_factory=list)
+    """The runs of sub-agents, in the order in which they ended."""
+    plans: list[IntentAssessed] = field(default_factory=list)
+    """How the request was taken up: decision, confidence, signals, sub-agents, and whether the policy was asked."""
+    drifts: list[GoalDrifted] = field(default_factory=list)
+    """When the conversation left its goal, and came back."""
+    phases: list[dict[str, Any]] = field(default_factory=list)
+    """The phases of a grounded answer: `phase`, `attempt`, `at`, `duration`, `input` and `output` of each."""
 
     @property
     def hit_ceiling(self) -> bool:
@@ -204,6 +214,8 @@ class Result(Generic[Output]):
                     value = value.model_dump()
                 if value == self.final or not _is_json(value):
                     continue
+            elif each.name in ("children", "plans", "drifts"):
+                value = [item.to_dict() for item in value]
             elif isinstance(value, list):
                 value = [vars(item) if is_dataclass(item) else item for item in value]
             elif is_dataclass(value):
@@ -232,6 +244,7 @@ class Result(Generic[Output]):
                 "usage": Usage(**given["usage"]),
                 "tool_calls": [ToolCall(**call) for call in given["tool_calls"]],
                 "sources": [Source(**source) for source in given["sources"]],
+                **_told_of(given),
             }
         )
         return made
@@ -251,9 +264,21 @@ class Result(Generic[Output]):
         return f"<Result {self.stop_reason} after {self.rounds} rounds: {shown!r}>"
 
 
-_LIMITS = frozenset({"max_iterations", "tool_rounds", "wall_time", "tokens", "cost"})
+_LIMITS = frozenset({"max_iterations", "tool_rounds", "wall_time", "tokens", "cost", "approvals"})
 _SHOWN = 60
 _LOOKED_AT = 4_000
+
+
+def _told_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Sub-agents, plans and drifts from plain data; results of earlier versions have none."""
+    from .children import ChildRun
+    from .events import from_dict
+
+    return {
+        "children": [ChildRun.from_dict(child) for child in data.get("children", ())],
+        "plans": [from_dict(event) for event in data.get("plans", ())],
+        "drifts": [from_dict(event) for event in data.get("drifts", ())],
+    }
 
 
 def _said(error: LoopwrightError) -> dict[str, Any]:
@@ -268,9 +293,28 @@ def _is_json(value: object) -> bool:
     return True
 
 
-def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, model: str, journal: str | None) -> Any:
+def from_outcome(
+    outcome: dict[str, Any],
+    *,
+    messages: History,
+    run_id: str,
+    model: str,
+    journal: str | None,
+    models: Mapping[str, str] | None = None,
+    noted: Sequence[dict[str, Any]] = (),
+) -> Any:
     """The result for how a machine ended."""
     spent = outcome["spent"]
+    children: list[ChildRun] = []
+    if outcome.get("children"):
+        from .children import children_of
+
+        children = children_of(outcome, run_id=run_id, models=models or {})
+    told: list[Any] = []
+    if noted:
+        from .events import from_notice
+
+        told = [from_notice(notice) for notice in noted]
     return Result(
         final=outcome["final"],
         output=outcome["final"],
@@ -295,6 +339,10 @@ def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, mod
         iterations=outcome["iterations"],
         journal=journal,
         dropped=outcome["dropped"],
+        children=children,
+        plans=[each for each in told if hasattr(each, "decision")],
+        drifts=[each for each in told if not hasattr(each, "decision")],
+        phases=outcome.get("phases", []),
     )
 
 
@@ -318,6 +366,9 @@ def added(earlier: Result[Any], result: Result[Any]) -> Any:
         warnings=[*earlier.warnings, *result.warnings],
         iterations=[*earlier.iterations, *result.iterations],
         dropped=earlier.dropped + result.dropped,
+        children=[*earlier.children, *result.children],
+        plans=[*earlier.plans, *result.plans],
+        drifts=[*earlier.drifts, *result.drifts],
     )
 
 

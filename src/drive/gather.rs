@@ -13,11 +13,12 @@ use std::{
 
 use ignore::{DirEntry, Walk, WalkBuilder};
 
+use super::pdf;
 use crate::core::{
     error::{Error, Result},
     retrieve::{
-        gather::{GatherLimits, Gathered, gather},
-        plain::plain_text,
+        gather::{Document, GatherLimits, Gathered, gather_documents},
+        plain::{decoded, notebook_cells, plain_text},
     },
 };
 
@@ -25,10 +26,10 @@ use crate::core::{
 const MAX_PROBLEMS: usize = 50;
 
 /// Endings of files that hold no text; they are not even opened.
-const NO_TEXT: [&str; 44] = [
-    "png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "tif", "tiff", "pdf", "zip", "gz", "bz2", "xz", "zst", "7z",
-    "tar", "jar", "whl", "so", "dll", "dylib", "a", "o", "rlib", "exe", "bin", "class", "pyc", "woff", "woff2", "ttf",
-    "otf", "eot", "mp3", "mp4", "mov", "avi", "wav", "ogg", "db", "sqlite", "parquet", "npy",
+const NO_TEXT: [&str; 43] = [
+    "png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "tif", "tiff", "zip", "gz", "bz2", "xz", "zst", "7z", "tar",
+    "jar", "whl", "so", "dll", "dylib", "a", "o", "rlib", "exe", "bin", "class", "pyc", "woff", "woff2", "ttf", "otf",
+    "eot", "mp3", "mp4", "mov", "avi", "wav", "ogg", "db", "sqlite", "parquet", "npy",
 ];
 
 /// Files of rules about what to leave out.
@@ -53,6 +54,17 @@ pub fn gather_folders<P: AsRef<Path>>(
     thread: &[String],
     limits: &GatherLimits,
 ) -> Result<Gathered> {
+    gather_all(roots, Vec::new(), question, thread, limits)
+}
+
+/// [`gather_folders`] with `others`, which came from elsewhere, ranked together with the files.
+pub fn gather_all<P: AsRef<Path>>(
+    roots: &[P],
+    others: Vec<Document>,
+    question: &str,
+    thread: &[String],
+    limits: &GatherLimits,
+) -> Result<Gathered> {
     let mut folders = Vec::with_capacity(roots.len());
     let mut names = HashSet::new();
     for root in roots {
@@ -68,8 +80,12 @@ pub fn gather_folders<P: AsRef<Path>>(
     let mut waiting = folders.iter();
     let mut walk: Option<(Folder<'_>, Walk)> = None;
     let strange = Strange::default();
+    let mut ready = std::collections::VecDeque::from(others);
     let documents = std::iter::from_fn(|| {
         loop {
+            if let Some(document) = ready.pop_front() {
+                return Some(document);
+            }
             let Some((folder, entries)) = &mut walk else {
                 let (root, prefix) = waiting.next()?;
                 walk = Some((Folder { root, prefix }, entries_of(root, limits, &strange)));
@@ -77,7 +93,10 @@ pub fn gather_folders<P: AsRef<Path>>(
             };
             match entries.next() {
                 Some(Ok(entry)) => match folder.read(&entry, &mut tally) {
-                    Taken::Text(path, text) => return Some((path, text)),
+                    Taken::Text(parts) => {
+                        let document = |(reference, text)| Document { reference, text, ..Document::default() };
+                        ready.extend(parts.into_iter().map(document));
+                    }
                     Taken::Skip => {}
                     Taken::Stop => return None,
                 },
@@ -86,7 +105,7 @@ pub fn gather_folders<P: AsRef<Path>>(
             }
         }
     });
-    let mut gathered = gather(question, documents, thread, limits);
+    let mut gathered = gather_documents(question, documents, thread, limits);
     strange.take().into_iter().for_each(|problem| tally.problems.add(problem));
     gathered.problems = tally.problems.finish();
     Ok(gathered)
@@ -110,7 +129,7 @@ pub fn read_folders<P: AsRef<Path>>(roots: &[P], limits: &GatherLimits) -> Resul
         let folder = Folder { root: &place, prefix: &prefix };
         for entry in entries_of(&place, limits, &strange) {
             match entry.map(|entry| folder.read(&entry, &mut tally)) {
-                Ok(Taken::Text(path, text)) => all.push((path, text)),
+                Ok(Taken::Text(texts)) => all.extend(texts),
                 Ok(Taken::Skip) => {}
                 Ok(Taken::Stop) => break 'folders,
                 Err(error) => tally.problems.add(error.to_string()),
@@ -180,7 +199,8 @@ fn prefix_of(root: &Path, names: &mut HashSet<String>) -> String {
 }
 
 enum Taken {
-    Text(String, String),
+    /// Names and texts: one, or one for each page or cell.
+    Text(Vec<(String, String)>),
     Skip,
     Stop,
 }
@@ -252,7 +272,8 @@ impl Folder<'_> {
             tally.problems.add(format!("only the first {} bytes were read", tally.limits.max_total_bytes));
             return Taken::Stop;
         }
-        let most = tally.limits.max_file_bytes;
+        let is_pdf = extension == "pdf";
+        let most = if is_pdf { tally.limits.max_pdf_bytes } else { tally.limits.max_file_bytes };
         if entry.metadata().is_ok_and(|file| file.len() > most) {
             tally.problems.add(format!("{name}: larger than {most} bytes"));
             return Taken::Skip;
@@ -268,14 +289,32 @@ impl Folder<'_> {
             tally.problems.add(format!("{name}: larger than {most} bytes"));
             return Taken::Skip;
         }
-        tally.bytes = tally.bytes.saturating_add(bytes.len() as u64);
-        match plain_text(&name, &bytes) {
-            Some(text) => {
-                tally.files += 1;
-                Taken::Text(name, text)
+        let part = |kind: &str, at: usize| format!("{name}#{kind}={}", at + 1);
+        let parts = if is_pdf {
+            match pdf::pages(bytes) {
+                Ok(pages) => pages.into_iter().enumerate().map(|(at, page)| (part("page", at), page)).collect(),
+                Err(why) => {
+                    tally.problems.add(format!("{name}: {why}"));
+                    return Taken::Skip;
+                }
             }
-            None => Taken::Skip,
-        }
+        } else if extension == "ipynb" {
+            let Some(cells) = decoded(&bytes).and_then(|(text, _)| notebook_cells(&text)) else {
+                tally.problems.add(format!("{name}: a broken notebook"));
+                return Taken::Skip;
+            };
+            cells.into_iter().enumerate().map(|(at, cell)| (part("cell", at), cell)).collect()
+        } else {
+            let Some(text) = plain_text(&name, &bytes) else { return Taken::Skip };
+            if decoded(&bytes).is_some_and(|(_, exact)| !exact) {
+                tally.problems.add(format!("{name}: not UTF-8, read as Windows-1252"));
+            }
+            vec![(name, text)]
+        };
+        let read: usize = parts.iter().map(|(_, text)| text.len()).sum();
+        tally.bytes = tally.bytes.saturating_add(read as u64);
+        tally.files += 1;
+        Taken::Text(parts)
     }
 }
 
@@ -341,7 +380,10 @@ mod tests {
         let gathered = folder.ask(&GatherLimits::default());
         assert_eq!(names(&gathered), ["a.md", "latin.txt", "page.html", "sub/deep/b.rs"]);
         assert_eq!(gathered.sources.iter().find(|one| one.reference == "page.html").unwrap().line, 2);
-        assert_eq!(gathered.problems, ["large.txt: larger than 1000000 bytes"]);
+        assert_eq!(
+            gathered.problems,
+            ["large.txt: larger than 100000 bytes", "latin.txt: not UTF-8, read as Windows-1252"]
+        );
         assert_eq!(gathered, folder.ask(&GatherLimits::default()));
     }
 

@@ -29,6 +29,8 @@ mod options;
 #[cfg(feature = "drive")]
 pub mod page;
 #[cfg(feature = "drive")]
+mod pdf;
+#[cfg(feature = "drive")]
 mod provider;
 pub mod queue;
 pub mod sim;

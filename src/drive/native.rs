@@ -28,7 +28,7 @@ use crate::core::{
         Time, turn::Recollection,
     },
     message::{Message, ToolFailure, ToolResult, ToolUse, Usage},
-    request::{Delta, History},
+    request::{Delta, History, Response},
     retrieve,
 };
 
@@ -70,6 +70,16 @@ impl Stopper {
     pub fn stop(&self, how: Interrupt) -> bool {
         self.0.send(EventKind::Interrupt { how, partial: None }).is_ok()
     }
+
+    /// Lets nothing new start after what is under way; false if the run has already ended.
+    pub fn pause(&self) -> bool {
+        self.0.send(EventKind::Pause).is_ok()
+    }
+
+    /// Lets a run that was paused go on; false if it has already ended.
+    pub fn resume(&self) -> bool {
+        self.0.send(EventKind::Resume).is_ok()
+    }
 }
 
 /// What runs need: a model, tools, somebody to ask.
@@ -81,6 +91,7 @@ pub struct Driver {
     tools: BTreeMap<String, ToolFn>,
     approve: Option<ApproveFn>,
     folder: Option<PathBuf>,
+    agents: BTreeMap<String, Arc<Endpoint>>,
     hooks: Vec<Hook>,
     models: BTreeMap<String, (Arc<Endpoint>, String)>,
     choose: Option<ChooseFn>,
@@ -97,11 +108,20 @@ impl Driver {
             tools: BTreeMap::new(),
             approve: None,
             folder: None,
+            agents: BTreeMap::new(),
             hooks: Vec::new(),
             models: BTreeMap::new(),
             choose: None,
             memory: None,
         }
+    }
+
+    /// Sets where the model of a sub-agent lives: `explore`, or `lead/explore` for one of a sub-agent's own. The others
+    /// use the driver's.
+    #[must_use]
+    pub fn agent(mut self, kind: &str, endpoint: Endpoint) -> Self {
+        self.agents.insert(kind.to_owned(), Arc::new(endpoint));
+        self
     }
 
     /// Sets the time limits of one model call.
@@ -193,7 +213,8 @@ impl Driver {
             shown,
             tasks: JoinSet::new(),
             handles: BTreeMap::new(),
-            answer: None,
+            answers: BTreeMap::new(),
+            has_children: config.has_agents(),
             started: Instant::now(),
         };
         let turn = config.turn_mut();
@@ -216,15 +237,18 @@ impl Driver {
                     Some(_) = work.tasks.join_next() => continue,
                 }
             };
-            let kind = work.with_partial(kind);
-            if matches!(kind, EventKind::Generated { .. } | EventKind::Failed { .. }) {
-                work.answer = None;
+            let (partials, kind) = work.with_partial(kind);
+            if let EventKind::Generated { id, .. } | EventKind::Failed { id, .. } = &kind {
+                work.answers.remove(id);
             }
             // What is kept has been told.
             while let Ok(deltas) = pieces.try_recv() {
                 told(Told::Deltas(deltas));
             }
             let at = Time::from_seconds(work.started.elapsed().as_secs_f64());
+            if let Some(kind) = partials {
+                run.step(Event { at, kind });
+            }
             let commands = run.step(Event { at, kind });
             journal.extend(run.take_log());
             for command in commands {
@@ -235,7 +259,10 @@ impl Driver {
                     }
                     Command::Emit { notice } => told(Told::Notice(notice)),
                     Command::Refuse { error } => return Err(error),
-                    other => work.carry_out(other),
+                    other => {
+                        let agent = other.id().and_then(|id| run.tree().agent_of(id)).map(|place| place.kind.as_str());
+                        work.carry_out(other, agent);
+                    }
                 }
             }
         }
@@ -249,8 +276,10 @@ struct Work<'a> {
     shown: mpsc::UnboundedSender<Vec<Delta>>,
     tasks: JoinSet<()>,
     handles: BTreeMap<Id, Vec<AbortHandle>>,
-    /// What has been shown of the answer that is under way.
-    answer: Option<Shown>,
+    /// What has been shown of the answers that are under way.
+    answers: BTreeMap<Id, Shown>,
+    /// Several answers may be under way at once.
+    has_children: bool,
     started: Instant,
 }
 
@@ -272,16 +301,26 @@ impl Watch for Watcher {
 }
 
 impl Work<'_> {
-    /// A run that ends while an answer streams keeps what had come of it.
-    fn with_partial(&self, kind: EventKind) -> EventKind {
-        let shown = || self.answer.as_ref().and_then(Shown::partial);
-        match kind {
-            EventKind::Fired { id, partial: None } => EventKind::Fired { id, partial: shown() },
-            EventKind::Interrupt { how: Interrupt::Cancel, partial: None } => {
-                EventKind::Interrupt { how: Interrupt::Cancel, partial: shown() }
-            }
-            other => other,
+    /// A run that ends while answers stream keeps what had come of them: in the event that ends it, or in one before.
+    fn with_partial(&self, kind: EventKind) -> (Option<EventKind>, EventKind) {
+        let ends = matches!(
+            kind,
+            EventKind::Fired { partial: None, .. } | EventKind::Interrupt { how: Interrupt::Cancel, partial: None }
+        );
+        if !ends || self.answers.is_empty() {
+            return (None, kind);
         }
+        if self.has_children {
+            let answers = self.answers.iter().filter_map(|(id, shown)| Some((*id, *shown.partial()?))).collect();
+            let own = match &kind {
+                EventKind::Fired { id, .. } => *id >> 32,
+                _ => 0,
+            };
+            let same = self.answers.iter().find(|(id, _)| **id >> 32 == own).and_then(|(_, shown)| shown.partial());
+            return (Some(EventKind::Partials { answers }), with(kind, same));
+        }
+        let shown = self.answers.values().next_back().and_then(Shown::partial);
+        (None, with(kind, shown))
     }
 
     fn start(&mut self, id: Id, work: impl Future<Output = EventKind> + Send + 'static) {
@@ -293,7 +332,7 @@ impl Work<'_> {
         self.handles.entry(id).or_default().push(handle);
     }
 
-    fn carry_out(&mut self, command: Command) {
+    fn carry_out(&mut self, command: Command, agent: Option<&str>) {
         match command {
             Command::Generate { id, request, .. } => {
                 let driver = self.driver;
@@ -304,10 +343,10 @@ impl Work<'_> {
                         request.model.clone_from(model);
                         endpoint.clone()
                     }
-                    None => driver.endpoint.clone(),
+                    None => agent.and_then(|agent| driver.agents.get(agent)).unwrap_or(&driver.endpoint).clone(),
                 };
                 let shown = self.shown.clone();
-                let answer = self.answer.insert(Shown::default()).clone();
+                let answer = self.answers.entry(id).or_default().clone();
                 self.start(id, async move {
                     let watch = Watcher { answer, shown };
                     let answer = caught(ask(&client, &endpoint, &timeouts, &request, watch)).await;
@@ -376,6 +415,7 @@ impl Work<'_> {
                 });
             }
             Command::Abort { id } => {
+                self.answers.remove(&id);
                 for handle in self.handles.remove(&id).unwrap_or_default() {
                     handle.abort();
                 }
@@ -414,6 +454,15 @@ impl Work<'_> {
             | Command::Refuse { .. }
             | Command::Finish { .. } => {}
         }
+    }
+}
+
+/// The event with what had come of an answer.
+fn with(kind: EventKind, partial: Option<Box<Response>>) -> EventKind {
+    match kind {
+        EventKind::Fired { id, .. } => EventKind::Fired { id, partial },
+        EventKind::Interrupt { how, .. } => EventKind::Interrupt { how, partial },
+        other => other,
     }
 }
 

@@ -54,6 +54,7 @@ pub struct World {
     choose: ChooseFn,
     memory: MemoryFn,
     interrupts: Vec<(f64, Interrupt)>,
+    events: Vec<(f64, EventKind)>,
     /// The requests that the model was sent.
     pub requests: Vec<Request>,
     /// What was told to listeners.
@@ -98,6 +99,7 @@ impl World {
             choose: Box::new(|_| None),
             memory: Box::new(|_| Some((0.0, Ok(Recollection::default())))),
             interrupts: Vec::new(),
+            events: Vec::new(),
             requests: Vec::new(),
             notices: Vec::new(),
             commands: Vec::new(),
@@ -185,6 +187,13 @@ impl World {
         self
     }
 
+    /// Lets something happen at a time: a pause, for instance.
+    #[must_use]
+    pub fn happens(mut self, at: f64, what: EventKind) -> Self {
+        self.events.push((at, what));
+        self
+    }
+
     /// Runs a machine to its end; `None` if it waits for something that never comes.
     pub fn run(&mut self, config: MachineConfig, messages: Vec<Message>) -> Option<Ended> {
         let mut run = Run::new("sim", config, true);
@@ -200,6 +209,9 @@ impl World {
         plan(&mut agenda, Time(0), EventKind::Start { messages });
         for (at, how) in std::mem::take(&mut self.interrupts) {
             plan(&mut agenda, Time::from_seconds(at), EventKind::Interrupt { how, partial: None });
+        }
+        for (at, what) in std::mem::take(&mut self.events) {
+            plan(&mut agenda, Time::from_seconds(at), what);
         }
         while let Some(((now, _), kind)) = agenda.pop_first() {
             let commands = run.step(Event { at: now, kind });

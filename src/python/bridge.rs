@@ -27,6 +27,7 @@ use crate::{
         machine::{Command, EventKind},
         message::Usage,
         request::Delta,
+        retrieve::gather::Document,
     },
     drive::{
         ask::ask,
@@ -136,6 +137,9 @@ impl Hub {
     }
 
     /// Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before it.
+    /// With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
+    #[pyo3(signature = (key, command, endpoint, show, quietly=false))]
+    #[allow(clippy::too_many_arguments)]
     fn generate(
         &self,
         py: Python<'_>,
@@ -143,6 +147,7 @@ impl Hub {
         command: &machine::Command,
         endpoint: &Endpoint,
         show: bool,
+        quietly: bool,
     ) -> PyResult<ModelCall> {
         let Command::Generate { id, .. } = &*command.0 else {
             return Err(errors::usage("invalid_value", "only a `generate` command can be sent to a model"));
@@ -156,7 +161,7 @@ impl Hub {
         let seen = shown.clone();
         let task = handle.spawn(async move {
             let Command::Generate { request, .. } = &*command else { return };
-            let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox };
+            let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox, quietly };
             // Whoever waits for this call is told of its end, whatever that is.
             // One of several models is named with its provider; the provider knows it by its own name.
             let named = request.model.strip_prefix(&*endpoint.inner.name).and_then(|rest| rest.strip_prefix(':'));
@@ -174,7 +179,7 @@ impl Hub {
                     EventKind::Failed {
                         id,
                         failure,
-                        visible: visible && seen.is_some(),
+                        visible: visible && seen.is_some() && !quietly,
                         partial: partial.map(Box::new),
                     }
                 }
@@ -185,15 +190,18 @@ impl Hub {
     }
 
     /// Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`. Among several
-    /// folders references begin with the name of theirs.
-    #[pyo3(signature = (key, command, folders=Vec::new()))]
+    /// folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON.
+    #[pyo3(signature = (key, command, folders=Vec::new(), others=None))]
     fn search(
         &self,
         py: Python<'_>,
         key: u64,
         command: &machine::Command,
         folders: Vec<std::path::PathBuf>,
+        others: Option<&str>,
     ) -> PyResult<ModelCall> {
+        let others: Vec<Document> = serde_json::from_str(others.unwrap_or("[]"))
+            .map_err(|error| errors::usage("invalid_value", format!("invalid documents: {error}")))?;
         let Command::Search { id, .. } = &*command.0 else {
             return Err(errors::usage("invalid_value", "only a `search` command can be searched for"));
         };
@@ -201,7 +209,7 @@ impl Hub {
         let (inbox, command) = (self.inbox.clone(), command.0.clone());
         let task = runtime::handle(py)?.spawn_blocking(move || {
             let Command::Search { question, thread, limits, .. } = &*command else { return };
-            let found = caught_now(|| gather::gather_folders(&folders, question, thread, limits));
+            let found = caught_now(|| gather::gather_all(&folders, others, question, thread, limits));
             let found = found.unwrap_or_else(|words| Err(broken_search(&words)));
             inbox.push((key, Item::Event(EventKind::Found { id, found })));
         });
@@ -258,12 +266,17 @@ struct Watcher<'a> {
     key: u64,
     seen: Option<&'a Shown>,
     inbox: &'a Inbox,
+    /// Nobody is told.
+    quietly: bool,
 }
 
 impl Watch for Watcher<'_> {
     fn deltas(&mut self, deltas: Vec<Delta>) {
         let Some(seen) = self.seen else { return };
         seen.add(&deltas);
+        if self.quietly {
+            return;
+        }
         self.inbox.push((self.key, Item::Deltas(deltas)));
     }
 

@@ -141,6 +141,30 @@ impl Event {
         Ok(Self(EventKind::Interrupt { how, partial: partial_of(partial) }))
     }
 
+    /// What had come of model calls that are under way, by the events that `ModelCall.peek` gave: for the machines that
+    /// the next event ends.
+    #[staticmethod]
+    #[allow(clippy::needless_pass_by_value, reason = "it is taken out of a Python list")]
+    fn partials(calls: Vec<PyRef<'_, Self>>) -> Self {
+        let answers = calls.iter().filter_map(|event| match &event.0 {
+            EventKind::Failed { id, partial: Some(partial), .. } => Some((*id, (**partial).clone())),
+            _ => None,
+        });
+        Self(EventKind::Partials { answers: answers.collect() })
+    }
+
+    /// Somebody wants the run to stand still when what is under way has ended.
+    #[staticmethod]
+    const fn pause() -> Self {
+        Self(EventKind::Pause)
+    }
+
+    /// Somebody wants a run that was paused to go on.
+    #[staticmethod]
+    const fn resume() -> Self {
+        Self(EventKind::Resume)
+    }
+
     /// The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its text (JSON
     /// of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
     #[staticmethod]
@@ -635,6 +659,12 @@ impl TurnMachine {
     #[getter]
     fn waiting(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).tree().waiting()
+    }
+
+    /// `running`, `pausing`, `paused` or `done`.
+    #[getter]
+    fn state(&self) -> &'static str {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).tree().state().name()
     }
 
     /// Whether it has finished.

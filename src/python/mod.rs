@@ -20,7 +20,9 @@ mod history;
 mod machine;
 mod memory;
 mod messages;
+mod prices;
 mod research;
+mod retrieve;
 mod run;
 mod runtime;
 mod search;
@@ -130,6 +132,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(senses_intent::reply_signals, module)?)?;
     module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
     module.add_class::<memory::MemoryStore>()?;
+    module.add_class::<prices::PriceTable>()?;
+    module.add_function(wrap_pyfunction!(prices::judge_complexity, module)?)?;
     module.add_function(wrap_pyfunction!(research::render_report, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_runs, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_find, module)?)?;
@@ -154,5 +158,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analysis::analysis_nearest, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analysis_usable, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analysis_cut, module)?)?;
+    module.add_class::<retrieve::RetrieveIndex>()?;
+    module.add_function(wrap_pyfunction!(retrieve::retrieve_fuse, module)?)?;
+    module.add_function(wrap_pyfunction!(retrieve::check_citations, module)?)?;
+    module.add_function(wrap_pyfunction!(retrieve::quote_sources, module)?)?;
+    module.add_function(wrap_pyfunction!(retrieve::retrieve_topics, module)?)?;
     Ok(())
 }

@@ -184,6 +184,12 @@ impl Run {
         Ok(wanted.map(|command| machine::Command(Arc::new(command))).collect())
     }
 
+    /// Writes nothing any more: another process may go on with the journal.
+    fn close(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.file, state.stored) = (None, None);
+    }
+
     /// Keeps what is told from now on, for memory's audit.
     fn keep_notices(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).notices.get_or_insert_default();
@@ -206,6 +212,25 @@ impl Run {
     #[getter]
     fn seq(&self) -> u64 {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).run.seq()
+    }
+
+    /// Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the run's
+    /// own machine did.
+    fn agent_of(&self, command: u64) -> Option<(String, String, String)> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.run.tree().agent_of(command).map(|place| (place.kind.clone(), place.name.clone(), place.path.clone()))
+    }
+
+    /// `running`, `pausing`, `paused` or `done`.
+    #[getter]
+    fn state(&self) -> &'static str {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().state().name()
+    }
+
+    /// What was told of plans (`intent_assessed`) and of drift (`goal_drifted`), as dicts.
+    fn noted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        convert::loads(py, Raw::of(&state.run.tree().noted()).text())
     }
 
     /// The history so far.

@@ -83,6 +83,8 @@ pub struct Item {
     pub attempts: u32,
     /// What went wrong last.
     pub error: Option<String>,
+    /// Whether it is this process that is at it.
+    pub own: bool,
 }
 
 /// A piece of work, for who does it.
@@ -268,8 +270,10 @@ fn prune(connection: &Connection) -> rusqlite::Result<()> {
 
 /// The work that is known, oldest first.
 pub(super) fn list(connection: &Connection, state: Option<State>) -> rusqlite::Result<Vec<Item>> {
+    let own = owner();
     let item = |row: &Row<'_>| {
         Ok(Item {
+            own: row.get_ref(10)?.as_str_or_null()? == Some(own.as_str()),
             id: row.get(0)?,
             kind: row.get(1)?,
             name: row.get(2)?,
@@ -283,7 +287,7 @@ pub(super) fn list(connection: &Connection, state: Option<State>) -> rusqlite::R
         })
     };
     let mut statement = connection.prepare_cached(
-        "SELECT id, kind, name, state, queued_at, due_at, started_at, ended_at, attempts, error FROM work \
+        "SELECT id, kind, name, state, queued_at, due_at, started_at, ended_at, attempts, error, owner FROM work \
          WHERE ?1 IS NULL OR state = ?1 ORDER BY id",
     )?;
     statement.query_map([state.map(|state| state as i64)], item)?.collect()
@@ -306,4 +310,97 @@ pub(super) fn next_due(connection: &Connection, now: f64) -> rusqlite::Result<Op
         next = Some(next.map_or(due, |known| known.min(due)));
     }
     Ok(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn empty() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(FIRST).unwrap();
+        connection
+    }
+
+    fn state_of(connection: &Connection, id: i64) -> State {
+        list(connection, None).unwrap().into_iter().find(|item| item.id == id).unwrap().state
+    }
+
+    #[test]
+    fn x18_work_is_taken_by_one_and_ended_once() {
+        let connection = empty();
+        let Taken::Queued(id) = queue(&connection, "turn", "a", "{}", 0.0).unwrap() else { panic!("not taken") };
+        assert_eq!(queue(&connection, "turn", "a", "{}", 1.0).unwrap(), Taken::Queued(id), "the same once");
+        let job = claim(&connection, 10.0, 1.0).unwrap().unwrap();
+        assert_eq!((job.id, job.attempts, job.resumed), (id, 1, false));
+        assert_eq!(claim(&connection, 10.0, 2.0).unwrap(), None, "somebody is at it");
+        // The lease runs out: somebody else takes it, and the first one can't end it any more.
+        let again = claim(&connection, 10.0, 12.0).unwrap().unwrap();
+        assert_eq!((again.attempts, again.resumed), (2, true));
+        assert!(!done(&connection, id, job.attempts, 13.0).unwrap());
+        assert_eq!(failed(&connection, id, job.attempts, "late", false, 13.0).unwrap(), None);
+        assert!(done(&connection, id, again.attempts, 13.0).unwrap());
+        assert!(!done(&connection, id, again.attempts, 14.0).unwrap(), "once");
+        assert_eq!(state_of(&connection, id), State::Done);
+        assert_eq!(queue(&connection, "turn", "a", "{}", 15.0).unwrap(), Taken::Queued(id), "done is done");
+        assert_eq!(next_due(&connection, 15.0).unwrap(), None);
+    }
+
+    #[test]
+    fn x18_work_of_a_process_that_is_gone_is_free_at_once() {
+        let connection = empty();
+        queue(&connection, "turn", "a", "{}", 0.0).unwrap();
+        let job = claim(&connection, 1e9, 1.0).unwrap().unwrap();
+        assert_eq!(claim(&connection, 1e9, 2.0).unwrap(), None);
+        let own = owner();
+        let mut parts: Vec<&str> = own.split(' ').collect();
+        // Another process of this machine has this number now; and one of another machine, of which nobody knows.
+        parts[2] = "1";
+        for (owner, free) in [(parts.join(" "), !own.ends_with(' ')), ("elsewhere/x 1 1".to_owned(), false)] {
+            connection.execute("UPDATE work SET owner = ?1, state = 1 WHERE id = ?2", (owner, job.id)).unwrap();
+            assert_eq!(claim(&connection, 1e9, 3.0).unwrap().is_some(), free);
+        }
+    }
+
+    #[test]
+    fn x18_what_fails_is_tried_a_few_times_and_what_kills_is_left() {
+        let connection = empty();
+        let Taken::Queued(id) = queue(&connection, "turn", "a", "{}", 0.0).unwrap() else { panic!("not taken") };
+        let mut now = 0.0;
+        for attempt in 1..=MOST_ATTEMPTS {
+            let job = claim(&connection, 10.0, now).unwrap().unwrap();
+            assert_eq!(job.attempts, attempt);
+            let state = failed(&connection, id, attempt, "no", false, now).unwrap().unwrap();
+            assert_eq!(state, if attempt == MOST_ATTEMPTS { State::Failed } else { State::Queued });
+            assert_eq!(claim(&connection, 10.0, now + 0.5).unwrap(), None, "not at once");
+            now += 10.0;
+        }
+        assert_eq!(claim(&connection, 10.0, now).unwrap(), None);
+        assert_eq!(list(&connection, Some(State::Failed)).unwrap()[0].error.as_deref(), Some("no"));
+        // Never ended by those who began it.
+        let Taken::Queued(id) = queue(&connection, "turn", "b", "{}", now).unwrap() else { panic!("not taken") };
+        let mut begun = 0;
+        while claim(&connection, 1.0, now).unwrap().is_some() {
+            begun += 1;
+            now += 2.0;
+            assert!(begun < 20);
+        }
+        assert_eq!((begun, state_of(&connection, id)), (MOST_ATTEMPTS + 2, State::Failed));
+    }
+
+    #[test]
+    fn x18_the_queue_is_bounded_and_so_is_what_it_remembers() {
+        let connection = empty();
+        for at in 0..MOST_QUEUED {
+            assert!(matches!(queue(&connection, "turn", &at.to_string(), "{}", 0.0).unwrap(), Taken::Queued(_)));
+        }
+        assert_eq!(queue(&connection, "turn", "more", "{}", 0.0).unwrap(), Taken::Full);
+        while let Some(job) = claim(&connection, 10.0, 1.0).unwrap() {
+            assert!(done(&connection, job.id, job.attempts, 1.0).unwrap());
+        }
+        assert_eq!(list(&connection, None).unwrap().len() as i64, MOST_ENDED);
+        let kept: i64 =
+            connection.query_row("SELECT count(*) FROM work WHERE payload IS NOT NULL", [], |row| row.get(0)).unwrap();
+        assert_eq!(kept, 0);
+    }
 }

@@ -7,6 +7,7 @@ import doctest
 import itertools
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -72,6 +73,17 @@ def test_the_examples_in_the_docstrings_hold() -> None:
     failed, tried = doctest.testmod(after)
     assert failed == 0
     assert tried >= 5
+
+
+def test_the_example_of_the_page_runs_and_its_table_is_whole(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "after-the-turn.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(example, {})  # noqa: S102  (what the page shows)
+    said = capsys.readouterr().out
+    assert "[]\nMy dog is called Biscuit.\nBiscuit.\n" in said
+    table = page.split("## The audit")[1].split("## On")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(audit_types())
 
 
 TELLS = """
@@ -623,6 +635,30 @@ def test_d12_secrets_never_enter_memory_and_personal_data_is_labelled(tmp_path: 
     memory.close()
     for part in tmp_path.iterdir():
         assert key.encode() not in part.read_bytes(), part
+
+
+ASKS = """
+    import sys
+    from loopwright import AfterTurn, Agent
+
+    def reflector(prompt):
+        return Agent("openai-chat:any", base_url=sys.argv[1], api_key="k").run_sync(prompt).final
+
+    after = AfterTurn(reflection=True, reflector=reflector)
+    agent = Agent("openai-chat:any", base_url=sys.argv[1], api_key="k", memory=sys.argv[2], after=after)
+    print(agent.run_sync("What is 2 + 2?").final)
+"""
+
+
+def test_d24_d41_a_model_that_reflects_is_waited_for_at_the_end_of_the_process(tmp_path: Path) -> None:
+    replies = [text("4."), text('[{"pattern": "Short is good.", "confidence": 0.9}]'), text("[]")]
+    with WireServer(replies) as server:
+        out, error = program(ASKS, server.url, tmp_path / "m.db").communicate(timeout=60)
+        assert (out, error) == ("4.\n", "")
+        assert "as its adversary" in json.dumps(sent(server)[2])
+    memory = Memory(tmp_path / "m.db")
+    assert [one.pattern for one in memory.reflections()] == ["Short is good."]
+    assert {one.state for one in memory.work()} == {"done"}
 
 
 KILLED = """

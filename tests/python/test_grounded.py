@@ -95,7 +95,7 @@ def test_e20_nothing_unverified_passes_for_an_answer(docs: Path) -> None:
     assert (result.stop_reason, result.verified, result.attempts) == ("unverified", False, 3)
     assert (result.final, result.output, result.sources) == (None, None, [])
     assert result.best_draft == "It is tried 5 times. [net.md:3]"
-    assert result.message is not None and "3 attempts" in result.message and result.message.count("•") == 2
+    assert result.message is not None and "3 attempts" in result.message and result.message.count("•") > 2
     assert str(result) == result.message
     assert any(warning.startswith("UNSUPPORTED") for warning in result.warnings)
 

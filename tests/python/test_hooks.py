@@ -626,6 +626,29 @@ def test_d03_work_after_the_answer_never_blocks_it(serve: Serve, way: str) -> No
     assert seen == ["done", "post_reflect"]
 
 
+def test_d03_hooks_stand_around_the_work_after_a_turn(serve: Serve, way: str, tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def before(context: HookContext) -> Veto | None:
+        seen.append("before")
+        return Veto("private") if context.deps else None
+
+    hooks = [Hook("pre_reflect", before), Hook("post_reflect", lambda _: seen.append("after"))]
+    for veto in (False, True):
+        seen.clear()
+        agent = agent_at(serve("done"), memory=tmp_path / f"memory {veto}.db", hooks=hooks)
+        result, _ = run(agent, "Remember that I live in Oslo.", way, deps=veto)
+        assert result.final == "done"
+        agent.drain_sync(10.0)
+        assert seen == (["before"] if veto else ["before", "after"])
+        turn = next(each for each in agent.work() if each.kind == "turn")
+        assert turn.state == ("failed" if veto else "done")
+        if veto:
+            assert "private" in (turn.error or "")
+        assert agent.memory is not None
+        agent.memory.close()
+
+
 def test_d03_a_grounded_answer_has_hooks_too(serve: Serve, way: str, tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("The breaker opens after 3 failures.\n")
     seen: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import stat
@@ -13,6 +14,7 @@ import pytest
 from loopwright import LoopwrightError, tool
 from loopwright.hooks import HookError, audit, capture_output, content_safety, cost, loop_detection
 from loopwright.hooks._reflect import drain
+from loopwright.messages import Image, Text
 from loopwright.models import Call, Response
 from loopwright.testing import WireServer, call, calls, response, text
 from ways import agent_at, run
@@ -142,6 +144,24 @@ def test_d04_content_safety_withholds(serve: Serve, wire: str, way: str) -> None
     assert result.tool_calls[0].failure == "withheld"
     assert (result.final, result.stop_reason) == (None, "hook_veto")
     assert "github-token" in (result.message or "")
+
+
+def test_d04_content_safety_sees_a_secret_across_blocks_and_keeps_pictures(serve: Serve, wire: str) -> None:
+    png = base64.b64decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgAAACAAAB4iG8MwAAAABJRU5ErkJggg=="
+    )
+
+    @tool
+    def parts() -> list[Any]:
+        """Give parts."""
+        return [Text("token " + SECRET[:20]), Image.from_bytes(png), Text(SECRET[20:])]
+
+    server = serve(call("parts"), text("done"))
+    agent_at(server, wire, tools=[parts], hooks=content_safety()).run_sync("go")
+    body = json.dumps(server.requests[1]["body"])
+    assert SECRET[:20] not in body
+    assert SECRET[20:] not in body
+    assert base64.b64encode(png).decode() in body
 
 
 def test_d04_content_safety_looks_into_failures_too(serve: Serve) -> None:

@@ -622,7 +622,7 @@ def test_nothing_found_is_said(tmp_path: Path) -> None:
     result = Research(corpus=empty).run_sync(TIDES)
     assert result.stop_reason == "abstained"
     assert "Not found" in result.markdown
-    with pytest.raises(UsageError, match="no folder"):
+    with pytest.raises(UsageError, match="the folder"):
         Research(corpus=tmp_path / "none")
     with pytest.raises(UsageError, match="can't search"):
         Research(search=[7])

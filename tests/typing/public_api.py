@@ -12,6 +12,8 @@ from loopwright.events import (
     ArgumentsDelta,
     Assessed,
     CallJudged,
+    ChildFinished,
+    ChildStarted,
     Compacted,
     Draft,
     Event,
@@ -21,11 +23,13 @@ from loopwright.events import (
     IntentAssessed,
     MemoryRecalled,
     ModelChosen,
+    Paused,
     PhaseFinished,
     PhaseStarted,
     ProviderDelta,
     ReasoningDelta,
     Reset,
+    Resumed,
     Retry,
     RoundFinished,
     RoundStarted,
@@ -120,6 +124,12 @@ def what_happened(event: Event) -> str:
             return assert_type(phase, str)
         case Draft(text=text) | Status(text=text):
             return assert_type(text, str)
+        case ChildStarted(child=child) | ChildFinished(child=child):
+            return assert_type(child, str)
+        case Paused(waiting=waiting):
+            return str(assert_type(waiting, list[str]))
+        case Resumed(after=after):
+            return str(assert_type(after, float))
         case HookAnswered(answer=answer, reason=why):
             return assert_type(answer, str) + (assert_type(why, str | None) or "")
         case HookFailed(error=error, stop=stop):

@@ -45,6 +45,7 @@ def ask(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
         model,
         sources=arguments.folders,
         profile=arguments.profile,
+        gather="wide",
         budget=Budget(**{name: limit for name, limit in limits.items() if limit is not None}),
         base_url=arguments.base_url,
         journal=journal_place(arguments.journal, screen, wanted=not arguments.no_journal),

@@ -211,6 +211,7 @@ def _replay_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", action="store_true", help="show what each event led to")
     parser.add_argument("--commands", action="store_true", help="print every command in the journal's form")
     parser.add_argument("--trace", action="store_true", help="show each round: request, answer, decision, calls")
+    parser.add_argument("--drift", action="store_true", help="show when the conversation left its goal, and came back")
 
 
 def _resume_arguments(parser: argparse.ArgumentParser) -> None:

@@ -44,15 +44,16 @@ def replay(arguments: argparse.Namespace) -> int:
     code = UNREADABLE if found.damage else OK if found.identical else DIVERGED
     if arguments.json:
         traced = [asdict(each) for each in rounds] if arguments.trace else None
-        screen.answer(_json(found, code, steps=arguments.steps or arguments.commands, trace=traced))
+        drifts = _drifts(found) if arguments.drift else None
+        steps = arguments.steps or arguments.commands
+        screen.answer(_json(found, code, steps=steps, trace=traced, drifts=drifts))
     elif arguments.commands:
         for step in found.steps:
             for command in step:
                 screen.answer(redact_json(command))
     else:
         _tell(found, screen, steps=arguments.steps)
-        for each in rounds:
-            _tell_round(each, screen)
+        _tell_more(rounds, _drifts(found) if arguments.drift else None, screen)
     if not found.identical and arguments.commands:
         screen.say("The replay gave other commands than the journal.", style=Style.RED)
     return code
@@ -84,7 +85,39 @@ def _tell_round(found: RoundTrace, screen: Screen) -> None:
         row("note", line)
 
 
-def _json(found: Replay, code: int, *, steps: bool, trace: Any = None) -> str:
+def _drifts(found: Replay) -> list[dict[str, Any]]:
+    """When the conversation left its goal and came back, with the number of the event."""
+    drifts = []
+    for number, step in enumerate(found.steps, start=1):
+        for command in step:
+            if '"goal_drifted"' not in command:
+                continue
+            notice = json.loads(command).get("emit", {}).get("notice", {})
+            while notice.get("type") == "child":
+                notice = notice["told"]
+            if notice.get("type") == "goal_drifted":
+                drifts.append({"event": number, **{key: value for key, value in notice.items() if key != "type"}})
+    return drifts
+
+
+def _tell_more(rounds: list[RoundTrace], drifts: list[dict[str, Any]] | None, screen: Screen) -> None:
+    for each in rounds:
+        _tell_round(each, screen)
+    if drifts is not None:
+        _tell_drift(drifts, screen)
+
+
+def _tell_drift(drifts: list[dict[str, Any]], screen: Screen) -> None:
+    if not drifts:
+        screen.answer("The conversation kept to its goal.")
+    for drift in drifts:
+        goal = fit(redact(one_line(str(drift["goal"]))), _LONGEST)
+        what = "left its goal" if drift["state"] == "drifted" else "is back at its goal"
+        measured = f"{drift['anchor']:.2f} from it, {drift['step']:.2f} from what was said before"
+        screen.answer(f"event {drift['event']}: the conversation {what} “{goal}” ({measured})")
+
+
+def _json(found: Replay, code: int, *, steps: bool, trace: Any = None, drifts: Any = None) -> str:
     told: dict[str, Any] = {
         "run": found.run,
         "identical": found.identical,
@@ -100,6 +133,8 @@ def _json(found: Replay, code: int, *, steps: bool, trace: Any = None) -> str:
         told["steps"] = found.steps
     if trace is not None:
         told["trace"] = trace
+    if drifts is not None:
+        told["drifts"] = drifts
     return redact_json(json.dumps(told))
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -112,23 +110,18 @@ def _folders(folders: list[str]) -> list[Any]:
 def _providers(names: list[str]) -> list[Any]:
     if not names:
         return []
-    try:
-        search = import_module("loopwright.search")
-    except ImportError as error:
-        message = "this build has no search engines"
-        raise UsageError(message, "no_search", "search a folder: --in FOLDER") from error
-    found = []
+    from loopwright import search
+
+    found: list[Any] = []
     for name in names:
         kind, _, rest = name.partition(":")
-        if kind == "searxng" and rest:
-            found.append(search.SearXNG(rest))
-        elif kind in ("brave", "tavily") and not rest:
-            key = os.environ.get(f"{kind.upper()}_API_KEY", "").strip()
-            if not key:
-                message = f"{kind} needs a key"
-                raise UsageError(message, "missing_key", f"set {kind.upper()}_API_KEY")
-            found.append({"brave": search.Brave, "tavily": search.Tavily}[kind](key))
+        if kind == "searxng":
+            found.append(search.SearXNG(rest or None))
+        elif name == "brave":
+            found.append(search.Brave())
+        elif name == "tavily":
+            found.append(search.Tavily())
         else:
-            message = f"there is no search engine {name!r:.100}"
+            message = f"there is no search engine {one_line(name)!r:.100}"
             raise UsageError(message, "invalid_option", "use searxng:URL, brave or tavily")
     return found

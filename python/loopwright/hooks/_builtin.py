@@ -261,6 +261,7 @@ def content_safety(
     ['post_llm', 'post_tool', 'pre_output']
     """
     from loopwright.guard import SensitivityLevel
+    from loopwright.messages import Text
 
     if action not in ("redact", "veto"):
         message = f"action can't be {action!r:.100}"
@@ -278,11 +279,11 @@ def content_safety(
     def content_safety(context: HookContext) -> Replace | Veto | None:
         subject = context.subject
         found: set[str] = set()
-        if isinstance(subject, ResultSubject):
-            blocks = [_clean(block, least, found) for block in subject.message.tool_results[0].content]
-            value: Any = {"content": [_dict(block) for block in blocks], "is_error": subject.is_error}
-        else:
-            value = _without(subject.text, least, found)
+        value: Any = _without(subject.text, least, found)
+        if found and isinstance(subject, ResultSubject):
+            # One text: a secret may begin in one block and end in the next.
+            others = [block for block in subject.message.tool_results[0].content if not isinstance(block, Text)]
+            value = {"content": [_dict(block) for block in (Text(value), *others)], "is_error": subject.is_error}
         if not found:
             return None
         if action == "veto":
@@ -290,12 +291,6 @@ def content_safety(
         return Replace(value)
 
     return Hooks([Hook(stage, content_safety, on_error="stop", name="content_safety", inline=True) for stage in stages])
-
-
-def _clean(block: Any, least: SensitivityLevel, found: set[str]) -> Any:
-    from loopwright.messages import Text
-
-    return Text(_without(block.text, least, found)) if isinstance(block, Text) else block
 
 
 def _dict(block: Any) -> Any:
@@ -308,8 +303,11 @@ def _without(text: str, least: SensitivityLevel, found: set[str]) -> str:
     """The text without what is at or above the level; the detectors that found it go into `found`."""
     from loopwright.guard import classify_sensitivity
 
+    hits = classify_sensitivity(text).hits if text else ()
+    if not hits:
+        return text
     pieces, at = [], 0
-    for hit in classify_sensitivity(text).hits:
+    for hit in hits:
         if hit.level < least:
             continue
         found.add(hit.detector)

@@ -121,19 +121,42 @@ class RequestSubject:
         return f"<RequestSubject {self.model}: {len(self.messages)} messages>"
 
 
-@dataclass(frozen=True)
 class ResponseSubject:
     """`post_llm`: an answer of the model, before anything is made of it."""
 
-    message: Message
-    stop: str
-    usage: Usage
-    model: str
+    def __init__(self, response: dict[str, Any]) -> None:
+        self._response = response
+
+    @cached_property
+    def message(self) -> Message:
+        """What the model said, calls included."""
+        return Message.from_dict(self._response["message"])
 
     @property
     def text(self) -> str:
         """Its prose."""
-        return self.message.text
+        return _prose(self._response["message"]["content"])
+
+    @property
+    def stop(self) -> str:
+        """Why it ended."""
+        stop = self._response["stop"]
+        return stop if isinstance(stop, str) else str(next(iter(stop.values())))
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of this answer."""
+        from loopwright.result import Usage
+
+        return Usage(**self._response["usage"])
+
+    @property
+    def model(self) -> str:
+        """The model, as the provider names it."""
+        return str(self._response.get("model", ""))
+
+    def __repr__(self) -> str:
+        return f"<ResponseSubject {self.stop}: {len(self.text)} characters>"
 
 
 @dataclass(frozen=True)
@@ -145,17 +168,36 @@ class CallSubject:
     arguments: dict[str, Any]
 
 
-@dataclass(frozen=True)
 class ResultSubject:
     """`post_tool`: what a call gave."""
 
-    id: str
-    name: str
-    arguments: dict[str, Any]
-    text: str
-    is_error: bool
-    message: Message
-    """A message that holds the result alone, with all its blocks."""
+    def __init__(self, call: dict[str, Any], result: dict[str, Any]) -> None:
+        self._result = result
+        self.id: str = call["id"]
+        self.name: str = call["name"]
+        self.arguments: dict[str, Any] = call["input"]
+
+    @property
+    def text(self) -> str:
+        """The text of the result."""
+        return _prose(self._result["content"])
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call failed."""
+        return bool(self._result.get("is_error", False))
+
+    @cached_property
+    def message(self) -> Message:
+        """A message that holds the result alone, with all its blocks."""
+        return Message.from_dict({"role": "user", "content": [{"type": "tool_result", **self._result}]})
+
+    def __repr__(self) -> str:
+        return f"<ResultSubject {self.name}: {len(self.text)} characters>"
+
+
+def _prose(content: list[dict[str, Any]]) -> str:
+    return "".join(block["text"] for block in content if block["type"] == "text")
 
 
 @dataclass(frozen=True)
@@ -250,21 +292,10 @@ def subject_of(command: _core.Command) -> Subject:
     if kind == "decision":
         return DecisionSubject(**found)
     if kind == "response":
-        from loopwright.result import Usage
-
-        response = found["response"]
-        stop = response["stop"]
-        return ResponseSubject(
-            Message.from_dict(response["message"]),
-            stop if isinstance(stop, str) else next(iter(stop.values())),
-            Usage(**response["usage"]),
-            response.get("model", ""),
-        )
+        return ResponseSubject(found["response"])
     if kind == "answer":
         return AnswerSubject(found["text"], found["stop"])
     call = found["call"]
     if kind == "call":
         return CallSubject(call["id"], call["name"], call["input"])
-    message = Message.from_dict({"role": "user", "content": [{"type": "tool_result", **found["result"]}]})
-    result = message.tool_results[0]
-    return ResultSubject(call["id"], call["name"], call["input"], result.text, result.is_error, message)
+    return ResultSubject(call, found["result"])

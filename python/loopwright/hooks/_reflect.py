@@ -13,6 +13,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from loopwright.errors import UsageError
+
 from ._context import AnswerSubject
 from ._run import in_worker, run_stage
 
@@ -34,20 +36,24 @@ _changed = threading.Condition()
 _pending = 0
 
 
-def reflect(hooks: Iterable[Hook], result: Result[Any], deps: Any, work: Callable[[], Any] | None = None) -> bool:
-    """Runs the stages around `work`, here and now; whether `work` may run, or ran."""
+def reflect(hooks: Iterable[Hook], result: Result[Any], deps: Any, work: Callable[[], Any] | None = None) -> Any:
+    """Runs the stages around `work`, here and now; gives what that gave. A veto is an error of code `hook_veto`."""
     found = list(hooks)
     text = result.final if result.final is not None else result.best_draft
     subject = AnswerSubject(text or "", result.stop_reason)
-    for stage in ("pre_reflect", "post_reflect"):
+
+    def ask(stage: str) -> None:
         for reply in run_stage(found, stage, subject, run_id=result.run_id, deps=deps):
             if reply.answer == "failed":
                 _log.warning("the hook %r at %s of run %s failed: %s", reply.name, stage, result.run_id, reply.text)
-            if reply.answer == "veto" or reply.stop:
-                return False
-        if stage == "pre_reflect" and work is not None:
-            work()
-    return True
+            if stage == "pre_reflect" and (reply.answer == "veto" or reply.stop):
+                message = f"the hook {reply.name!r} left it out: {reply.text}"
+                raise UsageError(message, "hook_veto")
+
+    ask("pre_reflect")
+    kept = work() if work is not None else None
+    ask("post_reflect")
+    return kept
 
 
 def reflect_soon(hooks: Iterable[Hook], result: Result[Any], deps: Any, work: Callable[[], Any] | None = None) -> bool:
@@ -63,6 +69,9 @@ def reflect_soon(hooks: Iterable[Hook], result: Result[Any], deps: Any, work: Ca
     def run() -> None:
         try:
             reflect(found, result, deps, work)
+        except UsageError as error:
+            if error.code != "hook_veto":
+                _log.exception("the work after run %s failed", result.run_id)
         except Exception:  # noqa: BLE001 - nobody waits for it; whoever reads the log does
             _log.exception("the work after run %s failed", result.run_id)
 

@@ -101,6 +101,16 @@ const GROUPS: [&[&str]; 11] = [
     &["format", "lint", "tidy"],
 ];
 
+/// How words of ours to a model begin.
+const OURS: [&str; 6] = [
+    "[No tool rounds are left",
+    "[One tool round is left",
+    "[The tokens are nearly used up",
+    "[The money is nearly used up",
+    "[The time is nearly up",
+    "[Nobody will be asked about calls any more",
+];
+
 const NEGATIONS: [&str; 16] = [
     "not",
     "don't",
@@ -360,10 +370,11 @@ pub(crate) fn own_words(text: &str) -> String {
     let asked = parse_prompt(text).map(|(_, question, _)| question);
     let text = asked.as_deref().unwrap_or(text);
     // Our own words to a model are nobody's wish.
-    let ours = text.starts_with('[')
-        && text.get(..60).unwrap_or(text).split_once(" tool round").is_some_and(|(count, rest)| {
-            !count.contains(' ') && (rest.starts_with("s are left.") || rest.starts_with(" is left."))
-        });
+    let ours = OURS.iter().any(|words| text.starts_with(words))
+        || text.starts_with('[')
+            && text.get(..60).unwrap_or(text).split_once(" tool round").is_some_and(|(count, rest)| {
+                !count.contains(' ') && (rest.starts_with("s are left.") || rest.starts_with(" is left."))
+            });
     if ours || parse_feedback(text).is_some() {
         return String::new();
     }

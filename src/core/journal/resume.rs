@@ -112,7 +112,10 @@ impl Open {
             EventKind::Start { .. }
             | EventKind::Delta { .. }
             | EventKind::Child { .. }
-            | EventKind::Interrupt { .. } => {}
+            | EventKind::Interrupt { .. }
+            | EventKind::Partials { .. }
+            | EventKind::Pause
+            | EventKind::Resume => {}
         }
     }
 

@@ -166,6 +166,15 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
+    /// What had come of answers under way, by their commands: for the machines that the next event ends.
+    Partials {
+        /// The answers.
+        answers: Vec<(Id, Response)>,
+    },
+    /// Somebody wants the run to stand still when what is under way has ended.
+    Pause,
+    /// Somebody wants a run that was paused to go on.
+    Resume,
     /// The hooks of a stage have answered.
     Hooked {
         /// The command.
@@ -186,6 +195,31 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// The command that the event answers and ends. Results of tools end their command one by one.
+    pub const fn answers(&self) -> Option<Id> {
+        match self {
+            Self::Generated { id, .. }
+            | Self::Failed { id, .. }
+            | Self::Decided { id, .. }
+            | Self::Found { id, .. }
+            | Self::Hits { id, .. }
+            | Self::Fetched { id, .. }
+            | Self::Embedded { id, .. }
+            | Self::Recalled { id, .. }
+            | Self::Fired { id, .. }
+            | Self::Hooked { id, .. }
+            | Self::Chosen { id, .. } => Some(*id),
+            Self::Start { .. }
+            | Self::Delta { .. }
+            | Self::Executed { .. }
+            | Self::Child { .. }
+            | Self::Interrupt { .. }
+            | Self::Partials { .. }
+            | Self::Pause
+            | Self::Resume => None,
+        }
+    }
+
     /// The name in journals and tables.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -202,6 +236,9 @@ impl EventKind {
             Self::Child { .. } => "child",
             Self::Fired { .. } => "fired",
             Self::Interrupt { .. } => "interrupt",
+            Self::Partials { .. } => "partials",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
             Self::Hooked { .. } => "hooked",
             Self::Chosen { .. } => "chosen",
             Self::Recalled { .. } => "recalled",

@@ -3,7 +3,9 @@
 //! It promises three things: every statement is a quote with its `[path:line]`, the same input gives the same answer,
 //! and what it did not find it names. It understands nothing; it compares words.
 
-use std::{collections::HashSet, fmt::Write as _};
+use std::{collections::HashSet, fmt::Write as _, sync::LazyLock};
+
+use aho_corasick::AhoCorasick;
 
 use super::{
     bm25,
@@ -21,7 +23,7 @@ const MAX_UNITS: usize = 20_000;
 const LEAST_COVERAGE: f64 = 0.45;
 
 /// What to do differently from the first attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// At most this many quotes.
     pub most: usize,
@@ -33,11 +35,23 @@ pub struct Options {
     pub list_sources: bool,
     /// Quotes that must not be used again.
     pub avoid: Vec<String>,
+    /// Below this part of the question's weight the evidence is no answer.
+    pub least_coverage: f64,
+    /// Whether somebody who knows more than these sources has found that they hold an answer.
+    pub trusted: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { most: 3, least: 1, plain: false, list_sources: false, avoid: Vec::new() }
+        Self {
+            most: 3,
+            least: 1,
+            plain: false,
+            list_sources: false,
+            avoid: Vec::new(),
+            least_coverage: LEAST_COVERAGE,
+            trusted: false,
+        }
     }
 }
 
@@ -65,6 +79,8 @@ pub struct Answer {
     pub quotes: Vec<Quote>,
     /// Words of the question that stand in no source.
     pub missing: Vec<String>,
+    /// How much of the question, weighted by rarity, the best quote and what is around it hold: from 0 to 1.
+    pub coverage: f64,
 }
 
 /// What a word of the question counts that stands not in a unit itself but near it.
@@ -106,7 +122,16 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
         .map(|need| units.iter().any(|unit| unit.credit.get(need).is_some_and(|credit| *credit > 0.0)))
         .collect();
     let avoid: HashSet<&str> = options.avoid.iter().map(String::as_str).collect();
-    let usable = |unit: &Unit| unit.score > 0.0 && !avoid.contains(unit.text.as_str());
+    // What three sources say word for word stands on each of their pages.
+    let mut repeats: std::collections::HashMap<&str, HashSet<&str>> = std::collections::HashMap::new();
+    for unit in &units {
+        let reference = sources.get(unit.source).map_or("", |source| source.reference.as_str());
+        repeats.entry(unit.text.as_str()).or_default().insert(reference);
+    }
+    let usable = |unit: &Unit| {
+        let repeated = repeats.get(unit.text.as_str()).is_some_and(|places| places.len() >= 3);
+        unit.score > 0.0 && !avoid.contains(unit.text.as_str()) && !repeated && !is_boilerplate(&unit.text)
+    };
     let chosen = choose(&units, &weights, total, options, usable);
     let best = chosen.first().and_then(|&at| units.get(at));
     let covered = best.map_or(0.0, |best| sum(&best.credit, &weights));
@@ -116,10 +141,177 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
     // What was found nowhere must not outweigh what the best quote says itself.
     let absent: f64 = weights.iter().zip(&found).filter(|(_, found)| !**found).map(|(weight, _)| weight).sum();
     let said = best.map_or(0.0, |best| sum(&best.direct, &weights));
-    if total <= 0.0 || covered < LEAST_COVERAGE * total || (absent > 0.0 && absent > said) || !has_named {
-        return nothing(&asked, &found, sources.len());
+    let coverage = if total > 0.0 { covered / total } else { 0.0 };
+    let weak = coverage < options.least_coverage || (absent > 0.0 && absent > said) || !has_named;
+    if total <= 0.0 || best.is_none() || (weak && !options.trusted) {
+        return Answer { coverage, ..nothing(&asked, &found, sources.len()) };
     }
-    finish(&asked, &weights, sources, &units, chosen, &found, options)
+    let chosen = lift(&units, chosen);
+    let disagree = conflicts(sources, &units, &chosen, &weights);
+    let mut answer = finish(&asked, &weights, sources, &units, chosen, &found, options);
+    if let Some(disagree) = disagree {
+        answer.text.push_str(&disagree);
+    }
+    Answer { coverage, ..answer }
+}
+
+/// Words with which a sentence leans on the one before it.
+const LEANING: [&str; 16] = [
+    "it ",
+    "this ",
+    "they ",
+    "these ",
+    "those ",
+    "that ",
+    "its ",
+    "their ",
+    "he ",
+    "she ",
+    "however",
+    "therefore",
+    "then ",
+    "such ",
+    "both ",
+    "thus ",
+];
+
+/// A sentence that leans on the one before it says little alone: the one before comes with it.
+fn lift(units: &[Unit], chosen: Vec<usize>) -> Vec<usize> {
+    let mut all = chosen.clone();
+    for at in chosen {
+        let mut at = at;
+        // A passage is no longer than three sentences.
+        for _ in 0..2 {
+            let Some(unit) = units.get(at) else { break };
+            let start: String = unit.text.chars().take(12).collect::<String>().to_lowercase();
+            let leans = unit.kind == Kind::Prose && LEANING.iter().any(|word| start.starts_with(word));
+            let before = at.checked_sub(1).and_then(|before| units.get(before));
+            let fits = before
+                .is_some_and(|one| one.source == unit.source && one.block == unit.block && one.kind == Kind::Prose);
+            if !leans || !fits {
+                break;
+            }
+            at -= 1;
+            if !all.contains(&at) {
+                all.push(at);
+            }
+        }
+    }
+    all
+}
+
+/// At most this many sides of a disagreement are told.
+const MOST_SIDES: usize = 4;
+
+/// Where others say the same as the best quote with other numbers: a sentence that lists them.
+fn conflicts(sources: &[Source], units: &[Unit], chosen: &[usize], weights: &[f64]) -> Option<String> {
+    let best = chosen.first().and_then(|at| units.get(*at))?;
+    let numbers = numbers_of(&best.text);
+    if numbers.is_empty() {
+        return None;
+    }
+    let words = |unit: &Unit| -> HashSet<String> {
+        unit.terms.iter().filter(|term| !term.bytes().any(|byte| byte.is_ascii_digit())).cloned().collect()
+    };
+    let own = words(best);
+    let said = sum(&best.direct, weights);
+    let mut sides: Vec<(Vec<String>, &Unit)> = vec![(numbers, best)];
+    for unit in units {
+        let other = numbers_of(&unit.text);
+        let near = unit.source == best.source && unit.line.abs_diff(best.line) <= 1;
+        if near || other.is_empty() || unit.kind != best.kind || sum(&unit.direct, weights) < 0.9 * said {
+            continue;
+        }
+        let theirs = words(unit);
+        let shared = own.intersection(&theirs).count();
+        let alike = shared >= 2 && shared * 10 >= own.len().max(theirs.len()) * 6;
+        if alike && sides.len() < MOST_SIDES && sides.iter().all(|(known, _)| known.iter().all(|n| !other.contains(n)))
+        {
+            sides.push((other, unit));
+        }
+    }
+    if sides.len() < 2 {
+        return None;
+    }
+    let told: Vec<String> = sides
+        .into_iter()
+        .filter_map(|(numbers, unit)| {
+            Some(format!("{} [{}]", numbers.join(" and "), sources.get(unit.source)?.citation(unit.line)))
+        })
+        .collect();
+    Some(format!("\n\nThe sources disagree: {}.", told.join(", ")))
+}
+
+/// The numbers of a sentence as written.
+fn numbers_of(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for word in text.split(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))) {
+        let number = word.trim_matches(['.', ',']);
+        if !number.is_empty() && number.len() <= 20 && all.len() < 4 && !all.iter().any(|known| known == number) {
+            all.push(number.to_owned());
+        }
+    }
+    all
+}
+
+/// What stands on every page and says nothing.
+static BOILERPLATE: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    const SIGNS: [&str; 20] = [
+        "all rights reserved",
+        "copyright ©",
+        "© 20",
+        "copyright (c)",
+        "click here",
+        "cookie policy",
+        "privacy policy",
+        "terms of service",
+        "terms of use",
+        "subscribe to our",
+        "sign up for",
+        "log in to",
+        "skip to content",
+        "table of contents",
+        "back to top",
+        "last updated",
+        "share this",
+        "follow us",
+        "read more",
+        "powered by",
+    ];
+    AhoCorasick::builder().ascii_case_insensitive(true).build(SIGNS).ok()
+});
+
+fn is_boilerplate(text: &str) -> bool {
+    text.len() < 160 && BOILERPLATE.as_ref().is_some_and(|signs| signs.is_match(text))
+}
+
+/// The words that mark a text among others, for naming what it is about: most telling first.
+pub fn topics(texts: &[&str], most: usize) -> Vec<String> {
+    use std::collections::BTreeMap;
+    let mut seen: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
+    for text in texts {
+        let mut here = HashSet::new();
+        for word in words::words(text) {
+            let long = word.surface.chars().count() >= 4 && word.surface.chars().any(char::is_alphabetic);
+            if !long || !word.surface.chars().all(|c| c.is_alphanumeric() || c == '-') {
+                continue;
+            }
+            let surface = word.surface.to_lowercase();
+            let entry = seen.entry(word.whole.clone()).or_insert((0, 0, surface.clone()));
+            entry.0 += 1;
+            entry.1 += usize::from(here.insert(word.whole));
+            if surface.len() < entry.2.len() {
+                entry.2 = surface;
+            }
+        }
+    }
+    let mut ranked: Vec<(f64, String)> = seen
+        .into_values()
+        .filter(|(count, _, _)| *count > 1 || texts.len() == 1)
+        .map(|(count, holding, surface)| ((count as f64).ln_1p() * (holding as f64).sqrt(), surface))
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    ranked.into_iter().take(most).map(|(_, surface)| surface).collect()
 }
 
 fn sum(credit: &[f64], weights: &[f64]) -> f64 {
@@ -133,7 +325,7 @@ fn read_units(asked: &Question, sources: &[Source], options: &Options) -> Vec<Un
     for (at, source) in sources.iter().enumerate() {
         let format = match source.kind {
             SourceKind::File => Format::of_path(&source.reference),
-            SourceKind::Thread | SourceKind::Web | SourceKind::Tool => Format::Markdown,
+            SourceKind::Thread | SourceKind::Web | SourceKind::Tool | SourceKind::Memory => Format::Markdown,
         };
         for sentence in sentences(&source.text, format) {
             if units.len() >= MAX_UNITS {
@@ -417,7 +609,7 @@ fn finish(
         let word = if names.len() == 1 { "Source" } else { "Sources" };
         let _ = write!(text, "\n\n{word}: {}.", names.join(", "));
     }
-    Answer { text, quotes, missing }
+    Answer { text, quotes, missing, coverage: 0.0 }
 }
 
 /// The answer where there is none.
@@ -435,7 +627,7 @@ fn nothing(asked: &Question, found: &[bool], sources: usize) -> Answer {
     } else {
         format!("I found nothing about {} {place}.", quoted(&missing))
     };
-    Answer { text, quotes: Vec::new(), missing }
+    Answer { text, quotes: Vec::new(), missing, coverage: 0.0 }
 }
 
 fn quoted(names: &[String]) -> String {

@@ -51,6 +51,10 @@ pub struct GatherLimits {
     pub max_depth: usize,
     /// Only files with these extensions, without the dot; empty is every text file.
     pub extensions: Vec<String>,
+    /// At most this many pieces of what memory, functions and pages gave.
+    pub other_sources: usize,
+    /// Larger PDF files are left out; of what is read of one, its text counts.
+    pub max_pdf_bytes: u64,
 }
 
 impl Default for GatherLimits {
@@ -58,21 +62,36 @@ impl Default for GatherLimits {
         Self {
             thread_messages: 5,
             thread_latest: false,
-            file_sources: 12,
-            per_file: 6,
+            file_sources: 5,
+            per_file: 5,
             source_chars: 1_200,
             total_chars: 8_000,
             excerpt_chars: 100,
-            max_files: 2_000,
-            max_file_bytes: 1_000_000,
-            max_total_bytes: 64_000_000,
-            max_depth: 16,
+            max_files: 50,
+            max_file_bytes: 100_000,
+            max_total_bytes: 250_000,
+            max_depth: 6,
             extensions: Vec::new(),
+            other_sources: 5,
+            max_pdf_bytes: 10_000_000,
         }
     }
 }
 
 impl GatherLimits {
+    /// Limits for a whole repository or a large folder of documents.
+    pub fn wide() -> Self {
+        Self {
+            file_sources: 12,
+            per_file: 6,
+            max_files: 2_000,
+            max_file_bytes: 1_000_000,
+            max_total_bytes: 64_000_000,
+            max_depth: 16,
+            ..Self::default()
+        }
+    }
+
     /// Small limits for small contexts: five messages, three files of 500 characters.
     pub fn seed() -> Self {
         Self {
@@ -88,6 +107,7 @@ impl GatherLimits {
             max_total_bytes: 250_000,
             max_depth: 6,
             extensions: ["md", "txt", "yaml", "yml", "json"].map(str::to_owned).to_vec(),
+            ..Self::default()
         }
     }
 }
@@ -106,6 +126,26 @@ pub struct Gathered {
     /// What could not be read, or was left out by a limit: path and reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+}
+
+/// A text to search in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Document {
+    /// Where it comes from.
+    pub kind: SourceKind,
+    /// Its path, address or name; a page or cell of a file as `path#page=2`, `path#cell=3`.
+    pub reference: String,
+    /// The text.
+    pub text: String,
+    /// Whether whoever gave it has searched already: then it is kept whatever its words are.
+    pub found: bool,
+}
+
+/// The path of the file that a page or cell belongs to.
+fn file_of(reference: &str) -> &str {
+    let Some((path, part)) = reference.rsplit_once('#') else { return reference };
+    if part.starts_with("page=") || part.starts_with("cell=") { path } else { reference }
 }
 
 /// What a file is worth before it is read: documents answer questions better than tests and lists of changes do.
@@ -140,6 +180,17 @@ pub fn gather(
     thread: &[String],
     limits: &GatherLimits,
 ) -> Gathered {
+    let documents = documents.into_iter().map(|(reference, text)| Document { reference, text, ..Document::default() });
+    gather_documents(question, documents, thread, limits)
+}
+
+/// [`gather`] for documents of any kind.
+pub fn gather_documents(
+    question: &str,
+    documents: impl IntoIterator<Item = Document>,
+    thread: &[String],
+    limits: &GatherLimits,
+) -> Gathered {
     let mut search = Search::new(question);
     let mut gathered = Gathered::default();
     for (at, message) in thread.iter().enumerate() {
@@ -167,13 +218,30 @@ pub fn gather(
             });
         }
     }
-    for (path, text) in documents {
-        gathered.files_matched += usize::from(search.file(gathered.files_seen, &path, &text));
-        gathered.files_seen += 1;
+    let mut last = String::new();
+    let mut matched = false;
+    for Document { kind, reference, text, found } in documents {
+        if kind != SourceKind::File {
+            search.file(OTHERS, &reference, &text, kind, found);
+            continue;
+        }
+        // Pages and cells of a file follow each other.
+        let path = file_of(&reference);
+        if gathered.files_seen == 0 || path != last || path == reference {
+            path.clone_into(&mut last);
+            gathered.files_seen += 1;
+            matched = false;
+        }
+        let fits = search.file(gathered.files_seen, &reference, &text, kind, found);
+        gathered.files_matched += usize::from(fits && !matched);
+        matched |= fits;
     }
     gathered.sources = search.best(limits);
     gathered
 }
+
+/// What is said in place of a file's number of all that is no file.
+const OTHERS: usize = usize::MAX - 1;
 
 struct Candidate {
     order: usize,
@@ -240,10 +308,13 @@ impl Search {
     }
 
     /// Reads a file; `true` if it shares a word with the question.
-    fn file(&mut self, file: usize, path: &str, text: &str) -> bool {
+    fn file(&mut self, file: usize, reference: &str, text: &str, kind: SourceKind, keep: bool) -> bool {
+        let path = file_of(reference);
         let mut of_path = self.no_counts();
         self.count(path, PATH_WEIGHT, &mut of_path);
-        let (format, prior) = (Format::of_path(path), prior(path));
+        let is_file = kind == SourceKind::File;
+        let format = if is_file { Format::of_path(path) } else { Format::Markdown };
+        let prior = if is_file { prior(path) } else { 1.0 };
         let mut found = of_path.iter().any(|count| *count > 0.0);
         let mut counts = self.no_counts();
         for chunk in chunks(text, format) {
@@ -255,15 +326,14 @@ impl Search {
             self.count(&chunk.heading, HEADING_WEIGHT, &mut counts);
             let length = self.count(body, 1.0, &mut counts);
             self.saw(length, &counts);
-            if counts.iter().all(|count| *count == 0.0) {
+            if !keep && counts.iter().all(|count| *count == 0.0) {
                 continue;
             }
             found = true;
             let (text, line) = trimmed(body, chunk.line);
             let end_line = line + text.matches('\n').count();
-            let (reference, heading) = (path.to_owned(), chunk.heading);
-            let source =
-                Source { kind: SourceKind::File, reference, line, end_line, heading, text, ..Source::default() };
+            let (reference, heading) = (reference.to_owned(), chunk.heading);
+            let source = Source { kind, reference, line, end_line, heading, text, ..Source::default() };
             self.candidates.push(Candidate { order: self.seen, file, prior, length, counts: counts.clone(), source });
             if self.candidates.len() >= MAX_CANDIDATES {
                 self.rank();
@@ -300,7 +370,7 @@ impl Search {
             messages.sort_unstable_by(|a, b| b.cmp(a));
         }
         messages.truncate(limits.thread_messages);
-        let mut files = 0;
+        let (mut files, mut others) = (0, 0);
         let mut of_file: HashMap<usize, usize> = HashMap::new();
         let mut left = limits.total_chars;
         let mut sources = Vec::new();
@@ -312,6 +382,11 @@ impl Search {
                 if !messages.contains(&candidate.order) {
                     continue;
                 }
+            } else if candidate.file == OTHERS {
+                if others >= limits.other_sources {
+                    continue;
+                }
+                others += 1;
             } else {
                 let taken = of_file.entry(candidate.file).or_default();
                 if files >= limits.file_sources || *taken >= limits.per_file || candidate.source.score < least {

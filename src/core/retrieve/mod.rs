@@ -5,6 +5,8 @@ pub mod bm25;
 pub mod chunks;
 pub mod extractive;
 pub mod gather;
+pub mod index;
+pub mod lsa;
 pub(crate) mod marks;
 pub mod passages;
 pub mod plain;

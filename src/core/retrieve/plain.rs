@@ -1,21 +1,80 @@
 //! The readable text of a file: HTML without tags, notebooks without JSON.
 //!
 //! Every line of the result is the line of that number in the file, so that citations lead to the right place; what is
-//! not text becomes empty lines. Bytes that are no UTF-8 become replacement characters.
+//! not text becomes empty lines. Bytes that are no UTF-8 are read as Windows-1252, those with a mark as UTF-16.
+
+use std::borrow::Cow;
 
 /// The text of the file at `path`, or `None` if its bytes are no text.
 pub fn plain_text(path: &str, bytes: &[u8]) -> Option<String> {
-    if memchr::memchr(0, bytes).is_some() {
-        return None;
-    }
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let text = String::from_utf8_lossy(bytes);
+    let (text, _) = decoded(bytes)?;
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     Some(match extension.as_deref() {
         Some("html" | "htm" | "xhtml") => without_tags(&text),
         Some("ipynb") => notebook(&text),
         _ => text.into_owned(),
     })
+}
+
+/// The text of bytes, and whether their encoding is beyond doubt; `None` if they are no text.
+pub fn decoded(bytes: &[u8]) -> Option<(Cow<'_, str>, bool)> {
+    let utf16 = |pairs: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units = pairs.chunks_exact(2).map(|pair| match pair {
+            [first, second] => unit([*first, *second]),
+            _ => 0,
+        });
+        let text: String = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+        (!text.contains('\0')).then_some((Cow::Owned(text), true))
+    };
+    if let Some(pairs) = bytes.strip_prefix(b"\xFF\xFE") {
+        return utf16(pairs, u16::from_le_bytes);
+    }
+    if let Some(pairs) = bytes.strip_prefix(b"\xFE\xFF") {
+        return utf16(pairs, u16::from_be_bytes);
+    }
+    if memchr::memchr(0, bytes).is_some() {
+        return None;
+    }
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some((Cow::Borrowed(text), true)),
+        Err(_) => Some((Cow::Owned(bytes.iter().map(|byte| windows_1252(*byte)).collect()), false)),
+    }
+}
+
+const fn windows_1252(byte: u8) -> char {
+    const MIDDLE: [char; 32] = [
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘',
+        '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+    ];
+    match byte {
+        0x80..=0x9F => MIDDLE[(byte - 0x80) as usize],
+        _ => byte as char,
+    }
+}
+
+/// The cells of a notebook, with the text that code printed; code stands in fences. `None` if it is none.
+pub fn notebook_cells(json: &str) -> Option<Vec<String>> {
+    let notebook: serde_json::Value = serde_json::from_str(json).ok()?;
+    let joined = |value: Option<&serde_json::Value>| match value {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(serde_json::Value::Array(lines)) => lines.iter().filter_map(serde_json::Value::as_str).collect(),
+        _ => String::new(),
+    };
+    let cells = notebook.get("cells")?.as_array()?.iter().map(|cell| {
+        let source = joined(cell.get("source"));
+        if cell.get("cell_type").and_then(serde_json::Value::as_str) != Some("code") {
+            return source;
+        }
+        let mut text = format!("```\n{source}\n```\n");
+        for output in cell.get("outputs").and_then(serde_json::Value::as_array).into_iter().flatten() {
+            let said = output.get("text").or_else(|| output.get("data")?.get("text/plain"));
+            text.push_str(&joined(said));
+            text.push('\n');
+        }
+        text
+    });
+    Some(cells.collect())
 }
 
 /// HTML without tags, comments, scripts and styles; line breaks stay where they are.
@@ -178,6 +237,9 @@ mod tests {
     #[test]
     fn binary_and_broken_text() {
         assert_eq!(plain_text("a.bin", b"a\0b"), None);
-        assert_eq!(plain_text("a.txt", b"\xEF\xBB\xBFa\xFF").unwrap(), "a\u{FFFD}");
+        assert_eq!(plain_text("a.txt", b"\xEF\xBB\xBFa\xFF").unwrap(), "aÿ");
+        assert_eq!(plain_text("a.txt", b"caf\xE9 \x93x\x94").unwrap(), "café “x”");
+        assert_eq!(plain_text("a.txt", b"\xFF\xFEa\0\xE9\0").unwrap(), "aé");
+        assert_eq!(plain_text("a.bin", b"\xFF\xFEa\0\0\0"), None);
     }
 }

@@ -32,6 +32,8 @@ pub enum SourceKind {
     Web,
     /// The result of a tool.
     Tool,
+    /// A memory.
+    Memory,
 }
 
 impl SourceKind {
@@ -42,12 +44,13 @@ impl SourceKind {
             Self::File => "file",
             Self::Web => "web",
             Self::Tool => "tool",
+            Self::Memory => "memory",
         }
     }
 
     /// The kind of that name.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Thread, Self::File, Self::Web, Self::Tool].into_iter().find(|kind| kind.name() == name)
+        [Self::Thread, Self::File, Self::Web, Self::Tool, Self::Memory].into_iter().find(|kind| kind.name() == name)
     }
 }
 

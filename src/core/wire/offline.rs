@@ -22,6 +22,56 @@ pub const MODEL: &str = "offline-extractive (not an LLM)";
 const NO_SOURCES: &str = "I am the offline extractive model, not an LLM: I can only quote sentences from sources that \
 come with the question (files, messages, results of tools), and none came.";
 
+/// What it says where it is asked to make something.
+const CREATES_NOTHING: &str = "I am the offline extractive model, not an LLM: I can't write, translate or invent \
+anything, only quote from sources; for that name a model, such as `--model anthropic:NAME` or `--model ollama:NAME` on \
+the command line, or the first argument of `Grounded` and `Agent`.";
+
+/// Whether a request asks for something new, and not for what the sources hold.
+fn asks_to_create(question: &str) -> bool {
+    const POLITE: [&str; 17] = [
+        "please", "can", "could", "would", "will", "you", "kindly", "i", "want", "need", "like", "to", "help", "me",
+        "us", "now", "hey",
+    ];
+    const VERBS: [&str; 22] = [
+        "write",
+        "compose",
+        "draft",
+        "create",
+        "generate",
+        "invent",
+        "design",
+        "implement",
+        "code",
+        "program",
+        "translate",
+        "paraphrase",
+        "rewrite",
+        "refactor",
+        "brainstorm",
+        "imagine",
+        "improve",
+        "continue",
+        "devise",
+        "craft",
+        "rephrase",
+        "compile",
+    ];
+    const OBJECTS: [&str; 24] = [
+        "a", "an", "the", "me", "us", "some", "this", "that", "it", "my", "our", "your", "these", "those", "two",
+        "three", "five", "ten", "another", "new", "code", "tests", "ideas", "more",
+    ];
+    let mut words =
+        question.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
+    let first = words.find(|word| !word.is_empty() && !POLITE.contains(&word.as_str()));
+    let Some(first) = first.filter(|first| VERBS.contains(&first.as_str())) else { return false };
+    // "Code coverage: what is it?" speaks of code; "Write a poem" and "Translate it" name what to make.
+    let next = words.next().unwrap_or_default();
+    next.is_empty()
+        || OBJECTS.contains(&next.as_str())
+        || !matches!(first.as_str(), "code" | "program" | "design" | "draft" | "compile" | "improve" | "continue")
+}
+
 /// The request as JSON.
 pub fn encode_request(request: &Request) -> Result<String> {
     serde_json::to_string(request)
@@ -98,6 +148,9 @@ fn answer_text(request: &Request) -> String {
         let (sources, question, feedback) = parse_prompt(&prose).unwrap_or_else(|| (Vec::new(), prose.clone(), None));
         (asking, sources, question, feedback)
     });
+    if asks_to_create(&question) {
+        return CREATES_NOTHING.to_owned();
+    }
     let given = prose != question;
     for message in messages.iter().skip(asking) {
         sources.extend(more_sources(message));
@@ -248,6 +301,75 @@ mod tests {
         let told = answer(&request(vec![Message::user("hi")])).message.prose();
         assert!(told.contains("not an LLM") && told.matches('.').count() == 1);
         assert_eq!(answer(&Request::default()).message.prose(), told);
+    }
+
+    #[test]
+    fn creates_nothing_and_says_how_to_have_it_done() {
+        for asked in [
+            "Write a poem about failed requests.",
+            "Could you please translate it to German?",
+            "Draft a mail",
+            "Invent three names",
+        ] {
+            let told = ask(asked, &[source(TEXT)], None);
+            assert!(told.contains("not an LLM") && told.contains("--model"), "{asked}: {told}");
+            assert_eq!(told.matches(". ").count(), 0, "one sentence: {told}");
+        }
+        for asked in
+            ["How do I write a test?", "Does a failed request create a log entry?", "Code coverage of requests?"]
+        {
+            assert!(!ask(asked, &[source(TEXT)], None).contains("can't write"), "{asked}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_disagree_are_listed() {
+        let a = Source {
+            reference: "a.md".into(),
+            text: "The timeout of a request is 30 seconds.".into(),
+            line: 1,
+            end_line: 1,
+            ..Source::default()
+        };
+        let b = Source {
+            reference: "b.md".into(),
+            text: "The timeout of a request is 60 seconds.".into(),
+            line: 1,
+            end_line: 1,
+            ..Source::default()
+        };
+        let told = ask("What is the timeout of a request?", &[a.clone(), b], None);
+        assert!(told.ends_with("The sources disagree: 30 [a.md:1], 60 [b.md:1]."), "{told}");
+        let same = Source { reference: "c.md".into(), ..a.clone() };
+        assert!(!ask("What is the timeout of a request?", &[a, same], None).contains("disagree"));
+    }
+
+    #[test]
+    fn boilerplate_is_dropped_and_dangling_sentences_come_with_their_passage() {
+        let page = |name: &str, text: &str| Source {
+            reference: name.into(),
+            text: text.into(),
+            line: 1,
+            end_line: 1,
+            ..Source::default()
+        };
+        let footer = "Read more about the retry of a failed request.";
+        let sources = [
+            page(
+                "a.md",
+                &format!(
+                    "The client sends each request with a key. It is retried three times when it failed.\n\n{footer}"
+                ),
+            ),
+            page("b.md", footer),
+            page("c.md", footer),
+        ];
+        let told = ask("How often is a failed request retried?", &sources, None);
+        assert!(!told.contains("Read more"), "{told}");
+        assert!(
+            told.starts_with("The client sends each request with a key. [a.md:1]\nIt is retried three times"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::{
     citation,
     facts::{self, Facts},
-    verify::{Reader, Severity},
+    verify::{Claim, MOST_CLAIMS, Reader, Severity},
 };
 use crate::core::{
     machine::command::shorten,
@@ -45,8 +45,17 @@ impl Reader<'_> {
                     Kind::Code if !citation::holds(&fences, unit.bytes.start) => Kind::Prose,
                     kind => kind,
                 };
-                if matches!(kind, Kind::Prose | Kind::Row) && self.claim(&text, kind, own.as_ref(), &question) {
+                if matches!(kind, Kind::Prose | Kind::Row)
+                    && let Some(supported) = self.claim(&text, kind, own.as_ref(), &question)
+                {
                     tally.claims += 1;
+                    if self.claimed.len() < MOST_CLAIMS {
+                        let sentence = shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "), 400);
+                        let mut sources: Vec<usize> = own.iter().flatten().map(|at| self.source_of(*at) + 1).collect();
+                        sources.sort_unstable();
+                        sources.dedup();
+                        self.claimed.push(Claim { sentence, sources, supported });
+                    }
                 }
             }
         }
@@ -104,6 +113,12 @@ impl Reader<'_> {
         own
     }
 
+    /// The source that a place among the facts belongs to.
+    fn source_of(&self, at: usize) -> usize {
+        let all = self.evidence.sources.len() + self.evidence.tools.len();
+        at.checked_sub(all).and_then(|span| self.span_of.get(span)).copied().unwrap_or(at)
+    }
+
     /// Whether one of the sources holds what `holds` looks for: of `own`, without it of all.
     fn any_source(&self, own: Option<&BTreeSet<usize>>, holds: impl Fn(&Facts) -> bool) -> bool {
         match own {
@@ -126,17 +141,17 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks a sentence; whether it claims anything.
-    fn claim(&mut self, text: &str, kind: Kind, own: Option<&BTreeSet<usize>>, question: &Facts) -> bool {
+    /// Checks a sentence that claims something; whether the claim is supported.
+    fn claim(&mut self, text: &str, kind: Kind, own: Option<&BTreeSet<usize>>, question: &Facts) -> Option<bool> {
         let numbers = facts::claimed_numbers(text);
         let names = if kind == Kind::Prose { facts::names(text) } else { Vec::new() };
         let mut new_names = names.iter().filter(|(_, term)| !question.terms.contains(term)).peekable();
         if numbers.is_empty() && (names.is_empty() || (own.is_none() && new_names.peek().is_none())) {
-            return false;
+            return None;
         }
         // Nothing was resolved: that the citation is unknown has been said.
         if own.is_some_and(BTreeSet::is_empty) {
-            return true;
+            return Some(false);
         }
         let missing: Vec<&String> =
             numbers.iter().filter(|number| !self.any_source(own, |facts| facts.numbers.contains(*number))).collect();
@@ -146,6 +161,7 @@ impl Reader<'_> {
         let terms = words::terms(text);
         let shares =
             terms.is_empty() || self.any_source(own, |facts| terms.iter().any(|term| facts.terms.contains(term)));
+        let supported = shares && own.is_some() && (missing.is_empty() || excused);
         match (missing.first().filter(|_| !excused), own) {
             (Some(number), Some(_)) => {
                 self.unsupported(text, &format!("what it cites does not hold the number {number}"));
@@ -158,12 +174,22 @@ impl Reader<'_> {
             (None, None) => self.warning("UNCITED_CLAIM", &format!("{:?} names no source", shorten(text.trim(), 120))),
             (None, Some(_)) => {}
         }
-        let unheard = new_names.find(|(_, term)| !self.any_source(None, |facts| facts.terms.contains(term)));
-        if let Some((name, _)) = unheard {
+        // A name must stand in a source that is cited, anywhere in it. Abbreviations are as often the writer's own.
+        let whole: Option<BTreeSet<usize>> = own.map(|own| own.iter().map(|at| self.source_of(*at)).collect());
+        let strange = new_names.find(|(_, term)| !self.any_source(whole.as_ref(), |facts| facts.terms.contains(term)));
+        let Some((name, term)) = strange else { return Some(supported) };
+        let nowhere = !self.any_source(None, |facts| facts.terms.contains(term));
+        let is_short = !name.chars().any(char::is_lowercase);
+        if own.is_some() && !is_short {
+            let place = if nowhere { "no source holds" } else { "what it cites does not hold" };
+            self.unsupported(text, &format!("{place} the name {name}"));
+            return Some(false);
+        }
+        if nowhere {
             let message = format!("the name {name:?} in {:?} stands in no source", shorten(text.trim(), 120));
             self.warning("NAME_NOT_IN_SOURCES", &message);
         }
-        true
+        Some(supported)
     }
 
     fn unsupported(&mut self, text: &str, why: &str) {
@@ -175,7 +201,8 @@ impl Reader<'_> {
 
 /// Whether a sentence says that something was not found.
 fn is_abstention(sentence: &str) -> bool {
-    const FORMS: [&str; 3] = ["not found in the sources", "i found nothing", "not in these lines"];
+    const FORMS: [&str; 4] =
+        ["not found in the sources", "i found nothing", "not in these lines", "i am the offline extractive model"];
     let bare = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
     let start: String = bare.chars().take(40).collect::<String>().to_lowercase();
     FORMS.iter().any(|form| start.starts_with(form))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::judge::JudgeConfig;
 use crate::core::{
     error::{Error, Result},
     machine::turn::TurnConfig,
@@ -79,6 +80,12 @@ pub struct GroundedConfig {
     pub lengths: Lengths,
     /// Who asks, where, in which trace: names for journals and traces. Nothing here reads them.
     pub labels: BTreeMap<String, String>,
+    /// A model that judges what has passed the rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge: Option<JudgeConfig>,
+    /// The JSON schema of the answer, which is JSON then; citations stand inside its texts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<serde_json::Value>,
 }
 
 const INSTRUCTIONS: &str = "Answer the user's question from the numbered sources in the context and from the results \
@@ -94,13 +101,23 @@ impl GroundedConfig {
         if self.turn.budget.verify_attempts == 0 {
             return Err(Error::usage("invalid_budget", "verify_attempts is 0").hint("allow at least one attempt"));
         }
+        if self.schema.as_ref().is_some_and(|schema| !schema.is_object()) {
+            return Err(Error::usage("invalid_schema", "the schema of the answer is no JSON object"));
+        }
+        if self.judge.as_ref().is_some_and(|judge| judge.model.trim().is_empty()) {
+            return Err(Error::usage("empty_model", "the judge names no model").hint("name a model"));
+        }
         Ok(())
     }
 
     /// The turn of an attempt that has `budget` left.
     pub(super) fn child(&self, attempt: u32, budget: crate::core::machine::Budget) -> TurnConfig {
         let mut turn = self.turn.clone();
-        let rules = format!("{INSTRUCTIONS}{}", self.profile.instructions());
+        let mut rules = format!("{INSTRUCTIONS}{}", self.profile.instructions());
+        if let Some(schema) = &self.schema {
+            rules.push_str(" Answer with one JSON value and nothing else, citations inside its texts. Its schema: ");
+            rules.push_str(&schema.to_string());
+        }
         turn.system = Some(match turn.system.filter(|system| !system.trim().is_empty()) {
             Some(system) => format!("{system}\n\n{rules}"),
             None => rules,

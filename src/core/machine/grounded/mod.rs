@@ -9,15 +9,20 @@ mod claims;
 mod config;
 mod facts;
 mod format;
+mod judge;
+mod schema;
 mod table;
 mod verify;
+
+use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
 pub use citation::{Brackets, Citation, Place, citations};
 pub use config::{GroundedConfig, Lengths, Profile};
+pub use judge::JudgeConfig;
 pub use table::{TRANSITIONS, diagram, transitions};
-pub use verify::{Evidence, Issue, Severity, Verification, verify};
+pub use verify::{Claim, Evidence, Issue, Severity, Verification, verify};
 
 use super::{
     Command, Event, EventKind, Id, Interrupt, Limit, Machine, MachineConfig, Notice, Outcome, Spent, Stop, Time,
@@ -50,6 +55,8 @@ enum Phase {
         ending: Option<Stop>,
     },
     Done,
+    /// A model judges an answer that passed the rules.
+    Judging(Box<judge::Judging>),
 }
 
 /// An answer that did not pass.
@@ -76,6 +83,12 @@ pub struct GroundedMachine {
     spent: Spent,
     best: Option<Draft>,
     outcome: Outcome,
+    /// What the attempt under way was told about the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    feedback: Option<String>,
+    /// Characters of the last draft.
+    #[serde(default)]
+    drafted: usize,
 }
 
 impl GroundedMachine {
@@ -95,6 +108,8 @@ impl GroundedMachine {
             spent: Spent::default(),
             best: None,
             outcome: Outcome::new(Stop::Error),
+            feedback: None,
+            drafted: 0,
         }
     }
 
@@ -110,6 +125,8 @@ impl GroundedMachine {
             Phase::Gathering { .. } => "gathering",
             Phase::Acting { ending: None, .. } => "acting",
             Phase::Acting { .. } => "ending",
+            Phase::Judging(judging) if judging.ending.is_none() => "judging",
+            Phase::Judging(_) => "ending",
             Phase::Done => "done",
         }
     }
@@ -266,6 +283,7 @@ impl GroundedMachine {
 
     fn verify(&mut self, text: String, out: &mut Vec<Command>) {
         let attempt = self.outcome.attempts;
+        self.drafted = text.chars().count();
         emit(out, Notice::PhaseStarted { phase: "verify".to_owned(), attempt });
         let tools = tool_sources(&self.history);
         let evidence = Evidence {
@@ -274,11 +292,17 @@ impl GroundedMachine {
             tools: &tools,
             unseen: self.spent.usage.provider_tool_uses > 0,
         };
-        let verification = verify(&text, &evidence, self.config.profile, &self.config.lengths);
+        let verification = match &self.config.schema {
+            Some(schema) => schema::verify_json(&text, schema, &evidence, &self.config.lengths),
+            None => verify(&text, &evidence, self.config.profile, &self.config.lengths),
+        };
         let passed = verification.passed();
         let output = serde_json::json!({"passed": passed, "issues": verification.issues});
         self.finished_phase("verify", attempt, self.now, output, out);
         let issues: Vec<String> = verification.issues.iter().map(Issue::to_string).collect();
+        if passed && !verification.abstains && self.judge(&text, &issues, &verification.cited, out) {
+            return;
+        }
         if passed {
             self.outcome.warnings.extend(issues);
             self.outcome.verified = Some(true);
@@ -292,13 +316,30 @@ impl GroundedMachine {
             return self.finish(stop, out);
         }
         let (errors, feedback) = (verification.errors(), verification.feedback());
+        self.failed_attempt(text, errors, issues, &feedback, out);
+    }
+
+    fn keep_draft(&mut self, text: String, errors: usize, issues: Vec<String>) {
         if self.best.as_ref().is_none_or(|best| errors <= best.errors) {
             self.best = Some(Draft { text, errors, issues });
         }
-        if attempt >= self.config.turn.budget.verify_attempts {
+    }
+
+    /// Goes on with feedback, or gives up after the last attempt.
+    fn failed_attempt(
+        &mut self,
+        text: String,
+        errors: usize,
+        issues: Vec<String>,
+        feedback: &str,
+        out: &mut Vec<Command>,
+    ) {
+        self.keep_draft(text, errors, issues);
+        if self.outcome.attempts >= self.config.turn.budget.verify_attempts {
             return self.give_up(Stop::Unverified, None, out);
         }
-        self.history.push(Message::user(render_feedback(&feedback)));
+        self.history.push(Message::user(render_feedback(feedback)));
+        self.feedback = Some(feedback.to_owned());
         self.act(out);
     }
 
@@ -311,10 +352,12 @@ impl GroundedMachine {
     /// Ends without a verified answer. The best whole draft is kept; without one, what was said last.
     fn give_up(&mut self, stop: Stop, said: Option<String>, out: &mut Vec<Command>) {
         if let Some(best) = self.best.take() {
+            let before = self.outcome.warnings.len();
             self.outcome.warnings.extend(best.issues);
             self.outcome.best_draft = Some(best.text);
             if stop == Stop::Unverified || stop.is_limit() {
-                self.outcome.message = Some(sorry(self.outcome.attempts));
+                let issues = self.outcome.warnings.iter().skip(before).cloned().collect::<Vec<_>>();
+                self.outcome.message = Some(sorry(self.outcome.attempts, &issues, self.sources.is_empty()));
             }
         } else {
             self.outcome.best_draft = said;
@@ -341,7 +384,7 @@ impl GroundedMachine {
     }
 
     fn finished_phase(
-        &self,
+        &mut self,
         phase: &str,
         attempt: u32,
         since: Time,
@@ -349,6 +392,23 @@ impl GroundedMachine {
         out: &mut Vec<Command>,
     ) {
         let duration = self.now.since(since);
+        let input = match phase {
+            "gather" => serde_json::json!({"question": self.question, "attempt": attempt}),
+            "act" => serde_json::json!({
+                "question": self.question,
+                "context_size": self.sources.len(),
+                "feedback": self.feedback,
+            }),
+            _ => serde_json::json!({"characters": self.drafted, "attempt": attempt}),
+        };
+        self.outcome.phases.push(super::PhaseRecord {
+            phase: phase.to_owned(),
+            attempt,
+            at: since.since(self.started),
+            duration,
+            input,
+            output: output.clone(),
+        });
         emit(out, Notice::PhaseFinished { phase: phase.to_owned(), attempt, duration, output });
     }
 
@@ -366,8 +426,13 @@ impl GroundedMachine {
                 }
                 out.push(Command::Interrupt { id: *id, how, partial });
             }
+            Phase::Judging(judging) if judging.ending.is_none() => {
+                let stop = if how == Interrupt::Cancel { Stop::Cancelled } else { Stop::UserInterrupt };
+                judging.ending = Some(stop);
+                out.push(Command::Interrupt { id: judging.id, how: Interrupt::Cancel, partial });
+            }
             // The child was told already.
-            Phase::Acting { .. } | Phase::Done => {}
+            Phase::Acting { .. } | Phase::Judging(_) | Phase::Done => {}
         }
     }
 
@@ -384,6 +449,12 @@ impl GroundedMachine {
             Phase::Acting { id, ending, .. } if ending.is_none() => {
                 *ending = Some(Stop::WallTime);
                 let id = *id;
+                self.warn(out, Stop::WallTime.name(), "the time of the run was up".to_owned());
+                out.push(Command::Interrupt { id, how: Interrupt::Cancel, partial });
+            }
+            Phase::Judging(judging) if judging.ending.is_none() => {
+                judging.ending = Some(Stop::WallTime);
+                let id = judging.id;
                 self.warn(out, Stop::WallTime.name(), "the time of the run was up".to_owned());
                 out.push(Command::Interrupt { id, how: Interrupt::Cancel, partial });
             }
@@ -414,6 +485,10 @@ impl Machine for GroundedMachine {
             {
                 self.child(*since, *ending, *outcome, messages, &mut out);
             }
+            (EventKind::Child { id, outcome, messages }, Phase::Judging(judging)) if id == judging.id => {
+                let judging = judge::Judging::clone(judging);
+                self.judged(judging, &outcome, messages, &mut out);
+            }
             (EventKind::Fired { id, partial }, _) => self.fired(id, partial, &mut out),
             _ => self.drop_answer(),
         }
@@ -424,6 +499,7 @@ impl Machine for GroundedMachine {
         match &self.phase {
             Phase::Idle | Phase::Done => Vec::new(),
             Phase::Gathering { .. } => vec!["the search for sources".to_owned()],
+            Phase::Judging(_) => vec![format!("the judge of attempt {}", self.outcome.attempts)],
             Phase::Acting { .. } => vec![format!("the answer of attempt {}", self.outcome.attempts)],
         }
     }
@@ -486,15 +562,33 @@ fn rest_on(cited: Vec<Source>, gathered: &[Source]) -> Vec<Source> {
     all
 }
 
-/// What people are told where no attempt passed.
-fn sorry(attempts: u32) -> String {
+/// What people are told where no attempt passed: that there is no answer, what is wrong with the best draft, and what
+/// to ask next.
+fn sorry(attempts: u32, issues: &[String], no_sources: bool) -> String {
+    const SHOWN: usize = 4;
     let attempts = if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
-    format!(
+    let mut said = format!(
         "I'm sorry: I could not give a verified answer to your question after {attempts}. This may be because\n\n\
          • the question needs information that I have no access to\n\
-         • I need more context to answer it accurately\n\n\
-         Could you rephrase the question, or add details?"
-    )
+         • I need more context to answer it accurately\n\n"
+    );
+    if !issues.is_empty() {
+        said.push_str("What is wrong with the best draft:\n\n");
+        for issue in issues.iter().take(SHOWN) {
+            // Writing to a string does not fail.
+            let _ = writeln!(said, "• {}", crate::core::machine::command::shorten(issue, 300));
+        }
+        if issues.len() > SHOWN {
+            let _ = writeln!(said, "• and {} more", issues.len() - SHOWN);
+        }
+        said.push('\n');
+    }
+    said.push_str(if no_sources {
+        "Could you rephrase the question in the words of the documents, or name a file or folder that holds the answer?"
+    } else {
+        "Could you rephrase the question, or add details: ask for one fact at a time, or for what the sources say about it?"
+    });
+    said
 }
 
 fn emit(out: &mut Vec<Command>, notice: Notice) {

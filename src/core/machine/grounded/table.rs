@@ -21,6 +21,13 @@ pub const TRANSITIONS: &[(&str, &str, &str)] = &[
     ("acting", "interrupt", "ending"),
     ("acting", "fired", "ending"),
     ("ending", "child", "done"),
+    // With a judge, a draft that passed the rules comes before it; it may ask for another, and is asked twice itself.
+    ("acting", "child", "judging"),
+    ("judging", "child", "judging"),
+    ("judging", "child", "acting"),
+    ("judging", "child", "done"),
+    ("judging", "interrupt", "ending"),
+    ("judging", "fired", "ending"),
 ];
 
 /// The transitions: from where, at which event, to where.

@@ -4,7 +4,7 @@
 //! answer, that what it cites exists, that numbers and names stand in what is cited, that it keeps to the format.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     fmt::{self, Write as _},
     ops::Range,
 };
@@ -18,11 +18,22 @@ use super::{
 };
 use crate::core::{
     machine::command::shorten,
-    retrieve::{chunks::Format, sentences::sentences, sources::Source, words},
+    retrieve::{
+        chunks::Format,
+        sentences::{Kind, Sentence, sentences},
+        sources::Source,
+        words,
+    },
 };
 
 /// Issues of one kind beyond this many are only counted.
 const MOST_OF_A_KIND: usize = 8;
+/// Lines around a cited one that count for it: sentences of a file run over line breaks.
+const NEAR: usize = 2;
+/// Spans beyond this many are read as the whole of their source.
+const MOST_SPANS: usize = 64;
+/// Claims beyond this many are checked, but not listed.
+pub(super) const MOST_CLAIMS: usize = 500;
 /// Sources are named to the caller up to this many.
 const MOST_CITED: usize = 64;
 /// Brackets beyond this many are not looked up in the texts of the sources.
@@ -77,6 +88,19 @@ pub struct Verification {
     pub abstains: bool,
     /// What the answer cites, each with the lines that it names.
     pub cited: Vec<Source>,
+    /// The sentences that claim something, in order: those with a number or a name.
+    pub claims: Vec<Claim>,
+}
+
+/// A sentence with a number or a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Claim {
+    /// The sentence, without its citations.
+    pub sentence: String,
+    /// The numbers of the sources that it leans on, from 1; those of tools stand behind all others.
+    pub sources: Vec<usize>,
+    /// Whether they hold its numbers, and share a word with it.
+    pub supported: bool,
 }
 
 impl Verification {
@@ -105,7 +129,7 @@ pub fn verify(answer: &str, evidence: &Evidence<'_>, profile: Profile, lengths: 
         reader.error("EMPTY", "the answer holds no words");
         return reader.finish(false);
     }
-    let units = sentences(&reader.masked, Format::Markdown);
+    let units = reader.parted(sentences(&reader.masked, Format::Markdown));
     let abstains = reader.claims(&units);
     if !abstains {
         reader.whole_answer(lengths);
@@ -129,11 +153,14 @@ pub(super) struct Reader<'a> {
     pub(super) evidence: &'a Evidence<'a>,
     pub(super) brackets: Brackets,
     pub(super) resolved: Vec<Resolved>,
-    /// What each source holds, by its place among all.
+    /// What each source holds, by its place among all; behind them what cited spans hold.
     pub(super) facts: Vec<Facts>,
+    /// The source of each cited span, in the order of their facts.
+    pub(super) span_of: Vec<usize>,
     issues: Vec<Issue>,
     counts: HashMap<&'static str, usize>,
     pub(super) cited: Vec<Source>,
+    pub(super) claimed: Vec<Claim>,
     pub(super) unknown: bool,
 }
 
@@ -146,9 +173,11 @@ impl<'a> Reader<'a> {
             brackets: Brackets::default(),
             resolved: Vec::new(),
             facts: evidence.sources.iter().chain(evidence.tools).map(Facts::of_source).collect(),
+            span_of: Vec::new(),
             issues: Vec::new(),
             counts: HashMap::new(),
             cited: Vec::new(),
+            claimed: Vec::new(),
             unknown: false,
         }
     }
@@ -190,7 +219,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.issues.sort_by_key(|issue| issue.severity);
-        Verification { issues: self.issues, abstains, cited: self.cited }
+        Verification { issues: self.issues, abstains, cited: self.cited, claims: self.claimed }
     }
 
     fn read_citations(&mut self) {
@@ -206,10 +235,12 @@ impl<'a> Reader<'a> {
         let mut masks = Vec::new();
         let mut lookups = 0;
         let mut named = HashSet::new();
+        let mut spans: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
         for one in &citations {
             let mut sources = BTreeSet::new();
             let mut cited = Vec::new();
-            let known = one.places.iter().all(|place| self.resolve(place, &by_name, &mut sources, &mut cited));
+            let known =
+                one.places.iter().all(|place| self.resolve(place, &by_name, &mut sources, &mut cited, &mut spans));
             let text = self.answer.get(one.bytes.clone()).unwrap_or_default();
             if !known && (one.doubtful || self.is_quoted(text, &mut lookups)) {
                 continue;
@@ -230,8 +261,41 @@ impl<'a> Reader<'a> {
             self.resolved.push(Resolved { at: one.bytes.start, sources });
         }
         self.brackets.citations = citations;
+        let mut by_number: Vec<_> = spans.into_iter().collect();
+        by_number.sort_by_key(|(_, number)| *number);
+        for ((at, from, to), _) in by_number {
+            let Some(source) = self.source(at) else { continue };
+            let near = slice(source, from.saturating_sub(NEAR), to.saturating_add(NEAR));
+            self.facts.push(Facts::of_source(&near));
+            self.span_of.push(at);
+        }
         self.mask_all(masks);
         self.mask_names(&by_name);
+    }
+
+    /// A citation behind a full stop ends a sentence, also where the stop could be that of an abbreviation.
+    fn parted(&self, units: Vec<Sentence>) -> Vec<Sentence> {
+        let mut all = Vec::with_capacity(units.len());
+        let mut cuts = self.resolved.iter().map(|one| one.at).peekable();
+        for mut unit in units {
+            while cuts.next_if(|cut| *cut <= unit.bytes.start).is_some() {}
+            while let Some(cut) = cuts.next_if(|cut| *cut < unit.bytes.end) {
+                let before = self.masked.get(unit.bytes.start..cut).unwrap_or_default();
+                let after = self.masked.get(cut..unit.bytes.end).unwrap_or_default();
+                let goes_on = after.chars().find(|c| c.is_alphanumeric());
+                let starts = goes_on.is_some_and(|c| !c.is_lowercase());
+                // The citation itself stays with what it ends.
+                let gap = after.len() - after.trim_start().len();
+                if unit.kind != Kind::Prose || !starts || gap == 0 || !before.trim_end().ends_with(['.', '!', '?']) {
+                    continue;
+                }
+                let next = cut + gap;
+                all.push(Sentence { bytes: unit.bytes.start..next, ..unit.clone() });
+                unit.bytes.start = next;
+            }
+            all.push(unit);
+        }
+        all
     }
 
     /// One copy for all masks: an answer may hold very many citations.
@@ -267,6 +331,7 @@ impl<'a> Reader<'a> {
         by_name: &HashMap<String, Vec<usize>>,
         sources: &mut BTreeSet<usize>,
         cited: &mut Vec<Source>,
+        spans: &mut BTreeMap<(usize, usize, usize), usize>,
     ) -> bool {
         let of_name = |name: &str| by_name.get(name).into_iter().flatten().copied();
         // Beyond what is named to the caller no text is copied.
@@ -301,9 +366,13 @@ impl<'a> Reader<'a> {
                 if !holds(*from) || !holds(*to) {
                     return false;
                 }
+                let all = self.evidence.sources.len() + self.evidence.tools.len();
                 for at in of_name(reference) {
                     if let Some(source) = self.source(at).filter(|one| one.line <= *to && one.end_line >= *from) {
-                        take(at, &|| slice(source, *from, *to));
+                        let next = all + spans.len();
+                        let place =
+                            if spans.len() < MOST_SPANS { *spans.entry((at, *from, *to)).or_insert(next) } else { at };
+                        take(place, &|| slice(source, *from, *to));
                     }
                 }
                 true

@@ -226,7 +226,7 @@ impl ResearchMachine {
                 if found.problem.is_none() {
                     found.problem = Some("it holds hardly any text".to_owned());
                 }
-                page.text = slot.hit.snippet.clone();
+                page.text.clone_from(&slot.hit.snippet);
                 excerpt = true;
             }
             let text = cut(&page.text, limits.page_chars);

@@ -35,7 +35,8 @@ impl Statement {
     /// With its citations before the full stop, numbered by `number`.
     pub(super) fn written(&self, number: impl Fn(usize) -> usize) -> String {
         let marks: BTreeSet<usize> = self.cites.iter().map(|one| number(*one)).collect();
-        let marks: String = marks.into_iter().map(|one| format!("[{one}]")).collect();
+        let marks: Vec<String> = marks.into_iter().map(|one| format!("[{one}]")).collect();
+        let marks = marks.concat();
         let bare = self.text.trim_end_matches(['.', '!', '?', '…']);
         let stop = self.text.get(bare.len()..).filter(|stop| !stop.is_empty()).unwrap_or(".");
         if marks.is_empty() { format!("{bare}{stop}") } else { format!("{} {marks}{stop}", bare.trim_end()) }

@@ -34,6 +34,15 @@ pub(crate) fn hashed(text: &str) -> Vec<f32> {
             add(padded.get(from..to).unwrap_or_default(), PIECE);
         }
     });
+    if text.chars().any(char::is_alphanumeric) && vector.iter().all(|value| *value == 0.0) {
+        // Nothing but words that are everywhere: then these.
+        for word in text.split_whitespace().take(LENGTH) {
+            let hash = xxhash_rust::xxh3::xxh3_64(word.to_lowercase().as_bytes());
+            if let Some(value) = vector.get_mut(hash as usize % LENGTH) {
+                *value += WORD;
+            }
+        }
+    }
     // What is said ten times counts less than ten times as much.
     for value in &mut vector {
         *value = value.signum() * value.abs().sqrt();
@@ -81,5 +90,6 @@ mod tests {
         assert!(of("How do I configure retries?", "configure retries") > 0.9);
         assert!(of("configure retries", "boil an egg") < 0.2);
         assert_eq!(of("", "boil an egg"), 0.0);
+        assert!(of("What is it?", "what is it?") > 0.99);
     }
 }

@@ -22,7 +22,10 @@ mod table;
 mod tests;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    fmt::Write as _,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -347,7 +350,7 @@ impl ResearchMachine {
             return self.finish(Stop::Error, out);
         };
         self.history = messages.into_iter().collect();
-        self.state.query = query.trim().to_owned();
+        query.trim().clone_into(&mut self.state.query);
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.turn.budget.wall_time) });
         self.begin("setup", 1, out);
@@ -469,7 +472,7 @@ impl ResearchMachine {
         let given = plan::Summary { state: &self.state, trend: self.trend(), latent: &latent, cycles_left: left };
         let mut prompt = plan::summary(&given);
         if let Some(problem) = &self.plan_problem {
-            prompt.push_str(&format!("\n\nYour last answer was of no use: {problem}. Answer again."));
+            let _ = write!(prompt, "\n\nYour last answer was of no use: {problem}. Answer again.");
         }
         let ask = Ask {
             work: Work::Plan,
@@ -798,11 +801,10 @@ impl ResearchMachine {
             }
             Stage::Measuring => self.analysed(out),
             Stage::Outlining => {
-                let topics = self.outlined.take().unwrap_or_else(|| match self.state.all_chunks.is_empty() {
-                    true => rules::fallback(&self.state),
-                    false if self.config.without_model => rules::outline(&self.state),
-                    // A model that gave no outline: one topic, the question.
-                    false => rules::fallback(&self.state),
+                let by_rules = self.config.without_model && !self.state.all_chunks.is_empty();
+                // Where a model gave no outline there is one topic: the question.
+                let topics = self.outlined.take().unwrap_or_else(|| {
+                    if by_rules { rules::outline(&self.state) } else { rules::fallback(&self.state) }
                 });
                 self.state.outline = topics;
                 let shown: Vec<&str> = self.state.outline.iter().map(|topic| topic.topic.as_str()).collect();

@@ -378,7 +378,7 @@ struct Candidate {
 /// A section made of quotes: what answers the topic, then what is nearest to it. `used` are sentences that stand in other
 /// sections.
 pub(super) fn section(
-    (topic, query): (&Topic, &str),
+    (topic, others, query): (&Topic, &[String], &str),
     passages: &[Chunk],
     sources: &[Source],
     used: &HashSet<String>,
@@ -394,6 +394,11 @@ pub(super) fn section(
     let mut all: Vec<Candidate> = Vec::new();
     for (passage, chunk) in passages.iter().enumerate() {
         let under = chunk.heading.to_lowercase().contains(&name);
+        // What stands under the heading of another topic is said there.
+        let own_heading = chunk.heading.rsplit(" > ").find_map(heading);
+        if !under && own_heading.is_some_and(|heading| others.contains(&heading)) {
+            continue;
+        }
         let units = sentences(&chunk.text, Format::Markdown);
         let mut before: Option<String> = None;
         for (place, unit) in units.iter().enumerate() {
@@ -413,18 +418,18 @@ pub(super) fn section(
                 (true, None) => continue,
                 (false, _) => text.clone(),
             };
-            if used.contains(&whole) {
+            if used.iter().any(|one| one.contains(&whole)) {
                 continue;
             }
             let vector = hashed(&whole);
             let shares = words::terms(&whole).iter().any(|term| terms.contains(term));
-            let quoted = quotes.iter().any(|quote| quote.source == passage && whole.contains(quote.text.trim()));
+            let is_quote = quotes.iter().any(|quote| quote.source == passage && whole.contains(quote.text.trim()));
             let rank = 0.1 * (1.0 - passage as f32 / passages.len().max(1) as f32);
             let own = words::terms(&whole).iter().filter(|term| wanted.contains(*term)).count();
             let answers = 0.15 * own.min(3) as f32 + 0.3 * of_query.get(passage).copied().unwrap_or(0.0);
-            let bonus = if under { 0.35 } else { 0.0 } + if quoted { 0.3 } else { 0.0 };
+            let bonus = if under { 0.35 } else { 0.0 } + if is_quote { 0.3 } else { 0.0 };
             let score = near(&vector, &asked) + answers + rank + bonus;
-            if under || quoted || (shares && own > 0) || (none_under && (shares || own > 0)) {
+            if under || is_quote || (shares && own > 0) || (none_under && (shares || own > 0)) {
                 all.push(Candidate { passage, place, text: whole, vector, score });
             }
         }

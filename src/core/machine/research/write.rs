@@ -1,7 +1,7 @@
 //! Report: each section is written, checked sentence by sentence, and reviewed; what nothing supports is rewritten, and in
 //! the end left out.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt::Write as _};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -95,7 +95,10 @@ impl ResearchMachine {
             self.sections.iter().flat_map(|one| one.kept.iter().map(|(text, ..)| text.clone())).collect();
         let Some(section) = self.sections.get(at) else { return };
         let sources = self.sources(&section.passages);
-        let found = rules::section((&section.topic, &self.state.query), &section.passages, &sources, &used);
+        let all = self.sections.iter().map(|one| one.topic.topic.clone());
+        let others: Vec<String> = all.filter(|one| *one != section.topic.topic).collect();
+        let asked = (&section.topic, &others[..], self.state.query.as_str());
+        let found = rules::section(asked, &section.passages, &sources, &used);
         self.settle(at, &found, out);
     }
 
@@ -309,7 +312,7 @@ impl ResearchMachine {
         let empty = report.is_empty();
         let mut prompt = format!("Question: {}\n", report.query);
         for section in &report.sections {
-            prompt.push_str(&format!("\nSection: {}\n", section.topic));
+            let _ = writeln!(prompt, "\nSection: {}", section.topic);
             for line in section.paragraphs.iter().flatten() {
                 prompts::quote(&mut prompt, &line.text);
             }
@@ -358,10 +361,11 @@ impl ResearchMachine {
         if again {
             self.front_prompts += 1;
             let mut prompt = std::mem::take(&mut self.front_prompt);
-            prompt.push_str(&format!(
+            let _ = write!(
+                prompt,
                 "\nYour last abstract came to {length} words that the sections support; 200 to 250 are wanted. \
                  Cite [n] in every sentence, and keep to what the sections say."
-            ));
+            );
             self.ask_front(prompt, out);
         }
     }

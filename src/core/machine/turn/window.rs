@@ -277,7 +277,7 @@ impl TurnMachine {
     /// The provider refused the request as too long: the window becomes smaller, once for each request. False if that
     /// does not help.
     pub(super) fn shrink(&mut self, failure: &Failure, out: &mut Vec<Command>) -> bool {
-        let round = self.spent.iterations;
+        let round = self.round();
         if !self.config.context.on || self.window.refused == round {
             return false;
         }
@@ -298,7 +298,7 @@ impl TurnMachine {
 
     /// After a compaction: the view is made anew, and it is said.
     fn compacted(&mut self, reason: &str, before: usize, out: &mut Vec<Command>) {
-        let round = self.spent.iterations + u32::from(reason == "full");
+        let round = self.round() + u32::from(reason == "full");
         let Some(live) = &mut self.window.live else { return };
         live.make_view(&self.history);
         self.window.marks = Some(live.window.marks().clone());

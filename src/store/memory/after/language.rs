@@ -11,6 +11,7 @@ use super::{super::names, start_of};
 use crate::core::retrieve::{
     chunks::Format,
     sentences::{Kind, sentences},
+    words::is_stop_word,
 };
 
 /// No statement is longer, in characters; longer text tells a story and states nothing in particular.
@@ -250,6 +251,9 @@ const ENDS: [&str; 30] = [
     "on", "at", "to", "from", "by", "over", "than", "as", "instead", "now", "there", "here", "very", "too", "also",
 ];
 
+/// Words of time that a sentence begins with.
+const TIMES: [&str; 8] = ["yesterday", "today", "tomorrow", "tonight", "lately", "recently", "currently", "nowadays"];
+
 /// Who or what is meant; nothing for words that name nothing.
 fn entity(words: &str, writer: &str) -> Option<String> {
     if matches!(words, "I" | "We" | "we" | "my" | "My" | "our" | "Our") {
@@ -265,6 +269,14 @@ fn entity(words: &str, writer: &str) -> Option<String> {
         if word.ends_with(['.', ',', ';', ':', '!', ')']) && !word.ends_with("etc.") {
             break;
         }
+    }
+    // A sentence may begin with a time, or with a word that joins.
+    while kept.len() > 1
+        && kept
+            .first()
+            .is_some_and(|word| is_stop_word(&word.to_lowercase()) || TIMES.contains(&word.to_lowercase().as_str()))
+    {
+        kept.remove(0);
     }
     let dull = [
         "it", "this", "that", "these", "those", "he", "she", "they", "you", "been", "to", "a", "an", "the", "what",

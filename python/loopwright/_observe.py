@@ -1,0 +1,163 @@
+"""What became of grounded answers, for whoever watches many of them: log lines, spans, and rates over the last hundred.
+
+The log is `loopwright.grounded`. Spans go to OpenTelemetry where it is installed and set up, named by its conventions
+for generative AI: `invoke_agent` with `phase-gather`, `phase-act`, `phase-verify` and `phase-judge` below.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .result import Result
+
+__all__ = ["GroundedStats", "Observer"]
+
+_LOG = logging.getLogger("loopwright.grounded")
+_WINDOW = 100
+_ENOUGH = 20
+_TARGET = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class GroundedStats:
+    """Rates over the last hundred answers; `None` where there is nothing to count."""
+
+    answers: int
+    verified_first_time: float | None
+    """The share that passed at the first attempt."""
+    verified: float | None
+    """The share that passed at all."""
+    cited: float | None
+    """The share of those that are no abstentions which cite their sources."""
+    abstained: int
+
+    @property
+    def low(self) -> tuple[str, ...]:
+        """The rates that are below 0.9, once there are 20 answers."""
+        if self.answers < _ENOUGH:
+            return ()
+        rates = {"verified_first_time": self.verified_first_time, "cited": self.cited}
+        return tuple(name for name, rate in rates.items() if rate is not None and rate < _TARGET)
+
+
+class Observer:
+    """Counts, logs and traces the answers of one `Grounded`. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._answers: deque[tuple[bool, bool, bool | None]] = deque(maxlen=_WINDOW)
+        self._low: tuple[str, ...] = ()
+
+    @property
+    def stats(self) -> GroundedStats:
+        """The rates so far."""
+        with self._lock:
+            answers = list(self._answers)
+        cited = [cites for _, _, cites in answers if cites is not None]
+
+        def rate(hits: list[bool]) -> float | None:
+            return sum(hits) / len(hits) if hits else None
+
+        return GroundedStats(
+            len(answers),
+            rate([first for first, _, _ in answers]),
+            rate([verified for _, verified, _ in answers]),
+            rate(cited),
+            len(answers) - len(cited),
+        )
+
+    def ended(self, result: Result[Any]) -> None:
+        """A run has ended."""
+        if result.stop_reason in ("cancelled", "user_interrupt", "error"):
+            # Nobody's answer was judged.
+            self._tell(result)
+            return
+        verified = result.verified is True
+        uncited = any(warning.startswith(("UNCITED:", "NO_SOURCES")) for warning in result.warnings)
+        cited = None if result.stop_reason == "abstained" else verified and not uncited
+        with self._lock:
+            self._answers.append((verified and result.attempts == 1, verified, cited))
+        self._tell(result)
+        low = self.stats.low
+        with self._lock:
+            new, self._low = tuple(name for name in low if name not in self._low), low
+        for name in new:
+            rate = getattr(self.stats, name)
+            _LOG.warning("of the last answers only %.0f %% are %s", rate * 100, name, extra={"event": "rate_low"})
+
+    def _tell(self, result: Result[Any]) -> None:
+        if _LOG.isEnabledFor(logging.WARNING):
+            _log(result)
+        trace = sys.modules.get("opentelemetry.trace")
+        if trace is not None:
+            _trace(trace, result)
+
+
+def _log(result: Result[Any]) -> None:
+    def say(level: int, event: str, message: str, **more: Any) -> None:
+        _LOG.log(level, message, extra={"event": event, "run_id": result.run_id, **more})
+
+    say(logging.INFO, "agent_start", "the answer begins")
+    for phase in result.phases:
+        name, attempt, output = phase["phase"], phase["attempt"], phase["output"]
+        if name == "gather":
+            counts = {f"gathered_{key}": value for key, value in output.items()}
+            say(logging.INFO, "context_gathered", "sources were gathered", duration=phase["duration"], **counts)
+        elif name == "act":
+            say(logging.INFO, "agent_loop_attempt", f"attempt {attempt}", attempt=attempt)
+        elif not output.get("passed"):
+            issues = output.get("issues") or output.get("problems") or []
+            say(logging.WARNING, "verification_failed", f"attempt {attempt} failed", attempt=attempt, issues=issues)
+    if result.verified:
+        say(logging.INFO, "agent_loop_success", "the answer is verified", attempts=result.attempts)
+    elif result.stop_reason == "unverified":
+        say(logging.ERROR, "agent_loop_exhausted", "no attempt passed", attempts=result.attempts)
+    done = {"duration": result.duration, "verified": result.verified, "attempts": result.attempts}
+    say(logging.INFO, "agent_complete", f"the answer ended: {result.stop_reason}", **done)
+
+
+def _trace(trace: Any, result: Result[Any]) -> None:
+    """Spans after the fact, with the times of the journal."""
+    tracer = trace.get_tracer("loopwright")
+    end = time.time_ns()
+    start = end - int(result.duration * 1e9)
+    span = tracer.start_span(
+        "invoke_agent grounded",
+        start_time=start,
+        attributes={
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": "grounded",
+            "gen_ai.request.model": result.model,
+            "gen_ai.conversation.id": result.run_id,
+            "gen_ai.usage.input_tokens": result.usage.input,
+            "gen_ai.usage.output_tokens": result.usage.output,
+            "loopwright.stop_reason": result.stop_reason,
+            "loopwright.verified": bool(result.verified),
+            "loopwright.attempts": result.attempts,
+        },
+    )
+    around = trace.set_span_in_context(span)
+    for phase in result.phases:
+        began = start + int(phase["at"] * 1e9)
+        part = tracer.start_span(
+            f"phase-{phase['phase']}",
+            context=around,
+            start_time=began,
+            attributes={
+                "loopwright.attempt": phase["attempt"],
+                "gen_ai.input": json.dumps(phase["input"]),
+                "gen_ai.output": json.dumps(phase["output"]),
+            },
+        )
+        part.end(end_time=began + int(phase["duration"] * 1e9))
+    if result.error is not None:
+        span.set_attribute("error.type", result.error.code)
+    span.end(end_time=end)
