@@ -649,6 +649,9 @@ fn every_kind_of_event_is_in_the_search() {
         ("hooked", "tests/turn_hooks.rs: d03_interrupts_find_the_run_wherever_it_holds"),
         ("chosen", "tests/turn_hooks.rs: d06_a_choice_and_an_escalation_stand_in_the_journal"),
         ("recalled", "src/core/machine/turn/recall.rs"),
+        ("hits", "tests/python/test_research.py"),
+        ("fetched", "tests/python/test_research.py"),
+        ("embedded", "tests/python/test_research.py"),
     ];
     fed.extend(elsewhere.iter().map(|(kind, _)| *kind));
     let missing: Vec<&&str> = all.difference(&fed).collect();

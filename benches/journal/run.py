@@ -77,12 +77,15 @@ async def runs_of(agent: Agent, count: int, at_once: int) -> None:
     async def one() -> None:
         async with gate:
             result = await agent.run("Find out what there is to say about it.")
-            assert result.final and len(result.tool_calls) == TURNS
+            assert result.final
+            assert len(result.tool_calls) == TURNS
 
     await asyncio.gather(*(one() for _ in range(count)))
 
 
-def measured(url: str, name: str, journal: object, *, count: int, at_once: int, durable: bool = False) -> tuple[float, float]:
+def measured(
+    url: str, name: str, journal: object, *, count: int, at_once: int, durable: bool = False
+) -> tuple[float, float]:
     agent = Agent(
         "anthropic:m", base_url=url, api_key="k", tools=[TOOLS[name]], stuck=None, momentum=None, budget=PLENTY,
         journal=journal, durable=durable,
@@ -114,7 +117,8 @@ def turn() -> None:
             middle = statistics.median(found["off"])
             for place, values in found.items():
                 more, median = min(values) / off - 1, statistics.median(values)
-                print(f"| {name} | {place} | {min(values):.0f} | {median:.0f} | {more:+.0%} | {median / middle - 1:+.0%} |")
+                share = median / middle - 1
+                print(f"| {name} | {place} | {min(values):.0f} | {median:.0f} | {more:+.0%} | {share:+.0%} |")
 
 
 def many() -> None:
@@ -188,7 +192,7 @@ def resume() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         long = folder / "long.db"
-        subprocess.run([sys.executable, "-c", LONG, "10000", str(long), "150"], check=True)
+        subprocess.run([sys.executable, "-c", LONG, "5000", str(long), "150"], check=True)
         (run,) = Journal(long).runs()
         Journal(long).close()
         print(f"| one run of {run.events:,} events | store | {resumed(long, run.id)} |")
@@ -199,7 +203,7 @@ def resume() -> None:
         Journal(whole).import_run("".join(lines))
         Journal(whole).close()
         print(f"| the same, nothing saved | store | {resumed(whole, run.id)} |")
-        for count in (10_000,):
+        for count in (5_000,):
             path = folder / f"{count}.jsonl"
             subprocess.run([sys.executable, "-c", LONG, str(count), str(path), "1200"], check=True)
             print(f"| one run of {2 * count:,} events | file | {resumed(path, '')} |")

@@ -1,6 +1,7 @@
-//! The one thread that writes: it takes what has come since its last commit, and commits that at once.
+//! The one writer: it takes what has come since its last commit, and commits that at once.
 //!
-//! Who hands something over does not wait, unless so much is waiting that memory would fill. A commit that fails ends
+//! A thread does it, or who has to wait anyway and finds nobody writing. Who hands something over does not wait, unless
+//! so much is waiting that memory would fill. A commit that fails ends
 //! the runs that had something in it, and no others.
 
 use std::{
@@ -65,11 +66,14 @@ struct Queue {
     failed: BTreeMap<i64, Error>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
     queue: Mutex<Queue>,
     work: Condvar,
     done: Condvar,
+    /// Whoever has it writes: the thread, or one who waits and finds it free. Taken before the queue.
+    connection: Mutex<Option<Connection>>,
+    name: String,
 }
 
 impl Shared {
@@ -89,11 +93,17 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn start(connection: Connection, path: &Path) -> Result<Self> {
-        let shared = Arc::new(Shared::default());
-        let (of_thread, name) = (Arc::clone(&shared), path.to_owned());
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            work: Condvar::new(),
+            done: Condvar::new(),
+            connection: Mutex::new(Some(connection)),
+            name: path.display().to_string(),
+        });
+        let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("loopwright journal".to_owned())
-            .spawn(move || write_all(&of_thread, connection, &name))
+            .spawn(move || write_all(&of_thread))
             .map_err(|error| Error::internal("store_failed", format!("no thread can be started: {error}")))?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)), file: identity(path) })
     }
@@ -140,11 +150,20 @@ impl Writer {
     fn until_written(&self, sync: bool) -> MutexGuard<'_, Queue> {
         let mut queue = self.shared.queue();
         let wanted = queue.pushed;
-        queue.wanted = wanted;
+        queue.wanted = queue.wanted.max(wanted);
         if sync {
-            queue.wanted_on_disk = wanted;
+            queue.wanted_on_disk = queue.wanted_on_disk.max(wanted);
         }
         let written = |queue: &Queue| queue.committed >= wanted && (!sync || queue.synced >= wanted);
+        if written(&queue) {
+            return queue;
+        }
+        drop(queue);
+        // Nobody is writing: whoever waits does it, for all, and no thread has to be woken.
+        if let Ok(mut connection) = self.shared.connection.try_lock() {
+            self.shared.write(&mut connection);
+        }
+        let mut queue = self.shared.queue();
         if !written(&queue) {
             self.shared.work.notify_one();
         }
@@ -162,11 +181,12 @@ impl Writer {
         if let Some(thread) = thread {
             let _ = thread.join();
         }
+        // The file is closed here, whoever else still knows of the writer.
+        self.shared.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
-fn write_all(shared: &Shared, mut connection: Connection, path: &Path) {
-    let name = path.display().to_string();
+fn write_all(shared: &Shared) {
     loop {
         let mut queue = shared.queue();
         while queue.items.is_empty() && queue.synced >= queue.wanted_on_disk && !queue.stopped {
@@ -177,24 +197,34 @@ fn write_all(shared: &Shared, mut connection: Connection, path: &Path) {
             let Some(left) = GATHERING.checked_sub(since.elapsed()) else { break };
             queue = shared.work.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        if queue.items.is_empty() && queue.synced >= queue.wanted_on_disk {
-            if queue.stopped {
-                return;
-            }
-            continue;
+        if queue.stopped && queue.items.is_empty() && queue.synced >= queue.wanted_on_disk {
+            return;
+        }
+        drop(queue);
+        shared.write(&mut shared.connection.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Shared {
+    /// Commits what has come since the last commit.
+    fn write(&self, connection: &mut Option<Connection>) {
+        let Some(connection) = connection else { return };
+        let mut queue = self.queue();
+        let (through, sync) = (queue.pushed, queue.wanted_on_disk > queue.synced);
+        if queue.items.is_empty() && !sync {
+            return;
         }
         let items = std::mem::take(&mut queue.items);
         queue.bytes = 0;
-        let (through, sync) = (queue.pushed, queue.wanted_on_disk > queue.synced);
         drop(queue);
-        let failed = commit(&mut connection, &items, sync, &name);
-        let mut queue = shared.queue();
+        let failed = commit(connection, &items, sync, &self.name);
+        let mut queue = self.queue();
         queue.committed = through;
         if sync {
             queue.synced = through;
         }
         queue.failed.extend(failed);
-        shared.done.notify_all();
+        self.done.notify_all();
     }
 }
 
