@@ -105,6 +105,10 @@ class AgentPlan:
         """Where its model lives."""
         return self.endpoint
 
+    def model_of(self, _model: str) -> Model | None:
+        """Its model of one's own."""
+        return self.model
+
 
 @dataclass(frozen=True)
 class ChildRun:
