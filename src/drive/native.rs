@@ -3,7 +3,14 @@
 //! Model calls, tools, searches and timers are tasks of their own; what they give comes back through one channel, and
 //! the machine is stepped by whoever awaits [`Driver::run`]. Dropping that future ends all of it.
 
-use std::{collections::BTreeMap, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
+    path::PathBuf,
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{
     sync::mpsc,
@@ -19,10 +26,12 @@ use super::{
     under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
 };
 use crate::core::{
-    error::Result,
+    error::{Failure, FailureKind, Result},
     guard::RiskLevel,
     journal::Run,
-    machine::{ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time},
+    machine::{
+        ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Purpose, Time,
+    },
     message::{Message, ToolFailure, ToolResult, ToolUse, Usage},
     request::{Delta, History},
     retrieve,
@@ -68,6 +77,8 @@ impl Stopper {
 pub struct Driver {
     client: Client,
     endpoint: Arc<Endpoint>,
+    /// The models of roles, and those that take over; the first of the executor's is `endpoint`.
+    chains: BTreeMap<Purpose, Vec<Arc<Endpoint>>>,
     timeouts: Timeouts,
     tools: BTreeMap<String, ToolFn>,
     approve: Option<ApproveFn>,
@@ -80,10 +91,27 @@ impl Driver {
         Self {
             client,
             endpoint: Arc::new(endpoint),
+            chains: BTreeMap::new(),
             timeouts: Timeouts::default(),
             tools: BTreeMap::new(),
             approve: None,
             folder: None,
+        }
+    }
+
+    /// Adds a model to the chain of a role, in the order of its configuration. Of the executor's chain it is a fallback.
+    #[must_use]
+    pub fn role(mut self, purpose: Purpose, endpoint: Endpoint) -> Self {
+        self.chains.entry(purpose).or_default().push(Arc::new(endpoint));
+        self
+    }
+
+    fn endpoint_of(&self, purpose: Purpose, place: u32) -> Option<Arc<Endpoint>> {
+        let place = place as usize;
+        match (purpose, place) {
+            (Purpose::Executor, 0) => Some(self.endpoint.clone()),
+            (Purpose::Executor, _) => self.chains.get(&purpose)?.get(place - 1).cloned(),
+            _ => self.chains.get(&purpose)?.get(place).cloned(),
         }
     }
 
@@ -141,6 +169,7 @@ impl Driver {
             tasks: JoinSet::new(),
             handles: BTreeMap::new(),
             answer: None,
+            asides: BTreeSet::new(),
             started: Instant::now(),
         };
         let mut run = Run::new("native", config, true);
@@ -161,7 +190,9 @@ impl Driver {
                 }
             };
             let kind = work.with_partial(kind);
-            if matches!(kind, EventKind::Generated { .. } | EventKind::Failed { .. }) {
+            if let EventKind::Generated { id, .. } | EventKind::Failed { id, .. } = &kind
+                && !work.asides.remove(id)
+            {
                 work.answer = None;
             }
             // What is kept has been told.
@@ -195,6 +226,8 @@ struct Work<'a> {
     handles: BTreeMap<Id, Vec<AbortHandle>>,
     /// What has been shown of the answer that is under way.
     answer: Option<Shown>,
+    /// Calls of roles, which nobody watches.
+    asides: BTreeSet<Id>,
     started: Instant,
 }
 
@@ -239,11 +272,21 @@ impl Work<'_> {
 
     fn carry_out(&mut self, command: Command) {
         match command {
-            Command::Generate { id, request, .. } => {
+            Command::Generate { id, purpose, place, request, .. } => {
                 let driver = self.driver;
-                let (client, endpoint, timeouts) = (driver.client.clone(), driver.endpoint.clone(), driver.timeouts);
-                let shown = self.shown.clone();
-                let answer = self.answer.insert(Shown::default()).clone();
+                let Some(endpoint) = driver.endpoint_of(purpose, place) else {
+                    let message = format!("the driver has no model {place} for the {}", purpose.name());
+                    let failure = Failure::new(FailureKind::NotFound, message);
+                    self.start(id, async move { EventKind::Failed { id, failure, visible: false, partial: None } });
+                    return;
+                };
+                let (client, timeouts) = (driver.client.clone(), driver.timeouts);
+                let (shown, answer) = if purpose == Purpose::Executor {
+                    (self.shown.clone(), self.answer.insert(Shown::default()).clone())
+                } else {
+                    self.asides.insert(id);
+                    (mpsc::unbounded_channel().0, Shown::default())
+                };
                 self.start(id, async move {
                     let watch = Watcher { answer, shown };
                     let answer = caught(ask(&client, &endpoint, &timeouts, &request, watch)).await;

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::core::{
     error::{Error, Failure},
     journal::Run,
-    machine::{ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Time},
+    machine::{
+        ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Purpose, Time,
+    },
     message::{Message, ToolResult, ToolUse},
     request::{History, Request, Response},
     retrieve::gather::Gathered,
@@ -37,6 +39,9 @@ pub struct World {
     approve: PersonFn,
     search: SearchFn,
     interrupts: Vec<(f64, Interrupt)>,
+    roles: BTreeMap<Purpose, ModelFn>,
+    /// The requests that roles were sent, apart from those of the turn itself.
+    pub asked: Vec<(Purpose, Request)>,
     /// The requests that the model was sent.
     pub requests: Vec<Request>,
     /// What was told to listeners.
@@ -75,6 +80,8 @@ impl World {
             approve: Box::new(|_, _| None),
             search: Box::new(|_| Ok(Gathered::default())),
             interrupts: Vec::new(),
+            roles: BTreeMap::new(),
+            asked: Vec::new(),
             requests: Vec::new(),
             notices: Vec::new(),
             commands: Vec::new(),
@@ -97,6 +104,13 @@ impl World {
         approve: impl FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)> + 'static,
     ) -> Self {
         self.approve = Box::new(approve);
+        self
+    }
+
+    /// Adds the model of a role; without one it never answers.
+    #[must_use]
+    pub fn role(mut self, purpose: Purpose, model: impl FnMut(&Request) -> Step + 'static) -> Self {
+        self.roles.insert(purpose, Box::new(model));
         self
     }
 
@@ -136,9 +150,16 @@ impl World {
             for command in commands {
                 self.commands.push(command.clone());
                 match command {
-                    Command::Generate { id, request, .. } => {
-                        let step = (self.model)(&request);
-                        self.requests.push(*request);
+                    Command::Generate { id, purpose, request, .. } => {
+                        let step = if purpose == Purpose::Executor {
+                            let step = (self.model)(&request);
+                            self.requests.push(*request);
+                            step
+                        } else {
+                            let step = self.roles.get_mut(&purpose).map_or(Step::Hang, |model| model(&request));
+                            self.asked.push((purpose, *request));
+                            step
+                        };
                         let planned = match step {
                             Step::Answer(after, response) => {
                                 Some((after, EventKind::Generated { id, response: Box::new(response) }))

@@ -164,7 +164,8 @@ impl Authority {
         let asked = parse_prompt(text).map(|(_, question, _)| question);
         let text = asked.as_deref().unwrap_or(text);
         // Our own words to a model are nobody's wish.
-        let ours = text.starts_with("[No tool rounds are left") || text.starts_with("[One tool round is left");
+        let ours = ["[No tool rounds are left", "[One tool round is left", "[Sanity check"];
+        let ours = ours.iter().any(|head| text.starts_with(head));
         if ours || parse_feedback(text).is_some() {
             return;
         }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Spent;
+use super::turn::RolesReport;
 use crate::core::{error::Error, json::Raw, retrieve::sources::Source, sense::breakpoint::Breakpoint};
 
 /// Why a run ended.
@@ -57,6 +58,10 @@ pub enum Stop {
     ContextWindow,
     /// An error; it says which.
     Error,
+    /// A check of its sanity says that somebody should look.
+    SanityPause,
+    /// A check of its sanity says that it should end.
+    SanityAbort,
 }
 
 impl Stop {
@@ -87,6 +92,8 @@ impl Stop {
             Self::ContentFilter => "content_filter",
             Self::ContextWindow => "context_window",
             Self::Error => "error",
+            Self::SanityPause => "sanity_pause",
+            Self::SanityAbort => "sanity_abort",
         }
     }
 
@@ -120,7 +127,9 @@ impl Stop {
             | Self::Refusal
             | Self::ContentFilter
             | Self::ContextWindow
-            | Self::Error => return None,
+            | Self::Error
+            | Self::SanityPause
+            | Self::SanityAbort => return None,
         })
     }
 
@@ -197,6 +206,9 @@ pub struct Outcome {
     pub duration: f64,
     /// Answers that came late, twice or unasked, and were dropped.
     pub dropped: u64,
+    /// What its roles found.
+    #[serde(default, skip_serializing_if = "RolesReport::is_empty")]
+    pub roles: Box<RolesReport>,
 }
 
 impl Outcome {
@@ -219,6 +231,7 @@ impl Outcome {
             error: None,
             duration: 0.0,
             dropped: 0,
+            roles: Box::default(),
         }
     }
 

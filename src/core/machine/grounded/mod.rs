@@ -248,6 +248,7 @@ impl GroundedMachine {
             iteration
         }));
         outcome.searches += child.searches;
+        outcome.roles.add(*child.roles);
         outcome.dropped += child.dropped;
         for warning in child.warnings {
             if !outcome.warnings.contains(&warning) {

@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::ContextConfig;
+use super::{ContextConfig, RolesConfig};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
@@ -102,6 +102,9 @@ pub struct TurnConfig {
     pub price: Option<Price>,
     /// The source of all jitter.
     pub seed: u64,
+    /// Models and rules beside the one that acts.
+    #[serde(skip_serializing_if = "RolesConfig::is_default")]
+    pub roles: RolesConfig,
 }
 
 impl Default for TurnConfig {
@@ -133,6 +136,7 @@ impl Default for TurnConfig {
             degrade_without_tools: true,
             price: None,
             seed: 0,
+            roles: RolesConfig::default(),
         }
     }
 }
@@ -149,6 +153,7 @@ impl TurnConfig {
         }
         self.check_tools()?;
         self.context.check()?;
+        self.roles.check()?;
         self.check_numbers()
     }
 

@@ -12,8 +12,13 @@ mod decision;
 mod gate;
 mod intent;
 mod limits;
+mod role_config;
+mod roles;
 mod round;
+mod sanity;
 mod senses;
+mod summarize;
+mod supervise;
 mod table;
 mod text;
 mod window;
@@ -25,7 +30,12 @@ use serde::{Deserialize, Serialize};
 use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
+pub use role_config::{RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, Trigger};
+use roles::Desk;
+pub use roles::{Check, Exchange, Release, RoleSpent, RolesReport};
 use round::Round;
+use sanity::Checked;
+use supervise::Supervising;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
 pub use window::ContextConfig;
@@ -64,6 +74,10 @@ enum Phase {
     },
     /// Tools are under way.
     Tools(Round),
+    /// Results are looked at before the model gets them.
+    Supervising(Supervising),
+    /// An opinion is waited for; the next message holds these blocks.
+    Checking(Vec<Block>),
     Done,
 }
 
@@ -76,6 +90,12 @@ struct Asking {
     /// A part of this attempt's answer was shown.
     visible: bool,
     last_failure: Option<Failure>,
+    /// Attempts by the models before this one.
+    #[serde(default, skip_serializing_if = "super::command::is_first")]
+    before: u32,
+    /// Tokens of a budget that it may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held: Option<u64>,
 }
 
 /// The turn machine.
@@ -111,6 +131,8 @@ pub struct TurnMachine {
     tools_off: bool,
     without_tools: bool,
     interrupted: bool,
+    #[serde(default, skip_serializing_if = "Desk::is_empty")]
+    desk: Box<Desk>,
 }
 
 impl TurnMachine {
@@ -143,6 +165,7 @@ impl TurnMachine {
             tools_off: false,
             without_tools: false,
             interrupted: false,
+            desk: Box::default(),
         }
     }
 
@@ -159,6 +182,8 @@ impl TurnMachine {
             Phase::Waiting { .. } => "waiting",
             Phase::Tools(round) if round.asks() => "deciding",
             Phase::Tools(_) => "tools",
+            Phase::Supervising(_) => "supervising",
+            Phase::Checking(_) => "checking",
             Phase::Done => "done",
         }
     }
@@ -211,6 +236,19 @@ impl TurnMachine {
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
         self.tell_intent(out);
+        match self.sanity_start(out) {
+            Checked::Wait => self.phase = Phase::Checking(Vec::new()),
+            Checked::Go(Some(note)) => {
+                self.history.push(Message::user(note));
+                self.ask(out);
+            }
+            Checked::Go(None) | Checked::Stop(_) => self.ask(out),
+        }
+    }
+
+    /// An exchange is over, and the next request goes out.
+    fn go_on(&mut self, out: &mut Vec<Command>) {
+        self.sum_up(out);
         self.ask(out);
     }
 
@@ -227,11 +265,12 @@ impl TurnMachine {
         let round = self.spent.iterations;
         emit(out, Notice::RoundStarted { round, model: self.config.model.clone() });
         let id = self.id();
-        let asking = Asking { id, attempt: 1, since: self.now, visible: false, last_failure: None };
+        let asking =
+            Asking { id, attempt: 1, since: self.now, visible: false, last_failure: None, before: 0, held: None };
         self.generate(asking, out);
     }
 
-    fn generate(&mut self, asking: Asking, out: &mut Vec<Command>) {
+    fn generate(&mut self, mut asking: Asking, out: &mut Vec<Command>) {
         let mut request = self.template().clone();
         request.messages = self.view();
         if self.spent.iterations > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
@@ -250,10 +289,13 @@ impl TurnMachine {
         if let Some(tokens) = self.config.budget.tokens {
             let left = tokens.saturating_sub(self.spent.usage.total()).saturating_sub(self.prompt_estimate()).max(1);
             request.max_tokens = Some(request.max_tokens.map_or(left, |most| most.min(left)));
+            let prompt = self.prompt_estimate().saturating_sub(self.desk.reserved());
+            asking.held = request.max_tokens.map(|most| most.saturating_add(prompt));
         }
         out.push(Command::Generate {
             id: asking.id,
             purpose: Purpose::Executor,
+            place: self.desk.acting,
             attempt: asking.attempt,
             request: Box::new(request),
         });
@@ -297,6 +339,10 @@ impl TurnMachine {
         }
         if no_calls && prose.trim().is_empty() && stop != StopReason::PauseTurn && !self.interrupted {
             return self.empty_answer(out);
+        }
+        if let Some(stop) = self.desk.sanity.stop.filter(|_| !no_calls) {
+            self.close_calls(&calls, "the run was stopped before this call");
+            return self.finish(stop, out);
         }
         let judged = self.judge_all(&calls);
         let situation = Situation {
@@ -422,8 +468,11 @@ impl TurnMachine {
             self.spent.add(partial.usage, self.config.price.as_ref());
         }
         let left = self.config.budget.wall_time - self.elapsed();
-        let delay = self.config.retry.delay(&failure, asking.attempt, visible, self.config.seed ^ asking.id);
-        if let Some(delay) = delay.filter(|delay| *delay < left) {
+        let attempt = asking.attempt - asking.before;
+        let delay = self.config.retry.delay(&failure, attempt, visible, self.config.seed ^ asking.id);
+        // A host that is left alone is not waited for where there is another.
+        let skips = failure.kind == FailureKind::BreakerOpen && self.has_fallback();
+        if let Some(delay) = delay.filter(|delay| *delay < left && !skips) {
             if self.interrupted {
                 self.keep_partial(partial);
                 return self.finish(Stop::UserInterrupt, out);
@@ -473,6 +522,23 @@ impl TurnMachine {
                 emit(out, Notice::Reset { round: self.spent.iterations });
             }
             asking.visible = false;
+            asking.attempt += 1;
+            asking.id = self.id();
+            return self.generate(asking, out);
+        }
+        if self.next_attempt_exceeds().is_none() && !self.interrupted && self.fall_back(&failure, out) {
+            if visible {
+                emit(out, Notice::Reset { round: self.spent.iterations });
+            }
+            if let Err(error) = self.fit(out) {
+                self.outcome.error = Some(error);
+                return self.finish(Stop::ContextWindow, out);
+            }
+            if let Some(limit) = self.next_attempt_exceeds() {
+                return self.stop_at(limit, out);
+            }
+            asking.visible = false;
+            asking.before = asking.attempt;
             asking.attempt += 1;
             asking.id = self.id();
             return self.generate(asking, out);
@@ -527,6 +593,13 @@ impl TurnMachine {
                         self.finish(Stop::UserInterrupt, out);
                     }
                     Phase::Tools(_) => self.advance(out),
+                    Phase::Supervising(_) => {
+                        self.take_back_supervision(out);
+                    }
+                    Phase::Checking(_) => {
+                        self.abort(None, out, "the run was stopped");
+                        self.finish(Stop::UserInterrupt, out);
+                    }
                     Phase::Idle | Phase::Asking(_) | Phase::Done => {}
                 }
             }
@@ -554,7 +627,13 @@ impl TurnMachine {
                 let results = self.take_results(round);
                 self.history.push(Message::new(Role::User, results));
             }
-            Phase::Idle | Phase::Done => {}
+            Phase::Supervising(supervising) => {
+                let round = supervising.into_round(out);
+                let results = self.take_results(round);
+                self.history.push(Message::new(Role::User, results));
+            }
+            Phase::Checking(blocks) if !blocks.is_empty() => self.history.push(Message::new(Role::User, blocks)),
+            Phase::Idle | Phase::Checking(_) | Phase::Done => {}
         }
     }
 
@@ -577,6 +656,8 @@ impl TurnMachine {
         if self.deadline != 0 {
             out.push(Command::Abort { id: self.deadline });
         }
+        self.desk.take_back(|_| true, out);
+        self.last_summary(out);
         let answered = stop.is_success();
         let outcome = &mut self.outcome;
         outcome.stop = stop;
@@ -595,7 +676,9 @@ impl TurnMachine {
         let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
         round.advance(self, out);
         if round.is_done() {
-            self.end_round(round, out);
+            if let Some(round) = self.supervise(round, out) {
+                self.end_round(round, out);
+            }
         } else {
             self.phase = Phase::Tools(round);
         }
@@ -608,7 +691,7 @@ impl TurnMachine {
             self.interrupted.then_some(Stop::UserInterrupt)
         };
         let mut blocks = self.take_results(round);
-        let (stop, word) = match stop {
+        let (mut stop, word) = match stop.or(self.desk.sanity.stop) {
             Some(stop) => (Some(stop), None),
             None => self.sense_round(out),
         };
@@ -616,15 +699,27 @@ impl TurnMachine {
             blocks.extend(word.map(Block::text));
             blocks.extend(self.word_about_budget().map(Block::text));
         }
-        self.history.push(Message::new(Role::User, blocks));
+        let mut message = Message::new(Role::User, blocks);
+        if stop.is_none() {
+            match self.sanity_round(&message, out) {
+                Checked::Go(note) => message.content.extend(note.map(Block::text)),
+                Checked::Stop(why) => stop = Some(why),
+                Checked::Wait => {
+                    self.phase = Phase::Checking(message.content);
+                    return;
+                }
+            }
+        }
+        self.history.push(message);
         match stop {
             Some(stop) => self.finish(stop, out),
-            None => self.ask(out),
+            None => self.go_on(out),
         }
     }
 
     /// Records a round and gives its results, in the order of the calls.
-    fn take_results(&mut self, round: Round) -> Vec<Block> {
+    fn take_results(&mut self, mut round: Round) -> Vec<Block> {
+        self.withhold(&mut round);
         let iteration = self.spent.iterations;
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
         let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
@@ -691,14 +786,14 @@ impl Machine for TurnMachine {
                     let asking = asking.clone();
                     self.generated(&asking, *response, &mut out);
                 }
-                _ => self.drop_answer(),
+                _ => self.role_answered(id, *response, &mut out),
             },
             EventKind::Failed { id, failure, visible, partial } => match &self.phase {
                 Phase::Asking(asking) if asking.id == id => {
                     let asking = asking.clone();
                     self.failed(asking, failure, visible, partial.map(|partial| *partial), &mut out);
                 }
-                _ => self.drop_answer(),
+                _ => self.role_failed(id, &failure, partial.map(|partial| *partial), &mut out),
             },
             EventKind::Executed { id, result } => {
                 let now = self.now;
@@ -726,6 +821,8 @@ impl Machine for TurnMachine {
             Phase::Asking(asking) => vec![format!("the model {} (attempt {})", self.config.model, asking.attempt)],
             Phase::Waiting { asking, .. } => vec![format!("the next attempt ({})", asking.attempt + 1)],
             Phase::Tools(round) => round.waiting(),
+            Phase::Supervising(supervising) => supervising.waiting(),
+            Phase::Checking(_) => vec!["an opinion on whether it is sane".to_owned()],
         }
     }
 
@@ -766,13 +863,24 @@ impl TurnMachine {
     }
 
     fn decided(&mut self, id: Id, hash: &str, decision: ApprovalDecision, out: &mut Vec<Command>) {
+        if matches!(self.phase, Phase::Supervising(_)) {
+            if !self.released(id, hash, decision, out) {
+                self.drop_answer();
+            }
+            return;
+        }
         if !matches!(self.phase, Phase::Tools(_)) {
             return self.drop_answer();
         }
         let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
         let taken = round.decided(id, hash, decision, self, out);
         self.phase = Phase::Tools(round);
-        if taken { self.advance(out) } else { self.drop_answer() }
+        if taken {
+            self.user_spoke();
+            self.advance(out);
+        } else {
+            self.drop_answer();
+        }
     }
 
     fn fired(&mut self, id: Id, partial: Option<Response>, out: &mut Vec<Command>) {
@@ -780,6 +888,15 @@ impl TurnMachine {
             self.deadline = 0;
             self.abort(partial, out, "the time of the run was up");
             return self.stop_at(Limit::WallTime, out);
+        }
+        if self.desk.times(id) {
+            return self.role_late(id, out);
+        }
+        if matches!(self.phase, Phase::Supervising(_)) {
+            if !self.release_lapsed(id, out) {
+                self.drop_answer();
+            }
+            return;
         }
         match &mut self.phase {
             Phase::Waiting { timer, asking } if *timer == id => {

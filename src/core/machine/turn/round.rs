@@ -37,6 +37,9 @@ pub(super) struct Pending {
     pub(super) since: Option<Time>,
     pub(super) duration: f64,
     pub(super) result: Option<ToolResult>,
+    /// It was decided whether the model may see its result.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) settled: bool,
 }
 
 impl Pending {
@@ -105,6 +108,7 @@ impl Round {
                     since: None,
                     duration: 0.0,
                     result,
+                    settled: false,
                 }
             })
             .collect();
@@ -166,7 +170,7 @@ impl Round {
     pub(super) fn advance(&mut self, turn: &mut TurnMachine, out: &mut Vec<Command>) {
         if self.aborted {
             self.close_unstarted("the run was ended by the person who was asked", out);
-        } else if turn.interrupted {
+        } else if turn.interrupted || turn.desk.sanity.stop.is_some() {
             self.close_unstarted("the run was stopped before this call", out);
         }
         if self.question.is_some() || self.running > 0 {
@@ -434,6 +438,17 @@ impl Round {
             .map(|pending| format!("the tool {}", pending.call.name))
             .chain(question.map(|pending| format!("a decision about {}", pending.call.name)))
             .collect()
+    }
+}
+
+/// Why a decision about a result is a no; `None` for a yes.
+pub(super) fn denied_reason(decision: ApprovalDecision) -> Option<String> {
+    match decision {
+        ApprovalDecision::Allow => None,
+        ApprovalDecision::Remembered { .. } => Some("a decision about a result is never kept".to_owned()),
+        ApprovalDecision::Edit { .. } => Some("a result can't be changed".to_owned()),
+        ApprovalDecision::Deny { reason } => Some(reason),
+        ApprovalDecision::Abort => Some("the person ended the run".to_owned()),
     }
 }
 
