@@ -5,7 +5,10 @@
 
 mod turn_support;
 
-use loopwright::core::guard::RiskLevel;
+use loopwright::core::guard::{
+    RiskLevel,
+    sensitivity::{Labels, Level},
+};
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -15,9 +18,12 @@ use loopwright::core::{
     error::{Failure, FailureKind},
     journal::{self, Run},
     machine::{
-        ApprovalDecision, Budget, Command, Event, EventKind, Id, Interrupt, Machine, MachineConfig, Notice,
+        ApprovalDecision, Budget, Command, Event, EventKind, Id, Interrupt, Machine, MachineConfig, Notice, Purpose,
         RetryPolicy, Time, Tree, arguments_hash,
-        turn::{ContextConfig, TurnConfig, TurnMachine, diagram, transitions},
+        turn::{
+            ContextConfig, RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, TurnConfig,
+            TurnMachine, diagram, transitions,
+        },
     },
     message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, Usage},
     request::{Delta, History, Response},
@@ -45,6 +51,16 @@ struct Ledger {
     requests: u32,
     asked: u32,
     used: u64,
+    /// Requests of roles, with the tokens that their answers may have.
+    asides: BTreeMap<Id, u64>,
+    /// The tokens that the answer to the turn's own request may have.
+    own: u64,
+    /// Somebody has released a result.
+    released: bool,
+    /// In a small world: what roles say, and whether results hold private things.
+    says: Vec<&'static str>,
+    private: bool,
+    few: bool,
     /// A part of the answer to the request that is open was shown, and not reset.
     shown: bool,
     finished: bool,
@@ -69,6 +85,13 @@ impl Ledger {
                 let used = partial.as_ref().map_or(0, |partial| partial.usage.total());
                 self.used = self.used.saturating_add(used);
             }
+            EventKind::Generated { id, response } if self.asides.remove(id).is_some() => {
+                self.used = self.used.saturating_add(response.usage.total());
+            }
+            EventKind::Failed { id, partial, .. } if self.asides.remove(id).is_some() => {
+                let used = partial.as_ref().map_or(0, |partial| partial.usage.total());
+                self.used = self.used.saturating_add(used);
+            }
             EventKind::Executed { id, result } => {
                 if let Some(calls) = self.calls.get_mut(id) {
                     calls.remove(&result.id);
@@ -83,7 +106,11 @@ impl Ledger {
                     && *hash == expected
                     && self.now <= expires
                 {
-                    self.allowed.insert(call);
+                    if hash.len() > 32 {
+                        self.released = true;
+                    } else {
+                        self.allowed.insert(call);
+                    }
                 }
             }
             EventKind::Fired { id, .. } => {
@@ -103,9 +130,29 @@ impl Ledger {
             if was_finished {
                 return Err(format!("{command:?} after the end"));
             }
+            if let Command::Generate { request, .. } = command
+                && config.roles.supervisor.is_some()
+                && !self.released
+                && serde_json::to_string(&request.messages).unwrap_or_default().contains(SECRET)
+            {
+                return Err("a secret that nobody released".into());
+            }
             match command {
+                Command::Generate { id, purpose, request, .. } if *purpose != Purpose::Executor => {
+                    legal(&request.messages)?;
+                    let most = request.max_tokens.ok_or("a role without bounds")?;
+                    self.asides.insert(*id, most);
+                    let same = commands.iter().filter(
+                        |command| matches!(command, Command::Generate { purpose: other, .. } if other == purpose),
+                    );
+                    if *purpose != Purpose::Supervisor && same.count() > 1 {
+                        return Err("a role is asked twice at once".into());
+                    }
+                    self.within(config)?;
+                }
                 Command::Generate { id, attempt, request, .. } => {
                     legal(&request.messages)?;
+                    self.own = request.max_tokens.unwrap_or(u64::MAX);
                     if let Some(budget) = config.context.budget {
                         let tokens =
                             COUNTER.with_borrow_mut(|counter| counter.messages(request.messages.iter()).tokens);
@@ -129,6 +176,7 @@ impl Ledger {
                     {
                         return Err(format!("{} of {tokens} tokens used, and a request without bounds", self.used));
                     }
+                    self.within(config)?;
                 }
                 Command::Execute { id, calls, parallel } => {
                     for call in calls {
@@ -154,7 +202,7 @@ impl Ledger {
                     self.calls.insert(*id, calls.iter().map(|call| call.tool_use.id.clone()).collect());
                 }
                 Command::Approve { id, call, hash, risk, expires, .. } => {
-                    if *hash != arguments_hash(call) || !self.questions.is_empty() {
+                    if !hash.starts_with(&arguments_hash(call)) || !self.questions.is_empty() {
                         return Err("a question with a wrong hash, or beside another".into());
                     }
                     self.questions.insert(*id, (*risk, call.id.clone(), hash.clone(), *expires));
@@ -169,6 +217,7 @@ impl Ledger {
                 }
                 Command::Abort { id } => {
                     let open = self.generates.remove(id)
+                        | self.asides.remove(id).is_some()
                         | self.calls.remove(id).is_some()
                         | self.questions.remove(id).is_some()
                         | self.timers.remove(id).is_some();
@@ -199,7 +248,12 @@ impl Ledger {
                     }
                     self.finished = true;
                     let open = (&self.generates, &self.calls, &self.questions, &self.timers);
-                    if *open.0 != BTreeSet::new() || !open.1.is_empty() || !open.2.is_empty() || !open.3.is_empty() {
+                    if *open.0 != BTreeSet::new()
+                        || !self.asides.is_empty()
+                        || !open.1.is_empty()
+                        || !open.2.is_empty()
+                        || !open.3.is_empty()
+                    {
                         return Err(format!("at the end {open:?} is open"));
                     }
                     if outcome.spent.iterations > config.budget.iterations
@@ -223,11 +277,86 @@ impl Ledger {
         Ok(())
     }
 
+    /// No answers to come can pass the budget of tokens, all together.
+    fn within(&self, config: &TurnConfig) -> Result<(), String> {
+        let Some(tokens) = config.budget.tokens else { return Ok(()) };
+        let own = if self.generates.is_empty() { 0 } else { self.own };
+        let open = self.asides.values().fold(own, |sum, most| sum.saturating_add(*most));
+        if self.used.saturating_add(open) > tokens {
+            return Err(format!("{} of {tokens} tokens used, and {open} may come", self.used));
+        }
+        Ok(())
+    }
+
     /// Whether something is open but the run's own deadline.
     fn something_is_open(&self) -> bool {
         let timer = self.timers.keys().any(|id| Some(*id) != self.deadline);
-        timer || !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty()
+        timer
+            || !self.asides.is_empty()
+            || !self.generates.is_empty()
+            || !self.calls.is_empty()
+            || !self.questions.is_empty()
     }
+}
+
+/// What opens something, and is for nobody's eyes.
+const SECRET: &str = "AKIAQ3EGRW7VZ2MNBLXT";
+
+const SANE: &str = r#"{"on_track":true,"confidence":0.9,"progress":0.5,"concerns":[],"suggestions":["go on"],"should_pause":false,"should_abort":false}"#;
+const SUMMED: &str = r#"{"facts":[{"category":"decision","text":"tabs"}],"files":["a.rs"],"errors":[],"decisions":["tabs"],"timeline":["looked"]}"#;
+const ALLOWED: &str =
+    r#"{"allow":true,"confidence":0.9,"sensitivity":"sensitive","intent":"look","reason":"asked for"}"#;
+
+/// What a role may say.
+fn role_says() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => Just(SANE.to_owned()),
+        1 => Just(SANE.replace("\"should_pause\":false", "\"should_pause\":true")),
+        1 => Just(SANE.replace("\"should_abort\":false", "\"should_abort\":true")),
+        4 => Just(SUMMED.to_owned()),
+        3 => Just(ALLOWED.to_owned()),
+        1 => Just(ALLOWED.replace("0.9", "0.2")),
+        1 => Just(ALLOWED.replace("true", "false")),
+        1 => Just("{\"on_track\": ".to_owned()),
+        1 => Just("[".repeat(5_000)),
+        1 => ".*",
+    ]
+}
+
+fn chain(models: usize) -> RoleConfig {
+    let model = |n| RoleModel { model: format!("r{n}"), ..RoleModel::default() };
+    RoleConfig { chain: (0..models).map(model).collect(), max_tokens: 20, ..RoleConfig::default() }
+}
+
+/// Roles of all sorts: none, rules, models, with small budgets.
+fn roles() -> impl Strategy<Value = RolesConfig> {
+    let role = prop_oneof![
+        2 => Just(None),
+        2 => (0_usize..3, 0_u32..4).prop_map(|(models, requests)| {
+            Some(RoleConfig { budget: RoleBudget { requests, ..RoleBudget::default() }, ..chain(models) })
+        }),
+    ];
+    (role.clone(), role.clone(), role, 0_u32..4, any::<bool>(), 0_usize..3).prop_map(
+        |(summarizer, sanity, supervisor, interval, wait, fallback)| RolesConfig {
+            fallback: chain(fallback).chain,
+            summarizer,
+            sanity: sanity.map(|role| SanityConfig { role, interval, wait, ..SanityConfig::default() }),
+            supervisor: supervisor.map(|role| SupervisorConfig {
+                role,
+                tools: watched(),
+                ..SupervisorConfig::default()
+            }),
+        },
+    )
+}
+
+/// The results of all tools are looked at.
+fn watched() -> Labels {
+    let mut labels = Labels::none();
+    for tool in ["look", "write", "rm"] {
+        labels.set(tool, Level::Normal);
+    }
+    labels
 }
 
 type Transition = (&'static str, &'static str, &'static str);
@@ -253,6 +382,9 @@ enum Act {
     Answer(Response),
     Fail(Failure, bool, Option<Response>),
     Delta,
+    /// A role answers, or fails.
+    Said(usize, String),
+    Silent(usize, Failure),
     Result(usize, ToolResult),
     /// Another result for a call that has run.
     Second(usize, ToolResult),
@@ -380,7 +512,16 @@ fn acts() -> impl Strategy<Value = Act> {
         10 => answers().prop_map(Act::Answer),
         3 => (failures(), any::<bool>(), prop::option::of(answers())).prop_map(|(f, v, p)| Act::Fail(f, v, p)),
         1 => Just(Act::Delta),
-        12 => (any::<usize>(), a_result()).prop_map(|(which, result)| Act::Result(which, result)),
+        6 => (any::<usize>(), role_says()).prop_map(|(which, text)| Act::Said(which, text)),
+        2 => (any::<usize>(), failures()).prop_map(|(which, failure)| Act::Silent(which, failure)),
+        12 => (any::<usize>(), a_result(), 0..6_u8).prop_map(|(which, mut result, private)| {
+            if private == 0 {
+                result.content.push(Block::text(format!("key: {SECRET}")));
+            } else if private == 1 {
+                result.content.push(Block::text("Ann Lee, ssn: 536-22-8726"));
+            }
+            Act::Result(which, result)
+        }),
         3 => (any::<usize>(), a_result()).prop_map(|(which, result)| Act::Second(which, result)),
         5 => (0..8_u8, any::<bool>()).prop_map(|(which, right)| {
             let decision = match which {
@@ -425,8 +566,10 @@ fn configs() -> impl Strategy<Value = TurnConfig> {
         2 => (150_usize..2_000).prop_map(|budget| ContextConfig { budget: Some(budget), ..ContextConfig::default() }),
         1 => (700_usize..2_000).prop_map(|window| ContextConfig { window: Some(window), ..ContextConfig::default() }),
     ];
-    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>(), context).prop_map(
-        |(budget, attempts, after, seed, degrade, context)| TurnConfig {
+    let roles = prop_oneof![1 => Just(RolesConfig::default()), 2 => roles()];
+    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>(), context, roles).prop_map(
+        |(budget, attempts, after, seed, degrade, context, roles)| TurnConfig {
+            roles,
             model: "gpt-4o".into(),
             budget,
             retry: RetryPolicy { attempts, after_output: after, ..RetryPolicy::default() },
@@ -448,6 +591,14 @@ fn event_of(act: Act, ledger: &Ledger, stray: &mut Option<Id>, last: Option<&Eve
         Act::Answer(response) => EventKind::Generated { id: generate, response: Box::new(response) },
         Act::Fail(failure, visible, partial) => {
             EventKind::Failed { id: generate, failure, visible, partial: partial.map(Box::new) }
+        }
+        Act::Said(which, text) => {
+            let id = stray.or_else(|| ledger.asides.keys().nth(which % ledger.asides.len().max(1)).copied());
+            EventKind::Generated { id: id.unwrap_or(7), response: Box::new(say(&text)) }
+        }
+        Act::Silent(which, failure) => {
+            let id = stray.or_else(|| ledger.asides.keys().nth(which % ledger.asides.len().max(1)).copied());
+            EventKind::Failed { id: id.unwrap_or(7), failure, visible: false, partial: None }
         }
         Act::Delta => EventKind::Delta { id: generate, delta: Delta::Text { block: 0, text: "x".into() } },
         Act::Result(which, mut result) => {
@@ -645,6 +796,8 @@ proptest! {
                 Act::Result(seed, ToolResult::text("", "", format!("{steps}")))
             } else if !ledger.questions.is_empty() {
                 Act::Decide(ApprovalDecision::Allow, !steps.is_multiple_of(3))
+            } else if !ledger.asides.is_empty() {
+                Act::Said(0, if steps.is_multiple_of(2) { SANE.to_owned() } else { "?".to_owned() })
             } else {
                 continue;
             };
@@ -712,8 +865,14 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
             calls(&[(&a, "look", "{}"), (&b, "look", "{}")]),
             calls(&[(&a, "nope", "{}")]),
         ];
+        // In worlds with roles a few replies lead everywhere.
+        let few = [0, 3, 6].into_iter().filter(|_| ledger.few);
+        let all = (0..replies.len()).filter(|_| !ledger.few);
+        let replies: Vec<Response> = few.chain(all).map(|at| replies[at].clone()).collect();
         events.extend(
-            replies.map(|response| (EventKind::Generated { id, response: Box::new(response) }, faults, interrupts)),
+            replies
+                .into_iter()
+                .map(|response| (EventKind::Generated { id, response: Box::new(response) }, faults, interrupts)),
         );
         if faults > 0 {
             for visible in [false, true] {
@@ -734,12 +893,18 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
     }
     for (id, calls) in &ledger.calls {
         for call in calls {
-            events.push((
-                EventKind::Executed { id: *id, result: ToolResult::text(call, "", "ok") },
-                faults,
-                interrupts,
-            ));
+            for text in if ledger.private { &["ok", "Ann Lee, ssn: 536-22-8726"][..] } else { &["ok"][..] } {
+                let result = ToolResult::text(call, "", *text);
+                events.push((EventKind::Executed { id: *id, result }, faults, interrupts));
+            }
         }
+    }
+    for id in ledger.asides.keys().copied() {
+        for said in &ledger.says {
+            events.push((EventKind::Generated { id, response: Box::new(say(said)) }, faults, interrupts));
+        }
+        let failed = EventKind::Failed { id, failure: failure(FailureKind::Server), visible: false, partial: None };
+        events.push((failed, faults, interrupts));
     }
     for (id, (_, _, hash, _)) in &ledger.questions {
         for (hash, decision) in [
@@ -771,11 +936,43 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
     };
     let mut observed: BTreeSet<Transition> = BTreeSet::new();
     let mut states = 0_usize;
-    // The second world has no time: its timers find the limit reached.
-    for wall_time in [300.0, 0.0] {
+    let one = |purpose: &str, models: usize| {
+        let sanity = SanityConfig { role: chain(models), interval: 1, wait: models == 1, ..SanityConfig::default() };
+        let supervisor = SupervisorConfig { role: chain(models), tools: watched(), ..SupervisorConfig::default() };
+        RolesConfig {
+            fallback: chain(usize::from(purpose == "executor")).chain,
+            summarizer: (purpose == "summarizer").then(|| chain(models)),
+            sanity: (purpose == "sanity").then_some(sanity),
+            supervisor: (purpose == "supervisor").then_some(supervisor),
+        }
+    };
+    // The second world has no time: its timers find the limit reached. The others have a role each.
+    let abort = SANE.replace("\"should_abort\":false", "\"should_abort\":true");
+    let abort: &'static str = Box::leak(abort.into_boxed_str());
+    let worlds = [
+        (300.0, RolesConfig::default(), vec![], (1, 1)),
+        (0.0, RolesConfig::default(), vec![], (1, 1)),
+        (300.0, one("executor", 0), vec![], (1, 1)),
+        (300.0, one("summarizer", 1), vec![SUMMED, "?"], (1, 0)),
+        (300.0, one("sanity", 1), vec![SANE, abort, "?"], (0, 1)),
+        (300.0, one("sanity", 2), vec![SANE, abort], (0, 0)),
+        (300.0, one("supervisor", 1), vec![ALLOWED, "?"], (0, 1)),
+    ];
+    for (wall_time, roles, says, (faults, interrupts)) in worlds {
         config.budget.wall_time = wall_time;
+        // Their orders multiply: one round is enough for them.
+        let private = roles.supervisor.is_some();
+        let more = roles == RolesConfig::default() || roles.summarizer.is_some();
+        config.budget.tool_rounds = if more { 2 } else { 1 };
+        config.budget.approvals = if private { 1 } else { 2 };
+        config.budget.iterations = config.budget.tool_rounds + 1;
+        config.roles = roles;
         let mut seen: BTreeSet<u128> = BTreeSet::new();
-        let mut queue = VecDeque::from([(TurnMachine::new(config.clone(), 0), Ledger::default(), 1, 1)]);
+        let few = config.roles != RolesConfig::default();
+        // What comes when the time is over finds the limit reached.
+        let times = if few { &[Time(0), Time(400_000_000)][..] } else { &[Time(0)] };
+        let ledger = Ledger { says, private, few, ..Ledger::default() };
+        let mut queue = VecDeque::from([(TurnMachine::new(config.clone(), 0), ledger, faults, interrupts)]);
         while let Some((turn, ledger, faults, interrupts)) = queue.pop_front() {
             let key = serde_json::to_vec(&(&turn, faults, interrupts)).unwrap();
             if !seen.insert(xxhash_rust::xxh3::xxh3_128(&key)) {
@@ -786,9 +983,17 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
             if turn.phase() == "idle" {
                 events.push((EventKind::Start { messages: vec![Message::user("go")] }, faults, interrupts));
             }
-            for (kind, faults, interrupts) in events {
+            let late = |kind: &EventKind| matches!(kind, EventKind::Generated { id, .. } | EventKind::Failed { id, .. } if ledger.asides.contains_key(id));
+            let events: Vec<_> = events
+                .into_iter()
+                .flat_map(|(kind, faults, interrupts)| {
+                    let times = if late(&kind) { times } else { &times[..1] };
+                    times.iter().map(move |at| (*at, kind.clone(), faults, interrupts)).collect::<Vec<_>>()
+                })
+                .collect();
+            for (at, kind, faults, interrupts) in events {
                 let (mut turn, mut ledger) = (turn.clone(), ledger.clone());
-                let event = Event { at: Time(0), kind };
+                let event = Event { at, kind };
                 ledger.saw(&event);
                 let (commands, transition) = observe(&mut turn, event.clone());
                 ledger.took(&config, &commands).unwrap_or_else(|why| panic!("{why} at {event:?} of {turn:#?}"));

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
     from .result import Messages, Result, Source, ToolCall, Usage
+    from .roles import Role, Roles
     from .senses import (
         Breakpoint,
         GoalDrift,
@@ -169,6 +170,8 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "Role": "roles",
+    "Roles": "roles",
 }
 
 __all__ = [
@@ -208,6 +211,8 @@ __all__ = [
     "Result",
     "Risk",
     "RiskContext",
+    "Role",
+    "Roles",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -254,6 +259,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
+    if name in ("presets", "roles"):
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
     if home is None:
         message = f"module 'loopwright' has no attribute {name!r}"
         raise AttributeError(message)

@@ -377,6 +377,14 @@ class Command:
         """The request of a `generate`."""
 
     @property
+    def purpose(self) -> Literal["executor", "summarizer", "sanity", "supervisor", "reflector"] | None:
+        """What a `generate` is for."""
+
+    @property
+    def place(self) -> int | None:
+        """Which model of its role's chain a `generate` goes to; 0 is the first."""
+
+    @property
     def attempt(self) -> int | None:
         """Which attempt at the same request a `generate` is."""
 
@@ -537,6 +545,7 @@ class Run:
         journal: str | None = None,
         keep: bool = False,
         about: str | None = None,
+        released: list[str] | None = None,
     ) -> Run: ...
     @staticmethod
     def resume(path: str) -> tuple[Run, list[Command], str]:
@@ -1460,3 +1469,12 @@ class MemoryStore:
     @staticmethod
     def longest_text() -> int:
         """The longest text, in bytes."""
+
+def check_sanity(messages: History, stuck: str | None = None, momentum: str | None = None) -> dict[str, Any]:
+    """Whether what these messages tell of is sane; policies as JSON text."""
+
+def summarize(messages: History) -> dict[str, Any]:
+    """What is worth keeping of these messages."""
+
+def summary_words(summary: str, chars: int) -> str:
+    """A summary (JSON text) in words, at most about so many characters."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from .models import Model
+    from .roles import Releases, Serving
     from .tools import Tool
 
 __all__ = ["Plan", "about", "model_name", "new_run", "place_of", "run_id", "writing"]
@@ -40,6 +41,22 @@ class Plan:
     """What journals say about who started the run."""
     asked_model: str = ""
     """The model's name as requests hold it."""
+    chains: Mapping[str, list[Serving]] = field(default_factory=dict)
+    """Where the models of roles live; of the executor, those that take over."""
+    session: Releases | None = None
+    """What a supervisor has released before."""
+
+    def serving(self, command: _core.Command) -> Serving:
+        """Where the request of a `generate` goes: an endpoint, or an object with `respond`; nothing of both if the
+        plan lacks it.
+        """
+        purpose, place = command.purpose, command.place or 0
+        if purpose == "executor":
+            if place == 0:
+                return self.endpoint, self.model
+            place -= 1
+        chain = self.chains.get(str(purpose), ())
+        return chain[place] if place < len(chain) else (None, None)
 
     @property
     def model_name(self) -> str:
@@ -74,10 +91,11 @@ def new_run(
     """
     told = about(plan.labels)
     path = place_of(journal, name, attempt)
+    released = plan.session._live() if plan.session is not None else None
     if path is None:
-        return _core.Run(name, plan.config, keep=journal is True, about=told), None
+        return _core.Run(name, plan.config, keep=journal is True, about=told, released=released), None
     with writing(path, "be made", "give a folder that can be written to, or a new file"):
-        return _core.Run(name, plan.config, journal=path, about=told), path
+        return _core.Run(name, plan.config, journal=path, about=told, released=released), path
 
 
 def place_of(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .guard import Approvals, Policy
     from .messages import Content
     from .models import Model
+    from .roles import Role, Roles
     from .senses import MomentumPolicy, StuckPolicy
     from .signal import Signal
     from .tools import Tool
@@ -49,7 +50,8 @@ class Agent(Generic[Output]):
         print(result.final, result.stop_reason, result.usage.total)
 
     Args:
-        model: `provider:model`, or an object with a `respond` method (see `loopwright.models`). Providers are
+        model: `provider:model`, an object with a `respond` method (see `loopwright.models`), or a
+            `loopwright.roles.Role` of one of them with a `fallback` chain. Providers are
             `anthropic`, `openai`, `openai-chat`, `openai-responses`, `openrouter`, `ollama`, `vllm`, `llamacpp` and
             `offline` (`offline:extractive` needs neither key nor network).
         tools: Functions, or what `@tool` makes of them.
@@ -98,13 +100,14 @@ class Agent(Generic[Output]):
         seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
         labels: What the first line of each journal says about whose run it is; anything that JSON can hold.
+        roles: Models and rules beside the one that acts: a `loopwright.roles.Roles`.
     """
 
     _folders: tuple[str, ...] = ()
 
     def __init__(
         self,
-        model: str | Model,
+        model: str | Model | Role,
         *,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
         system: str | None = None,
@@ -142,9 +145,24 @@ class Agent(Generic[Output]):
         seed: int = 0,
         name: str | None = None,
         labels: Mapping[str, Any] | None = None,
+        roles: Roles | None = None,
     ) -> None:
         from . import _options
         from .tools import ToolSet
+
+        acting = None
+        if roles is not None or type(model).__module__ == "loopwright.roles":
+            from .roles import Role
+
+            if isinstance(model, Role):
+                # What the role says holds where the agent says nothing.
+                acting = model
+                model = cast("str | Model", model.model)
+                base_url, api_key = base_url or acting.base_url, api_key or acting.api_key
+                headers, price = headers or acting.headers, price or acting.price
+                max_tokens = acting.max_tokens if max_tokens is None else max_tokens
+                temperature = acting.temperature if temperature is None else temperature
+                effort = effort or acting.effort
 
         _options.check(
             system=system,
@@ -233,6 +251,12 @@ class Agent(Generic[Output]):
         if held is not None:
             self._config["context"] = held
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
+        self.roles = roles
+        self._chains: dict[str, Any] = {}
+        if roles is not None or acting is not None:
+            from .roles import resolved
+
+            self._config["roles"], self._chains = resolved(roles, acting, dict(timeouts or {}))
         self._plans: dict[tuple[bool, Budget], Plan] = {}
         # What can't work is said here, not in the middle of a program.
         self._plan(self.budget, stream=False)
@@ -503,11 +527,21 @@ class Agent(Generic[Output]):
                 around=self._around,
                 labels=self._labels,
                 asked_model=self._config["model"],
+                chains=self._chains,
+                session=self._session(),
             )
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
             self._plans[stream, budget] = plan
         return plan
+
+    def _session(self) -> Any:
+        """What the supervisor of earlier runs has released."""
+        if self.roles is None:
+            return None
+        from .roles import session_of
+
+        return session_of(self.roles)
 
     def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
         """A run that begins."""
@@ -534,6 +568,8 @@ class Agent(Generic[Output]):
         result = from_outcome(
             outcome, messages=history, run_id=name, model=plan.model_name, journal=path or run.journal
         )
+        if plan.session is not None:
+            plan.session._add(result.roles.get("supervised", ()))
         if earlier is not None:
             result = added(earlier, result)
         error = error_of(outcome)

@@ -13,6 +13,7 @@ from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, Too
 
 if TYPE_CHECKING:
     from .result import Result
+    from .roles import SanityResult
 
 __all__ = [
     "ApprovalAsked",
@@ -31,10 +32,15 @@ __all__ = [
     "ReasoningDelta",
     "Reset",
     "Retry",
+    "RoleAnswered",
+    "RoleFailed",
     "RoundFinished",
     "RoundStarted",
     "RunFinished",
+    "SanityChecked",
     "SearchCompleted",
+    "Summarized",
+    "Supervised",
     "TextDelta",
     "ToolFinished",
     "ToolProgress",
@@ -254,6 +260,75 @@ class Draft:
 
 
 @dataclass(frozen=True)
+class RoleAnswered:
+    """A model of a role (`summarizer`, `sanity`, `supervisor`) answered, and the answer can be used."""
+
+    role: str
+    model: str
+    attempts: int
+    duration: float
+    usage: dict[str, int]
+
+
+@dataclass(frozen=True)
+class RoleFailed:
+    """A model of a role (`executor` too) failed, or gave what can't be used.
+
+    `next` is `repair`, another model's name, `rules`, or `person`.
+    """
+
+    role: str
+    model: str
+    reason: str
+    next: str
+
+
+@dataclass(frozen=True)
+class SanityChecked:
+    """It was looked whether the run is still sane, by `rules` or by a model as well; `triggers` say why then."""
+
+    round: int
+    triggers: list[str]
+    by: str
+    on_track: bool
+    confidence: float
+    progress: float
+    concerns: list[dict[str, str]]
+    suggestions: list[str]
+    should_pause: bool
+    should_abort: bool
+
+    @property
+    def result(self) -> SanityResult:
+        """What came of it, typed."""
+        from .roles import SanityResult
+
+        return SanityResult._of(vars(self))
+
+
+@dataclass(frozen=True)
+class Summarized:
+    """An exchange was summed up, by `rules` or by a model: facts, files, errors, decisions, timeline."""
+
+    round: int
+    by: str
+    summary: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Supervised:
+    """It was decided whether the model may see a private result: by `rules`, a model, a `person`, or as `kept`."""
+
+    id: str
+    name: str
+    level: str
+    by: str
+    allowed: bool
+    confidence: float
+    reason: str
+
+
+@dataclass(frozen=True)
 class RunFinished:
     """The run has ended."""
 
@@ -285,6 +360,11 @@ Event: TypeAlias = (
     | PhaseStarted
     | PhaseFinished
     | Draft
+    | RoleAnswered
+    | RoleFailed
+    | SanityChecked
+    | Summarized
+    | Supervised
     | RunFinished
 )
 
@@ -309,6 +389,11 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
         "draft": Draft,
+        "role_answered": RoleAnswered,
+        "role_failed": RoleFailed,
+        "sanity_checked": SanityChecked,
+        "summarized": Summarized,
+        "supervised": Supervised,
     }.items()
 }
 

@@ -12,6 +12,7 @@ from .messages import Message, checked, decoded, messages_json
 
 if TYPE_CHECKING:
     from .errors import LoopwrightError
+    from .roles import SanityResult, Summary
 
 __all__ = ["Messages", "Result", "Source", "ToolCall", "Usage"]
 
@@ -170,6 +171,30 @@ class Result(Generic[Output]):
     """Where the journal is, or its lines where it was kept in memory."""
     dropped: int = 0
     """Answers that came late or twice."""
+    roles: dict[str, Any] = field(default_factory=dict)
+    """What the roles found and used, as the journal holds it: `summaries`, `summary`, `sanity`, `supervised`, `spent`."""
+
+    @property
+    def summaries(self) -> list[Summary]:
+        """The exchanges, summed up, in order."""
+        from .roles import Summary
+
+        return [Summary._of(each["summary"], each["by"], each["round"]) for each in self.roles.get("summaries", ())]
+
+    @property
+    def summary(self) -> Summary | None:
+        """All that was summed up, in one; `None` without a summarizer."""
+        from .roles import Summary
+
+        found = self.roles.get("summaries", ())
+        return Summary._of(self.roles.get("summary", {}), found[-1]["by"], found[-1]["round"]) if found else None
+
+    @property
+    def sanity(self) -> list[SanityResult]:
+        """The checks of the run's sanity, in order."""
+        from .roles import SanityResult
+
+        return [SanityResult._of(each) for each in self.roles.get("sanity", ())]
 
     @property
     def hit_ceiling(self) -> bool:
@@ -228,6 +253,7 @@ def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, mod
         iterations=outcome["iterations"],
         journal=journal,
         dropped=outcome["dropped"],
+        roles=outcome.get("roles", {}),
     )
 
 
@@ -251,7 +277,16 @@ def added(earlier: Result[Any], result: Result[Any]) -> Any:
         warnings=[*earlier.warnings, *result.warnings],
         iterations=[*earlier.iterations, *result.iterations],
         dropped=earlier.dropped + result.dropped,
+        roles=_roles(earlier.roles, result.roles),
     )
+
+
+def _roles(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
+    if not earlier:
+        return later
+    from .roles import merged
+
+    return merged(earlier, later)
 
 
 def error_of(outcome: dict[str, Any]) -> LoopwrightError | None:

@@ -19,6 +19,7 @@ mod history;
 mod machine;
 mod memory;
 mod messages;
+mod roles;
 mod run;
 mod runtime;
 mod senses_intent;
@@ -117,6 +118,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<senses_stuck::Momentum>()?;
     module.add_function(wrap_pyfunction!(senses_stuck::breakpoint_of, module)?)?;
     module.add_function(wrap_pyfunction!(senses_stuck::continuation, module)?)?;
+    module.add_function(wrap_pyfunction!(roles::check_sanity, module)?)?;
+    module.add_function(wrap_pyfunction!(roles::summarize, module)?)?;
+    module.add_function(wrap_pyfunction!(roles::summary_words, module)?)?;
     module.add_class::<guard_risk::AssessedRisk>()?;
     module.add_class::<guard_risk::RiskGround>()?;
     module.add_function(wrap_pyfunction!(guard_risk::assess_shell, module)?)?;

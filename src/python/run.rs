@@ -35,19 +35,25 @@ pub(super) struct Run {
 #[pymethods]
 impl Run {
     /// `journal`: a path to write to (appending lines as they come, in a new file), `True` to keep it in memory,
-    /// or `None`. `about`: JSON text that stands in the journal's first line.
+    /// or `None`. `about`: JSON text that stands in the journal's first line. `released`: what a supervisor has let
+    /// through before.
     #[new]
-    #[pyo3(signature = (id, config, *, journal=None, keep=false, about=None))]
+    #[pyo3(signature = (id, config, *, journal=None, keep=false, about=None, released=None))]
     fn new(
         id: &str,
         config: &machine::MachineConfig,
         journal: Option<&str>,
         keep: bool,
         about: Option<&str>,
+        released: Option<Vec<String>>,
     ) -> PyResult<Self> {
         let file = journal.map(create).transpose()?;
         let log = keep || file.is_some();
-        let run = journal::Run::about(id, seeded(id, &config.0), log, raw(about)?);
+        let mut config = seeded(id, &config.0);
+        if let (Some(released), Some(supervisor)) = (released, &mut config.turn_mut().roles.supervisor) {
+            supervisor.released.extend(released);
+        }
+        let run = journal::Run::about(id, config, log, raw(about)?);
         Ok(Self::of(run, file, keep, Time::default()))
     }
 

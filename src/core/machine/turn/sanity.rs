@@ -97,7 +97,7 @@ impl TurnMachine {
     fn due(&mut self, results: &Message) -> Vec<Trigger> {
         let Some(config) = &self.config.roles.sanity else { return Vec::new() };
         let round = self.spent.iterations;
-        let (pace, share) = (self.pace(), self.context_share());
+        let (pace, share) = (self.pace(), self.context_share(results));
         let watch = &self.desk.sanity;
         let since = round.saturating_sub(watch.checked);
         let mut due = Vec::new();

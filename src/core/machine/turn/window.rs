@@ -326,17 +326,18 @@ impl TurnMachine {
         }
     }
 
-    /// The share of the context's budget that the next request takes, about.
-    pub(super) fn context_share(&self) -> f64 {
+    /// The share of the context's budget that the next request takes, about; `results` are still to be added.
+    pub(super) fn context_share(&self, results: &Message) -> f64 {
         if !self.config.context.on {
             return 0.0;
         }
         let (budget, _) = self.budget_of_context();
+        let more: usize = results.tool_results().map(|result| result.prose().len()).sum();
         let tokens = match self.window.live.as_deref() {
             Some(live) => live.window.expected(),
             None => (self.history.bytes() + self.config.system.as_ref().map_or(0, String::len)) / 4,
         };
-        tokens as f64 / budget.max(1) as f64
+        (tokens + more / 4) as f64 / budget.max(1) as f64
     }
 
     /// Another model, another window: what was made for the last one goes.
