@@ -18,8 +18,8 @@ use loopwright::core::{
     error::{Failure, FailureKind},
     journal::{self, Run},
     machine::{
-        ApprovalDecision, Budget, Command, Event, EventKind, Id, Interrupt, Machine, MachineConfig, Notice, Purpose,
-        RetryPolicy, Time, Tree, arguments_hash,
+        ApprovalDecision, Budget, ChoiceConfig, Command, Event, EventKind, HookAnswer, HookReply, HookStage, Id,
+        Interrupt, Machine, MachineConfig, ModelChoice, Notice, Purpose, RetryPolicy, Time, Tree, arguments_hash,
         turn::{
             ContextConfig, RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, TurnConfig,
             TurnMachine, diagram, transitions,
@@ -43,6 +43,9 @@ struct Ledger {
     calls: BTreeMap<Id, BTreeSet<String>>,
     questions: BTreeMap<Id, (RiskLevel, String, String, Time)>,
     timers: BTreeMap<Id, Time>,
+    /// Stages whose hooks were asked.
+    hooks: BTreeMap<Id, HookStage>,
+    choices: BTreeSet<Id>,
     /// The first timer: the end of the run's time.
     deadline: Option<Id>,
     executed: BTreeSet<String>,
@@ -116,6 +119,12 @@ impl Ledger {
             EventKind::Fired { id, .. } => {
                 self.timers.remove(id);
             }
+            EventKind::Hooked { id, .. } => {
+                self.hooks.remove(id);
+            }
+            EventKind::Chosen { id, .. } => {
+                self.choices.remove(id);
+            }
             EventKind::Interrupt { how: Interrupt::Cancel, partial: Some(partial) } if !self.generates.is_empty() => {
                 self.used = self.used.saturating_add(partial.usage.total());
             }
@@ -160,7 +169,8 @@ impl Ledger {
                             return Err(format!("{tokens} tokens of {budget}"));
                         }
                     }
-                    if !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty() {
+                    let held = !self.hooks.is_empty() || !self.choices.is_empty();
+                    if held || !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty() {
                         return Err("a request while something is open".into());
                     }
                     self.generates.insert(*id);
@@ -220,6 +230,8 @@ impl Ledger {
                         | self.asides.remove(id).is_some()
                         | self.calls.remove(id).is_some()
                         | self.questions.remove(id).is_some()
+                        | self.hooks.remove(id).is_some()
+                        | self.choices.remove(id)
                         | self.timers.remove(id).is_some();
                     if !open {
                         return Err(format!("{id} is aborted and not open"));
@@ -247,6 +259,9 @@ impl Ledger {
                         return Err("two ends".into());
                     }
                     self.finished = true;
+                    if !self.hooks.is_empty() || !self.choices.is_empty() {
+                        return Err(format!("at the end {:?} and {:?} are open", self.hooks, self.choices));
+                    }
                     let open = (&self.generates, &self.calls, &self.questions, &self.timers);
                     if *open.0 != BTreeSet::new()
                         || !self.asides.is_empty()
@@ -266,6 +281,20 @@ impl Ledger {
                     let answer = outcome.r#final.as_deref().unwrap_or_default();
                     if outcome.stop.is_success() && answer.trim().is_empty() {
                         return Err("an empty answer as a success".into());
+                    }
+                }
+                Command::Hook { id, stage, .. } => {
+                    if !config.hooks.contains(stage) || !self.generates.is_empty() || !self.questions.is_empty() {
+                        return Err(format!("the hooks of {} are asked out of turn", stage.name()));
+                    }
+                    if *stage != HookStage::PreTool && *stage != HookStage::PostTool && !self.hooks.is_empty() {
+                        return Err("hooks of two stages at once".into());
+                    }
+                    self.hooks.insert(*id, *stage);
+                }
+                Command::Choose { id, .. } => {
+                    if !config.choice.ask || self.requests > 0 || !self.choices.insert(*id) {
+                        return Err("a choice out of turn".into());
                     }
                 }
                 Command::Persist | Command::Emit { .. } | Command::Refuse { .. } => {}
@@ -291,11 +320,8 @@ impl Ledger {
     /// Whether something is open but the run's own deadline.
     fn something_is_open(&self) -> bool {
         let timer = self.timers.keys().any(|id| Some(*id) != self.deadline);
-        timer
-            || !self.asides.is_empty()
-            || !self.generates.is_empty()
-            || !self.calls.is_empty()
-            || !self.questions.is_empty()
+        let held = !self.hooks.is_empty() || !self.choices.is_empty() || !self.asides.is_empty();
+        held || timer || !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty()
     }
 }
 
@@ -397,6 +423,9 @@ enum Act {
     Stray(Id),
     /// The last event once more.
     Again,
+    /// The hooks at this place answer.
+    Hook(usize, Vec<HookReply>),
+    Choose(Option<ModelChoice>),
 }
 
 fn texts() -> impl Strategy<Value = String> {
@@ -507,8 +536,44 @@ fn histories() -> impl Strategy<Value = Vec<Message>> {
     ]
 }
 
+fn replies() -> impl Strategy<Value = Vec<HookReply>> {
+    let value = prop_oneof![
+        Just("\"It is 5.\""),
+        Just("\" \""),
+        Just("{}"),
+        Just("{\"n\":9}"),
+        Just("{\"max_tokens\":5,\"messages\":[]}"),
+        Just("{\"system\":\"be brief\"}"),
+        Just("[]"),
+        Just("[{\"type\":\"text\",\"text\":\"x\"}]"),
+        Just("{\"content\":\"c\",\"is_error\":true}"),
+        Just("7"),
+    ];
+    let answer = prop_oneof![
+        4 => Just(HookAnswer::Continue),
+        3 => value.prop_map(|text| HookAnswer::Replace { value: loopwright::core::json::Raw::parse(text).unwrap() }),
+        1 => texts().prop_map(|reason| HookAnswer::Veto { reason }),
+        2 => texts().prop_map(|text| HookAnswer::AddContext { text }),
+        2 => any::<bool>().prop_map(|stop| HookAnswer::Failed { error: "it broke".into(), stop }),
+    ];
+    let name = prop_oneof![Just("h"), Just("]\n[x"), Just("")];
+    prop::collection::vec((name, answer).prop_map(|(name, answer)| HookReply { name: name.into(), answer }), 0..3)
+}
+
+fn choices() -> impl Strategy<Value = Option<ModelChoice>> {
+    let confidence = prop_oneof![Just(0.9), Just(0.6), Just(0.1), Just(-1.0), Just(1e300)];
+    let model = prop_oneof![Just("strong"), Just(""), Just("gpt-4o")];
+    prop::option::of((model, confidence).prop_map(|(model, confidence)| ModelChoice {
+        model: model.into(),
+        confidence,
+        reason: "so".into(),
+    }))
+}
+
 fn acts() -> impl Strategy<Value = Act> {
     prop_oneof![
+        14 => (any::<usize>(), replies()).prop_map(|(which, replies)| Act::Hook(which, replies)),
+        2 => choices().prop_map(Act::Choose),
         10 => answers().prop_map(Act::Answer),
         3 => (failures(), any::<bool>(), prop::option::of(answers())).prop_map(|(f, v, p)| Act::Fail(f, v, p)),
         1 => Just(Act::Delta),
@@ -567,9 +632,22 @@ fn configs() -> impl Strategy<Value = TurnConfig> {
         1 => (700_usize..2_000).prop_map(|window| ContextConfig { window: Some(window), ..ContextConfig::default() }),
     ];
     let roles = prop_oneof![1 => Just(RolesConfig::default()), 2 => roles()];
-    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>(), context, roles).prop_map(
-        |(budget, attempts, after, seed, degrade, context, roles)| TurnConfig {
+    let hooks = prop_oneof![
+        2 => Just(BTreeSet::new()),
+        1 => prop::collection::btree_set(prop::sample::select(HookStage::ALL.to_vec()), 1..5),
+        1 => Just(HookStage::ALL.into_iter().collect()),
+    ];
+    let choice = (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(ask, suggestions, escalates)| ChoiceConfig {
+        ask,
+        suggestions,
+        escalate_to: escalates.then(|| "strong".to_owned()),
+        ..ChoiceConfig::default()
+    });
+    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>(), context, (hooks, choice, roles)).prop_map(
+        |(budget, attempts, after, seed, degrade, context, (hooks, choice, roles))| TurnConfig {
+            hooks,
             roles,
+            choice,
             model: "gpt-4o".into(),
             budget,
             retry: RetryPolicy { attempts, after_output: after, ..RetryPolicy::default() },
@@ -630,6 +708,14 @@ fn event_of(act: Act, ledger: &Ledger, stray: &mut Option<Id>, last: Option<&Eve
         }
         Act::Interrupt(how, partial) => EventKind::Interrupt { how, partial: partial.map(Box::new) },
         Act::Again => last?.clone(),
+        Act::Hook(which, replies) => {
+            let open = ledger.hooks.keys().nth(which % ledger.hooks.len().max(1)).copied();
+            EventKind::Hooked { id: stray.or(open).unwrap_or(7), replies }
+        }
+        Act::Choose(choice) => {
+            let open = ledger.choices.first().copied();
+            EventKind::Chosen { id: stray.or(open).unwrap_or(8), choice, error: None }
+        }
         Act::Wait(_) | Act::Stray(_) => return None,
     })
 }
@@ -798,6 +884,16 @@ proptest! {
                 Act::Decide(ApprovalDecision::Allow, !steps.is_multiple_of(3))
             } else if !ledger.asides.is_empty() {
                 Act::Said(0, if steps.is_multiple_of(2) { SANE.to_owned() } else { "?".to_owned() })
+            } else if !ledger.hooks.is_empty() {
+                let text = format!("{steps}");
+                let answer = match seed.wrapping_add(steps as usize) % 3 {
+                    0 => HookAnswer::AddContext { text },
+                    1 => HookAnswer::Replace { value: loopwright::core::json::Raw::of(&text) },
+                    _ => HookAnswer::Failed { error: text, stop: false },
+                };
+                Act::Hook(seed, vec![HookReply { name: "h".into(), answer }])
+            } else if !ledger.choices.is_empty() {
+                Act::Choose(None)
             } else {
                 continue;
             };
@@ -916,6 +1012,29 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
         }
     }
     events.extend(ledger.timers.keys().map(|id| (EventKind::Fired { id: *id, partial: None }, faults, interrupts)));
+    for (id, stage) in &ledger.hooks {
+        let raw = match stage {
+            HookStage::PreTool => "{\"n\":9}",
+            HookStage::PreLlm => "{\"max_tokens\":9}",
+            _ => "\"other\"",
+        };
+        let answers = [
+            HookAnswer::Replace { value: loopwright::core::json::Raw::parse(raw).unwrap() },
+            HookAnswer::Veto { reason: "no".into() },
+            HookAnswer::AddContext { text: "more".into() },
+            HookAnswer::Failed { error: "broke".into(), stop: true },
+        ];
+        events.push((EventKind::Hooked { id: *id, replies: Vec::new() }, faults, interrupts));
+        for answer in answers {
+            let replies = vec![HookReply { name: "h".into(), answer }];
+            events.push((EventKind::Hooked { id: *id, replies }, faults, interrupts));
+        }
+    }
+    for id in &ledger.choices {
+        let choice = Some(ModelChoice { model: "strong".into(), confidence: 0.9, reason: String::new() });
+        events.push((EventKind::Chosen { id: *id, choice, error: None }, faults, interrupts));
+        events.push((EventKind::Chosen { id: *id, choice: None, error: Some("late".into()) }, faults, interrupts));
+    }
     if interrupts > 0 {
         for how in [Interrupt::Cancel, Interrupt::AfterRound] {
             for partial in [None, Some(Box::new(say("part")))] {
@@ -946,32 +1065,56 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
             supervisor: (purpose == "supervisor").then_some(supervisor),
         }
     };
-    // The second world has no time: its timers find the limit reached. The others have a role each.
     let abort = SANE.replace("\"should_abort\":false", "\"should_abort\":true");
     let abort: &'static str = Box::leak(abort.into_boxed_str());
     let worlds = [
-        (300.0, RolesConfig::default(), vec![], (1, 1)),
-        (0.0, RolesConfig::default(), vec![], (1, 1)),
         (300.0, one("executor", 0), vec![], (1, 1)),
         (300.0, one("summarizer", 1), vec![SUMMED, "?"], (1, 0)),
         (300.0, one("sanity", 1), vec![SANE, abort, "?"], (0, 1)),
         (300.0, one("sanity", 2), vec![SANE, abort], (0, 0)),
         (300.0, one("supervisor", 1), vec![ALLOWED, "?"], (0, 1)),
     ];
-    for (wall_time, roles, says, (faults, interrupts)) in worlds {
+    // The second world has no time: its timers find the limit reached. The others have hooks, or choose their model,
+    // or have a role.
+    let plain = [(300.0, None), (0.0, None)];
+    let hooked = HookStage::ALL.into_iter().map(|stage| (300.0, Some(stage)));
+    let none = |(wall_time, stage): (f64, Option<HookStage>)| {
+        let faults = u32::from(stage.is_none_or(|stage| matches!(stage, HookStage::PreLlm | HookStage::PreOutput)));
+        (wall_time, stage, RolesConfig::default(), vec![], (faults, 1))
+    };
+    let with_roles = worlds.into_iter().map(|(wall_time, roles, says, most)| (wall_time, None, roles, says, most));
+    for (wall_time, stage, roles, says, (faults, interrupts)) in
+        plain.into_iter().chain(hooked).map(none).chain(with_roles)
+    {
         config.budget.wall_time = wall_time;
+        config.hooks = stage.into_iter().collect();
+        match stage {
+            // After the choice of the model, or after a call, the turn may hold once more.
+            Some(HookStage::PostAssess | HookStage::PreTool) => {
+                config.hooks.insert(HookStage::PreReason);
+            }
+            // These two are the driver's: the choice alone, with time and without.
+            Some(HookStage::PostReflect) => config.budget.wall_time = 0.0,
+            _ => {}
+        }
+        config.choice.ask =
+            matches!(stage, Some(HookStage::PostAssess | HookStage::PreReflect | HookStage::PostReflect));
         // Their orders multiply: one round is enough for them.
         let private = roles.supervisor.is_some();
-        let more = roles == RolesConfig::default() || roles.summarizer.is_some();
+        let few = roles != RolesConfig::default();
+        let more = stage.is_none() && (!few || roles.summarizer.is_some());
         config.budget.tool_rounds = if more { 2 } else { 1 };
         config.budget.approvals = if private { 1 } else { 2 };
         config.budget.iterations = config.budget.tool_rounds + 1;
         config.roles = roles;
-        let mut seen: BTreeSet<u128> = BTreeSet::new();
-        let few = config.roles != RolesConfig::default();
+        if few && config.roles.summarizer.is_none() {
+            // A role speaks while the turn holds, and what a role has held up goes to hooks.
+            config.hooks.insert(HookStage::PreReason);
+        }
         // What comes when the time is over finds the limit reached.
         let times = if few { &[Time(0), Time(400_000_000)][..] } else { &[Time(0)] };
         let ledger = Ledger { says, private, few, ..Ledger::default() };
+        let mut seen: BTreeSet<u128> = BTreeSet::new();
         let mut queue = VecDeque::from([(TurnMachine::new(config.clone(), 0), ledger, faults, interrupts)]);
         while let Some((turn, ledger, faults, interrupts)) = queue.pop_front() {
             let key = serde_json::to_vec(&(&turn, faults, interrupts)).unwrap();

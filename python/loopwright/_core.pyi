@@ -16,6 +16,7 @@ __all__ = [
     "ApprovalDesk",
     "ArgumentsDelta",
     "AssessedRisk",
+    "Background",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -58,6 +59,15 @@ __all__ = [
     "Window",
     "WireServer",
     "__version__",
+    "analysis_coverage",
+    "analysis_cut",
+    "analysis_enough",
+    "analysis_gain",
+    "analysis_latent",
+    "analysis_nearest",
+    "analysis_select",
+    "analysis_trend",
+    "analysis_usable",
     "assemble_context",
     "assess_arguments",
     "assess_intent",
@@ -122,6 +132,8 @@ _CommandKind: TypeAlias = Literal[
     "persist",
     "refuse",
     "finish",
+    "hook",
+    "choose",
 ]
 _Risk: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
 _Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
@@ -354,6 +366,18 @@ class Event:
         """Somebody wants the run to end: `cancel` (at once) or `after_round`; `partial` is what an abort gave."""
 
     @staticmethod
+    def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
+        """The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its
+        text (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
+        """
+
+    @staticmethod
+    def chosen(
+        id: int, model: str | None = None, confidence: float = 1.0, reason: str = ..., error: str | None = None
+    ) -> Event:
+        """Whoever was asked which model shall be used answered: a model, or none, or what went wrong."""
+
+    @staticmethod
     def from_json(text: str) -> Event:
         """An event from the form in which journals hold it."""
 
@@ -374,7 +398,7 @@ class Command:
 
     @property
     def request(self) -> Request | None:
-        """The request of a `generate`."""
+        """The request of a `generate`, or that which a `hook` is shown."""
 
     @property
     def purpose(self) -> Literal["executor", "summarizer", "sanity", "supervisor", "reflector"] | None:
@@ -427,6 +451,31 @@ class Command:
     @property
     def question(self) -> str | None:
         """The question of a `search`."""
+
+    @property
+    def stage(self) -> str | None:
+        """The stage of a `hook`."""
+
+    @property
+    def round(self) -> int | None:
+        """The round of a `hook`, from 1; 0 before the first."""
+
+    @property
+    def subject(self) -> str | None:
+        """What a `hook` is shown, or the prompt of a `choose`, as JSON text."""
+
+    @property
+    def spent(self) -> dict[str, Any] | None:
+        """What the run had used when a `hook` was asked."""
+
+    @property
+    def model(self) -> str | None:
+        """The model that is used if a `choose` names none."""
+
+    def after(self, answer: str, text: str) -> Command:
+        """The same `hook` after an answer: with another subject after a `replace`. What its stage does not allow, and
+        what can't take the subject's place, is an error.
+        """
 
     def to_json(self) -> str:
         """The form in which journals hold it: requests as counts and hashes."""
@@ -1478,3 +1527,65 @@ def summarize(messages: History) -> dict[str, Any]:
 
 def summary_words(summary: str, chars: int) -> str:
     """A summary (JSON text) in words, at most about so many characters."""
+
+@final
+class Background:
+    """How alike two texts are that have nothing to do with each other, for one embedder."""
+
+    def __new__(cls, mean: float, deviation: float, pairs: int = 0) -> Self: ...
+    @staticmethod
+    def measure(vectors: Any) -> Background:
+        """Measures it in vectors of a corpus: all pairs of a small one, 20,000 of a large one, always the same."""
+
+    @property
+    def mean(self) -> float:
+        """The mean cosine of two texts."""
+
+    @property
+    def deviation(self) -> float:
+        """Its standard deviation."""
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that were looked at."""
+
+    def z(self, cosine: float) -> float:
+        """How many standard deviations a cosine lies above the background."""
+
+    def cosine(self, z: float) -> float:
+        """The cosine that lies so many standard deviations above the background."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __getnewargs__(self) -> tuple[float, float, int]: ...
+
+def analysis_select(hyde: Any, chunks: Any, kept: Any, policy: str) -> list[tuple[int, int, float, float, float]]:
+    """The best chunks of a cycle; `policy` as JSON text. Chunk, topic, score, relevance, novelty."""
+
+def analysis_coverage(topics: Any, chunks: Any) -> list[float]:
+    """The best cosine of each topic."""
+
+def analysis_gain(prev: Sequence[tuple[str, float]], now: Sequence[tuple[str, float]]) -> float | None:
+    """How much coverage changed, over the names that both have."""
+
+def analysis_trend(gains: Sequence[float], policy: str) -> tuple[str, str]:
+    """The trend's name and words."""
+
+def analysis_enough(
+    history: Sequence[float], policy: str, accepted: int | None, claims: int | None
+) -> tuple[str, str] | None:
+    """The name and words of the rule that says it is enough."""
+
+def analysis_latent(
+    chunks: Any, outline: Any, policy: str
+) -> list[tuple[list[int], list[float], int | None, float, bool]]:
+    """Clusters of chunks, held against an outline. Members, centre, topic, similarity, novel."""
+
+def analysis_nearest(to: Any, rows: Any) -> tuple[int, float] | None:
+    """The nearest row and its cosine."""
+
+def analysis_usable(rows: Any, width: int | None = None) -> list[int]:
+    """The places of the vectors that will do."""
+
+def analysis_cut(cut: str, background: Background | None, difference: bool) -> float:
+    """A threshold as a cosine, or as a difference of cosines."""

@@ -67,6 +67,8 @@ class Driver:
         self.calls: dict[int, _core.ModelCall] = {}
         # Calls of roles, which nobody watches and nothing is kept of.
         self.asides: dict[int, _core.ModelCall] = {}
+        # What a hook raised that ended the run.
+        self.hook_error: BaseException | None = None
 
     def context(self, call: _core.Call, flag: CancelFlag) -> Context[Any]:
         """What a tool may know about its call."""
@@ -110,6 +112,10 @@ class Driver:
             elif kind == "refuse":
                 message = f"the machine refused an event of its own driver: {command.why}"
                 raise InternalError(message, hint="please report this with the journal of the run")
+            elif kind == "hook":
+                self.hook(command)
+            elif kind == "choose":
+                self.choose(command)
 
     def go_on(self, commands: Iterable[_core.Command]) -> None:
         """Carries out what a run that broke off had not heard the end of.
@@ -245,6 +251,12 @@ class Driver:
         raise NotImplementedError
 
     def search(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def hook(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def choose(self, command: _core.Command) -> None:
         raise NotImplementedError
 
 
@@ -555,6 +567,16 @@ class AsyncDriver(Driver):
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
 
+    def hook(self, command: _core.Command) -> None:
+        from ._hooked import ask_async
+
+        ask_async(self, command)
+
+    def choose(self, command: _core.Command) -> None:
+        from ._hooked import choose_async
+
+        choose_async(self, command)
+
 
 class SyncDriver(Driver):
     """Drives a run in the calling thread. Tools run in threads; async tools in one event loop of the run's own."""
@@ -570,6 +592,8 @@ class SyncDriver(Driver):
         self.limits: list[tuple[float, Callable[[], None]]] = []
         self.side: _SideLoop | None = None
         self.closed = False
+        # Commands whose hooks are being asked.
+        self.asked: dict[int, Any] = {}
 
     def events(self, start: _core.Event | list[_core.Command], signal: Any = None) -> Generator[Any, None, None]:
         """Runs to the end, from its start or from the open commands of a run that broke off; gives what is told on the
@@ -645,7 +669,7 @@ class SyncDriver(Driver):
         """Nothing of the run is left behind but threads of plain tools that do not end."""
         self.closed = True
         self.cancelled_model()
-        for command_id in [*self.flags, *self.tasks]:
+        for command_id in [*self.flags, *self.tasks, *self.asked]:
             self.abort(command_id)
         self.hub.close()
         if self.side is not None:
@@ -806,6 +830,7 @@ class SyncDriver(Driver):
     def abort(self, command_id: int) -> None:
         self.timers.pop(command_id, None)
         model = self.calls.pop(command_id, None) or self.asides.pop(command_id, None)
+        self.asked.pop(command_id, None)
         if model is not None:
             model.abort()
         for flag in self.flags.pop(command_id, ()):
@@ -874,6 +899,16 @@ class SyncDriver(Driver):
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
+
+    def hook(self, command: _core.Command) -> None:
+        from ._hooked import ask_sync
+
+        ask_sync(self, command)
+
+    def choose(self, command: _core.Command) -> None:
+        from ._hooked import choose_sync
+
+        choose_sync(self, command)
 
 
 def _is_aside(command: _core.Command) -> bool:

@@ -15,6 +15,7 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from .hooks import Hook
     from .models import Model
     from .roles import Releases, Serving
     from .tools import Tool
@@ -53,10 +54,38 @@ class Plan:
         purpose, place = command.purpose, command.place or 0
         if purpose == "executor":
             if place == 0:
+                if self.chooses:
+                    endpoint = self.endpoint_of(command.request.model)  # type: ignore[union-attr]
+                    return endpoint, None if endpoint is not None else self.model
                 return self.endpoint, self.model
             place -= 1
         chain = self.chains.get(str(purpose), ())
         return chain[place] if place < len(chain) else (None, None)
+    hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
+    """Hooks by stage."""
+    chooser: Hook | None = None
+    """Who is asked for the model before the first request."""
+    chooses: bool = False
+    """Whether requests may name another model."""
+    endpoints: dict[str, _core.Endpoint] = field(default_factory=dict)
+    """Other models, by the names that requests hold."""
+    new_endpoint: Callable[[str], _core.Endpoint] | None = None
+    """Makes the endpoint of another model."""
+
+    def endpoint_of(self, model: str) -> _core.Endpoint | None:
+        """Where the model of a request lives; `None` is the model of one's own."""
+        if model == self.asked_model:
+            return self.endpoint
+        found = self.endpoints.get(model)
+        if found is None:
+            if ":" not in model and self.endpoint is not None:
+                # Another model of the same provider.
+                return self.endpoint
+            if self.new_endpoint is None:
+                message = f"there is no way to the model {model!r}"
+                raise UsageError(message, "unknown_model", "write provider:model")
+            found = self.endpoints[model] = self.new_endpoint(model)
+        return found
 
     @property
     def model_name(self) -> str:

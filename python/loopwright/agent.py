@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .context import ContextPolicy
     from .events import Event
     from .guard import Approvals, Policy
+    from .hooks import Hook, Hooks, ModelChoice, ModelContext
     from .messages import Content
     from .models import Model
     from .roles import Role, Roles
@@ -101,6 +102,13 @@ class Agent(Generic[Output]):
         name: A name for people.
         labels: What the first line of each journal says about whose run it is; anything that JSON can hold.
         roles: Models and rules beside the one that acts: a `loopwright.roles.Roles`.
+        hooks: Functions that are asked at stages of a run: a list of `Hook` and `Hooks` (see `loopwright.hooks`).
+        choose_model: Who chooses the model of a run, before its first request: a function, sync or async, that takes a
+            `ModelContext` and gives a `ModelChoice`, a name or `None`; or a `ModelChoice` for all runs.
+        take_suggestions: Whether a choice that is not sure enough to be enforced, but is a suggestion, holds too.
+        escalate_to: The model that goes on, once, where too little succeeds: `provider:model`.
+        wind_down: From so many tool rounds left on the model is told of them, the plainer the fewer; with none left it
+            is told to answer.
     """
 
     _folders: tuple[str, ...] = ()
@@ -146,6 +154,11 @@ class Agent(Generic[Output]):
         name: str | None = None,
         labels: Mapping[str, Any] | None = None,
         roles: Roles | None = None,
+        hooks: Hook | Hooks | Iterable[Hook | Hooks] | None = None,
+        choose_model: Callable[[ModelContext], Any] | ModelChoice | None = None,
+        take_suggestions: bool = False,
+        escalate_to: str | None = None,
+        wind_down: int = 2,
     ) -> None:
         from . import _options
         from .tools import ToolSet
@@ -185,6 +198,7 @@ class Agent(Generic[Output]):
             price=price,
             seed=seed,
             name=name,
+            wind_down=wind_down,
         )
         self.name = name
         self.budget = _checked_budget(budget) if budget is not None else Budget()
@@ -246,6 +260,7 @@ class Agent(Generic[Output]):
             "guard": guard,
             "price": dict(price) if price else None,
             "seed": seed,
+            "wind_down": wind_down,
         }
         held = _context(context, self._endpoint)
         if held is not None:
@@ -257,9 +272,25 @@ class Agent(Generic[Output]):
             from .roles import resolved
 
             self._config["roles"], self._chains = resolved(roles, acting, dict(timeouts or {}))
+        self._reach = (base_url, api_key, headers, timeouts)
+        self._take_hooks(hooks, choose_model, escalate_to, take_suggestions=take_suggestions)
         self._plans: dict[tuple[bool, Budget], Plan] = {}
         # What can't work is said here, not in the middle of a program.
         self._plan(self.budget, stream=False)
+
+    def _take_hooks(
+        self, hooks: object, choose_model: object, escalate_to: str | None, *, take_suggestions: bool
+    ) -> None:
+        """Who is asked while a run goes on."""
+        self._hooks = _hooks_of(hooks)
+        inside = [stage for stage in self._hooks if not stage.endswith("_reflect")]
+        if inside:
+            self._config["hooks"] = inside
+        self._chooser = _chooser_of(choose_model)
+        self._escalate_to = escalate_to
+        ask = self._chooser is not None
+        if ask or escalate_to is not None:
+            self._config["choice"] = {"ask": ask, "suggestions": take_suggestions, "escalate_to": escalate_to}
 
     @property
     def model(self) -> str:
@@ -348,10 +379,12 @@ class Agent(Generic[Output]):
                 self._explain(error, driver, run, plan, name, path, earlier)
                 raise
             result, feedback = self._finish(driver.outcome, run, plan, name, path, earlier)
+            _caused(result, driver)
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        self._reflect(result, deps)
         if on_event is not None:
             _heard(on_event(RunFinished(result)))
         return cast("Result[Output]", _checked(result))
@@ -529,7 +562,14 @@ class Agent(Generic[Output]):
                 asked_model=self._config["model"],
                 chains=self._chains,
                 session=self._session(),
+                hooks=self._hooks,
+                chooser=self._chooser,
+                chooses="choice" in self._config,
+                new_endpoint=self._endpoint_at,
             )
+            if self._escalate_to is not None:
+                # What can't be reached is said before the run that needs it.
+                plan.endpoint_of(self._escalate_to)
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
             self._plans[stream, budget] = plan
@@ -542,6 +582,22 @@ class Agent(Generic[Output]):
         from .roles import session_of
 
         return session_of(self.roles)
+
+    def _endpoint_at(self, model: str) -> _core.Endpoint:
+        """The endpoint of another model: at the agent's own address if it is of the same provider."""
+        base_url, api_key, headers, timeouts = self._reach
+        limits: dict[str, Any] = dict(timeouts or {})
+        if self._endpoint is None or model.partition(":")[0] != self._endpoint.provider:
+            return _core.Endpoint(model, **limits)
+        pairs = list((headers or {}).items())
+        return _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
+
+    def _reflect(self, result: Result[Any], deps: Any) -> None:
+        """The hooks after the answer: in the background."""
+        if "pre_reflect" in self._hooks or "post_reflect" in self._hooks:
+            from .hooks._reflect import reflect_soon
+
+            reflect_soon([hook for hooks in self._hooks.values() for hook in hooks], result, deps)
 
     def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
         """A run that begins."""
@@ -696,11 +752,13 @@ class RunStream(Generic[Output]):
                     self._result = agent._finish(driver.outcome, run, plan, name, path, earlier)[0]
                 raise
             result, feedback = agent._finish(driver.outcome, run, plan, name, path, earlier)
+            _caused(result, driver)
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
         self._result = result
+        agent._reflect(result, self._deps)
         if self._watch:
             yield RunFinished(result)
         _checked(result)
@@ -724,6 +782,37 @@ def _checked(result: Result[Any]) -> Result[Any]:
     if result.error is not None:
         raise result.error
     return result
+
+
+def _caused(result: Result[Any], driver: Driver) -> None:
+    """An error that a hook has made says what the hook raised."""
+    if result.error is not None and driver.hook_error is not None:
+        result.error.__cause__ = driver.hook_error
+
+
+def _hooks_of(hooks: object) -> dict[str, list[Hook]]:
+    """The hooks by stage."""
+    if hooks is None:
+        return {}
+    from .hooks import Hooks
+
+    found = Hooks(hooks)
+    return {stage: found.at(stage) for stage in found.stages}
+
+
+def _chooser_of(choose: object) -> Hook | None:
+    """Who chooses the model, with a time limit."""
+    if choose is None:
+        return None
+    from .hooks import Hook, ModelChoice
+
+    if isinstance(choose, ModelChoice):
+        choice = choose
+        return Hook("pre_assess", lambda _: choice, name="choose_model")
+    if not callable(choose):
+        message = f"choose_model can't be {choose!r:.100}"
+        raise UsageError(message, "invalid_option", "give a function that takes a ModelContext, or a ModelChoice")
+    return Hook("pre_assess", choose, name="choose_model")
 
 
 def _once_more(

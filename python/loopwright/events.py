@@ -25,7 +25,10 @@ __all__ = [
     "Draft",
     "Event",
     "GoalDrifted",
+    "HookAnswered",
+    "HookFailed",
     "IntentAssessed",
+    "ModelChosen",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
@@ -329,6 +332,44 @@ class Supervised:
 
 
 @dataclass(frozen=True)
+class HookAnswered:
+    """A hook has answered: `continue`, `replace`, `veto` (with its `reason`) or `add_context`."""
+
+    stage: str
+    name: str
+    round: int
+    answer: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class HookFailed:
+    """A hook raised, was late, or answered what its stage does not allow; `stop` says that the run ends by it."""
+
+    stage: str
+    name: str
+    round: int
+    error: str
+    stop: bool
+
+
+@dataclass(frozen=True)
+class ModelChosen:
+    """Somebody has chosen a model (`enforce`, `suggest`, `defer`), or a stronger one goes on (`escalate`).
+
+    `used` says whether it holds, from request `round` on.
+    """
+
+    round: int
+    model: str
+    instead_of: str
+    confidence: float
+    mode: str
+    used: bool
+    reason: str
+
+
+@dataclass(frozen=True)
 class RunFinished:
     """The run has ended."""
 
@@ -365,6 +406,9 @@ Event: TypeAlias = (
     | SanityChecked
     | Summarized
     | Supervised
+    | HookAnswered
+    | HookFailed
+    | ModelChosen
     | RunFinished
 )
 
@@ -394,6 +438,9 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "sanity_checked": SanityChecked,
         "summarized": Summarized,
         "supervised": Supervised,
+        "hook_answered": HookAnswered,
+        "hook_failed": HookFailed,
+        "model_chosen": ModelChosen,
     }.items()
 }
 

@@ -303,4 +303,8 @@ def error_of(outcome: dict[str, Any]) -> LoopwrightError | None:
         "provider": errors.ProviderError,
     }
     kind = kinds.get(error["guilt"], errors.InternalError)
+    if error["code"] == "hook_failed":
+        from .hooks import HookError
+
+        kind = HookError
     return kind(error["message"], error["code"], error.get("hint"))

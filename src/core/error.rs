@@ -125,6 +125,8 @@ pub enum FailureKind {
     Usage,
     /// A fault of ours.
     Internal,
+    /// The provider takes no such block: a picture, a document. Nothing was sent.
+    UnsupportedBlock,
 }
 
 impl FailureKind {
@@ -164,13 +166,14 @@ impl FailureKind {
             Self::Cancelled => "cancelled",
             Self::Usage => "usage",
             Self::Internal => "internal",
+            Self::UnsupportedBlock => "unsupported_block",
         }
     }
 
     /// Who has to act.
     pub const fn guilt(self) -> Guilt {
         match self {
-            Self::Auth | Self::Usage => Guilt::Usage,
+            Self::Auth | Self::Usage | Self::UnsupportedBlock => Guilt::Usage,
             Self::Internal => Guilt::Internal,
             _ => Guilt::Provider,
         }

@@ -1,5 +1,6 @@
 //! The machines and all that they decide with. No clock, socket, file, random source, thread or Python.
 
+pub mod analysis;
 pub mod breaker;
 pub mod context;
 pub mod error;

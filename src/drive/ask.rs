@@ -2,6 +2,7 @@
 
 use super::{
     endpoint::Endpoint,
+    fits::{check_blocks, fitted},
     http::{CallFailure, Client, Timeouts},
     under_way::Watch,
     written::Written,
@@ -21,13 +22,19 @@ pub async fn ask(
     request: &Request,
     mut watch: impl Watch,
 ) -> Result<Response, CallFailure> {
+    check_blocks(&endpoint.name, request)?;
+    let fitted = fitted(&endpoint.name, request);
+    let request = fitted.as_ref().unwrap_or(request);
     if endpoint.wire == Wire::Offline {
         let response = wire::offline::answer(request);
         watch.deltas(vec![Delta::Text { block: 0, text: response.message.prose() }]);
         return Ok(response);
     }
-    let body = wire::encode_request(endpoint.wire, request)
-        .map_err(|error| CallFailure::from(Failure::new(FailureKind::Usage, error.to_string())))?;
+    let body = wire::encode_request(endpoint.wire, request).map_err(|error| {
+        let block = error.code.starts_with("unsupported_");
+        let kind = if block { FailureKind::UnsupportedBlock } else { FailureKind::Usage };
+        CallFailure::from(Failure::new(kind, format!("{}: {error}", endpoint.name)))
+    })?;
     let stream = request.stream.unwrap_or(false);
     let Some(written) = Written::new(request).filter(|_| stream) else {
         return client.call(endpoint, body, stream, timeouts, watch).await;

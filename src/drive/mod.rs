@@ -15,7 +15,11 @@ pub mod endpoint;
 #[cfg(feature = "drive")]
 pub mod fetch;
 #[cfg(feature = "drive")]
+mod fits;
+#[cfg(feature = "drive")]
 pub mod gather;
+#[cfg(feature = "drive")]
+pub mod hooks;
 #[cfg(feature = "drive")]
 pub mod http;
 #[cfg(feature = "drive")]

@@ -22,6 +22,7 @@ use super::{
     ask::ask,
     endpoint::Endpoint,
     gather,
+    hooks::{Hook, run_hooks},
     http::{CallFailure, Client, Timeouts},
     under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
 };
@@ -30,7 +31,8 @@ use crate::core::{
     guard::RiskLevel,
     journal::Run,
     machine::{
-        ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Purpose, Time,
+        ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, ModelChoice, Notice, Outcome,
+        Purpose, Time,
     },
     message::{Message, ToolFailure, ToolResult, ToolUse, Usage},
     request::{Delta, History},
@@ -39,7 +41,11 @@ use crate::core::{
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type ToolFn = Arc<dyn Fn(ToolUse) -> Boxed<ToolResult> + Send + Sync>;
+type ChooseFn = Arc<dyn Fn(Message) -> Boxed<Option<ModelChoice>> + Send + Sync>;
 type ApproveFn = Arc<dyn Fn(ToolUse, RiskLevel) -> Boxed<ApprovalDecision> + Send + Sync>;
+
+/// Whoever chooses the model has this long.
+const CHOICE: Duration = Duration::from_secs(5);
 
 /// What happens while a run goes on.
 #[derive(Clone, Debug)]
@@ -83,6 +89,9 @@ pub struct Driver {
     tools: BTreeMap<String, ToolFn>,
     approve: Option<ApproveFn>,
     folder: Option<PathBuf>,
+    hooks: Vec<Hook>,
+    models: BTreeMap<String, (Arc<Endpoint>, String)>,
+    choose: Option<ChooseFn>,
 }
 
 impl Driver {
@@ -96,6 +105,9 @@ impl Driver {
             tools: BTreeMap::new(),
             approve: None,
             folder: None,
+            hooks: Vec::new(),
+            models: BTreeMap::new(),
+            choose: None,
         }
     }
 
@@ -140,6 +152,31 @@ impl Driver {
         self
     }
 
+    /// Adds a hook. The machine's configuration names the stages that have some: [`Driver::run`] sees to that.
+    #[must_use]
+    pub fn hook(mut self, hook: Hook) -> Self {
+        self.hooks.push(hook);
+        self
+    }
+
+    /// Adds another model that requests may name: `name` is how they do, `model` how its own endpoint knows it.
+    #[must_use]
+    pub fn model(mut self, name: &str, endpoint: Endpoint, model: &str) -> Self {
+        self.models.insert(name.to_owned(), (Arc::new(endpoint), model.to_owned()));
+        self
+    }
+
+    /// Sets who chooses the model of a run, before its first request.
+    #[must_use]
+    pub fn choose<F, R>(mut self, choose: F) -> Self
+    where
+        F: Fn(Message) -> R + Send + Sync + 'static,
+        R: Future<Output = Option<ModelChoice>> + Send + 'static,
+    {
+        self.choose = Some(Arc::new(move |prompt| Box::pin(choose(prompt))));
+        self
+    }
+
     /// Sets who is asked before a call at or above `confirm` runs; without anybody the answer is no.
     #[must_use]
     pub fn approve<F, R>(mut self, ask: F) -> Self
@@ -154,7 +191,7 @@ impl Driver {
     /// Runs a machine to its end. `begun` gets what stops the run; `told` gets what happens, and streams of answers.
     pub async fn run(
         &self,
-        config: MachineConfig,
+        mut config: MachineConfig,
         messages: Vec<Message>,
         begun: impl FnOnce(Stopper),
         mut told: impl FnMut(Told) + Send,
@@ -172,6 +209,9 @@ impl Driver {
             asides: BTreeSet::new(),
             started: Instant::now(),
         };
+        let turn = config.turn_mut();
+        turn.hooks.extend(self.hooks.iter().map(Hook::stage));
+        turn.choice.ask |= self.choose.is_some();
         let mut run = Run::new("native", config, true);
         let mut journal = Vec::new();
         let mut next = Some(EventKind::Start { messages });
@@ -274,13 +314,20 @@ impl Work<'_> {
         match command {
             Command::Generate { id, purpose, place, request, .. } => {
                 let driver = self.driver;
-                let Some(endpoint) = driver.endpoint_of(purpose, place) else {
+                let (client, timeouts) = (driver.client.clone(), driver.timeouts);
+                let mut request = request;
+                let chosen = (purpose == Purpose::Executor && place == 0).then(|| driver.models.get(&request.model));
+                let endpoint = if let Some(Some((endpoint, model))) = chosen {
+                    request.model.clone_from(model);
+                    endpoint.clone()
+                } else if let Some(endpoint) = driver.endpoint_of(purpose, place) {
+                    endpoint
+                } else {
                     let message = format!("the driver has no model {place} for the {}", purpose.name());
                     let failure = Failure::new(FailureKind::NotFound, message);
                     self.start(id, async move { EventKind::Failed { id, failure, visible: false, partial: None } });
                     return;
                 };
-                let (client, timeouts) = (driver.client.clone(), driver.timeouts);
                 let (shown, answer) = if purpose == Purpose::Executor {
                     (self.shown.clone(), self.answer.insert(Shown::default()).clone())
                 } else {
@@ -345,6 +392,23 @@ impl Work<'_> {
                 for handle in self.handles.remove(&id).unwrap_or_default() {
                     handle.abort();
                 }
+            }
+            Command::Hook { id, stage, subject, .. } => {
+                let hooks = self.driver.hooks.iter().filter(|hook| hook.stage() == stage).cloned().collect();
+                self.start(id, async move { EventKind::Hooked { id, replies: run_hooks(hooks, *subject).await } });
+            }
+            Command::Choose { id, prompt, .. } => {
+                let choose = self.driver.choose.clone();
+                self.start(id, async move {
+                    let Some(choose) = choose else { return EventKind::Chosen { id, choice: None, error: None } };
+                    let asked = tokio::time::timeout(CHOICE, caught(async move { choose(*prompt).await })).await;
+                    let (choice, error) = match asked {
+                        Ok(Ok(choice)) => (choice, None),
+                        Ok(Err(words)) => (None, Some(format!("whoever chooses broke down: {words}"))),
+                        Err(_) => (None, Some(format!("nobody chose within {} s", CHOICE.as_secs()))),
+                    };
+                    EventKind::Chosen { id, choice, error }
+                });
             }
             Command::Persist
             | Command::Spawn { .. }

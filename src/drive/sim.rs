@@ -9,7 +9,8 @@ use crate::core::{
     error::{Error, Failure},
     journal::Run,
     machine::{
-        ApprovalDecision, Command, Event, EventKind, Id, Interrupt, MachineConfig, Notice, Outcome, Purpose, Time,
+        ApprovalDecision, Command, Event, EventKind, HookReply, HookStage, HookSubject, Id, Interrupt, MachineConfig,
+        ModelChoice, Notice, Outcome, Purpose, Time,
     },
     message::{Message, ToolResult, ToolUse},
     request::{History, Request, Response},
@@ -30,6 +31,8 @@ pub enum Step {
 type ToolFn = Box<dyn FnMut(&ToolUse) -> (f64, ToolResult)>;
 type ModelFn = Box<dyn FnMut(&Request) -> Step>;
 type PersonFn = Box<dyn FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)>>;
+type HookFn = Box<dyn FnMut(HookStage, &HookSubject) -> Option<(f64, Vec<HookReply>)>>;
+type ChooseFn = Box<dyn FnMut(&Message) -> Option<ModelChoice>>;
 type SearchFn = Box<dyn FnMut(&str) -> Result<Gathered, Error>>;
 
 /// A simulated world.
@@ -38,6 +41,8 @@ pub struct World {
     tools: BTreeMap<String, ToolFn>,
     approve: PersonFn,
     search: SearchFn,
+    hooks: HookFn,
+    choose: ChooseFn,
     interrupts: Vec<(f64, Interrupt)>,
     roles: BTreeMap<Purpose, ModelFn>,
     /// The requests that roles were sent, apart from those of the turn itself.
@@ -79,6 +84,8 @@ impl World {
             tools: BTreeMap::new(),
             approve: Box::new(|_, _| None),
             search: Box::new(|_| Ok(Gathered::default())),
+            hooks: Box::new(|_, _| Some((0.0, Vec::new()))),
+            choose: Box::new(|_| None),
             interrupts: Vec::new(),
             roles: BTreeMap::new(),
             asked: Vec::new(),
@@ -118,6 +125,23 @@ impl World {
     #[must_use]
     pub fn finds(mut self, search: impl FnMut(&str) -> Result<Gathered, Error> + 'static) -> Self {
         self.search = Box::new(search);
+        self
+    }
+
+    /// Adds hooks: what those of a stage say of a subject, after so many seconds; `None` is silence.
+    #[must_use]
+    pub fn hooks(
+        mut self,
+        hooks: impl FnMut(HookStage, &HookSubject) -> Option<(f64, Vec<HookReply>)> + 'static,
+    ) -> Self {
+        self.hooks = Box::new(hooks);
+        self
+    }
+
+    /// Adds who chooses the model.
+    #[must_use]
+    pub fn chooses(mut self, choose: impl FnMut(&Message) -> Option<ModelChoice> + 'static) -> Self {
+        self.choose = Box::new(choose);
         self
     }
 
@@ -196,6 +220,17 @@ impl World {
                     Command::Search { id, question, .. } => {
                         let found = (self.search)(&question);
                         let key = plan(&mut agenda, now, EventKind::Found { id, found });
+                        owners.entry(id).or_default().push(key);
+                    }
+                    Command::Hook { id, stage, subject, .. } => {
+                        if let Some((after, replies)) = (self.hooks)(stage, &subject) {
+                            let key = plan(&mut agenda, now.after(after), EventKind::Hooked { id, replies });
+                            owners.entry(id).or_default().push(key);
+                        }
+                    }
+                    Command::Choose { id, prompt, .. } => {
+                        let choice = (self.choose)(&prompt);
+                        let key = plan(&mut agenda, now, EventKind::Chosen { id, choice, error: None });
                         owners.entry(id).or_default().push(key);
                     }
                     Command::Timer { id, at } => {

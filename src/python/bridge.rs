@@ -150,6 +150,14 @@ impl Hub {
             let Command::Generate { request, .. } = &*command else { return };
             let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox };
             // Whoever waits for this call is told of its end, whatever that is.
+            // One of several models is named with its provider; the provider knows it by its own name.
+            let named = request.model.strip_prefix(&*endpoint.inner.name).and_then(|rest| rest.strip_prefix(':'));
+            let own = named.filter(|name| *name == &*endpoint.model).map(|name| {
+                let mut own = (**request).clone();
+                name.clone_into(&mut own.model);
+                own
+            });
+            let request = own.as_ref().unwrap_or(request);
             let answer = caught(ask(&client, &endpoint.inner, &endpoint.timeouts, request, watch)).await;
             let kind = match answered(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },

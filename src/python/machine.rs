@@ -7,6 +7,7 @@ use pyo3::{prelude::*, types::PyDict};
 use super::{convert, errors, history};
 use crate::core::{
     error::{Failure, FailureKind},
+    json::Raw,
     machine::{self, ApprovalDecision, Digest, EventKind, Interrupt, Machine as _, Time},
     message::{Block, ToolFailure, ToolResult},
     request,
@@ -22,6 +23,21 @@ fn partial_of(event: Option<&Event>) -> Option<Box<request::Response>> {
         Some(EventKind::Failed { partial, .. }) => partial.clone(),
         _ => None,
     }
+}
+
+fn hook_answer(kind: &str, text: String, stop: bool) -> PyResult<machine::HookAnswer> {
+    use machine::HookAnswer as A;
+    Ok(match kind {
+        "continue" => A::Continue,
+        "replace" => A::Replace {
+            value: Raw::parse(text)
+                .map_err(|error| errors::usage("invalid_value", format!("the replacement is no JSON: {error}")))?,
+        },
+        "veto" => A::Veto { reason: text },
+        "add_context" => A::AddContext { text },
+        "failed" => A::Failed { error: text, stop },
+        other => return Err(errors::usage("invalid_value", format!("{other:?} is no answer of a hook"))),
+    })
 }
 
 fn json_of<T: serde::Serialize>(value: &T) -> String {
@@ -125,6 +141,27 @@ impl Event {
         Ok(Self(EventKind::Interrupt { how, partial: partial_of(partial) }))
     }
 
+    /// The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its text (JSON
+    /// of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
+    #[staticmethod]
+    fn hooked(id: u64, replies: Vec<(String, String, String, bool)>) -> PyResult<Self> {
+        let replies = replies.into_iter().map(|(name, kind, text, stop)| {
+            let answer = hook_answer(&kind, text, stop)?;
+            Ok(machine::HookReply { name, answer })
+        });
+        Ok(Self(EventKind::Hooked { id, replies: replies.collect::<PyResult<_>>()? }))
+    }
+
+    /// Whoever was asked which model shall be used answered: a model, or none, or what went wrong.
+    #[staticmethod]
+    #[pyo3(signature = (id, model=None, confidence=1.0, reason=String::new(), error=None))]
+    fn chosen(id: u64, model: Option<String>, confidence: f64, reason: String, error: Option<String>) -> Self {
+        // A journal holds finite numbers alone.
+        let confidence = if confidence.is_finite() { confidence } else { 0.0 };
+        let choice = model.map(|model| machine::ModelChoice { model, confidence, reason });
+        Self(EventKind::Chosen { id, choice, error })
+    }
+
     /// An event from the form in which journals hold it.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
@@ -148,7 +185,8 @@ pub(super) struct Command(pub(super) Arc<machine::Command>);
 
 #[pymethods]
 impl Command {
-    /// `generate`, `execute`, `approve`, `search`, `timer`, `abort`, `emit`, `persist`, `refuse` or `finish`.
+    /// `generate`, `execute`, `approve`, `search`, `timer`, `abort`, `emit`, `persist`, `refuse`, `finish`, `hook` or
+    /// `choose`.
     #[getter]
     pub(super) fn kind(&self) -> &'static str {
         use machine::Command as C;
@@ -165,6 +203,8 @@ impl Command {
             C::Persist => "persist",
             C::Refuse { .. } => "refuse",
             C::Finish { .. } => "finish",
+            C::Hook { .. } => "hook",
+            C::Choose { .. } => "choose",
         }
     }
 
@@ -174,11 +214,14 @@ impl Command {
         self.0.id()
     }
 
-    /// The request of a `generate`.
+    /// The request of a `generate`, or that which a `hook` is shown.
     #[getter]
     fn request(&self) -> Option<Request> {
         match &*self.0 {
             machine::Command::Generate { .. } => Some(Request(self.0.clone())),
+            machine::Command::Hook { subject, .. } => {
+                matches!(**subject, machine::HookSubject::Request { .. }).then(|| Request(self.0.clone()))
+            }
             _ => None,
         }
     }
@@ -300,6 +343,67 @@ impl Command {
         }
     }
 
+    /// The stage of a `hook`.
+    #[getter]
+    fn stage(&self) -> Option<&'static str> {
+        match &*self.0 {
+            machine::Command::Hook { stage, .. } => Some(stage.name()),
+            _ => None,
+        }
+    }
+
+    /// The round of a `hook`, from 1; 0 before the first.
+    #[getter]
+    fn round(&self) -> Option<u32> {
+        match &*self.0 {
+            machine::Command::Hook { round, .. } => Some(*round),
+            _ => None,
+        }
+    }
+
+    /// What a `hook` is shown, or the prompt of a `choose`, as JSON text.
+    #[getter]
+    fn subject(&self) -> Option<String> {
+        match &*self.0 {
+            machine::Command::Hook { subject, .. } => Some(json_of(subject)),
+            machine::Command::Choose { prompt, .. } => Some(json_of(prompt)),
+            _ => None,
+        }
+    }
+
+    /// What the run had used when a `hook` was asked, as a dict.
+    #[getter]
+    fn spent<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match &*self.0 {
+            machine::Command::Hook { spent, .. } => convert::loads(py, &json_of(spent)).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The model that is used if a `choose` names none.
+    #[getter]
+    fn model(&self) -> Option<&str> {
+        match &*self.0 {
+            machine::Command::Choose { model, .. } => Some(model),
+            _ => None,
+        }
+    }
+
+    /// The same `hook` after an answer: with another subject after a `replace`. What its stage does not allow, and what
+    /// can't take the subject's place, is an error.
+    fn after(&self, answer: &str, text: String) -> PyResult<Self> {
+        let machine::Command::Hook { id, stage, round, subject, spent } = &*self.0 else {
+            return Err(errors::usage("invalid_value", "only a `hook` command has answers"));
+        };
+        let answer = hook_answer(answer, text, false)?;
+        machine::check_answer(*stage, &answer).map_err(|error| errors::exception(&error))?;
+        let machine::HookAnswer::Replace { value } = &answer else { return Ok(Self(self.0.clone())) };
+        let mut subject = subject.clone();
+        subject.replace(value).map_err(|error| errors::exception(&error))?;
+        let spent = spent.clone();
+        Ok(Self(Arc::new(machine::Command::Hook { id: *id, stage: *stage, round: *round, subject, spent })))
+    }
+
     /// The form in which journals hold it: requests as counts and hashes.
     fn to_json(&self) -> String {
         json_of(&Digest(&self.0))
@@ -385,6 +489,10 @@ impl Request {
     fn get(&self) -> Option<&request::Request> {
         match &*self.0 {
             machine::Command::Generate { request, .. } => Some(request),
+            machine::Command::Hook { subject, .. } => match &**subject {
+                machine::HookSubject::Request { request } => Some(request),
+                _ => None,
+            },
             _ => None,
         }
     }

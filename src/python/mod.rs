@@ -6,6 +6,7 @@
 // The only room that takes the interpreter; its run has a clock and a journal file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod analysis;
 mod bridge;
 mod context;
 mod convert;
@@ -130,5 +131,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(senses_intent::reply_signals, module)?)?;
     module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
     module.add_class::<memory::MemoryStore>()?;
+    module.add_class::<analysis::Background>()?;
+    module.add_function(wrap_pyfunction!(analysis::analysis_select, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::analysis_coverage, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::analysis_gain, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::analysis_trend, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::analysis_enough, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::analysis_latent, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::analysis_nearest, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::analysis_usable, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::analysis_cut, module)?)?;
     Ok(())
 }

@@ -16,7 +16,10 @@ from loopwright.events import (
     Draft,
     Event,
     GoalDrifted,
+    HookAnswered,
+    HookFailed,
     IntentAssessed,
+    ModelChosen,
     PhaseFinished,
     PhaseStarted,
     ProviderDelta,
@@ -115,6 +118,12 @@ def what_happened(event: Event) -> str:
             return assert_type(phase, str)
         case Draft(text=text):
             return assert_type(text, str)
+        case HookAnswered(answer=answer, reason=why):
+            return assert_type(answer, str) + (assert_type(why, str | None) or "")
+        case HookFailed(error=error, stop=stop):
+            return f"{assert_type(error, str)} {assert_type(stop, bool)}"
+        case ModelChosen(model=model, confidence=confidence):
+            return f"{assert_type(model, str)} {assert_type(confidence, float)}"
         case RunFinished(result=result):
             return result.stop_reason
         case _:

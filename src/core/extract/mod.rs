@@ -8,6 +8,7 @@ mod attributes;
 mod bodies;
 mod body;
 mod call;
+mod code;
 mod desk;
 mod dialect;
 mod escape;
@@ -32,6 +33,7 @@ mod prose;
 mod python;
 #[cfg(test)]
 mod recorder;
+mod region;
 mod render;
 mod repair;
 mod reply;

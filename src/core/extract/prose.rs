@@ -6,12 +6,13 @@ use memchr::memchr2;
 
 use super::{
     call::Source,
+    code::Code,
     dialect::{Dialect, Glances, Inert, Reasoning, Verdict, frames, reasoning_markups},
     event::{Events, Span},
     harmony::{Head, Header},
     line::Around,
     markers::{Role, SHORT, Walk},
-    parser::{Code, FREE, Parser, Place, Thinking, VAIN},
+    parser::{FREE, Parser, Place, Thinking, VAIN},
     policy::Quoted,
     walker::Walker,
 };
@@ -97,14 +98,11 @@ impl Parser {
         let mut from = 0;
         loop {
             let held = waiting.take();
-            let at = if held.is_some() { Some(0) } else { self.next_candidate(input, from, window, bare) };
+            let all = window == input.len();
+            let more = !(last && all);
+            let at = if held.is_some() { Some(0) } else { self.next_candidate(input, from, window, more, bare) };
             let Some(at) = at else {
-                let all = window == input.len();
-                let tail = if last && all {
-                    0
-                } else {
-                    self.markers.tail(input.get(from.min(window)..window).unwrap_or_default())
-                };
+                let tail = if more { self.tail(input, from, window) } else { 0 };
                 let end = window - tail;
                 self.say(input, followed, end, out);
                 return (end, end > 0 && (!all || last));
@@ -146,14 +144,23 @@ impl Parser {
         }
     }
 
-    /// Where the next marker or fence begins, or with `bare` the next brace or bracket.
-    fn next_candidate(&mut self, input: &[u8], from: usize, to: usize, bare: bool) -> Option<usize> {
+    /// How many bytes at the end of `input[from..to]` may be the first of a marker.
+    fn tail(&self, input: &[u8], from: usize, to: usize) -> usize {
+        self.markers.tail(input.get(from.min(to)..to).unwrap_or_default())
+    }
+
+    /// Where the next marker or fence begins, or with `bare` the next brace or bracket. With `more` there is more to come.
+    fn next_candidate(&mut self, input: &[u8], from: usize, to: usize, more: bool, bare: bool) -> Option<usize> {
         if bare && self.walker.is_none() && to.saturating_sub(from) < SHORT {
             return self.next_of_either(input, from, to);
         }
         let marker = self.next_marker(input, from, to);
-        let brace = if bare { self.next_brace(input, from, marker.unwrap_or(to)) } else { None };
-        brace.or(marker)
+        if !bare {
+            return marker;
+        }
+        // What may yet be a marker's first bytes isn't followed: a marker is no part of an object around it.
+        let end = marker.unwrap_or_else(|| if more { to - self.tail(input, from, to) } else { to });
+        self.next_brace(input, from, end).or(marker)
     }
 
     /// The same, in one go over a few bytes.
@@ -227,6 +234,9 @@ impl Parser {
     fn follow_bare(&mut self, input: &[u8]) -> Option<usize> {
         let from = self.walked.saturating_sub(self.at).min(input.len());
         let walker = self.walker.as_mut()?;
+        if self.walked < self.at {
+            walker.skipped();
+        }
         let end = walker.read(input.get(from..).unwrap_or_default()).map(|end| from + end);
         let to = end.unwrap_or(input.len());
         self.touched += (to - from) as u64;
@@ -255,6 +265,10 @@ impl Parser {
             Meaning::Markup(length, then) => {
                 self.writer.markup(Span { start: self.at, end: self.at + length }, out);
                 self.line.interrupted();
+                if self.walker.as_ref().is_some_and(|walker| !walker.in_string()) {
+                    // No JSON goes on behind markup.
+                    self.walker = None;
+                }
                 match then {
                     Then::Nothing => {}
                     Then::Think(reasoning) => self.thinking = Thinking::In(reasoning),

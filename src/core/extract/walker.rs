@@ -10,6 +10,16 @@ pub(super) struct Walker {
 }
 
 impl Walker {
+    /// Whether the next byte stands in a string.
+    pub(super) const fn in_string(&self) -> bool {
+        self.string
+    }
+
+    /// Something stands here that isn't read.
+    pub(super) const fn skipped(&mut self) {
+        self.blank = false;
+    }
+
     /// Reads on, to where the object is over, or a blank line says that it was none.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Option<usize> {
         for (at, byte) in bytes.iter().enumerate() {

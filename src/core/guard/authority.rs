@@ -12,6 +12,7 @@ use super::policy::{
     subject::{base_name, words_of},
 };
 use crate::core::{
+    machine::CONTEXT_MARK,
     message::{Block, Message, Role},
     retrieve::sources::{parse_feedback, parse_prompt},
 };
@@ -161,11 +162,17 @@ impl Authority {
     }
 
     fn hear(&mut self, text: &str) {
+        if text.starts_with(CONTEXT_MARK) {
+            return;
+        }
         let asked = parse_prompt(text).map(|(_, question, _)| question);
         let text = asked.as_deref().unwrap_or(text);
         // Our own words to a model are nobody's wish.
-        let ours = ["[No tool rounds are left", "[One tool round is left", "[Sanity check"];
-        let ours = ours.iter().any(|head| text.starts_with(head));
+        let ours = text.starts_with('[')
+            && text.get(..60).unwrap_or(text).split_once(" tool round").is_some_and(|(count, rest)| {
+                !count.contains(' ') && (rest.starts_with("s are left.") || rest.starts_with(" is left."))
+            })
+            || text.starts_with("[Sanity check");
         if ours || parse_feedback(text).is_some() {
             return;
         }

@@ -67,7 +67,9 @@ impl Open {
             | EventKind::Failed { id, .. }
             | EventKind::Decided { id, .. }
             | EventKind::Found { id, .. }
-            | EventKind::Fired { id, .. } => self.close(*id),
+            | EventKind::Fired { id, .. }
+            | EventKind::Hooked { id, .. }
+            | EventKind::Chosen { id, .. } => self.close(*id),
             EventKind::Executed { id, result } => {
                 let Some(place) = self.places.get(id) else { return };
                 if let Some(Command::Execute { calls, .. }) = self.commands.get_mut(&(*place, *id)) {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Id, Interrupt, Outcome, Time, tree::MachineConfig};
+use super::{HookStage, HookSubject, Id, Interrupt, Outcome, Spent, Time, tree::MachineConfig};
 use crate::core::{
     error::Error,
     guard::{Judgement, RiskLevel},
@@ -164,6 +164,28 @@ pub enum Command {
         /// How.
         outcome: Box<Outcome>,
     },
+    /// Run the hooks of a stage, in their order. Answered by `Hooked`.
+    Hook {
+        /// The number.
+        id: Id,
+        /// The stage.
+        stage: HookStage,
+        /// The round, from 1; 0 before the first.
+        round: u32,
+        /// What they are shown.
+        subject: Box<HookSubject>,
+        /// What the run has used so far.
+        spent: Box<Spent>,
+    },
+    /// Ask which model shall be used. Answered by `Chosen`.
+    Choose {
+        /// The number.
+        id: Id,
+        /// The model that is used otherwise.
+        model: String,
+        /// The newest message.
+        prompt: Box<Message>,
+    },
 }
 
 impl Command {
@@ -177,7 +199,9 @@ impl Command {
             | Self::Spawn { id, .. }
             | Self::Interrupt { id, .. }
             | Self::Timer { id, .. }
-            | Self::Abort { id } => Some(*id),
+            | Self::Abort { id }
+            | Self::Hook { id, .. }
+            | Self::Choose { id, .. } => Some(*id),
             Self::Emit { .. } | Self::Persist | Self::Refuse { .. } | Self::Finish { .. } => None,
         }
     }
@@ -449,6 +473,50 @@ pub enum Notice {
         /// Why.
         reason: String,
     },
+    /// A hook has answered.
+    HookAnswered {
+        /// The stage.
+        stage: String,
+        /// The hook.
+        name: String,
+        /// The round, from 1; 0 before the first.
+        round: u32,
+        /// `continue`, `replace`, `veto` or `add_context`.
+        answer: String,
+        /// The reason of a veto.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// A hook failed, or was late.
+    HookFailed {
+        /// The stage.
+        stage: String,
+        /// The hook.
+        name: String,
+        /// The round, from 1; 0 before the first.
+        round: u32,
+        /// What went wrong.
+        error: String,
+        /// Whether the run stops for it.
+        stop: bool,
+    },
+    /// Somebody has chosen a model, or the run goes on with a stronger one.
+    ModelChosen {
+        /// The round from which it holds.
+        round: u32,
+        /// The model.
+        model: String,
+        /// The model until then.
+        instead_of: String,
+        /// How sure whoever chose it is.
+        confidence: f64,
+        /// `enforce`, `suggest`, `defer` or `escalate`.
+        mode: String,
+        /// Whether it holds.
+        used: bool,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// How many messages, and their tokens.
@@ -488,6 +556,17 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
             messages: usize,
             history: String,
         },
+        Hook {
+            id: Id,
+            stage: HookStage,
+            round: u32,
+            subject: &'static str,
+            digest: String,
+        },
+        Choose {
+            id: Id,
+            model: &'a str,
+        },
     }
     match command {
         Command::Generate { id, purpose, place, attempt, request } => Short::Generate {
@@ -505,6 +584,15 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
             Short::Spawn { id: *id, config, messages: messages.len(), history: format!("{:016x}", messages.digest()) }
                 .serialize(serializer)
         }
+        Command::Hook { id, stage, round, subject, .. } => {
+            let digest = match &**subject {
+                HookSubject::Request { request } => request.messages.digest(),
+                subject => xxhash_rust::xxh3::xxh3_64(&serde_json::to_vec(subject).unwrap_or_default()),
+            };
+            let digest = format!("{digest:016x}");
+            Short::Hook { id: *id, stage: *stage, round: *round, subject: subject.name(), digest }.serialize(serializer)
+        }
+        Command::Choose { id, model, .. } => Short::Choose { id: *id, model }.serialize(serializer),
         other => other.serialize(serializer),
     }
 }

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Id, Outcome};
+use super::{HookReply, Id, ModelChoice, Outcome};
 use crate::core::{
     error::{Error, Failure},
     json::Raw,
@@ -134,6 +134,23 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
+    /// The hooks of a stage have answered.
+    Hooked {
+        /// The command.
+        id: Id,
+        /// What they said, in their order.
+        replies: Vec<HookReply>,
+    },
+    /// Whoever was asked which model shall be used has answered.
+    Chosen {
+        /// The command.
+        id: Id,
+        /// The model, if one was named.
+        choice: Option<ModelChoice>,
+        /// What went wrong while asking.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
 }
 
 impl EventKind {
@@ -150,6 +167,8 @@ impl EventKind {
             Self::Child { .. } => "child",
             Self::Fired { .. } => "fired",
             Self::Interrupt { .. } => "interrupt",
+            Self::Hooked { .. } => "hooked",
+            Self::Chosen { .. } => "chosen",
         }
     }
 }

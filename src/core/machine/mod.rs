@@ -6,10 +6,12 @@
 
 mod approval;
 mod budget;
+mod choice;
 mod command;
 mod diagram;
 mod event;
 pub mod grounded;
+mod hook;
 mod outcome;
 mod price;
 mod retry;
@@ -18,9 +20,12 @@ pub mod turn;
 
 pub use approval::arguments_hash;
 pub use budget::{Budget, Complexity, Limit, Spent};
+pub use choice::{ChoiceConfig, ChoiceMode, ModelChoice};
 pub(crate) use command::Digest;
 pub use command::{Call, Command, Notice, Purpose, Tally};
 pub use event::{Decision as ApprovalDecision, Event, EventKind, Interrupt, Time};
+pub(crate) use hook::CONTEXT_MARK;
+pub use hook::{HookAnswer, HookReply, HookStage, HookSubject, check_answer};
 pub use outcome::{CallRecord, IterationRecord, Outcome, Stop};
 pub use price::Price;
 pub use retry::RetryPolicy;

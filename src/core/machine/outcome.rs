@@ -62,6 +62,10 @@ pub enum Stop {
     SanityPause,
     /// A check of its sanity says that it should end.
     SanityAbort,
+    /// A hook said no; the outcome's message says why.
+    HookVeto,
+    /// A hook failed that must not fail; the error says how.
+    HookFailed,
 }
 
 impl Stop {
@@ -94,6 +98,8 @@ impl Stop {
             Self::Error => "error",
             Self::SanityPause => "sanity_pause",
             Self::SanityAbort => "sanity_abort",
+            Self::HookVeto => "hook_veto",
+            Self::HookFailed => "hook_failed",
         }
     }
 
@@ -129,7 +135,9 @@ impl Stop {
             | Self::ContextWindow
             | Self::Error
             | Self::SanityPause
-            | Self::SanityAbort => return None,
+            | Self::SanityAbort
+            | Self::HookVeto
+            | Self::HookFailed => return None,
         })
     }
 

@@ -213,7 +213,9 @@ impl Machine for Tree {
             | EventKind::Executed { id, .. }
             | EventKind::Decided { id, .. }
             | EventKind::Found { id, .. }
-            | EventKind::Fired { id, .. } => *id,
+            | EventKind::Fired { id, .. }
+            | EventKind::Hooked { id, .. }
+            | EventKind::Chosen { id, .. } => *id,
         };
         self.step_member((id >> SHIFT) as u32, event, &mut out);
         out

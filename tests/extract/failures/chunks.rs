@@ -155,3 +155,23 @@ fn smg_2525_a_lone_bracket_at_the_end_is_kept() {
         no_call(text);
     }
 }
+
+#[test]
+fn markup_ends_an_object_that_was_no_call() {
+    let mut setup = Setup::tools(&[("f", json!({"type": "object"}))]);
+    setup.policy.bare_json = true;
+    let call = r#"{"name": "f", "arguments": {}}"#;
+    for begun in ["[", "{", "[1, {", "x\n["] {
+        for marker in ["</think>", "<think>so</think>"] {
+            // Cut anywhere, the same comes out; and what comes behind it is a call.
+            let reading = read(&format!("{begun}\n{marker}\n{call}"), &setup);
+            assert_eq!(reading.called(), [("f", json!({}))], "{begun} {marker}");
+            read(&format!("{begun}\n{marker}\n{{"), &setup);
+        }
+        // Without it the call is a part of the object.
+        assert_eq!(read(&format!("{begun}\nx\n{call}"), &setup).calls, [], "{begun}");
+    }
+    // In a string a marker is a part of the string.
+    let told = format!("{{\"a\": \"</think>\\n\",\n\"b\":\n{call}}}");
+    assert_eq!(read(&told, &setup).calls, []);
+}

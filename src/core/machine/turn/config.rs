@@ -1,6 +1,9 @@
 //! What a turn is made of: the model's parameters, the tools, the budget and the rules.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +14,7 @@ use crate::core::{
     guard::{GuardConfig, RiskLevel},
     json::Raw,
     machine::{
-        Budget, Price, RetryPolicy,
+        Budget, ChoiceConfig, HookStage, Price, RetryPolicy,
         command::{shorten, system_of},
     },
     message::Message,
@@ -105,6 +108,20 @@ pub struct TurnConfig {
     /// Models and rules beside the one that acts.
     #[serde(skip_serializing_if = "RolesConfig::is_default")]
     pub roles: RolesConfig,
+    /// The stages that have hooks.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub hooks: BTreeSet<HookStage>,
+    /// How the model is chosen.
+    #[serde(skip_serializing_if = "ChoiceConfig::is_default")]
+    pub choice: ChoiceConfig,
+    /// From so many tool rounds left on the model is told of them, the plainer the fewer.
+    #[serde(skip_serializing_if = "is_one")]
+    pub wind_down: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 impl Default for TurnConfig {
@@ -137,6 +154,9 @@ impl Default for TurnConfig {
             price: None,
             seed: 0,
             roles: RolesConfig::default(),
+            hooks: BTreeSet::new(),
+            choice: ChoiceConfig::default(),
+            wind_down: 1,
         }
     }
 }
@@ -154,6 +174,7 @@ impl TurnConfig {
         self.check_tools()?;
         self.context.check()?;
         self.roles.check()?;
+        self.choice.check()?;
         self.check_numbers()
     }
 

@@ -60,18 +60,23 @@ impl TurnMachine {
     }
 
     /// What the model is told about the rounds that are left.
-    pub(super) fn word_about_budget(&mut self) -> Option<&'static str> {
+    /// The fewer there are, the plainer it gets.
+    pub(super) fn word_about_budget(&mut self) -> Option<String> {
         let rounds_left = self.config.budget.tool_rounds.saturating_sub(self.spent.tool_rounds);
         let requests_left = self.config.budget.iterations.saturating_sub(self.spent.iterations);
         let tool_rounds_left = rounds_left.min(requests_left.saturating_sub(1));
         if tool_rounds_left == 0 {
             self.tools_off = true;
-            Some("[No tool rounds are left. Answer now, with what you have.]")
-        } else if tool_rounds_left == 1 {
-            Some("[One tool round is left. Answer now unless one more call is indispensable.]")
-        } else {
-            None
+            return Some("[No tool rounds are left. Answer now, with what you have.]".to_owned());
         }
+        if tool_rounds_left > self.config.wind_down.max(1) {
+            return None;
+        }
+        Some(match tool_rounds_left {
+            1 => "[One tool round is left. Answer now unless one more call is indispensable.]".to_owned(),
+            2 => "[Two tool rounds are left. Call only what the answer still lacks, then answer.]".to_owned(),
+            left => format!("[{left} tool rounds are left. Keep to what the answer needs.]"),
+        })
     }
 }
 

@@ -7,9 +7,11 @@
 //! All transitions stand in one table, [`TRANSITIONS`].
 
 mod calls;
+mod choose;
 mod config;
 mod decision;
 mod gate;
+mod hooks;
 mod intent;
 mod limits;
 mod role_config;
@@ -21,6 +23,7 @@ mod summarize;
 mod supervise;
 mod table;
 mod text;
+mod tool_hooks;
 mod window;
 
 use std::collections::BTreeMap;
@@ -30,6 +33,8 @@ use serde::{Deserialize, Serialize};
 use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
+pub(crate) use hooks::legal;
+use hooks::{Decided, Held};
 pub use role_config::{RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, Trigger};
 use roles::Desk;
 pub use roles::{Check, Exchange, Release, RoleSpent, RolesReport};
@@ -42,8 +47,8 @@ pub use window::ContextConfig;
 use window::Window;
 
 use super::{
-    ApprovalDecision, CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Limit, Machine, Notice,
-    Outcome, Purpose, Spent, Stop, Time,
+    ApprovalDecision, CallRecord, Command, Event, EventKind, HookStage, Id, Interrupt, IterationRecord, Limit, Machine,
+    Notice, Outcome, Purpose, Spent, Stop, Time,
 };
 use crate::core::{
     breaker::Breaker,
@@ -79,6 +84,8 @@ enum Phase {
     /// An opinion is waited for; the next message holds these blocks.
     Checking(Vec<Block>),
     Done,
+    /// Hooks, or a choice of the model, are under way.
+    Held(Box<Held>),
 }
 
 /// A request to the model, over all its attempts.
@@ -133,6 +140,17 @@ pub struct TurnMachine {
     interrupted: bool,
     #[serde(default, skip_serializing_if = "Desk::is_empty")]
     desk: Box<Desk>,
+    /// What hooks have added and no request has held yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    added: Vec<Block>,
+    /// A hook of a tool ends the run when the calls that run are done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    halted: Option<Stop>,
+    /// The model, where it is another than that of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    escalated: bool,
 }
 
 impl TurnMachine {
@@ -166,6 +184,10 @@ impl TurnMachine {
             without_tools: false,
             interrupted: false,
             desk: Box::default(),
+            added: Vec::new(),
+            halted: None,
+            model: None,
+            escalated: false,
         }
     }
 
@@ -185,6 +207,7 @@ impl TurnMachine {
             Phase::Supervising(_) => "supervising",
             Phase::Checking(_) => "checking",
             Phase::Done => "done",
+            Phase::Held(_) => "held",
         }
     }
 
@@ -235,7 +258,11 @@ impl TurnMachine {
         self.tools_off = no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty();
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
-        self.tell_intent(out);
+        self.begin(out);
+    }
+
+    /// The first request goes out, after a look whether one was asked for.
+    fn first_round(&mut self, out: &mut Vec<Command>) {
         match self.sanity_start(out) {
             Checked::Wait => self.phase = Phase::Checking(Vec::new()),
             Checked::Go(Some(note)) => {
@@ -254,6 +281,13 @@ impl TurnMachine {
 
     /// Sends the next request, or ends the run if the budget forbids it.
     fn ask(&mut self, out: &mut Vec<Command>) {
+        if !self.holds_round(out) {
+            self.ask_now(out);
+        }
+    }
+
+    fn ask_now(&mut self, out: &mut Vec<Command>) {
+        self.flush_added();
         if let Err(error) = self.fit(out) {
             self.outcome.error = Some(error);
             return self.finish(Stop::ContextWindow, out);
@@ -263,16 +297,31 @@ impl TurnMachine {
         }
         self.spent.iterations += 1;
         let round = self.spent.iterations;
-        emit(out, Notice::RoundStarted { round, model: self.config.model.clone() });
+        emit(out, Notice::RoundStarted { round, model: self.model().to_owned() });
         let id = self.id();
         let asking =
             Asking { id, attempt: 1, since: self.now, visible: false, last_failure: None, before: 0, held: None };
-        self.generate(asking, out);
+        self.send(asking, out);
     }
 
-    fn generate(&mut self, mut asking: Asking, out: &mut Vec<Command>) {
+    /// A request goes out.
+    fn issue(&mut self, mut asking: Asking, request: Box<Request>, out: &mut Vec<Command>) {
+        if self.config.budget.tokens.is_some() {
+            let prompt = self.prompt_estimate().saturating_sub(self.desk.reserved());
+            asking.held = request.max_tokens.map(|most| most.saturating_add(prompt));
+        }
+        let (id, attempt, place) = (asking.id, asking.attempt, self.desk.acting);
+        out.push(Command::Generate { id, purpose: Purpose::Executor, place, attempt, request });
+        self.phase = Phase::Asking(asking);
+    }
+
+    /// The next request, as it stands.
+    fn request_now(&mut self) -> Request {
         let mut request = self.template().clone();
         request.messages = self.view();
+        if let Some(model) = &self.model {
+            request.model.clone_from(model);
+        }
         if self.spent.iterations > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
             // A forced tool is for the first request only; forced again it would never let the model answer.
             request.tool_choice = None;
@@ -289,17 +338,8 @@ impl TurnMachine {
         if let Some(tokens) = self.config.budget.tokens {
             let left = tokens.saturating_sub(self.spent.usage.total()).saturating_sub(self.prompt_estimate()).max(1);
             request.max_tokens = Some(request.max_tokens.map_or(left, |most| most.min(left)));
-            let prompt = self.prompt_estimate().saturating_sub(self.desk.reserved());
-            asking.held = request.max_tokens.map(|most| most.saturating_add(prompt));
         }
-        out.push(Command::Generate {
-            id: asking.id,
-            purpose: Purpose::Executor,
-            place: self.desk.acting,
-            attempt: asking.attempt,
-            request: Box::new(request),
-        });
-        self.phase = Phase::Asking(asking);
+        request
     }
 
     fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
@@ -307,9 +347,15 @@ impl TurnMachine {
         self.spent.add(response.usage, self.config.price.as_ref());
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
-        let Response { mut message, stop, usage, .. } = response;
+        let usage = response.usage;
         self.reported(usage.input, usage.provider_tool_uses);
         emit(out, Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses });
+        self.answered(response, out);
+    }
+
+    /// Reads an answer and decides what to do with it.
+    fn read(&mut self, response: Response, out: &mut Vec<Command>) {
+        let Response { mut message, stop, .. } = response;
         self.count_provider_searches(&message, out);
         self.read_markup(&mut message, out);
         let prose = message.prose();
@@ -364,6 +410,13 @@ impl TurnMachine {
         };
         let decision = assess(&situation);
         self.tell_decision(decision, &situation, &calls, out);
+        self.decided_on(Decided { decision, calls, broken, judged, stop, prose }, decision.rule(&situation), out);
+    }
+
+    /// Does what was decided about a reply.
+    fn act(&mut self, decided: Decided, out: &mut Vec<Command>) {
+        let Decided { decision, calls, broken, judged, stop, prose } = decided;
+        let no_calls = calls.is_empty();
         match decision {
             Decision::Continue | Decision::PauseForConfirm if !no_calls => {
                 self.spent.tool_rounds += 1;
@@ -506,7 +559,7 @@ impl TurnMachine {
             asking.visible = false;
             asking.attempt += 1;
             asking.id = self.id();
-            return self.generate(asking, out);
+            return self.send(asking, out);
         }
         if self.may_degrade(&failure) {
             self.without_tools = true;
@@ -524,7 +577,7 @@ impl TurnMachine {
             asking.visible = false;
             asking.attempt += 1;
             asking.id = self.id();
-            return self.generate(asking, out);
+            return self.send(asking, out);
         }
         if self.next_attempt_exceeds().is_none() && !self.interrupted && self.fall_back(&failure, out) {
             if visible {
@@ -541,7 +594,7 @@ impl TurnMachine {
             asking.before = asking.attempt;
             asking.attempt += 1;
             asking.id = self.id();
-            return self.generate(asking, out);
+            return self.send(asking, out);
         }
         self.keep_partial(partial);
         if failure.kind == FailureKind::ContextTooLong {
@@ -600,6 +653,7 @@ impl TurnMachine {
                         self.abort(None, out, "the run was stopped");
                         self.finish(Stop::UserInterrupt, out);
                     }
+                    Phase::Held(_) => self.interrupt_held(out),
                     Phase::Idle | Phase::Asking(_) | Phase::Done => {}
                 }
             }
@@ -633,6 +687,7 @@ impl TurnMachine {
                 self.history.push(Message::new(Role::User, results));
             }
             Phase::Checking(blocks) if !blocks.is_empty() => self.history.push(Message::new(Role::User, blocks)),
+            Phase::Held(held) => self.abort_held(*held, why, out),
             Phase::Idle | Phase::Checking(_) | Phase::Done => {}
         }
     }
@@ -651,7 +706,8 @@ impl TurnMachine {
         self.finish(Stop::Error, out);
     }
 
-    fn finish(&mut self, stop: Stop, out: &mut Vec<Command>) {
+    /// Ends the run without a look at hooks.
+    fn close(&mut self, stop: Stop, out: &mut Vec<Command>) {
         self.phase = Phase::Done;
         if self.deadline != 0 {
             out.push(Command::Abort { id: self.deadline });
@@ -688,7 +744,7 @@ impl TurnMachine {
         let stop = if round.aborted {
             Some(Stop::DestructiveOperation)
         } else {
-            self.interrupted.then_some(Stop::UserInterrupt)
+            self.halted.or_else(|| self.interrupted.then_some(Stop::UserInterrupt))
         };
         let mut blocks = self.take_results(round);
         let (mut stop, word) = match stop.or(self.desk.sanity.stop) {
@@ -696,6 +752,8 @@ impl TurnMachine {
             None => self.sense_round(out),
         };
         if stop.is_none() {
+            self.escalates(out);
+            blocks.append(&mut self.added);
             blocks.extend(word.map(Block::text));
             blocks.extend(self.word_about_budget().map(Block::text));
         }
@@ -797,11 +855,13 @@ impl Machine for TurnMachine {
             },
             EventKind::Executed { id, result } => {
                 let now = self.now;
+                let held = self.hooked(HookStage::PostTool);
                 let taken = match &mut self.phase {
-                    Phase::Tools(round) => round.executed(id, result, now),
+                    Phase::Tools(round) => round.executed(id, result, now, held),
                     _ => None,
                 };
                 match taken {
+                    Some(at) if held => self.hold_result(at, &mut out),
                     Some(at) => self.executed(at, &mut out),
                     None => self.drop_answer(),
                 }
@@ -811,6 +871,16 @@ impl Machine for TurnMachine {
             }
             EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
             EventKind::Found { .. } | EventKind::Child { .. } => self.drop_answer(),
+            EventKind::Hooked { id, replies } => {
+                if !self.was_hooked(id, replies, &mut out) {
+                    self.drop_answer();
+                }
+            }
+            EventKind::Chosen { id, choice, error } => {
+                if !self.was_chosen(id, choice, error, &mut out) {
+                    self.drop_answer();
+                }
+            }
         }
         out
     }
@@ -818,11 +888,12 @@ impl Machine for TurnMachine {
     fn waiting(&self) -> Vec<String> {
         match &self.phase {
             Phase::Idle | Phase::Done => Vec::new(),
-            Phase::Asking(asking) => vec![format!("the model {} (attempt {})", self.config.model, asking.attempt)],
+            Phase::Asking(asking) => vec![format!("the model {} (attempt {})", self.model(), asking.attempt)],
             Phase::Waiting { asking, .. } => vec![format!("the next attempt ({})", asking.attempt + 1)],
             Phase::Tools(round) => round.waiting(),
             Phase::Supervising(supervising) => supervising.waiting(),
             Phase::Checking(_) => vec!["an opinion on whether it is sane".to_owned()],
+            Phase::Held(held) => vec![Self::waiting_held(held)],
         }
     }
 
@@ -906,7 +977,7 @@ impl TurnMachine {
                 }
                 asking.attempt += 1;
                 asking.id = self.id();
-                self.generate(asking, out);
+                self.send(asking, out);
             }
             Phase::Tools(round) => {
                 if round.lapsed(id, out) {

@@ -306,7 +306,7 @@ impl TurnMachine {
             reserved,
         };
         out.push(Command::Timer { id: timer, at: self.now.after(timeout) });
-        self.send(&question, out);
+        self.put(&question, out);
         self.desk.open.push(question);
         Ok(())
     }
@@ -347,7 +347,7 @@ impl TurnMachine {
         Some(most.saturating_sub(self.spent.usage.total()).saturating_sub(self.desk.reserved()).saturating_sub(asking))
     }
 
-    fn send(&self, question: &Question, out: &mut Vec<Command>) {
+    fn put(&self, question: &Question, out: &mut Vec<Command>) {
         let purpose = question.job.purpose();
         let Some(role) = self.config.roles.of(purpose) else { return };
         let Some(model) = role.chain.get(question.place as usize) else { return };
@@ -471,7 +471,7 @@ impl TurnMachine {
         failed(out, question.job.purpose(), &model, problem, next);
         question.attempt += 1;
         question.id = self.id();
-        self.send(&question, out);
+        self.put(&question, out);
         self.desk.open.push(question);
     }
 
@@ -487,7 +487,7 @@ impl TurnMachine {
                 question.repaired = false;
                 question.bare = false;
                 question.id = self.id();
-                self.send(&question, out);
+                self.put(&question, out);
                 self.desk.open.push(question);
             }
             _ => {
@@ -569,7 +569,7 @@ impl TurnMachine {
             return false;
         };
         let reason = format!("{}: {}", failure.kind.name(), failure.message);
-        failed(out, Purpose::Executor, &self.config.model, &reason, &next.model);
+        failed(out, Purpose::Executor, self.model(), &reason, &next.model);
         self.desk.acting += 1;
         self.act_as(next);
         true
@@ -579,6 +579,7 @@ impl TurnMachine {
     fn act_as(&mut self, model: RoleModel) {
         self.config.context.policy.wire = model.wire.filter(|wire| Some(*wire) == self.config.context.policy.wire);
         self.config.model = model.model;
+        self.model = None;
         self.config.price = model.price;
         self.template = None;
         self.signatures = None;

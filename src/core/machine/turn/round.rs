@@ -4,6 +4,8 @@
 //! `confirm` runs only after an allow that names its id and its arguments' hash and has not lapsed; anything else is
 //! a deny.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -40,6 +42,40 @@ pub(super) struct Pending {
     /// It was decided whether the model may see its result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) settled: bool,
+    /// Where it stands with its hooks.
+    #[serde(default, skip_serializing_if = "Hooking::is_idle")]
+    pub(super) hooking: Hooking,
+}
+
+/// Where a call stands with its hooks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Hooking {
+    /// None were asked.
+    #[default]
+    Idle,
+    /// Those before it are under way.
+    Before(Id),
+    /// They have answered; the one named has changed the arguments.
+    Passed(Option<String>),
+    /// It ran; those after it are about to be asked.
+    Ran(Box<ToolResult>),
+    /// Those after it are under way.
+    After(Id, Box<ToolResult>),
+}
+
+impl Hooking {
+    const fn is_idle(&self) -> bool {
+        matches!(self, Self::Idle)
+    }
+
+    /// The command that is under way.
+    pub(super) const fn open(&self) -> Option<Id> {
+        match self {
+            Self::Before(id) | Self::After(id, _) => Some(*id),
+            Self::Idle | Self::Passed(_) | Self::Ran(_) => None,
+        }
+    }
 }
 
 impl Pending {
@@ -79,6 +115,9 @@ pub(super) struct Round {
     /// A person ended the run.
     pub(super) aborted: bool,
     limits: Vec<Option<usize>>,
+    /// Hooks that are under way, and their calls.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) hooks: BTreeMap<Id, usize>,
 }
 
 impl Round {
@@ -109,13 +148,14 @@ impl Round {
                     duration: 0.0,
                     result,
                     settled: false,
+                    hooking: Hooking::Idle,
                 }
             })
             .collect();
         let mut by_id: Vec<usize> = (0..calls.len()).collect();
         by_id.sort_by(|a, b| calls[*a].call.id.cmp(&calls[*b].call.id));
         let open = calls.iter().filter(|pending| pending.result.is_none()).count();
-        Self { calls, by_id, next: 0, open, running: 0, question: None, aborted: false, limits }
+        Self { calls, by_id, next: 0, open, running: 0, question: None, aborted: false, limits, hooks: BTreeMap::new() }
     }
 
     /// Calls that the machine answered itself are told of like others.
@@ -134,6 +174,11 @@ impl Round {
         }
     }
 
+    /// Characters that a call may give.
+    pub(super) fn most_output(&self, at: usize) -> Option<usize> {
+        self.limits.get(at).copied().flatten()
+    }
+
     pub(super) const fn is_done(&self) -> bool {
         self.open == 0
     }
@@ -144,7 +189,7 @@ impl Round {
     }
 
     /// Gives a call its one result.
-    fn close(&mut self, at: usize, result: ToolResult) {
+    pub(super) fn close(&mut self, at: usize, result: ToolResult) {
         let Some(pending) = self.calls.get_mut(at) else { return };
         if pending.result.replace(result).is_none() {
             self.open = self.open.saturating_sub(1);
@@ -152,7 +197,7 @@ impl Round {
         }
     }
 
-    fn fail(&mut self, at: usize, failure: ToolFailure) {
+    pub(super) fn fail(&mut self, at: usize, failure: ToolFailure) {
         let Some(call) = self.calls.get(at).map(|pending| &pending.call) else { return };
         let result = ToolResult::failed(&call.id, &call.name, failure);
         self.close(at, result);
@@ -172,12 +217,17 @@ impl Round {
             self.close_unstarted("the run was ended by the person who was asked", out);
         } else if turn.interrupted || turn.desk.sanity.stop.is_some() {
             self.close_unstarted("the run was stopped before this call", out);
+        } else if turn.halted.is_some() {
+            self.close_unstarted("the run was stopped by a hook before this call", out);
         }
-        if self.question.is_some() || self.running > 0 {
+        if self.question.is_some() || self.running > 0 || !self.hooks.is_empty() {
             return;
         }
         while let Some(first) = self.first_open() {
             let group = self.group(first, turn);
+            if self.hook_before(&group, turn, out) {
+                return;
+            }
             let at_once = group.len() > 1 || self.is_free(first, turn);
             if !at_once && !self.calls[first].is_free() && !self.calls[first].allowed {
                 if self.ask(first, turn, out) {
@@ -200,9 +250,19 @@ impl Round {
         for at in self.next..self.calls.len() {
             let pending = &self.calls[at];
             if pending.result.is_none() && pending.running.is_none() {
-                let result = super::not_run(&pending.call, why);
+                let (open, result) = (pending.hooking.open(), super::not_run(&pending.call, why));
+                self.take_back_hook(open, out);
                 self.close(at, result);
             }
+        }
+    }
+
+    /// The answer of hooks that are under way is of no use any more.
+    fn take_back_hook(&mut self, open: Option<Id>, out: &mut Vec<Command>) {
+        if let Some(id) = open
+            && self.hooks.remove(&id).is_some()
+        {
+            out.push(Command::Abort { id });
         }
     }
 
@@ -349,13 +409,20 @@ impl Round {
         judged.is_none_or(|judged| judged.risk >= RiskLevel::Dangerous || judged.secret)
     }
 
-    /// A person has changed the arguments: it is another call now, judged anew; nobody has said yes to it.
-    fn edit(&mut self, at: usize, input: Raw, turn: &TurnMachine, out: &mut Vec<Command>) {
+    /// The call has other arguments: it is another call now, judged anew; nobody has said yes to it.
+    pub(super) fn change(&mut self, at: usize, input: Raw, turn: &TurnMachine) {
         let Some(pending) = self.calls.get_mut(at) else { return };
         pending.call.input = input;
-        pending.edited = true;
+        pending.allowed = false;
         pending.hash = arguments_hash(&pending.call);
         pending.judged = turn.judge(&pending.call);
+    }
+
+    /// A person has changed the arguments.
+    fn edit(&mut self, at: usize, input: Raw, turn: &TurnMachine, out: &mut Vec<Command>) {
+        self.change(at, input, turn);
+        let Some(pending) = self.calls.get_mut(at) else { return };
+        pending.edited = true;
         let reason = "the person has changed the arguments".to_owned();
         emit(out, Notice::ApprovalDecided { id: pending.call.id.clone(), allowed: false, reason });
         emit(out, judged_notice(&pending.call, &pending.judged));
@@ -383,15 +450,16 @@ impl Round {
         }
     }
 
-    /// Takes the result of a call that runs; gives its place.
-    pub(super) fn executed(&mut self, id: Id, mut result: ToolResult, now: Time) -> Option<usize> {
+    /// Takes the result of a call that runs; gives its place. With `held`, the call keeps it until hooks have seen it.
+    pub(super) fn executed(&mut self, id: Id, mut result: ToolResult, now: Time, held: bool) -> Option<usize> {
         let place = self
             .by_id
             .binary_search_by(|at| self.calls.get(*at).map(|pending| &pending.call.id).cmp(&Some(&result.id)));
         let place = place.ok()?;
         let at = *self.by_id.get(place)?;
         let pending = self.calls.get_mut(at)?;
-        if pending.running != Some(id) || pending.result.is_some() {
+        let ran = matches!(pending.hooking, Hooking::Ran(_) | Hooking::After(..));
+        if pending.running != Some(id) || pending.result.is_some() || ran {
             return None;
         }
         result.name.clone_from(&pending.call.name);
@@ -402,8 +470,16 @@ impl Round {
             let changed = shorten(pending.call.input.text(), 2_000);
             let note = format!("[Before this call ran, the person changed its arguments to {changed}]");
             result.content.insert(0, Block::text(note));
+        } else if let Hooking::Passed(Some(hook)) = &pending.hooking {
+            let changed = shorten(pending.call.input.text(), 2_000);
+            let note = format!("[Before this call ran, the hook {hook} changed its arguments to {changed}]");
+            result.content.insert(0, Block::text(note));
         }
-        self.close(at, result);
+        if held {
+            pending.hooking = Hooking::Ran(Box::new(result));
+        } else {
+            self.close(at, result);
+        }
         Some(at)
     }
 
@@ -416,6 +492,15 @@ impl Round {
             if pending.result.is_some() {
                 continue;
             }
+            let open = pending.hooking.open();
+            if let Hooking::Ran(result) | Hooking::After(_, result) = std::mem::take(&mut pending.hooking) {
+                // It is done; only its hooks are not.
+                self.take_back_hook(open, out);
+                self.close(at, *result);
+                continue;
+            }
+            self.take_back_hook(open, out);
+            let pending = &mut self.calls[at];
             let (kind, message) = match pending.running {
                 Some(id) => {
                     if aborted != Some(id) {
@@ -437,6 +522,12 @@ impl Round {
         running
             .map(|pending| format!("the tool {}", pending.call.name))
             .chain(question.map(|pending| format!("a decision about {}", pending.call.name)))
+            .chain(
+                self.hooks
+                    .values()
+                    .filter_map(|at| self.calls.get(*at))
+                    .map(|pending| format!("the hooks of the tool {}", pending.call.name)),
+            )
             .collect()
     }
 }

@@ -314,12 +314,8 @@ impl TurnMachine {
         // Another question than the one about the call: a decision about that is none about this.
         let hash = format!("{}{:016x}", arguments_hash(&call), xxh3_64(text.as_bytes()));
         let risk = if found.level == Level::Secret { RiskLevel::Dangerous } else { RiskLevel::Confirm };
-        let why = format!(
-            "the result of {:?} holds {}; shall the model {} see it?",
-            call.name,
-            found.words(),
-            self.config.model
-        );
+        let why =
+            format!("the result of {:?} holds {}; shall the model {} see it?", call.name, found.words(), self.model());
         let judged = Judgement {
             verdict: Ruled::Ask,
             risk,

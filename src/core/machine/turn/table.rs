@@ -87,6 +87,33 @@ pub const TRANSITIONS: &[(&str, &str, &str)] = &[
     ("checking", "fired", "asking"),
     ("checking", "fired", "done"),
     ("checking", "interrupt", "done"),
+    // Hooks (and whoever chooses the model) are asked: before the first request, around a request, about an answer,
+    // about a decision, about the end. Where there are none, none of these is made.
+    ("idle", "start", "held"),
+    ("asking", "generated", "held"),
+    ("asking", "failed", "held"),
+    ("waiting", "fired", "held"),
+    ("waiting", "interrupt", "held"),
+    ("tools", "executed", "held"),
+    ("deciding", "decided", "held"),
+    ("deciding", "fired", "held"),
+    ("held", "chosen", "asking"),
+    ("held", "chosen", "held"),
+    ("held", "chosen", "done"),
+    ("held", "hooked", "asking"),
+    ("held", "hooked", "tools"),
+    ("held", "hooked", "deciding"),
+    ("held", "hooked", "held"),
+    ("held", "hooked", "done"),
+    ("held", "fired", "done"),
+    ("held", "interrupt", "held"),
+    ("held", "interrupt", "done"),
+    // The hooks of a call, before it runs or after.
+    ("tools", "hooked", "tools"),
+    ("tools", "hooked", "deciding"),
+    ("tools", "hooked", "asking"),
+    ("tools", "hooked", "held"),
+    ("tools", "hooked", "done"),
 ];
 
 /// The transitions of the turn: from where, at which event, to where.

@@ -1,0 +1,124 @@
+"""Hooks: functions of your own at twelve stages of a run, which may look, change, add and say no.
+
+::
+
+    from loopwright import Agent
+    from loopwright.hooks import Hook, Hooks, Replace, Veto, audit
+
+    hooks = Hooks()
+
+    @hooks.on("pre_tool")
+    def stay_home(context):
+        if "/etc" in context.subject.arguments.get("path", ""):
+            return Veto("only files of the project are read")
+
+    agent = Agent("anthropic:claude-sonnet-4-5", tools=[read], hooks=[hooks, audit("audit.jsonl")])
+
+Each stage's hooks run in order, each within its time limit; a hook sees what the ones before it made of the subject.
+One that fails is an event (`HookFailed`), and is skipped or stops the run as it says itself.
+"""
+
+from __future__ import annotations
+
+# What type checkers take for true. `typing` itself is slow to import.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._answers import AddContext, Continue, Replace, Veto
+    from ._builtin import audit, capture_output, content_safety, cost, loop_detection
+    from ._context import (
+        AnswerSubject,
+        AssessmentSubject,
+        CallSubject,
+        DecisionSubject,
+        HookContext,
+        PromptSubject,
+        RequestSubject,
+        ResponseSubject,
+        ResultSubject,
+        RoundSubject,
+        Spent,
+    )
+    from ._hook import STAGES, Hook, HookError, Hooks
+    from ._models import ModelChoice, ModelContext
+    from ._run import HookReply, run_stage
+
+_HOMES = {
+    "AddContext": "_answers",
+    "AnswerSubject": "_context",
+    "AssessmentSubject": "_context",
+    "CallSubject": "_context",
+    "Continue": "_answers",
+    "DecisionSubject": "_context",
+    "Hook": "_hook",
+    "HookContext": "_context",
+    "HookError": "_hook",
+    "HookReply": "_run",
+    "Hooks": "_hook",
+    "ModelChoice": "_models",
+    "ModelContext": "_models",
+    "PromptSubject": "_context",
+    "Replace": "_answers",
+    "RequestSubject": "_context",
+    "ResponseSubject": "_context",
+    "ResultSubject": "_context",
+    "RoundSubject": "_context",
+    "STAGES": "_hook",
+    "Spent": "_context",
+    "Veto": "_answers",
+    "audit": "_builtin",
+    "capture_output": "_builtin",
+    "content_safety": "_builtin",
+    "cost": "_builtin",
+    "loop_detection": "_builtin",
+    "run_stage": "_run",
+}
+
+__all__ = [
+    "STAGES",
+    "AddContext",
+    "AnswerSubject",
+    "AssessmentSubject",
+    "CallSubject",
+    "Continue",
+    "DecisionSubject",
+    "Hook",
+    "HookContext",
+    "HookError",
+    "HookReply",
+    "Hooks",
+    "ModelChoice",
+    "ModelContext",
+    "PromptSubject",
+    "Replace",
+    "RequestSubject",
+    "ResponseSubject",
+    "ResultSubject",
+    "RoundSubject",
+    "Spent",
+    "Veto",
+    "audit",
+    "capture_output",
+    "content_safety",
+    "cost",
+    "loop_detection",
+    "run_stage",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        message = f"module 'loopwright.hooks' has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    value = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

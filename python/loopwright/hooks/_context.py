@@ -1,0 +1,270 @@
+"""What a hook is shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from loopwright.messages import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from loopwright import _core
+    from loopwright.result import Messages, Usage
+
+__all__ = [
+    "AnswerSubject",
+    "AssessmentSubject",
+    "CallSubject",
+    "DecisionSubject",
+    "HookContext",
+    "PromptSubject",
+    "RequestSubject",
+    "ResponseSubject",
+    "ResultSubject",
+    "RoundSubject",
+    "Spent",
+    "Subject",
+]
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What the run has used so far."""
+
+    iterations: int
+    """Requests to the model."""
+    tool_rounds: int
+    approvals: int
+    usage: Usage
+    cost: float | None
+    """Money for the tokens, where the prices are known."""
+
+
+@dataclass(frozen=True)
+class PromptSubject:
+    """`pre_assess`: the newest message."""
+
+    message: Message
+
+    @property
+    def text(self) -> str:
+        """Its prose."""
+        return self.message.text
+
+
+@dataclass(frozen=True)
+class AssessmentSubject:
+    """`post_assess`: what the words of the prompt say of its intent."""
+
+    decision: str
+    confidence: float
+    signals: list[str]
+
+
+@dataclass(frozen=True)
+class RoundSubject:
+    """`pre_reason`: a round that is about to begin, and the messages so far."""
+
+    round: int
+    messages: int
+
+
+@dataclass(frozen=True)
+class DecisionSubject:
+    """`post_reason`: what was decided about a reply, by which rule, its prose, and the tools it calls."""
+
+    decision: str
+    rule: str
+    text: str
+    calls: list[str]
+
+
+class RequestSubject:
+    """`pre_llm`: a request to the model."""
+
+    __slots__ = ("_request",)
+
+    def __init__(self, request: _core.Request) -> None:
+        self._request = request
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._request.model
+
+    @property
+    def messages(self) -> Messages:
+        """The history."""
+        from loopwright.result import Messages
+
+        return Messages(self._request.messages)
+
+    @property
+    def text(self) -> str:
+        """The text of the last message."""
+        return self._request.last_text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole request in the canonical form."""
+        found: dict[str, Any] = json.loads(self._request.to_json())
+        return found
+
+    def to_wire(self, wire: str) -> str:
+        """The body as a wire wants it."""
+        return self._request.to_wire(wire)
+
+    def __repr__(self) -> str:
+        return f"<RequestSubject {self.model}: {len(self.messages)} messages>"
+
+
+@dataclass(frozen=True)
+class ResponseSubject:
+    """`post_llm`: an answer of the model, before anything is made of it."""
+
+    message: Message
+    stop: str
+    usage: Usage
+    model: str
+
+    @property
+    def text(self) -> str:
+        """Its prose."""
+        return self.message.text
+
+
+@dataclass(frozen=True)
+class CallSubject:
+    """`pre_tool`: a call that is to run."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ResultSubject:
+    """`post_tool`: what a call gave."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    text: str
+    is_error: bool
+    message: Message
+    """A message that holds the result alone, with all its blocks."""
+
+
+@dataclass(frozen=True)
+class AnswerSubject:
+    """`pre_output`, `post_output`, `pre_reflect`, `post_reflect`: the answer of the run, or the draft it leaves."""
+
+    text: str
+    stop_reason: str
+
+
+Subject: TypeAlias = (
+    PromptSubject
+    | AssessmentSubject
+    | RoundSubject
+    | DecisionSubject
+    | RequestSubject
+    | ResponseSubject
+    | CallSubject
+    | ResultSubject
+    | AnswerSubject
+)
+
+
+class HookContext:
+    """What a hook may know: its stage, the run, and the subject. What is not looked at costs nothing."""
+
+    stage: str
+    run_id: str
+    deps: Any
+    """What the run was given as `deps`."""
+
+    def __init__(
+        self,
+        stage: str,
+        run_id: str,
+        deps: Any,
+        *,
+        command: _core.Command | None = None,
+        subject: Subject | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.stage = stage
+        self.run_id = run_id
+        self.deps = deps
+        self._command = command
+        self._clock = clock
+        if subject is not None:
+            self.__dict__["subject"] = subject
+
+    @property
+    def round(self) -> int:
+        """The round, from 1; 0 before the first."""
+        return (self._command.round or 0) if self._command is not None else 0
+
+    @cached_property
+    def elapsed(self) -> float:
+        """Seconds since the run's start, when it is first asked for."""
+        return self._clock() if self._clock is not None else 0.0
+
+    @cached_property
+    def spent(self) -> Spent:
+        """What the run had used when the hooks of the stage were asked."""
+        from loopwright.result import Usage
+
+        spent = dict((self._command.spent if self._command is not None else None) or {})
+        spent["usage"] = Usage(**spent.get("usage", {}))
+        empty = {"iterations": 0, "tool_rounds": 0, "approvals": 0, "cost": None}
+        return Spent(**{**empty, **spent})
+
+    @cached_property
+    def subject(self) -> Any:
+        """What it is about: a subject of this module, which one says the stage."""
+        assert self._command is not None  # noqa: S101 - without a command there is a subject
+        return subject_of(self._command)
+
+    def __repr__(self) -> str:
+        return f"<HookContext {self.stage} of {self.run_id}>"
+
+
+def subject_of(command: _core.Command) -> Subject:
+    """The subject of a `hook` command."""
+    request = command.request
+    if request is not None:
+        return RequestSubject(request)
+    kind, found = next(iter(json.loads(command.subject or "{}").items()))
+    if kind == "prompt":
+        return PromptSubject(Message.from_dict(found["message"]))
+    if kind == "assessment":
+        return AssessmentSubject(**found)
+    if kind == "round":
+        return RoundSubject(**found)
+    if kind == "decision":
+        return DecisionSubject(**found)
+    if kind == "response":
+        from loopwright.result import Usage
+
+        response = found["response"]
+        stop = response["stop"]
+        return ResponseSubject(
+            Message.from_dict(response["message"]),
+            stop if isinstance(stop, str) else next(iter(stop.values())),
+            Usage(**response["usage"]),
+            response.get("model", ""),
+        )
+    if kind == "answer":
+        return AnswerSubject(found["text"], found["stop"])
+    call = found["call"]
+    if kind == "call":
+        return CallSubject(call["id"], call["name"], call["input"])
+    message = Message.from_dict({"role": "user", "content": [{"type": "tool_result", **found["result"]}]})
+    result = message.tool_results[0]
+    return ResultSubject(call["id"], call["name"], call["input"], result.text, result.is_error, message)

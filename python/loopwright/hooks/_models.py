@@ -1,0 +1,63 @@
+"""Which model a run goes on with, as somebody says who is asked before its first request."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loopwright.errors import UsageError
+
+if TYPE_CHECKING:
+    from loopwright.messages import Message
+
+__all__ = ["ModelChoice", "ModelContext", "choice_of"]
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A model, and how sure whoever chose it is.
+
+    From 0.8 up the choice is enforced; from 0.5 up it is a suggestion, which is told and holds only for an agent with
+    `take_suggestions=True`; below it is told and does not hold.
+    """
+
+    model: str
+    """`provider:model`, or the name of another model of the agent's own provider."""
+    confidence: float = 1.0
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, str) or not self.model.strip():
+            message = f"a model is named by text, not {self.model!r:.100}"
+            raise UsageError(message, "unknown_model", "write provider:model")
+        number = isinstance(self.confidence, (int, float)) and not isinstance(self.confidence, bool)
+        if not number or not math.isfinite(self.confidence) or not 0 <= self.confidence <= 1:
+            message = f"the confidence of a choice can't be {self.confidence!r:.100}"
+            raise UsageError(message, "invalid_number", "give a number from 0 to 1")
+
+
+@dataclass(frozen=True)
+class ModelContext:
+    """What whoever chooses may know."""
+
+    prompt: Message
+    model: str
+    """The model that is used otherwise."""
+    run_id: str
+    deps: Any
+
+    @property
+    def text(self) -> str:
+        """The prose of the prompt."""
+        return self.prompt.text
+
+
+def choice_of(answer: object) -> ModelChoice | None:
+    """What was said, as a choice. A name alone is a choice without doubt."""
+    if answer is None or isinstance(answer, ModelChoice):
+        return answer
+    if isinstance(answer, str):
+        return ModelChoice(answer)
+    message = f"a choice of the model can't be {answer!r:.100}"
+    raise UsageError(message, "invalid_answer", "give a ModelChoice, a name, or None")

@@ -1,0 +1,151 @@
+//! A marker behind backticks: whether it is quoted is known where the line ends, or the call that begins with it.
+
+use memchr::{memchr, memrchr};
+
+use super::{
+    bodies::body_for,
+    body::Step,
+    desk::Probe,
+    dialect::Dialect,
+    line::closing_run,
+    parser::{FREE, Parser, Place, VAIN},
+    prose::Candidate,
+    region::BLOCK,
+};
+
+/// The most bytes held in the hope that the backticks before a marker are closed on its line.
+const MOST_CODE: usize = 4096;
+
+/// A marker behind open backticks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Code {
+    pub(super) backticks: usize,
+    /// Whether the backticks begin a code fence if no others close them on their line.
+    pub(super) fence: bool,
+    pub(super) marker: usize,
+    pub(super) ordinal: usize,
+    /// The call that may begin here.
+    pub(super) call: Option<Candidate>,
+    pub(super) seen: usize,
+    /// Where the line ends, if the call doesn't end on it.
+    pub(super) first: Option<usize>,
+}
+
+impl Parser {
+    /// A marker behind backticks: if a run of as many closes them on this line, or on the one that the call ends on, they quote
+    /// it. Backticks in the call itself don't count.
+    pub(super) fn read_code(&mut self, mut code: Code, input: &[u8], last: bool) -> (usize, bool) {
+        let window = input.get(..MOST_CODE.min(input.len())).unwrap_or_default();
+        let whole = last || window.len() == MOST_CODE;
+        let Some(first) = code.first else {
+            // What other markers on this line had to know already.
+            let seen = code.seen.max(self.flat_until.saturating_sub(self.at)).min(window.len());
+            let newline = memchr(b'\n', window.get(seen..).unwrap_or_default()).map(|at| seen + at);
+            let flat = newline.unwrap_or(window.len());
+            self.touched += flat.saturating_sub(seen) as u64;
+            self.flat_until = self.flat_until.max(self.at + flat);
+            if newline.is_none() && !whole {
+                code.seen = window.len();
+                self.place = Place::Code(code);
+                return (0, false);
+            }
+            let line = window.get(..flat).unwrap_or_default();
+            let (from, ended) = code.call.map_or((code.marker, true), |call| self.probe(&call, line));
+            let closes = closing_run(line.get(from..).unwrap_or_default(), code.backticks);
+            self.touched += closes.unwrap_or(line.len().saturating_sub(from)) as u64;
+            if closes.is_none() && !ended && !code.fence && flat < window.len() && self.spent <= self.at / VAIN + FREE {
+                // The call goes on behind this line, and so may the code around it: its paragraph's end tells.
+                code.first = Some(flat);
+                code.seen = flat;
+                self.place = Place::Code(code);
+                return (0, true);
+            }
+            return self.settle_code(code, flat, closes.map(|end| from + end));
+        };
+        let end = paragraph_end(window, code.seen);
+        self.touched += end.unwrap_or(window.len()).saturating_sub(code.seen) as u64;
+        if end.is_none() && !whole {
+            code.seen = memrchr(b'\n', window).unwrap_or(code.seen).max(code.seen);
+            self.place = Place::Code(code);
+            return (0, false);
+        }
+        let paragraph = window.get(..end.unwrap_or(window.len())).unwrap_or_default();
+        self.spent = self.spent.saturating_add(paragraph.len());
+        let mut closes = None;
+        if let Some(call) = code.call {
+            let (from, ended) = self.probe(&call, paragraph);
+            if ended {
+                let from = behind_closers(call.dialect, paragraph, from);
+                let rest = paragraph.get(from..).unwrap_or_default();
+                let line = rest.get(..memchr(b'\n', rest).unwrap_or(rest.len())).unwrap_or_default();
+                self.touched += line.len() as u64;
+                closes = closing_run(line, code.backticks).map(|end| from + end);
+            }
+        }
+        self.settle_code(code, first, closes)
+    }
+
+    /// What the backticks before the marker are, now that it is known whether they are closed, and where.
+    fn settle_code(&mut self, code: Code, line: usize, closes: Option<usize>) -> (usize, bool) {
+        self.place = Place::Prose;
+        match closes {
+            Some(end) => self.inert_until = self.at + end,
+            None if code.fence => self.inert_until = self.at + line,
+            None => {
+                self.line.stray_backticks();
+                self.waiting = Some((self.met, code.ordinal));
+            }
+        }
+        (0, true)
+    }
+
+    /// How far the call reaches that may begin here, and whether it ends there.
+    fn probe(&mut self, candidate: &Candidate, text: &[u8]) -> (usize, bool) {
+        let mut body = body_for(candidate.dialect, false);
+        let mut probe = Probe { tools: self.tools.as_ref(), policy: &self.policy, used: 0, started: None, looked: 0 };
+        let inside = text.get(candidate.opener..).unwrap_or_default();
+        let mut block = BLOCK;
+        loop {
+            let end = block.min(inside.len());
+            let piece = inside.get(probe.used..end).unwrap_or_default();
+            self.touched += piece.len() as u64;
+            let step = body.step(piece, false, &mut probe);
+            self.touched += std::mem::take(&mut probe.looked) as u64;
+            match step {
+                Step::Failed(_) => return (candidate.marker, true),
+                Step::More if end < inside.len() => block = block.saturating_mul(2),
+                step => return (candidate.opener + probe.used.min(inside.len()), step == Step::Done),
+            }
+        }
+    }
+}
+
+/// Where the first blank line behind `from` begins.
+fn paragraph_end(text: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        let newline = at + memchr(b'\n', text.get(at..)?)?;
+        let rest = text.get(newline + 1..).unwrap_or_default();
+        let blank = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+        if rest.get(blank) == Some(&b'\n') {
+            return Some(newline);
+        }
+        at = newline + 1 + blank;
+    }
+}
+
+/// Where what closes a call and its section ends that stands at `from`.
+fn behind_closers(dialect: &Dialect, text: &[u8], mut from: usize) -> usize {
+    let section = dialect.section.map_or(&[][..], |section| section.1);
+    for closers in [dialect.close, section] {
+        let rest = text.get(from..).unwrap_or_default();
+        let space = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let rest = rest.get(space..).unwrap_or_default();
+        let closer =
+            closers.iter().filter(|closer| rest.starts_with(closer.as_bytes())).map(|closer| closer.len()).max();
+        if let Some(length) = closer.filter(|length| *length > 0) {
+            from += space + length;
+        }
+    }
+    from
+}

@@ -1,0 +1,168 @@
+"""Which model a run goes on with: chosen by confidence, and stronger where too little succeeds."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from loopwright import Budget, LoopwrightError, replay, tool
+from loopwright.events import ModelChosen, RoundStarted
+from loopwright.hooks import ModelChoice, ModelContext
+from loopwright.testing import WireServer, call, text
+from ways import WIRES, agent_at, run
+
+Serve = Callable[..., WireServer]
+
+
+@tool
+def fails(n: int) -> str:
+    """Fail."""
+    raise ValueError(f"no {n}")
+
+
+@pytest.mark.parametrize(
+    ("confidence", "suggestions", "mode", "used"),
+    [
+        (0.9, False, "enforce", True),
+        (0.8, False, "enforce", True),
+        (0.79, False, "suggest", False),
+        (0.79, True, "suggest", True),
+        (0.5, True, "suggest", True),
+        (0.49, True, "defer", False),
+    ],
+)
+def test_d06_confidence_enforces_suggests_or_defers(
+    serve: Serve, wire: str, way: str, confidence: float, *, suggestions: bool, mode: str, used: bool
+) -> None:
+    provider = WIRES[wire].partition(":")[0]
+    seen: list[ModelContext] = []
+
+    async def choose(context: ModelContext) -> ModelChoice:
+        await asyncio.sleep(0)
+        seen.append(context)
+        return ModelChoice(f"{provider}:strong", confidence, "it is long")
+
+    server = serve("done")
+    agent = agent_at(server, wire, choose_model=choose, take_suggestions=suggestions)
+    result, events = run(agent, "prove it", way, journal=True, deps=3)
+    assert result.final == "done"
+    assert server.requests[0]["body"]["model"] == ("strong" if used else "test"), "by its own name"
+    assert [(each.text, each.model, each.deps, each.run_id) for each in seen] == [
+        ("prove it", "test", 3, result.run_id)
+    ]
+    if way == "stream":
+        chosen = [event for event in events if isinstance(event, ModelChosen)]
+        told = ModelChosen(1, f"{provider}:strong", "test", confidence, mode, used, "it is long")
+        assert chosen == [told]
+        started = [event.model for event in events if isinstance(event, RoundStarted)]
+        assert started == [f"{provider}:strong" if used else "test"]
+    assert result.journal is not None
+    assert replay(result.journal).identical
+    assert (f'"model":"{provider}:strong","messages"' in result.journal) is used, "the journal knows which model it was"
+
+
+def test_d06_a_choice_may_be_a_name_or_nothing(serve: Serve, way: str) -> None:
+    for answer, model in (("haiku", "haiku"), (None, "test")):
+        server = serve("done")
+        run(agent_at(server, choose_model=lambda _, answer=answer: answer), "go", way)
+        assert server.requests[0]["body"]["model"] == model
+    server = serve("done")
+    run(agent_at(server, choose_model=ModelChoice("haiku", 1.0)), "go", way)
+    assert server.requests[0]["body"]["model"] == "haiku"
+
+
+@pytest.mark.parametrize("how", ["raises", "nonsense", "unknown", "late"])
+def test_d06_a_choice_that_goes_wrong_leaves_the_model(
+    serve: Serve, way: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def choose(context: ModelContext) -> Any:
+        if how == "raises":
+            raise ValueError("no idea")
+        if how == "late":
+            await asyncio.sleep(9)
+        return 7 if how == "nonsense" else "nobody:strong"
+
+    server = serve("done")
+    agent = agent_at(server, choose_model=choose)
+    object.__setattr__(agent._chooser, "timeout", 0.2)
+    result, _ = run(agent, "go", way)
+    assert result.final == "done"
+    assert server.requests[0]["body"]["model"] == "test"
+    assert any(warning.startswith("model_not_chosen: ") for warning in result.warnings)
+
+
+def test_d06_another_provider_is_reached_at_its_own_address(
+    serve: Serve, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, other = serve("never"), serve("from the other")
+    monkeypatch.setenv("OPENAI_BASE_URL", other.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    agent = agent_at(own, "anthropic", choose_model=lambda _: "openai-chat:gpt-x")
+    result, _ = run(agent, "go", way)
+    assert result.final == "from the other"
+    assert own.requests == []
+    assert other.requests[0]["body"]["model"] == "gpt-x"
+
+
+def test_d06_too_little_success_escalates_once(serve: Serve, wire: str, way: str) -> None:
+    provider = WIRES[wire].partition(":")[0]
+    server = serve(*[call("fails", n=n) for n in range(24)], text("never"))
+    agent = agent_at(
+        server,
+        wire,
+        tools=[fails],
+        stuck=None,
+        escalate_to=f"{provider}:strong",
+        budget=Budget(tool_rounds=30, iterations=30),
+    )
+    result, events = run(agent, "go", way, journal=True)
+    models = [request["body"]["model"] for request in server.requests]
+    assert models[0] == "test"
+    assert models[-1] == "strong"
+    assert models == sorted(models, reverse=True), "once, and not back"
+    assert result.stop_reason == "low_momentum", "the stronger model is held to the same"
+    if way == "stream":
+        chosen = [event for event in events if isinstance(event, ModelChosen)]
+        assert [(each.mode, each.used, each.model) for each in chosen] == [("escalate", True, f"{provider}:strong")]
+    assert result.journal is not None
+    assert replay(result.journal).identical
+
+
+def test_d06_a_run_resumes_with_the_model_that_was_chosen(serve: Serve, tmp_path: Any) -> None:
+    @tool
+    def look(path: str) -> str:
+        """Look."""
+        return path
+
+    path = tmp_path / "run.jsonl"
+    server = serve(call("look", path="a"), text("done"))
+    choose = lambda _: "anthropic:strong"
+    agent_at(server, tools=[look], choose_model=choose).run_sync("go", journal=path)
+    lines = path.read_text().splitlines(keepends=True)
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("".join(lines[:-1]))
+    server = serve("done again")
+    result = agent_at(server, tools=[look], choose_model=choose).resume_sync(cut)
+    assert result.final == "done again"
+    assert server.requests[0]["body"]["model"] == "strong"
+
+
+def test_d06_wrong_choices_are_errors() -> None:
+    with WireServer(["done"]) as server:
+        for options in (
+            {"choose_model": 3},
+            {"escalate_to": "nobody:strong"},
+            {"escalate_to": " "},
+        ):
+            with pytest.raises(LoopwrightError):
+                agent_at(server, **options)  # type: ignore[arg-type]
+    for wrong in (lambda: ModelChoice(""), lambda: ModelChoice("m", 2.0), lambda: ModelChoice("m", float("nan"))):
+        with pytest.raises(LoopwrightError):
+            wrong()
+
+
+def test_d06_json_of_a_choice_is_plain() -> None:
+    assert json.dumps(vars(ModelChoice("m", 0.5, "r"))) == '{"model": "m", "confidence": 0.5, "reason": "r"}'
