@@ -21,7 +21,7 @@ help:
 	@echo "make freethreaded PYTHON=python3.14t   the same tests of the package, on a Python without the global lock"
 	@echo "make bench   agent loops side by side, in an environment of their own"
 	@echo "make lint    format, clippy, ruff, types, stubs"
-	@echo "make docs    write docs/requirements.md anew from the names of the tests"
+	@echo "make docs    write docs/requirements.md and docs/events.md anew from the tests and the source"
 	@echo "make clean   remove .venv and target"
 
 demo: $(VENV)/.built
@@ -68,6 +68,7 @@ lint: $(VENV)/.built
 
 docs:
 	$(PYTHON) tests/requirements.py
+	$(PYTHON) tests/events.py
 
 # cargo-nextest where it is installed; plain cargo test does the same, slower.
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run || echo test -q)

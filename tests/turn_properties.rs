@@ -333,6 +333,8 @@ const SUMMED: &str = r#"{"facts":[{"category":"decision","text":"tabs"}],"files"
 const ALLOWED: &str =
     r#"{"allow":true,"confidence":0.9,"sensitivity":"sensitive","intent":"look","reason":"asked for"}"#;
 
+const DOUBT: &str = r#"{"allow":true,"confidence":0.1,"sensitivity":"sensitive","intent":"look","reason":"who knows"}"#;
+
 /// What a role may say.
 fn role_says() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -962,7 +964,7 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
             calls(&[(&a, "nope", "{}")]),
         ];
         // In worlds with roles a few replies lead everywhere.
-        let few = [0, 3, 6].into_iter().filter(|_| ledger.few);
+        let few = [0, 3, 7].into_iter().filter(|_| ledger.few);
         let all = (0..replies.len()).filter(|_| !ledger.few);
         let replies: Vec<Response> = few.chain(all).map(|at| replies[at].clone()).collect();
         events.extend(
@@ -1068,11 +1070,17 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
     let abort = SANE.replace("\"should_abort\":false", "\"should_abort\":true");
     let abort: &'static str = Box::leak(abort.into_boxed_str());
     let worlds = [
-        (300.0, one("executor", 0), vec![], (1, 1)),
-        (300.0, one("summarizer", 1), vec![SUMMED, "?"], (1, 0)),
-        (300.0, one("sanity", 1), vec![SANE, abort, "?"], (0, 1)),
-        (300.0, one("sanity", 2), vec![SANE, abort], (0, 0)),
-        (300.0, one("supervisor", 1), vec![ALLOWED, "?"], (0, 1)),
+        (None, one("executor", 0), vec![], (1, 1)),
+        (None, one("summarizer", 1), vec![SUMMED], (1, 0)),
+        (None, one("sanity", 1), vec![SANE, abort, "?"], (0, 1)),
+        (None, one("sanity", 2), vec![SANE, abort], (0, 0)),
+        (None, one("supervisor", 1), vec![ALLOWED, DOUBT], (0, 1)),
+        // A role speaks while the turn holds, and what it has held up goes on to hooks.
+        (Some(HookStage::PreReason), one("sanity", 1), vec![SANE, "?"], (0, 0)),
+        (Some(HookStage::PreReason), one("sanity", 2), vec![SANE, "?"], (0, 0)),
+        (Some(HookStage::PreReason), one("supervisor", 1), vec![ALLOWED], (0, 0)),
+        (Some(HookStage::PreAssess), one("sanity", 1), vec![SANE], (0, 0)),
+        (Some(HookStage::PostReflect), one("sanity", 1), vec![SANE], (0, 0)),
     ];
     // The second world has no time: its timers find the limit reached. The others have hooks, or choose their model,
     // or have a role.
@@ -1082,7 +1090,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         let faults = u32::from(stage.is_none_or(|stage| matches!(stage, HookStage::PreLlm | HookStage::PreOutput)));
         (wall_time, stage, RolesConfig::default(), vec![], (faults, 1))
     };
-    let with_roles = worlds.into_iter().map(|(wall_time, roles, says, most)| (wall_time, None, roles, says, most));
+    let with_roles = worlds.into_iter().map(|(stage, roles, says, most)| (300.0, stage, roles, says, most));
     for (wall_time, stage, roles, says, (faults, interrupts)) in
         plain.into_iter().chain(hooked).map(none).chain(with_roles)
     {
@@ -1094,7 +1102,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
                 config.hooks.insert(HookStage::PreReason);
             }
             // These two are the driver's: the choice alone, with time and without.
-            Some(HookStage::PostReflect) => config.budget.wall_time = 0.0,
+            Some(HookStage::PostReflect) if roles == RolesConfig::default() => config.budget.wall_time = 0.0,
             _ => {}
         }
         config.choice.ask =
@@ -1104,13 +1112,9 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         let few = roles != RolesConfig::default();
         let more = stage.is_none() && (!few || roles.summarizer.is_some());
         config.budget.tool_rounds = if more { 2 } else { 1 };
-        config.budget.approvals = if private { 1 } else { 2 };
+        config.budget.approvals = 2;
         config.budget.iterations = config.budget.tool_rounds + 1;
         config.roles = roles;
-        if few && config.roles.summarizer.is_none() {
-            // A role speaks while the turn holds, and what a role has held up goes to hooks.
-            config.hooks.insert(HookStage::PreReason);
-        }
         // What comes when the time is over finds the limit reached.
         let times = if few { &[Time(0), Time(400_000_000)][..] } else { &[Time(0)] };
         let ledger = Ledger { says, private, few, ..Ledger::default() };
@@ -1124,7 +1128,9 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
             states += 1;
             let mut events = possible(&ledger, faults, interrupts);
             if turn.phase() == "idle" {
-                events.push((EventKind::Start { messages: vec![Message::user("go")] }, faults, interrupts));
+                for prompt in ["go", "/sanity"].into_iter().take(if config.roles.sanity.is_some() { 2 } else { 1 }) {
+                    events.push((EventKind::Start { messages: vec![Message::user(prompt)] }, faults, interrupts));
+                }
             }
             let late = |kind: &EventKind| matches!(kind, EventKind::Generated { id, .. } | EventKind::Failed { id, .. } if ledger.asides.contains_key(id));
             let events: Vec<_> = events

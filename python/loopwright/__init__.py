@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         redact,
     )
     from .hooks import Hook, Hooks, ModelChoice
+    from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     )
     from .signal import Signal
     from .tools import Context, Image, Text, Tool, builtin_tools, tool
+    from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
     "Agent": "agent",
@@ -176,6 +178,13 @@ _HOMES = {
     "redact": "guard",
     "Role": "roles",
     "Roles": "roles",
+    "Journal": "journal",
+    "RunInfo": "journal",
+    "events_of": "journal",
+    "Page": "web",
+    "fetch_page": "web",
+    "fetch_page_sync": "web",
+    "read_page": "web",
 }
 
 __all__ = [
@@ -199,6 +208,7 @@ __all__ = [
     "Image",
     "Intent",
     "InternalError",
+    "Journal",
     "LoopwrightError",
     "MachineConfig",
     "MachineEvent",
@@ -211,6 +221,7 @@ __all__ = [
     "ModelFailure",
     "Momentum",
     "MomentumPolicy",
+    "Page",
     "Policy",
     "ProviderError",
     "Replay",
@@ -220,6 +231,7 @@ __all__ = [
     "RiskContext",
     "Role",
     "Roles",
+    "RunInfo",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -250,9 +262,13 @@ __all__ = [
     "diff",
     "encode_tokens",
     "estimate_tokens",
+    "events_of",
     "extract",
     "extract_json",
+    "fetch_page",
+    "fetch_page_sync",
     "next_step",
+    "read_page",
     "redact",
     "render_call",
     "render_results",

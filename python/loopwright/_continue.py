@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._plan import about, place_of, run_id, writing
-from ._replay import journal_text, naming
+from ._places import located
+from ._plan import about, place_of, run_id, sink_of, writing
+from ._replay import naming
 from .errors import UsageError
 from .messages import prompt_of
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from ._plan import Plan
@@ -32,17 +33,24 @@ class Begun:
     """The first event; or the commands that have no answer yet, of a run with a past."""
 
 
-def resuming(journal: str | os.PathLike[str]) -> Callable[[Plan], Begun]:
-    """Begins where the journal at a path ends."""
-    path = os.fspath(journal)
+def resuming(journal: str | os.PathLike[str], run: str | None = None) -> Callable[[Plan], Begun]:
+    """Begins where a journal ends."""
 
     def begin(plan: Plan) -> Begun:
-        with naming(path):
-            name, _, machine = _core.journal_head(journal_text(path))
+        found = located(journal, run)
+        if found.text is not None:
+            message = "a run goes on in its journal, and this is text"
+            raise UsageError(message, "journal_not_found", "give the path of its journal; or fork it")
+        path = found.path or ""
+        with naming(found):
+            name, _, machine = _core.journal_head(found.head())
             _check_tools(plan, machine)
             with writing(path, "be resumed", "give the path of a journal that can be written to"):
-                run, commands, place = _core.Run.resume(path)
-        return Begun(run, place, name, commands)
+                if found.run is not None:
+                    going, commands, place = _core.Run.resume_stored(path, found.run)
+                else:
+                    going, commands, place = _core.Run.resume(path)
+        return Begun(going, place, name, commands)
 
     return begin
 
@@ -54,6 +62,7 @@ def forking(
     *,
     prompt: Any = None,
     result: str | None = None,
+    source_run: str | None = None,
 ) -> Callable[[Plan], Begun]:
     """Begins as the run of another journal did, up to event `at`."""
     if not isinstance(at, int) or isinstance(at, bool) or at < 1:
@@ -62,8 +71,9 @@ def forking(
     message_json = None if prompt is None else prompt_of(prompt).to_json()
 
     def begin(plan: Plan) -> Begun:
-        text = journal_text(source)
-        with naming(source):
+        found = located(source, source_run)
+        text = found.read()
+        with naming(found):
             forked, _, machine = _core.journal_head(text)
             _check_tools(plan, machine)
         name = run_id()
@@ -76,8 +86,7 @@ def forking(
                 prompt=message_json,
                 model=plan.asked_model,
                 result=result,
-                journal=path,
-                keep=journal is True,
+                **sink_of(journal, path),
                 about=about({**plan.labels, "forked_from": forked, "forked_at": at}),
             )
         return Begun(run, path, name, commands)

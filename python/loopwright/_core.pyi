@@ -56,6 +56,7 @@ __all__ = [
     "ToolCallParser",
     "ToolUseDelta",
     "TurnMachine",
+    "WebTask",
     "Window",
     "WireServer",
     "__version__",
@@ -99,12 +100,21 @@ __all__ = [
     "encode_tokens",
     "estimate_tokens",
     "fetch_page",
+    "fetch_text",
     "find_json",
     "find_next_step",
+    "journal_close",
+    "journal_delete",
+    "journal_find",
     "journal_head",
+    "journal_import",
+    "journal_runs",
+    "journal_text",
+    "journal_told",
     "json_elements",
     "json_members",
     "limit_output",
+    "read_text",
     "redact",
     "redact_json",
     "redact_with_hits",
@@ -115,6 +125,7 @@ __all__ = [
     "reply_signals",
     "sensitivity_detectors",
     "shutdown",
+    "web_request",
     "window_of",
 ]
 
@@ -152,8 +163,8 @@ class Hub:
     def fileno(self) -> int:
         """The file descriptor to watch; -1 without one."""
 
-    def drain(self) -> list[tuple[int, Event | list[_Delta]]]:
-        """All that has arrived: pairs of a call's key and an `Event` or a delta, in order."""
+    def drain(self) -> list[tuple[int, Any]]:
+        """All that has arrived, in order: pairs of a key and an `Event`, deltas, a page, an answer or an exception."""
 
     def wait(self, seconds: float) -> None:
         """Waits for something to arrive, at most so many seconds, with the interpreter free for others."""
@@ -169,6 +180,12 @@ class Hub:
 
         Among several folders references begin with the name of theirs.
         """
+
+    def fetch(self, key: int, url: str, options: Any) -> WebTask:
+        """Fetches a page and reads it; what `fetch_text` gives, or the exception, arrives under `key`."""
+
+    def request(self, key: int, call: Any) -> WebTask:
+        """Makes a request; what `web_request` gives, or the exception, arrives under `key`."""
 
     def close(self) -> None:
         """Nothing arrives any more."""
@@ -227,6 +244,12 @@ class TextDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -243,6 +266,12 @@ class ReasoningDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -258,6 +287,12 @@ class ToolUseDelta:
     type: ClassVar[Literal["ToolUseDelta"]]
     def __new__(cls, id: str, name: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, str, int]: ...
+    @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
     @property
     def id(self) -> str:
         """The call's id."""
@@ -279,6 +314,12 @@ class ArgumentsDelta:
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
+    @property
     def text(self) -> str:
         """What is new."""
 
@@ -294,6 +335,12 @@ class ProviderDelta:
     type: ClassVar[Literal["ProviderDelta"]]
     def __new__(cls, kind: str, name: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, str, int]: ...
+    @property
+    def event_id(self) -> int:
+        """Its number among the events of the run."""
+
+    @event_id.setter
+    def event_id(self, number: int) -> None: ...
     @property
     def kind(self) -> str:
         """The block's type, as the provider names it."""
@@ -594,11 +641,16 @@ class Run:
         journal: str | None = None,
         keep: bool = False,
         about: str | None = None,
+        store: str | None = None,
         released: list[str] | None = None,
     ) -> Run: ...
     @staticmethod
     def resume(path: str) -> tuple[Run, list[Command], str]:
         """The run of a journal, which goes on in it, or beside it where it is damaged; its open commands; the path."""
+
+    @staticmethod
+    def resume_stored(path: str, name: str) -> tuple[Run, list[Command], str]:
+        """The run of a store, which goes on there, or in one beside it where it is damaged."""
 
     @staticmethod
     def fork(
@@ -612,6 +664,7 @@ class Run:
         journal: str | None = None,
         keep: bool = False,
         about: str | None = None,
+        store: str | None = None,
     ) -> tuple[Run, list[Command]]:
         """A run that begins with the events of a journal up to number `at`, and its open commands."""
     def now(self) -> float:
@@ -622,6 +675,10 @@ class Run:
 
     def persist(self) -> None:
         """All events so far are on disk when this returns, whatever happens to the machine."""
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event."""
 
     @property
     def messages(self) -> History:
@@ -694,6 +751,27 @@ def compare_journals(left: str, right: str) -> dict[str, Any] | None:
 
 def journal_head(text: str) -> tuple[str, str | None, str]:
     """The run's name, what whoever started it wrote, and the machine's configuration, as JSON."""
+
+def journal_runs(path: str) -> str:
+    """The runs of a store, as JSON."""
+
+def journal_find(path: str, start: str | None = None) -> str:
+    """The name of the run in a store that `start` begins; without it, of the only one."""
+
+def journal_text(path: str, run: str, last: int | None = None) -> tuple[str, str | None]:
+    """The lines of a run in a store, up to that of event `last`; and what kept the rest from being read."""
+
+def journal_told(text: str) -> tuple[str, str, list[tuple[int, str]]]:
+    """The run's name, its model, and what it told: numbers of events, and commands as JSON."""
+
+def journal_delete(path: str, run: str) -> bool:
+    """Forgets a run of a store; gives whether there was one."""
+
+def journal_import(path: str, text: str) -> str:
+    """Takes a run into a store from the lines of its journal; gives its name."""
+
+def journal_close(path: str) -> None:
+    """Closes a store that this process has open, as soon as no run needs it."""
 
 def shutdown() -> None:
     """Ends the I/O threads; called at exit."""
@@ -1589,3 +1667,19 @@ def analysis_usable(rows: Any, width: int | None = None) -> list[int]:
 
 def analysis_cut(cut: str, background: Background | None, difference: bool) -> float:
     """A threshold as a cosine, or as a difference of cosines."""
+
+@final
+class WebTask:
+    """A fetch or a request under way."""
+
+    def abort(self) -> None:
+        """Stops it and closes its connection."""
+
+def fetch_text(url: str, options: Any) -> dict[str, Any]:
+    """Fetches a page and reads it as text. Blocks, with the interpreter free for others."""
+
+def read_text(body: bytes, url: str, content_type: str | None, options: Any) -> dict[str, Any]:
+    """Reads bytes that came from anywhere as the page at `url`."""
+
+def web_request(call: Any) -> tuple[int, float | None, bytes]:
+    """Makes a request. Status, seconds to wait, body."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._approval import Approval, decision_of, is_yes
 from ._bridge import Bridge
+from ._numbers import Numbers
 from .errors import InternalError, UsageError
 from .events import ToolProgress, from_notice
 from .models import ModelFailure, answer_json
@@ -51,7 +52,9 @@ _CANCELLED = {"kind": "exception", "message": "CancelledError: the call was canc
 class Driver:
     """What both drivers share: a run, what is under way for it, and what is to be told."""
 
-    def __init__(self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool) -> None:
+    def __init__(
+        self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool, after: Driver | None = None
+    ) -> None:
         self.plan = plan
         self.run = run
         self.run_id = run_id
@@ -62,6 +65,11 @@ class Driver:
         self.ends: deque[str] = deque()
         self.begun = False
         self.told: deque[Any] = deque()
+        # Events of the journal so far, and up to which of them what is told was marked.
+        self.seq = self.marked = run.seq
+        self.numbers = Numbers(self.seq)
+        if after is not None:
+            self.numbers.follow(after.numbers)
         self.outcome: dict[str, Any] | None = None
         self.fatal: BaseException | None = None
         self.calls: dict[int, _core.ModelCall] = {}
@@ -81,10 +89,23 @@ class Driver:
     def tell(self, event: Any) -> None:
         """Something for whoever watches."""
         if self.watch:
+            self.mark()
             self.told.append(event)
+
+    def numbered(self, event: Any) -> Any:
+        """The last event, which the driver does not tell itself."""
+        self.numbers.of(self.seq)
+        return self.numbers.of(event)
+
+    def mark(self) -> None:
+        """What is told from here on belongs to the newest event of the journal."""
+        if self.marked != self.seq:
+            self.marked = self.seq
+            self.told.append(self.seq)
 
     def step(self, event: _core.Event) -> None:
         """Feeds the machine and carries out what it wants."""
+        self.seq += 1
         self.carry_out(self.run.step(event, self.watch))
 
     def carry_out(self, commands: Iterable[_core.Command]) -> None:
@@ -95,6 +116,7 @@ class Driver:
             elif kind == "execute":
                 self.execute(command)
             elif kind == "emit":
+                self.mark()
                 self.told.append(from_notice(command.notice))  # type: ignore[arg-type]
             elif kind == "abort":
                 self.abort(command.id)  # type: ignore[arg-type]
@@ -267,8 +289,10 @@ class AsyncDriver(Driver):
     something to tell, or when the run has ended.
     """
 
-    def __init__(self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool) -> None:
-        super().__init__(plan, run, run_id, deps, watch=watch)
+    def __init__(
+        self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool, after: Driver | None = None
+    ) -> None:
+        super().__init__(plan, run, run_id, deps, watch=watch, after=after)
         self.loop = asyncio.get_running_loop()
         # Tools see the context variables of the caller, wherever the event came from that starts them.
         self.variables = contextvars.copy_context()
@@ -296,7 +320,8 @@ class AsyncDriver(Driver):
             while True:
                 while self.told:
                     batch, self.told = self.told, deque()
-                    yield batch
+                    number = self.numbers.of
+                    yield deque([event for item in batch if (event := number(item)) is not None])
                 if self.fatal is not None:
                     raise self.fatal
                 if self.outcome is not None:
@@ -317,6 +342,7 @@ class AsyncDriver(Driver):
     def arrived(self, item: Any) -> None:
         """Something came from Rust, from a tool, a timer or a person: an event, or deltas."""
         if isinstance(item, list):
+            self.mark()
             self.told.extend(item)
             self.wake()
             return
@@ -581,8 +607,10 @@ class AsyncDriver(Driver):
 class SyncDriver(Driver):
     """Drives a run in the calling thread. Tools run in threads; async tools in one event loop of the run's own."""
 
-    def __init__(self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool) -> None:
-        super().__init__(plan, run, run_id, deps, watch=watch)
+    def __init__(
+        self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool, after: Driver | None = None
+    ) -> None:
+        super().__init__(plan, run, run_id, deps, watch=watch, after=after)
         self.hub = _core.Hub(wakes=False)
         self.timers: dict[int, float] = {}
         self.flags: dict[int, list[CancelFlag]] = {}
@@ -612,7 +640,9 @@ class SyncDriver(Driver):
                 while self.outcome is None and (event := self.next_event()) is not None:
                     self.step(event)
                 while self.told:
-                    yield self.told.popleft()
+                    told = self.numbers.of(self.told.popleft())
+                    if told is not None:
+                        yield told
                 if self.outcome is not None:
                     return
                 if self.fatal is not None:
@@ -642,6 +672,7 @@ class SyncDriver(Driver):
         self.hub.wait(max(0.0, next_at - now))
         for _, item in self.hub.drain():
             if isinstance(item, list):
+                self.mark()
                 self.told.extend(item)
             else:
                 self.inbox.append(item)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._places import is_store
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .roles import Releases, Serving
     from .tools import Tool
 
-__all__ = ["Plan", "about", "model_name", "new_run", "place_of", "run_id", "writing"]
+__all__ = ["Plan", "about", "model_name", "new_run", "place_of", "run_id", "sink_of", "writing"]
 
 
 @dataclass
@@ -46,6 +47,16 @@ class Plan:
     """Where the models of roles live; of the executor, those that take over."""
     session: Releases | None = None
     """What a supervisor has released before."""
+    hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
+    """Hooks by stage."""
+    chooser: Hook | None = None
+    """Who is asked for the model before the first request."""
+    chooses: bool = False
+    """Whether requests may name another model."""
+    endpoints: dict[str, _core.Endpoint] = field(default_factory=dict)
+    """Other models, by the names that requests hold."""
+    new_endpoint: Callable[[str], _core.Endpoint] | None = None
+    """Makes the endpoint of another model."""
 
     def serving(self, command: _core.Command) -> Serving:
         """Where the request of a `generate` goes: an endpoint, or an object with `respond`; nothing of both if the
@@ -61,16 +72,6 @@ class Plan:
             place -= 1
         chain = self.chains.get(str(purpose), ())
         return chain[place] if place < len(chain) else (None, None)
-    hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
-    """Hooks by stage."""
-    chooser: Hook | None = None
-    """Who is asked for the model before the first request."""
-    chooses: bool = False
-    """Whether requests may name another model."""
-    endpoints: dict[str, _core.Endpoint] = field(default_factory=dict)
-    """Other models, by the names that requests hold."""
-    new_endpoint: Callable[[str], _core.Endpoint] | None = None
-    """Makes the endpoint of another model."""
 
     def endpoint_of(self, model: str) -> _core.Endpoint | None:
         """Where the model of a request lives; `None` is the model of one's own."""
@@ -115,8 +116,8 @@ def new_run(
 ) -> tuple[_core.Run, str | None]:
     """A run, and the path of its journal.
 
-    `journal` is a file to make, a folder in which a file of the run's name is made, `True` to keep the lines in
-    memory, or nothing. Where a run needs further attempts, their files are numbered.
+    `journal` is a file to make, a folder in which a file of the run's name is made, a store, `True` to keep the lines
+    in memory, or nothing. Where a run needs further attempts, their files are numbered.
     """
     told = about(plan.labels)
     path = place_of(journal, name, attempt)
@@ -124,7 +125,14 @@ def new_run(
     if path is None:
         return _core.Run(name, plan.config, keep=journal is True, about=told, released=released), None
     with writing(path, "be made", "give a folder that can be written to, or a new file"):
-        return _core.Run(name, plan.config, journal=path, about=told, released=released), path
+        return _core.Run(name, plan.config, about=told, released=released, **sink_of(journal, path)), path
+
+
+def sink_of(journal: object, path: str | None) -> dict[str, Any]:
+    """Where a run writes to, as `_core` names it."""
+    if path is None:
+        return {"keep": journal is True}
+    return {"store": path} if is_store(journal) else {"journal": path}
 
 
 def place_of(
@@ -136,7 +144,9 @@ def place_of(
     if journal is None or isinstance(journal, bool):
         return None
     path = os.fspath(journal)
-    if not path.endswith(".jsonl"):
+    if is_store(journal):
+        pass
+    elif not path.endswith(".jsonl"):
         path = f"{path}{os.sep}{name}.jsonl"
     elif attempt:
         path = f"{path.removesuffix('.jsonl')}-{attempt + 1}.jsonl"

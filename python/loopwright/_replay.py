@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._places import located
 from .errors import UsageError
 from .result import Messages
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
+    from ._places import Place
     from .guard import Policy
 
 __all__ = ["Diff", "Replay", "diff", "journal_text", "naming", "replay"]
@@ -45,14 +46,15 @@ class Replay:
         return self.divergence is None and self.damage is None
 
 
-def replay(journal: str | os.PathLike[str], *, policy: Policy | None = None) -> Replay:
-    """Replays a journal: a path, or its lines as text.
+def replay(journal: str | os.PathLike[str], run: str | None = None, *, policy: Policy | None = None) -> Replay:
+    """Replays a journal: a path, or its lines as text; or the run of a store; or a run of the project by its name.
 
     A run replays with the policy it ran with, which stands in its journal; a journal whose policy was changed is an
     error. With `policy`, so is one whose run went by another.
     """
-    with naming(journal):
-        found, messages, steps = _core.replay(journal_text(journal), None if policy is None else policy.digest)
+    place = located(journal, run)
+    with naming(place):
+        found, messages, steps = _core.replay(place.read(), None if policy is None else policy.digest)
     return Replay(
         run=found["run"],
         events=found["events"],
@@ -79,39 +81,36 @@ class Diff:
     """What the other has there, as JSON."""
 
 
-def diff(left: str | os.PathLike[str], right: str | os.PathLike[str]) -> Diff | None:
-    """The first difference of two journals (paths, or their lines as text), times aside; `None` if there is none."""
-    with naming(left):
-        _core.journal_head(journal_text(left))
-    with naming(right):
-        found = _core.compare_journals(journal_text(left), journal_text(right))
+def diff(
+    left: str | os.PathLike[str],
+    right: str | os.PathLike[str],
+    *,
+    left_run: str | None = None,
+    right_run: str | None = None,
+) -> Diff | None:
+    """The first difference of two journals (paths, or their lines as text), times aside; `None` if there is none.
+
+    `left_run` and `right_run` name the runs of stores.
+    """
+    one, other = located(left, left_run), located(right, right_run)
+    with naming(one):
+        _core.journal_head(one.head())
+    with naming(other):
+        found = _core.compare_journals(one.read(), other.read())
     return None if found is None else Diff(**found)
 
 
 @contextlib.contextmanager
-def naming(journal: str | os.PathLike[str]) -> Iterator[None]:
-    """Says in errors about what a journal holds which file it is."""
+def naming(place: Place) -> Iterator[None]:
+    """Says in errors about what a journal holds which one it is."""
     try:
         yield
     except UsageError as error:
-        named = os.fspath(journal)
-        if "\n" in named or repr(named) in error.message:
+        if place.text is not None or repr(place.path) in error.message:
             raise
-        raise UsageError(f"{named!r}: {error.message}", error.code, error.hint) from error
+        raise UsageError(f"{place.name}: {error.message}", error.code, error.hint) from error
 
 
-def journal_text(journal: str | os.PathLike[str]) -> str:
-    """The lines of a journal that is given as its path or as its lines."""
-    if isinstance(journal, str) and "\n" in journal:
-        return journal
-    return _read(journal)
-
-
-def _read(path: str | os.PathLike[str]) -> str:
-    try:
-        # A line may have been cut inside a character; sums tell what is whole.
-        return Path(path).read_bytes().decode(errors="replace")
-    except OSError as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        message = f"the journal {os.fspath(path)!r} can't be read: {reason}"
-        raise UsageError(message, "journal_not_found", "give the path of a .jsonl file that a run wrote") from error
+def journal_text(journal: str | os.PathLike[str], run: str | None = None) -> str:
+    """The lines of a journal."""
+    return located(journal, run).read()

@@ -96,7 +96,8 @@ class Agent(Generic[Output]):
         check_in: Pause with `check_in` after every so many iterations.
         approval_timeout: Seconds that a person has to answer; silence is a no.
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
-        journal: A folder for the journals of runs.
+        journal: Where the journals of runs go: a store (`Journal("project.db")`, or a path that ends in `.db`,
+            `.sqlite` or `.sqlite3`), or a folder for a file of each run.
         durable: Whether the journal is on disk before a tool with side effects starts.
         seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
@@ -320,7 +321,8 @@ class Agent(Generic[Output]):
             deps: What tools get as `context.deps`.
             budget: What this run may use, instead of the agent's budget.
             on_event: Called with each event; answers are streamed then.
-            journal: Where this run's journal goes: a file that ends in `.jsonl`, a folder, or `True` for memory.
+            journal: Where this run's journal goes: a file that ends in `.jsonl`, a folder, a store, or `True` for
+                memory.
             signal: Ends the run from outside.
 
         Raises a `LoopwrightError` that carries the partial result if an error ended the run. Limits, refusals and
@@ -363,13 +365,14 @@ class Agent(Generic[Output]):
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")
         watch = on_event is not None
         earlier: Result[Any] | None = None
+        driver: SyncDriver | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = self._plan(limits, stream=watch)
             place = self.journal if journal is None else journal
             begun = begin(plan) if begin is not None else self._begun(plan, place, attempt, conversation)
             begin = None
             run, path, name = begun.run, begun.path, begun.name
-            driver = SyncDriver(plan, run, name, deps, watch=watch)
+            driver = SyncDriver(plan, run, name, deps, watch=watch, after=driver)
             try:
                 with closing(driver.events(begun.start, signal)) as events:
                     for event in events:
@@ -386,7 +389,7 @@ class Agent(Generic[Output]):
             earlier = result
         self._reflect(result, deps)
         if on_event is not None:
-            _heard(on_event(RunFinished(result)))
+            _heard(on_event(_last(driver, result)))
         return cast("Result[Output]", _checked(result))
 
     def stream(
@@ -417,6 +420,7 @@ class Agent(Generic[Output]):
     async def resume(
         self,
         journal: str | os.PathLike[str],
+        run: str | None = None,
         *,
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
@@ -431,29 +435,33 @@ class Agent(Generic[Output]):
         ::
 
             result = await agent.resume("runs/8f2c.jsonl")
+            result = await agent.resume("project.db", run="8f2c")
+            result = await agent.resume("8f2c")      # a run of .loopwright/journal.db or $LOOPWRIGHT_JOURNAL
 
         Raises `run_finished` if there is nothing to go on with, `journal_in_use` while another process runs it,
         `missing_tool` if the agent lacks a tool of the run. Where the journal is damaged, what stands before the damage
         counts, the file stays as it is, and the run goes on in a new one beside it (`result.journal`).
         """
-        return await self._followed(resuming(journal), deps, on_event, signal)
+        return await self._followed(resuming(journal, run), deps, on_event, signal)
 
     def resume_sync(
         self,
         journal: str | os.PathLike[str],
+        run: str | None = None,
         *,
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
         signal: Signal | None = None,
     ) -> Result[Output]:
         """`resume` without asyncio."""
-        return self._driven(None, self.budget, deps, on_event, None, signal, resuming(journal))
+        return self._driven(None, self.budget, deps, on_event, None, signal, resuming(journal, run))
 
     async def fork(
         self,
         source: str | os.PathLike[str],
         at: int,
         *,
+        run: str | None = None,
         prompt: Content | Message | Sequence[Content] | None = None,
         tool_result: str | None = None,
         deps: Any = None,
@@ -463,12 +471,13 @@ class Agent(Generic[Output]):
     ) -> Result[Output]:
         """A new run that begins with the first `at` events of another one's journal and goes on from there.
 
+        `run` names the run where `source` is a store.
         With `prompt` the messages so far are followed by another prompt; with `tool_result` the call that event `at`
         answers gave that instead; with another agent another model goes on. The other journal stays as it is.
         Tool calls that were under way at that event are treated as in `resume`.
         """
         place = self.journal if journal is None else journal
-        begin = forking(source, at, place, prompt=prompt, result=tool_result)
+        begin = forking(source, at, place, prompt=prompt, result=tool_result, source_run=run)
         return await self._followed(begin, deps, on_event, signal)
 
     def fork_sync(
@@ -476,6 +485,7 @@ class Agent(Generic[Output]):
         source: str | os.PathLike[str],
         at: int,
         *,
+        run: str | None = None,
         prompt: Content | Message | Sequence[Content] | None = None,
         tool_result: str | None = None,
         deps: Any = None,
@@ -485,7 +495,7 @@ class Agent(Generic[Output]):
     ) -> Result[Output]:
         """`fork` without asyncio."""
         place = self.journal if journal is None else journal
-        begin = forking(source, at, place, prompt=prompt, result=tool_result)
+        begin = forking(source, at, place, prompt=prompt, result=tool_result, source_run=run)
         return self._driven(None, self.budget, deps, on_event, None, signal, begin)
 
     async def _followed(
@@ -709,6 +719,10 @@ class RunStream(Generic[Output]):
         if self._signal is not None:
             self._signal.interrupt()
 
+    def events(self) -> AsyncIterator[Event]:
+        """The events, each with the next `event_id`; the same as iterating over the stream itself."""
+        return self._events
+
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events
 
@@ -730,12 +744,13 @@ class RunStream(Generic[Output]):
 
         agent, conversation, limits = self._agent, self._conversation, self._budget
         earlier: Result[Any] | None = None
+        driver: AsyncDriver | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = agent._plan(limits, stream=self._watch)
             begin, self._begin = self._begin, None
             begun = begin(plan) if begin is not None else agent._begun(plan, self._journal, attempt, conversation)
             run, path, name = begun.run, begun.path, begun.name
-            driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch)
+            driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch, after=driver)
             batches = driver.batches(begun.start, self._signal)
             try:
                 try:
@@ -760,11 +775,19 @@ class RunStream(Generic[Output]):
         self._result = result
         agent._reflect(result, self._deps)
         if self._watch:
-            yield RunFinished(result)
+            yield _last(driver, result)
         _checked(result)
 
 
 _KEPT_PLANS = 32
+
+
+def _last(driver: Driver | None, result: Result[Any]) -> RunFinished:
+    """The last event of a run."""
+    event = RunFinished(result)
+    if driver is not None:
+        driver.numbered(event)
+    return event
 
 
 async def _heard_out(stream: RunStream[Output], on_event: Callable[[Event], Any] | None) -> Result[Output]:

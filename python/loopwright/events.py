@@ -2,12 +2,16 @@
 
 Text that streams is a draft: it has not been verified, and after a `Reset` it is void. The last event is always
 `RunFinished`.
+
+Each event has a number, `event_id`, that only grows within its run. `to_dict(event)` gives it as plain data for JSON,
+`from_dict` makes it an event again; what a newer version may tell survives both as `UnknownEvent`. The list of all
+events, with their fields, is `docs/events.md`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
 
@@ -45,16 +49,31 @@ __all__ = [
     "Summarized",
     "Supervised",
     "TextDelta",
+    "Told",
     "ToolFinished",
     "ToolProgress",
     "ToolStarted",
     "ToolUseDelta",
+    "UnknownEvent",
     "Warning",
+    "from_dict",
+    "to_dict",
 ]
 
 
+class Told:
+    """What all events but the pieces of answers have in common."""
+
+    event_id: ClassVar[int] = 0
+    """The event's number. It only grows, and is the same when the event is read from the journal."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as plain data for JSON."""
+        return to_dict(self)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
-class RoundStarted:
+class RoundStarted(Told):
     """A request goes to the model; `round` counts from 1."""
 
     round: int
@@ -62,7 +81,7 @@ class RoundStarted:
 
 
 @dataclass(frozen=True)
-class RoundFinished:
+class RoundFinished(Told):
     """An answer is in; `duration` in seconds, all attempts included."""
 
     round: int
@@ -72,7 +91,7 @@ class RoundFinished:
 
 
 @dataclass(frozen=True)
-class Retry:
+class Retry(Told):
     """The same request will be sent again in `delay` seconds."""
 
     round: int
@@ -82,14 +101,14 @@ class Retry:
 
 
 @dataclass(frozen=True)
-class Reset:
+class Reset(Told):
     """What was shown of this answer is void; it comes again from its beginning."""
 
     round: int
 
 
 @dataclass(frozen=True)
-class ToolStarted:
+class ToolStarted(Told):
     """A tool begins."""
 
     id: str
@@ -99,7 +118,7 @@ class ToolStarted:
 
 
 @dataclass(frozen=True)
-class ToolProgress:
+class ToolProgress(Told):
     """A tool reports progress with `Context.emit`."""
 
     id: str
@@ -108,7 +127,7 @@ class ToolProgress:
 
 
 @dataclass(frozen=True)
-class ToolFinished:
+class ToolFinished(Told):
     """A tool is done."""
 
     id: str
@@ -120,7 +139,7 @@ class ToolFinished:
 
 
 @dataclass(frozen=True)
-class SearchCompleted:
+class SearchCompleted(Told):
     """A search is done, ours or the provider's; `count` of them so far."""
 
     round: int
@@ -129,7 +148,7 @@ class SearchCompleted:
 
 
 @dataclass(frozen=True)
-class CallJudged:
+class CallJudged(Told):
     """The guard has judged a call, before anything of its reply ran: what it saw, and which rules decided."""
 
     id: str
@@ -146,7 +165,7 @@ class CallJudged:
 
 
 @dataclass(frozen=True)
-class ApprovalAsked:
+class ApprovalAsked(Told):
     """A person is asked whether a call may run."""
 
     id: str
@@ -156,7 +175,7 @@ class ApprovalAsked:
 
 
 @dataclass(frozen=True)
-class ApprovalDecided:
+class ApprovalDecided(Told):
     """A person, or the clock, has decided."""
 
     id: str
@@ -165,7 +184,7 @@ class ApprovalDecided:
 
 
 @dataclass(frozen=True)
-class Compacted:
+class Compacted(Told):
     """The history no longer fitted into the model's window: request `round` is made of less. Nothing is lost.
 
     `kept`, `shortened`, `referenced`, `summarised` and `dropped` say of how many messages (`messages`) with how many
@@ -187,7 +206,7 @@ class Compacted:
 
 
 @dataclass(frozen=True)
-class Assessed:
+class Assessed(Told):
     """What was decided about a reply or a round, the rule that decided, and what it saw.
 
     `decision` is `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit` or `stuck`;
@@ -201,7 +220,7 @@ class Assessed:
 
 
 @dataclass(frozen=True)
-class IntentAssessed:
+class IntentAssessed(Told):
     """How the request is best taken up, by its words: advice, which stops nothing.
 
     `decision` is `ask_first`, `plan_with_rollback`, `parallelize`, `delegate` or `direct`; `evidence` pairs signals
@@ -218,7 +237,7 @@ class IntentAssessed:
 
 
 @dataclass(frozen=True)
-class GoalDrifted:
+class GoalDrifted(Told):
     """The conversation has left the goal it began with (`drifted`), or is back (`on_goal`)."""
 
     state: str
@@ -228,7 +247,7 @@ class GoalDrifted:
 
 
 @dataclass(frozen=True)
-class Warning:  # noqa: A001 - the field's word for it
+class Warning(Told):  # noqa: A001 - the field's word for it
     """Something that the caller should know."""
 
     code: str
@@ -236,7 +255,7 @@ class Warning:  # noqa: A001 - the field's word for it
 
 
 @dataclass(frozen=True)
-class PhaseStarted:
+class PhaseStarted(Told):
     """A phase of a grounded answer begins: `gather`, `act` or `verify`."""
 
     phase: str
@@ -244,7 +263,7 @@ class PhaseStarted:
 
 
 @dataclass(frozen=True)
-class PhaseFinished:
+class PhaseFinished(Told):
     """A phase is done; `output` says what came of it."""
 
     phase: str
@@ -254,7 +273,7 @@ class PhaseFinished:
 
 
 @dataclass(frozen=True)
-class Draft:
+class Draft(Told):
     """A whole answer that has not been verified."""
 
     text: str
@@ -263,7 +282,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class RoleAnswered:
+class RoleAnswered(Told):
     """A model of a role (`summarizer`, `sanity`, `supervisor`) answered, and the answer can be used."""
 
     role: str
@@ -274,7 +293,7 @@ class RoleAnswered:
 
 
 @dataclass(frozen=True)
-class RoleFailed:
+class RoleFailed(Told):
     """A model of a role (`executor` too) failed, or gave what can't be used.
 
     `next` is `repair`, another model's name, `rules`, or `person`.
@@ -287,7 +306,7 @@ class RoleFailed:
 
 
 @dataclass(frozen=True)
-class SanityChecked:
+class SanityChecked(Told):
     """It was looked whether the run is still sane, by `rules` or by a model as well; `triggers` say why then."""
 
     round: int
@@ -310,7 +329,7 @@ class SanityChecked:
 
 
 @dataclass(frozen=True)
-class Summarized:
+class Summarized(Told):
     """An exchange was summed up, by `rules` or by a model: facts, files, errors, decisions, timeline."""
 
     round: int
@@ -319,7 +338,7 @@ class Summarized:
 
 
 @dataclass(frozen=True)
-class Supervised:
+class Supervised(Told):
     """It was decided whether the model may see a private result: by `rules`, a model, a `person`, or as `kept`."""
 
     id: str
@@ -332,7 +351,7 @@ class Supervised:
 
 
 @dataclass(frozen=True)
-class HookAnswered:
+class HookAnswered(Told):
     """A hook has answered: `continue`, `replace`, `veto` (with its `reason`) or `add_context`."""
 
     stage: str
@@ -343,7 +362,7 @@ class HookAnswered:
 
 
 @dataclass(frozen=True)
-class HookFailed:
+class HookFailed(Told):
     """A hook raised, was late, or answered what its stage does not allow; `stop` says that the run ends by it."""
 
     stage: str
@@ -354,7 +373,7 @@ class HookFailed:
 
 
 @dataclass(frozen=True)
-class ModelChosen:
+class ModelChosen(Told):
     """Somebody has chosen a model (`enforce`, `suggest`, `defer`), or a stronger one goes on (`escalate`).
 
     `used` says whether it holds, from request `round` on.
@@ -370,10 +389,18 @@ class ModelChosen:
 
 
 @dataclass(frozen=True)
-class RunFinished:
+class RunFinished(Told):
     """The run has ended."""
 
     result: Result[Any]
+
+
+@dataclass(frozen=True)
+class UnknownEvent(Told):
+    """Something that this version has no class for; `data` is what was told."""
+
+    type: str
+    data: dict[str, Any]
 
 
 Event: TypeAlias = (
@@ -445,8 +472,74 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
-def from_notice(notice: dict[str, Any]) -> Event:
+_DELTAS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "text_delta": (TextDelta, ("text", "block")),
+    "reasoning_delta": (ReasoningDelta, ("text", "block")),
+    "tool_use_delta": (ToolUseDelta, ("id", "name", "block")),
+    "arguments_delta": (ArgumentsDelta, ("text", "block")),
+    "provider_delta": (ProviderDelta, ("kind", "name", "block")),
+}
+_OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "tool_progress": (ToolProgress, ("id", "name", "text")),
+    "run_finished": (RunFinished, ("result",)),
+}
+"""What drivers tell, without the machine."""
+
+
+def from_notice(notice: dict[str, Any]) -> Event | UnknownEvent:
     """The event for what a machine tells."""
+    if notice["type"] not in _NOTICES:
+        return UnknownEvent(notice["type"], {name: value for name, value in notice.items() if name != "type"})
     kind, names = _NOTICES[notice["type"]]
     event: Event = kind(**{name: notice[name] for name in names if name in notice})
     return event
+
+
+def to_dict(event: Event | UnknownEvent) -> dict[str, Any]:
+    """An event as plain data for JSON: its `type`, its `event_id` and its fields.
+
+    event = Reset(round=2)
+    assert to_dict(event) == {"type": "reset", "event_id": 0, "round": 2}
+    assert from_dict(to_dict(event)) == event
+    """
+    if isinstance(event, UnknownEvent):
+        return {"type": event.type, "event_id": event.event_id, **event.data}
+    name, fields_of = _by_class()[type(event)]
+    told = {"type": name, "event_id": event.event_id}
+    for field_name in fields_of:
+        value = getattr(event, field_name)
+        told[field_name] = value.to_dict() if name == "run_finished" else value
+    return told
+
+
+def from_dict(data: dict[str, Any]) -> Event | UnknownEvent:
+    """The event that `to_dict` gave as plain data. A type that this version does not know becomes an `UnknownEvent`."""
+    name, number = data["type"], data.get("event_id", 0)
+    rest = {key: value for key, value in data.items() if key not in ("type", "event_id")}
+    known = _NOTICES.get(name) or _OURS.get(name) or _DELTAS.get(name)
+    event: Any
+    if known is None:
+        event = UnknownEvent(name, rest)
+    else:
+        kind, names = known
+        if name == "run_finished":
+            from .result import Result
+
+            rest["result"] = Result.from_dict(rest["result"])
+        event = kind(**{key: rest[key] for key in names if key in rest})
+    if name in _DELTAS:
+        event.event_id = number
+    else:
+        object.__setattr__(event, "event_id", number)
+    told: Event | UnknownEvent = event
+    return told
+
+
+def _by_class() -> dict[Any, tuple[str, tuple[str, ...]]]:
+    if not _CLASSES:
+        every = {**_NOTICES, **_OURS, **_DELTAS}
+        _CLASSES.update({kind: (name, names) for name, (kind, names) in every.items()})
+    return _CLASSES
+
+
+_CLASSES: dict[Any, tuple[str, tuple[str, ...]]] = {}

@@ -177,30 +177,33 @@ class Grounded:
     async def resume(
         self,
         journal: str | os.PathLike[str],
+        run: str | None = None,
         *,
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
         signal: Signal | None = None,
     ) -> Result[str]:
         """Goes on with a run that broke off; see `Agent.resume`."""
-        return await self._agent.resume(journal, deps=deps, on_event=on_event, signal=signal)
+        return await self._agent.resume(journal, run, deps=deps, on_event=on_event, signal=signal)
 
     def resume_sync(
         self,
         journal: str | os.PathLike[str],
+        run: str | None = None,
         *,
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
         signal: Signal | None = None,
     ) -> Result[str]:
         """`resume` without asyncio."""
-        return self._agent.resume_sync(journal, deps=deps, on_event=on_event, signal=signal)
+        return self._agent.resume_sync(journal, run, deps=deps, on_event=on_event, signal=signal)
 
     def fork_sync(
         self,
         source: str | os.PathLike[str],
         at: int,
         *,
+        run: str | None = None,
         prompt: str | None = None,
         tool_result: str | None = None,
         deps: Any = None,
@@ -212,6 +215,7 @@ class Grounded:
         return self._agent.fork_sync(
             source,
             at,
+            run=run,
             prompt=prompt,
             tool_result=tool_result,
             deps=deps,

@@ -206,6 +206,54 @@ class Result(Generic[Output]):
         """Whether there is no answer, only what was said so far."""
         return self.final is None
 
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain data for JSON. `output` is left out where it is `final` or of a type that JSON lacks."""
+        from dataclasses import fields, is_dataclass
+
+        told: dict[str, Any] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name == "messages":
+                value = value.to_dicts()
+            elif each.name == "error":
+                value = None if value is None else {"kind": type(value).__name__, **_said(value)}
+            elif each.name == "output":
+                if callable(getattr(value, "model_dump", None)):
+                    value = value.model_dump()
+                if value == self.final or not _is_json(value):
+                    continue
+            elif isinstance(value, list):
+                value = [vars(item) if is_dataclass(item) else item for item in value]
+            elif is_dataclass(value):
+                value = vars(value)
+            told[each.name] = value
+        return told
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Result[Any]:
+        """The result that `to_dict` gave as plain data. An output of a type of its own is plain data then."""
+        from dataclasses import fields
+
+        from . import errors
+
+        known = {each.name for each in fields(cls)}
+        given = {name: value for name, value in data.items() if name in known}
+        error = given.get("error")
+        if error is not None:
+            kind = getattr(errors, error["kind"], errors.LoopwrightError)
+            given["error"] = kind(error["message"], error["code"], error["hint"])
+        made: Result[Any] = Result(
+            **{
+                "output": given["final"],
+                **given,
+                "messages": Messages.from_json(json.dumps(given["messages"])),
+                "usage": Usage(**given["usage"]),
+                "tool_calls": [ToolCall(**call) for call in given["tool_calls"]],
+                "sources": [Source(**source) for source in given["sources"]],
+            }
+        )
+        return made
+
     def __str__(self) -> str:
         return self.final or self.message or self.best_draft or ""
 
@@ -224,6 +272,18 @@ class Result(Generic[Output]):
 _LIMITS = frozenset({"max_iterations", "tool_rounds", "wall_time", "tokens", "cost"})
 _SHOWN = 60
 _LOOKED_AT = 4_000
+
+
+def _said(error: LoopwrightError) -> dict[str, Any]:
+    return {"message": error.message, "code": error.code, "hint": error.hint}
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, model: str, journal: str | None) -> Any:

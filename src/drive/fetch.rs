@@ -1,13 +1,15 @@
 //! One page of the web: fetched with bounds on size, time and redirections.
 //!
 //! Addresses come from models, so they are hostile: only http and https, and no host of this machine or of the
-//! network behind it, unless that is allowed. What is checked is the address that is connected to, at every
+//! network behind it, unless that is allowed; and no page that its site does not want fetched. What is checked is the address that is connected to, at every
 //! redirection, so that a name which resolves differently the second time gains nothing.
 
 use std::{
+    collections::HashMap,
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -21,6 +23,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     http::{Client, ClientOptions, Timeouts},
     options::limit,
+    page::{
+        self,
+        body::Body,
+        robots::{self, Robots},
+    },
     trouble,
 };
 use crate::core::error::{Error, Guilt, Result};
@@ -37,11 +44,25 @@ pub struct FetchOptions {
     pub max_redirects: usize,
     /// Whether hosts of this machine and of private networks may be asked.
     pub allow_private: bool,
+    /// Whether `robots.txt` is asked for first, and what it says is kept to.
+    pub robots: bool,
+    /// Whether only what is text is read; anything else is refused before its body comes.
+    pub text_only: bool,
+    /// Whether a longer body is an error, instead of being cut.
+    pub refuse_longer: bool,
 }
 
 impl Default for FetchOptions {
     fn default() -> Self {
-        Self { max_bytes: 2 << 20, timeout: 20.0, max_redirects: 5, allow_private: false }
+        Self {
+            max_bytes: 2 << 20,
+            timeout: 20.0,
+            max_redirects: 5,
+            allow_private: false,
+            robots: true,
+            text_only: false,
+            refuse_longer: false,
+        }
     }
 }
 
@@ -72,36 +93,110 @@ fn wrong(code: &'static str, message: impl Into<String>) -> Error {
     Error::new(Guilt::Tool, code, message)
 }
 
+/// The client for pages, whose failures are no mistakes of whoever runs this.
+pub(super) fn connections(client: &Client, allow_private: bool) -> Result<reqwest::Client> {
+    client.pages(allow_private).map_err(|failure| failure.to_error())
+}
+
 async fn follow(client: &Client, url: &str, options: &FetchOptions) -> Result<Page> {
-    let pages = client.pages(options.allow_private).map_err(|failure| failure.to_error())?;
     let mut url = parse(url.trim())?;
     for _ in 0..=options.max_redirects {
         check(client.options(), &url, options.allow_private).await?;
-        let mut request = Request::new(Method::GET, url.clone());
-        request.headers_mut().insert(
-            header::ACCEPT,
-            HeaderValue::from_static("text/html,application/xhtml+xml,text/plain,application/json;q=0.9,*/*;q=0.5"),
-        );
-        let answer = pages.execute(request).await.map_err(|error| broken(&error, &url))?;
-        let status = answer.status();
-        let target = answer.headers().get(header::LOCATION).filter(|_| {
-            // Not 304 and 300, which are redirections by name only.
-            matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
-        });
-        let Some(target) = target else {
-            return read(answer, url, options.max_bytes).await;
-        };
-        let target = target
-            .to_str()
-            .ok()
-            .and_then(|target| url.join(target).ok())
-            .ok_or_else(|| wrong("invalid_url", format!("{url} points to what is no URL")))?;
-        url = parse(target.as_str())?;
+        if options.robots {
+            keep_to_robots(client, &url, options).await?;
+        }
+        match step(client, &url, options, ACCEPTED).await? {
+            Step::Done(answer) => {
+                if options.text_only && answer.status().is_success() {
+                    let content_type = answer.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+                    page::check_type(url.as_str(), content_type)?;
+                }
+                return read(answer, url, options).await;
+            }
+            Step::Moved(target) => url = target,
+        }
     }
     Err(wrong("too_many_redirects", format!("more than {} redirections, the last to {url}", options.max_redirects)))
 }
 
-fn parse(text: &str) -> Result<Url> {
+const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain,application/json;q=0.9,*/*;q=0.5";
+
+enum Step {
+    Done(reqwest::Response),
+    Moved(Url),
+}
+
+/// One request, and where it leads.
+async fn step(client: &Client, url: &Url, options: &FetchOptions, accept: &'static str) -> Result<Step> {
+    let pages = connections(client, options.allow_private)?;
+    let mut request = Request::new(Method::GET, url.clone());
+    let headers = request.headers_mut();
+    headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate"));
+    let answer = pages.execute(request).await.map_err(|error| broken(&error, url))?;
+    // Not 304 and 300, which are redirections by name only.
+    let moved = matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let Some(target) = answer.headers().get(header::LOCATION).filter(|_| moved) else { return Ok(Step::Done(answer)) };
+    let target = target
+        .to_str()
+        .ok()
+        .and_then(|target| url.join(target).ok())
+        .ok_or_else(|| wrong("invalid_url", format!("{url} points to what is no URL")))?;
+    parse(target.as_str()).map(Step::Moved)
+}
+
+/// Refuses what the site does not want fetched.
+async fn keep_to_robots(client: &Client, url: &Url, options: &FetchOptions) -> Result<()> {
+    let origin = url.origin().ascii_serialization();
+    let robots = if let Some(robots) = client.robots().known(&origin) {
+        robots
+    } else {
+        let robots = Arc::new(ask_robots(client, &origin, options).await?);
+        client.robots().learn(origin, robots.clone());
+        robots
+    };
+    let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+    if robots.allows(&path) {
+        return Ok(());
+    }
+    let host = url.host_str().unwrap_or_default();
+    let why = if *robots == Robots::Nothing {
+        format!("{host} could not say what may be fetched: its robots.txt answers with an error")
+    } else {
+        format!("{host} does not want {} fetched: its robots.txt says so", url.path())
+    };
+    Err(wrong("robots", why).hint("look for another page; what robots.txt says can be passed over only by choice"))
+}
+
+async fn ask_robots(client: &Client, origin: &str, options: &FetchOptions) -> Result<Robots> {
+    let mut url = parse(&format!("{origin}/robots.txt"))?;
+    for _ in 0..=options.max_redirects.min(5) {
+        check(client.options(), &url, options.allow_private).await?;
+        match step(client, &url, options, "text/plain,*/*;q=0.5").await? {
+            Step::Moved(target) => url = target,
+            Step::Done(answer) => {
+                let status = answer.status();
+                if status.is_server_error() || status.as_u16() == 429 {
+                    return Ok(Robots::Nothing);
+                }
+                if !status.is_success() {
+                    return Ok(Robots::All);
+                }
+                let options = FetchOptions { max_bytes: robots::MAX_BYTES, refuse_longer: false, ..*options };
+                // A file that can't be unpacked says nothing.
+                let Ok(page) = read(answer, url, &options).await else { return Ok(Robots::All) };
+                return Ok(Robots::parse(&String::from_utf8_lossy(&page.body), AGENT));
+            }
+        }
+    }
+    // What moves about is as good as not there.
+    Ok(Robots::All)
+}
+
+/// Our name in `robots.txt`.
+const AGENT: &str = "loopwright";
+
+pub(super) fn parse(text: &str) -> Result<Url> {
     let mut url = Url::parse(text).map_err(|error| {
         wrong("invalid_url", format!("{text:?} is no URL: {error}")).hint("write https://host/path")
     })?;
@@ -117,7 +212,7 @@ fn parse(text: &str) -> Result<Url> {
 
 /// Refuses addresses written as numbers, which are never looked up; and, where a proxy does the looking up, names
 /// that we know to be private.
-async fn check(client: &ClientOptions, url: &Url, allow_private: bool) -> Result<()> {
+pub(super) async fn check(client: &ClientOptions, url: &Url, allow_private: bool) -> Result<()> {
     if allow_private {
         return Ok(());
     }
@@ -138,7 +233,7 @@ fn private_address(host: &str) -> Error {
         .hint("only public addresses are fetched unless private ones are allowed")
 }
 
-fn broken(error: &reqwest::Error, url: &Url) -> Error {
+pub(super) fn broken(error: &reqwest::Error, url: &Url) -> Error {
     let host = url.host_str().unwrap_or_default();
     if trouble::find::<Refused>(error).is_some() {
         return private_address(host);
@@ -150,24 +245,61 @@ fn broken(error: &reqwest::Error, url: &Url) -> Error {
 
 const CONNECT: Timeouts = Timeouts { connect: 10.0, first_byte: 0.0, idle: 0.0, total: 0.0 };
 
-async fn read(mut answer: reqwest::Response, url: Url, most: usize) -> Result<Page> {
+async fn read(answer: reqwest::Response, url: Url, options: &FetchOptions) -> Result<Page> {
     let status = answer.status().as_u16();
-    let content_type = answer.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let content_type = content_type.map(str::to_owned);
-    let mut body = Vec::new();
-    let mut truncated = false;
+    let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let content_type = header(header::CONTENT_TYPE);
+    let (body, truncated) = body(answer, url.host_str().unwrap_or_default(), options.max_bytes).await?;
+    if truncated && options.refuse_longer {
+        let message = format!("{url} is longer than {} bytes", options.max_bytes);
+        return Err(wrong("too_large", message).hint("allow more bytes, or let it be cut"));
+    }
+    Ok(Page { url: url.into(), status, content_type, body: body.into(), truncated })
+}
+
+/// The body of an answer, unpacked: at most `most` bytes of it, and whether there were more.
+pub(super) async fn body(mut answer: reqwest::Response, host: &str, most: usize) -> Result<(Vec<u8>, bool)> {
+    let encoding = answer.headers().get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+    let mut body = Body::new(encoding, most, host)?;
     while let Some(piece) = answer.chunk().await.map_err(|error| {
-        let failure = trouble::receiving(&error, url.host_str().unwrap_or_default());
+        let failure = trouble::receiving(&error, host);
         wrong(failure.kind.name(), failure.message)
     })? {
-        let room = most - body.len();
-        body.extend_from_slice(piece.get(..room).unwrap_or(&piece));
-        if piece.len() > room {
-            truncated = true;
+        if !body.take(&piece)? {
             break;
         }
     }
-    Ok(Page { url: url.into(), status, content_type, body: body.into(), truncated })
+    body.end()
+}
+
+/// What sites said may be fetched.
+#[derive(Debug, Default)]
+pub(super) struct RobotsCache(Mutex<HashMap<String, (Instant, Arc<Robots>)>>);
+
+/// What a site said holds this long.
+const ROBOTS_AGE: Duration = Duration::from_secs(24 * 3600);
+/// That it could not say, this long.
+const ROBOTS_TROUBLE: Duration = Duration::from_secs(60);
+/// More sites than this are not remembered.
+const MAX_SITES: usize = 1024;
+
+impl RobotsCache {
+    fn known(&self, origin: &str) -> Option<Arc<Robots>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (when, robots) = known.get(origin)?;
+        let age = if **robots == Robots::Nothing { ROBOTS_TROUBLE } else { ROBOTS_AGE };
+        (when.elapsed() < age).then(|| robots.clone())
+    }
+
+    fn learn(&self, origin: String, robots: Arc<Robots>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_SITES
+            && let Some(oldest) = known.iter().min_by_key(|(_, (when, _))| *when).map(|(origin, _)| origin.clone())
+        {
+            known.remove(&oldest);
+        }
+        known.insert(origin, (Instant::now(), robots));
+    }
 }
 
 impl Client {

@@ -24,6 +24,7 @@ use super::{
     answer::{self, BodyKind},
     breakers::Breakers,
     endpoint::{Endpoint, without_secrets},
+    fetch::RobotsCache,
     options::{Deadlines, limit},
     tls, trouble,
     under_way::Watch,
@@ -84,6 +85,7 @@ struct Inner {
     breakers: Breakers,
     /// Built when first needed, one for each connect limit in use, with and without TLS.
     clients: Mutex<Vec<(Flavour, reqwest::Client)>>,
+    robots: RobotsCache,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,7 +125,7 @@ impl Client {
     /// A client. Opens and reads nothing yet: a wrong path or proxy is an error of the first call that needs it.
     pub fn new(options: ClientOptions) -> Self {
         let breakers = Breakers::new(&options);
-        Self(Arc::new(Inner { options, breakers, clients: Mutex::default() }))
+        Self(Arc::new(Inner { options, breakers, clients: Mutex::default(), robots: RobotsCache::default() }))
     }
 
     /// A client with what the environment of the process says.
@@ -202,6 +204,11 @@ impl Client {
         let tls = tls || self.0.options.proxies().any(|(_, proxy)| proxy.starts_with("https:"));
         let purpose = if tls { Purpose::Tls } else { Purpose::Plain };
         self.built(Flavour { purpose, connect }, |builder| builder)
+    }
+
+    /// What sites said may be fetched.
+    pub(super) fn robots(&self) -> &RobotsCache {
+        &self.0.robots
     }
 
     /// The connections that pages are fetched over, finished by `finish` when first needed.

@@ -27,6 +27,8 @@ pub mod native;
 #[cfg(feature = "drive")]
 mod options;
 #[cfg(feature = "drive")]
+pub mod page;
+#[cfg(feature = "drive")]
 mod provider;
 pub mod queue;
 pub mod sim;
@@ -36,6 +38,8 @@ mod tls;
 mod trouble;
 #[cfg(feature = "drive")]
 pub mod under_way;
+#[cfg(feature = "drive")]
+pub mod web_call;
 #[cfg(feature = "drive")]
 pub mod wire_server;
 #[cfg(feature = "drive")]

@@ -6,7 +6,7 @@
 use pyo3::{
     prelude::*,
     sync::PyOnceLock,
-    types::{PyBytes, PyDict, PyList, PyTuple},
+    types::{PyBytes, PyDict, PyList, PyTuple, PyTupleMethods},
 };
 use serde::de::DeserializeOwned;
 
@@ -189,7 +189,7 @@ fn given(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Given> {
     }
     let list = match value.cast::<PyList>() {
         Ok(list) => list.clone(),
-        Err(_) => value.cast::<PyTuple>().map(|tuple| tuple.to_list()).map_err(|_| {
+        Err(_) => value.cast::<PyTuple>().map(PyTupleMethods::to_list).map_err(|_| {
             let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
             errors::usage("invalid_value", format!("{name} is {kind}, not vectors"))
         })?,
@@ -240,6 +240,7 @@ pub(super) fn analysis_gain(prev: Vec<(String, f32)>, now: Vec<(String, f32)>) -
 
 /// The trend's name and words.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // what Python gives is converted
 pub(super) fn analysis_trend(gains: Vec<f32>, policy: &str) -> PyResult<(&'static str, &'static str)> {
     let policy: TrendPolicy = parsed(policy, "policy")?;
     let trend = analysis::trend(&gains, &policy);
@@ -248,6 +249,7 @@ pub(super) fn analysis_trend(gains: Vec<f32>, policy: &str) -> PyResult<(&'stati
 
 /// The name and words of the rule that says it is enough.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // what Python gives is converted
 pub(super) fn analysis_enough(
     history: Vec<f32>,
     policy: &str,

@@ -7,7 +7,10 @@
 use std::{
     io::{Read, Write},
     os::unix::net::UnixStream,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -17,7 +20,7 @@ use pyo3::{
 };
 use tokio::task::AbortHandle;
 
-use super::{environment, errors, machine, runtime};
+use super::{convert, environment, errors, machine, runtime, web};
 use crate::{
     core::{
         error::{Failure, FailureKind},
@@ -32,6 +35,7 @@ use crate::{
         http::{CallFailure, Timeouts},
         queue::{Queue, Wake},
         under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
+        web_call::{WebAnswer, WebCall},
     },
 };
 
@@ -61,6 +65,8 @@ impl Wake for Socket {
 enum Item {
     Event(EventKind),
     Deltas(Vec<Delta>),
+    Page(web::Read),
+    Answer(crate::core::error::Result<WebAnswer>),
 }
 
 type Inbox = Arc<Queue<(u64, Item), Socket>>;
@@ -111,6 +117,8 @@ impl Hub {
                         deltas.into_iter().map(|delta| delta_object(py, delta)).collect::<PyResult<_>>()?;
                     out.push((key, PyList::new(py, objects)?.into_any()));
                 }
+                Item::Page(read) => out.push((key, or_error(py, web::page_object(py, read)))),
+                Item::Answer(answer) => out.push((key, or_error(py, web::answer_object(py, answer)))),
             }
         }
         Ok(out)
@@ -200,11 +208,48 @@ impl Hub {
         Ok(ModelCall { id, task: task.abort_handle(), shown: None })
     }
 
+    /// Fetches a page and reads it; what `fetch_text` gives, or the exception, arrives under `key`.
+    fn fetch(&self, py: Python<'_>, key: u64, url: String, options: &Bound<'_, PyAny>) -> PyResult<WebTask> {
+        let options = web::PageOptions::parse(options)?;
+        let client = runtime::client(py)?;
+        let inbox = self.inbox.clone();
+        let task = runtime::handle(py)?
+            .spawn(async move { inbox.push((key, Item::Page(web::page_text(client, url, options).await))) });
+        Ok(WebTask(task.abort_handle()))
+    }
+
+    /// Makes a request; what `web_request` gives, or the exception, arrives under `key`.
+    fn request(&self, py: Python<'_>, key: u64, call: &Bound<'_, PyAny>) -> PyResult<WebTask> {
+        let call: WebCall = convert::parse(call, "request")?;
+        let client = runtime::client(py)?;
+        let inbox = self.inbox.clone();
+        let task =
+            runtime::handle(py)?.spawn(async move { inbox.push((key, Item::Answer(web::answer(client, call).await))) });
+        Ok(WebTask(task.abort_handle()))
+    }
+
     /// Nothing arrives any more, and the file descriptors are gone.
     fn close(&self) {
         self.inbox.close();
         self.inbox.waker().close();
         self.reader.close();
+    }
+}
+
+/// What came, or the exception that says why nothing did.
+fn or_error<'py>(py: Python<'py>, outcome: PyResult<Bound<'py, PyAny>>) -> Bound<'py, PyAny> {
+    outcome.unwrap_or_else(|error| error.into_value(py).into_bound(py).into_any())
+}
+
+/// A fetch or a request under way.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct WebTask(AbortHandle);
+
+#[pymethods]
+impl WebTask {
+    /// Stops it and closes its connection.
+    fn abort(&self) {
+        self.0.abort();
     }
 }
 
@@ -336,10 +381,13 @@ impl Endpoint {
 macro_rules! delta_class {
     ($(#[$doc:meta])* $name:ident { $($field:ident),* }) => {
         $(#[$doc])*
-        #[pyclass(frozen, get_all, module = "loopwright._core")]
+        #[pyclass(frozen, module = "loopwright._core")]
         pub(super) struct $name {
-            $($field: String,)*
+            $(#[pyo3(get)] $field: String,)*
+            #[pyo3(get)]
             block: usize,
+            /// Its number among the events of the run; told once, by the driver.
+            number: AtomicU64,
         }
 
         #[pymethods]
@@ -347,7 +395,18 @@ macro_rules! delta_class {
             #[new]
             #[pyo3(signature = ($($field,)* block=0))]
             fn new($($field: String,)* block: usize) -> Self {
-                Self { $($field,)* block }
+                Self { $($field,)* block, number: AtomicU64::new(0) }
+            }
+
+            /// Its number among the events of the run.
+            #[getter]
+            fn event_id(&self) -> u64 {
+                self.number.load(Ordering::Relaxed)
+            }
+
+            #[setter]
+            fn set_event_id(&self, number: u64) {
+                self.number.store(number, Ordering::Relaxed);
             }
 
             /// For pickling: events travel between processes.
@@ -399,10 +458,10 @@ delta_class!(
 /// The object for a delta.
 pub(super) fn delta_object(py: Python<'_>, delta: Delta) -> PyResult<Bound<'_, PyAny>> {
     Ok(match delta {
-        Delta::Text { block, text } => Bound::new(py, TextDelta { text, block })?.into_any(),
-        Delta::Reasoning { block, text } => Bound::new(py, ReasoningDelta { text, block })?.into_any(),
-        Delta::ToolUse { block, id, name } => Bound::new(py, ToolUseDelta { id, name, block })?.into_any(),
-        Delta::Arguments { block, text } => Bound::new(py, ArgumentsDelta { text, block })?.into_any(),
-        Delta::Provider { block, kind, name } => Bound::new(py, ProviderDelta { kind, name, block })?.into_any(),
+        Delta::Text { block, text } => Bound::new(py, TextDelta::new(text, block))?.into_any(),
+        Delta::Reasoning { block, text } => Bound::new(py, ReasoningDelta::new(text, block))?.into_any(),
+        Delta::ToolUse { block, id, name } => Bound::new(py, ToolUseDelta::new(id, name, block))?.into_any(),
+        Delta::Arguments { block, text } => Bound::new(py, ArgumentsDelta::new(text, block))?.into_any(),
+        Delta::Provider { block, kind, name } => Bound::new(py, ProviderDelta::new(kind, name, block))?.into_any(),
     })
 }

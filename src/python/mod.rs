@@ -27,6 +27,7 @@ mod senses_intent;
 mod senses_stuck;
 mod testing;
 mod tokens;
+mod web;
 mod wire;
 
 use pyo3::prelude::*;
@@ -131,6 +132,17 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(senses_intent::reply_signals, module)?)?;
     module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
     module.add_class::<memory::MemoryStore>()?;
+    module.add_function(wrap_pyfunction!(run::journal_runs, module)?)?;
+    module.add_function(wrap_pyfunction!(run::journal_find, module)?)?;
+    module.add_function(wrap_pyfunction!(run::journal_text, module)?)?;
+    module.add_function(wrap_pyfunction!(run::journal_delete, module)?)?;
+    module.add_function(wrap_pyfunction!(run::journal_told, module)?)?;
+    module.add_function(wrap_pyfunction!(run::journal_import, module)?)?;
+    module.add_function(wrap_pyfunction!(run::journal_close, module)?)?;
+    module.add_class::<bridge::WebTask>()?;
+    module.add_function(wrap_pyfunction!(web::fetch_text, module)?)?;
+    module.add_function(wrap_pyfunction!(web::read_text, module)?)?;
+    module.add_function(wrap_pyfunction!(web::web_request, module)?)?;
     module.add_class::<analysis::Background>()?;
     module.add_function(wrap_pyfunction!(analysis::analysis_select, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analysis_coverage, module)?)?;

@@ -3,6 +3,7 @@
 use std::{
     fs::{File, TryLockError},
     io::{Read, Write},
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Instant,
 };
@@ -10,18 +11,42 @@ use std::{
 use pyo3::{exceptions::PyOSError, prelude::*};
 
 use super::{convert, errors, history, machine};
-use crate::core::{
-    error::Error,
-    journal::{self, Change, Continued, Journal},
-    json::Raw,
-    machine::{Command, Event, MachineConfig, Time},
+use crate::{
+    core::{
+        error::Error,
+        journal::{self, Change, Continued, Journal},
+        json::Raw,
+        machine::{Command, Event, MachineConfig, Time},
+    },
+    store::journal::{self as store, Kept, RunPlace, Store, Telling},
 };
 
 struct State {
     run: journal::Run,
     file: Option<Arc<File>>,
     kept: Option<Vec<u8>>,
+    stored: Option<Stored>,
 }
+
+/// Where the journal goes.
+enum Sink {
+    Nowhere,
+    Memory,
+    File(Arc<File>),
+    Store(RunPlace),
+}
+
+/// A run's place in a store, and when the run was saved there.
+struct Stored {
+    place: RunPlace,
+    /// Events and bytes of lines since the run was saved, and the bytes that saving took.
+    since: (u64, usize),
+    saved: usize,
+}
+
+/// Between two savings a run writes so many events, and as many bytes as were saved.
+const EVENTS_BETWEEN: u64 = 256;
+const BYTES_BETWEEN: usize = 256 << 10;
 
 /// A machine, its clock and its journal.
 #[pyclass(frozen, module = "loopwright._core")]
@@ -34,27 +59,30 @@ pub(super) struct Run {
 
 #[pymethods]
 impl Run {
-    /// `journal`: a path to write to (appending lines as they come, in a new file), `True` to keep it in memory,
-    /// or `None`. `about`: JSON text that stands in the journal's first line. `released`: what a supervisor has let
-    /// through before.
+    /// `journal`: a path to write to (appending lines as they come, in a new file), `store`: one of a file of many
+    /// journals, `keep`: whether it is kept in memory. `about`: JSON text that stands in the journal's first line.
+    /// `released`: what a supervisor has let through before.
     #[new]
-    #[pyo3(signature = (id, config, *, journal=None, keep=false, about=None, released=None))]
+    #[pyo3(signature = (id, config, *, journal=None, keep=false, about=None, store=None, released=None))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
+        py: Python<'_>,
         id: &str,
         config: &machine::MachineConfig,
         journal: Option<&str>,
         keep: bool,
         about: Option<&str>,
+        store: Option<&str>,
         released: Option<Vec<String>>,
     ) -> PyResult<Self> {
-        let file = journal.map(create).transpose()?;
-        let log = keep || file.is_some();
         let mut config = seeded(id, &config.0);
         if let (Some(released), Some(supervisor)) = (released, &mut config.turn_mut().roles.supervisor) {
             supervisor.released.extend(released);
         }
+        let sink = sink(py, id, &config, journal, store, keep)?;
+        let log = !matches!(sink, Sink::Nowhere);
         let run = journal::Run::about(id, config, log, raw(about)?);
-        Ok(Self::of(run, file, keep, Time::default()))
+        Ok(Self::of(run, sink, Time::default()))
     }
 
     /// The run of the journal at `path`, which goes on in it, and the commands that have no answer yet. Where the
@@ -80,14 +108,27 @@ impl Run {
         } else if !bytes.ends_with(b"\n") {
             file.write_all(b"\n")?;
         }
-        let (run, open) = Self::continued(continued, Some(Arc::new(file)), false)?;
+        let (run, open) = Self::continued(py, continued, Sink::File(Arc::new(file)), None)?;
         Ok((run, open, place))
+    }
+
+    /// As `resume`, for the run `name` in the store at `path`. Where its journal is damaged, the store stays as it is
+    /// and the run goes on in a new one beside it.
+    #[staticmethod]
+    fn resume_stored(py: Python<'_>, path: &str, name: &str) -> PyResult<(Self, Vec<machine::Command>, String)> {
+        let taken = py.detach(|| store::take_up(Path::new(path), name)).map_err(|error| errors::exception(&error))?;
+        let (continued, place) = taken;
+        let path = place.store().path().display().to_string();
+        let (run, open) = Self::continued(py, continued, Sink::Store(place), None)?;
+        Ok((run, open, path))
     }
 
     /// A run named `id` that begins with the events of a journal (its text) up to number `at`, with another prompt
     /// (a message as JSON), model, or result of the tool call that event `at` answers; and its open commands.
     #[staticmethod]
-    #[pyo3(signature = (id, text, at, *, prompt=None, model=None, result=None, journal=None, keep=false, about=None))]
+    #[pyo3(signature = (
+        id, text, at, *, prompt=None, model=None, result=None, journal=None, keep=false, about=None, store=None
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn fork(
         py: Python<'_>,
@@ -100,6 +141,7 @@ impl Run {
         journal: Option<&str>,
         keep: bool,
         about: Option<&str>,
+        store: Option<&str>,
     ) -> PyResult<(Self, Vec<machine::Command>)> {
         let about = raw(about)?;
         let prompt =
@@ -107,8 +149,10 @@ impl Run {
         let continued = py
             .detach(|| journal::fork(id, Journal::read(text)?, at, Change { prompt, model, result }, about))
             .map_err(|error| errors::exception(&error))?;
-        let file = journal.map(create).transpose()?;
-        Self::continued(continued, file, keep)
+        let config = Journal::head(text).map_err(|error| errors::exception(&error))?.machine;
+        let sink = sink(py, id, &config, journal, store, keep)?;
+        let prompt = Telling::prompt_in(&continued.run.tree().history());
+        Self::continued(py, continued, sink, prompt.as_deref())
     }
 
     /// Seconds since the run's start.
@@ -118,11 +162,14 @@ impl Run {
 
     /// Takes an event; gives the commands, without those that only tell (`emit`) unless `notices` is set.
     #[pyo3(signature = (event, notices=true))]
-    fn step(&self, event: &machine::Event, notices: bool) -> PyResult<Vec<machine::Command>> {
+    fn step(&self, py: Python<'_>, event: &machine::Event, notices: bool) -> PyResult<Vec<machine::Command>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let at = Time::from_seconds(self.now());
+        let prompt = state.stored.as_ref().and_then(|_| Telling::prompt_of(&event.0));
         let commands = state.run.step(Event { at, kind: event.0.clone() });
-        state.write()?;
+        let kept = state.write(&commands, prompt.as_deref())?;
+        drop(state);
+        self.until(py, kept, false)?;
         let wanted = commands.into_iter().filter(|command| notices || !matches!(command, Command::Emit { .. }));
         Ok(wanted.map(|command| machine::Command(Arc::new(command))).collect())
     }
@@ -130,9 +177,20 @@ impl Run {
     /// All events so far are on disk, whatever happens to the machine.
     fn persist(&self, py: Python<'_>) -> PyResult<()> {
         // A disk may take its time; whoever looks at the run meanwhile does not wait for it.
-        let file = self.state.lock().unwrap_or_else(PoisonError::into_inner).file.clone();
-        py.detach(|| file.map_or(Ok(()), |file| file.sync_data()))
-            .map_err(|error| PyOSError::new_err(format!("the journal can't be written: {error}")))
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = state.file.clone();
+        let kept = state.stored.as_ref().map(|stored| stored.place.kept());
+        drop(state);
+        if kept.is_some() {
+            return self.until(py, kept, true);
+        }
+        py.detach(|| file.map_or(Ok(()), |file| file.sync_data())).map_err(|error| errors::exception(&failed(&error)))
+    }
+
+    /// The number of the last event.
+    #[getter]
+    fn seq(&self) -> u64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).run.seq()
     }
 
     /// The history so far.
@@ -150,18 +208,87 @@ impl Run {
 }
 
 impl Run {
-    fn of(run: journal::Run, file: Option<Arc<File>>, keep: bool, from: Time) -> Self {
-        let state = Mutex::new(State { run, file, kept: keep.then(Vec::new) });
+    fn of(mut run: journal::Run, sink: Sink, from: Time) -> Self {
+        let (mut file, mut kept, mut stored) = (None, None, None);
+        match sink {
+            Sink::Nowhere => {}
+            Sink::Memory => kept = Some(Vec::new()),
+            Sink::File(given) => file = Some(given),
+            Sink::Store(place) => {
+                run.savable();
+                stored = Some(Stored { place, since: (0, 0), saved: 0 });
+            }
+        }
+        let state = Mutex::new(State { run, file, kept, stored });
         Self { state, started: Instant::now(), from }
     }
 
-    fn continued(continued: Continued, file: Option<Arc<File>>, keep: bool) -> PyResult<(Self, Vec<machine::Command>)> {
-        let run = Self::of(continued.run, file, keep, continued.at);
+    /// Waits for the writer of the store, with nobody waiting for this thread.
+    fn until(&self, py: Python<'_>, kept: Option<Kept>, sync: bool) -> PyResult<()> {
+        let Some(kept) = kept else { return Ok(()) };
+        py.detach(|| kept.wait(sync)).map_err(|error| {
+            self.state.lock().unwrap_or_else(PoisonError::into_inner).broken();
+            errors::exception(&unwritten(error))
+        })
+    }
+
+    fn continued(
+        py: Python<'_>,
+        continued: Continued,
+        sink: Sink,
+        prompt: Option<&str>,
+    ) -> PyResult<(Self, Vec<machine::Command>)> {
+        let run = Self::of(continued.run, sink, continued.at);
         // What a fork begins with is in its journal before anything of it is carried out.
-        run.state.lock().unwrap_or_else(PoisonError::into_inner).write()?;
+        let kept = run.state.lock().unwrap_or_else(PoisonError::into_inner).write(&[Command::Persist], prompt)?;
+        run.until(py, kept, false)?;
         let open = continued.open.into_iter().map(|command| machine::Command(Arc::new(command))).collect();
         Ok((run, open))
     }
+}
+
+fn sink(
+    py: Python<'_>,
+    id: &str,
+    config: &MachineConfig,
+    journal: Option<&str>,
+    store: Option<&str>,
+    keep: bool,
+) -> PyResult<Sink> {
+    Ok(match (journal, store) {
+        (Some(path), _) => Sink::File(create(path)?),
+        (None, Some(path)) => {
+            let model = config.clone().turn_mut().model.clone();
+            let place = py.detach(|| Store::at(Path::new(path))?.begin(id, &model));
+            Sink::Store(place.map_err(|error| errors::exception(&error))?)
+        }
+        (None, None) if keep => Sink::Memory,
+        (None, None) => Sink::Nowhere,
+    })
+}
+
+/// What keeps a file from being written, by name.
+fn failed(error: &std::io::Error) -> Error {
+    use std::io::ErrorKind as K;
+    let (code, hint) = match error.kind() {
+        K::StorageFull | K::QuotaExceeded | K::FileTooLarge => {
+            ("journal_full", "free some space, and resume the run: what was written before is safe")
+        }
+        K::ReadOnlyFilesystem | K::PermissionDenied => ("journal_read_only", "give another place, and resume the run"),
+        _ => ("journal_failed", "check the disk, and resume the run: what was written before is safe"),
+    };
+    Error::usage(code, format!("the journal can't be written: {error}")).hint(hint)
+}
+
+/// The same trouble has the same name wherever the journal is.
+fn unwritten(mut error: Error) -> Error {
+    let code = match error.code.as_ref() {
+        "store_full" => "journal_full",
+        "read_only_store" => "journal_read_only",
+        _ => return error,
+    };
+    error.code = code.into();
+    error
 }
 
 /// A new file for a journal, which no other process writes to.
@@ -222,21 +349,154 @@ fn seeded(id: &str, config: &MachineConfig) -> MachineConfig {
 }
 
 impl State {
-    fn write(&mut self) -> PyResult<()> {
-        if self.file.is_none() && self.kept.is_none() {
-            return Ok(());
+    /// Writes down what is new. From the first failure on nothing more is written, so that the run can end in order.
+    /// Gives what to wait for before the commands are carried out.
+    fn write(&mut self, commands: &[Command], prompt: Option<&str>) -> PyResult<Option<Kept>> {
+        if self.file.is_none() && self.kept.is_none() && self.stored.is_none() {
+            return Ok(None);
         }
         let lines = self.run.take_log();
-        if let Some(file) = &self.file {
-            file.as_ref()
-                .write_all(&lines)
-                .map_err(|error| PyOSError::new_err(format!("the journal can't be written: {error}")))?;
-        }
         if let Some(kept) = &mut self.kept {
             kept.extend_from_slice(&lines);
         }
-        Ok(())
+        let written = if let Some(file) = &self.file {
+            file.as_ref().write_all(&lines).map(|()| None).map_err(|error| failed(&error))
+        } else if let Some(stored) = &mut self.stored {
+            stored.write(&self.run, &lines, commands, prompt).map_err(unwritten)
+        } else {
+            Ok(None)
+        };
+        written.map_err(|error| {
+            self.broken();
+            errors::exception(&error)
+        })
     }
+
+    fn broken(&mut self) {
+        (self.file, self.stored) = (None, None);
+        self.run.stop_log();
+    }
+}
+
+impl Stored {
+    fn write(
+        &mut self,
+        run: &journal::Run,
+        lines: &[u8],
+        commands: &[Command],
+        prompt: Option<&str>,
+    ) -> Result<Option<Kept>, Error> {
+        self.place.append(lines)?;
+        if let Some(prompt) = prompt {
+            self.place.prompt(prompt)?;
+        }
+        self.since.0 += 1;
+        self.since.1 += lines.len();
+        let mut wait = false;
+        for command in commands {
+            match command {
+                Command::Persist => wait = true,
+                Command::Finish { outcome } => {
+                    let spent = &outcome.spent;
+                    self.place.end(outcome.stop.name(), spent.cost, spent.usage.total())?;
+                    wait = true;
+                }
+                _ => {}
+            }
+        }
+        if self.since.0 >= EVENTS_BETWEEN
+            && self.since.1 >= BYTES_BETWEEN.max(self.saved)
+            && let Some(saved) = run.save()
+        {
+            (self.since, self.saved) = ((0, 0), saved.state.len());
+            self.place.save(saved)?;
+        }
+        // What follows may change the world: the journal has it first.
+        Ok(wait.then(|| self.place.kept()))
+    }
+}
+
+/// The runs of a store, as JSON.
+#[pyfunction]
+pub(super) fn journal_runs(py: Python<'_>, path: &str) -> PyResult<String> {
+    apart(py, || {
+        flush(path);
+        Ok(Raw::of(&store::runs(Path::new(path))?).text().to_owned())
+    })
+}
+
+/// The name of the run in a store that `start` begins; without it, of the only one.
+#[pyfunction]
+#[pyo3(signature = (path, start=None))]
+pub(super) fn journal_find(py: Python<'_>, path: &str, start: Option<&str>) -> PyResult<String> {
+    apart(py, || {
+        flush(path);
+        store::find(Path::new(path), start)
+    })
+}
+
+/// The lines of a run in a store, up to that of event `last`, and what kept the rest from being read.
+#[pyfunction]
+#[pyo3(signature = (path, run, last=None))]
+pub(super) fn journal_text(
+    py: Python<'_>,
+    path: &str,
+    run: &str,
+    last: Option<u64>,
+) -> PyResult<(String, Option<String>)> {
+    apart(py, || {
+        flush(path);
+        store::read(Path::new(path), run, last.unwrap_or(store::END))
+    })
+}
+
+/// Numbers of events, and commands as JSON.
+type Told = Vec<(u64, String)>;
+
+/// The run's name, its model, and what it told, from a journal's text: numbers of events, and commands as JSON.
+#[pyfunction]
+pub(super) fn journal_told(py: Python<'_>, text: &str) -> PyResult<(String, String, Told)> {
+    apart(py, || {
+        let mut journal = Journal::read(text)?;
+        let mut told = Vec::new();
+        for (seq, line) in (1..).zip(&journal.lines) {
+            let commands = line.commands.iter().map(Raw::text);
+            let telling =
+                commands.filter(|command| command.starts_with("{\"emit\"") || command.starts_with("{\"finish\""));
+            told.extend(telling.map(|command| (seq, command.to_owned())));
+        }
+        let model = journal.machine.turn_mut().model.clone();
+        Ok((journal.run, model, told))
+    })
+}
+
+/// Forgets a run of a store; gives whether there was one.
+#[pyfunction]
+pub(super) fn journal_delete(py: Python<'_>, path: &str, run: &str) -> PyResult<bool> {
+    apart(py, || Store::at(Path::new(path))?.delete(run))
+}
+
+/// Takes a run into a store from the lines of its journal; gives its name.
+#[pyfunction]
+pub(super) fn journal_import(py: Python<'_>, path: &str, text: &str) -> PyResult<String> {
+    apart(py, || Store::at(Path::new(path))?.import(text))
+}
+
+/// Closes a store that this process has open, as soon as no run needs it.
+#[pyfunction]
+pub(super) fn journal_close(py: Python<'_>, path: &str) {
+    py.detach(|| Store::close(Path::new(path)));
+}
+
+/// What runs of this process have handed over is there to be read.
+fn flush(path: &str) {
+    if let Some(store) = Store::opened(Path::new(path)) {
+        store.flush();
+    }
+}
+
+fn apart<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T> {
+    py.detach(work).map_err(|error| errors::exception(&error))
 }
 
 /// Where two journals part, as a dict; `None` if nowhere.

@@ -118,6 +118,7 @@ pub(super) fn client(py: Python<'_>) -> PyResult<Client> {
 /// Ends the I/O threads; called at exit.
 #[pyfunction]
 pub(super) fn shutdown(py: Python<'_>) {
+    py.detach(crate::store::journal::Store::close_all);
     let taken = lock().take();
     if let Some((owner, threads)) = taken {
         if owner == std::process::id() {

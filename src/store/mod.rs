@@ -7,5 +7,6 @@
 // Clocks and files are what this room is for.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod journal;
 pub mod memory;
 pub mod open;

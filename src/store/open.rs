@@ -76,7 +76,6 @@ pub fn open(options: &Options, tables: &[Tables]) -> Result<Connection> {
     let connection = match &options.path {
         Place::Nowhere => Connection::open_in_memory(),
         Place::File(path) => {
-            check_head(path)?;
             // Without URIs: a name is a name, whatever it begins with.
             let flags = if options.read_only {
                 OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -87,11 +86,18 @@ pub fn open(options: &Options, tables: &[Tables]) -> Result<Connection> {
         }
     };
     let mut connection = connection.map_err(|error| trouble(&error, &name))?;
-    prepare(&mut connection, options, tables).map_err(|fault| match fault {
-        Fault::Sqlite(error) => trouble(&error, &name),
-        Fault::Ours(error) => error,
-    })?;
-    Ok(connection)
+    let failed = match prepare(&mut connection, options, tables) {
+        Ok(()) => return Ok(connection),
+        Err(Fault::Ours(error)) => return Err(error),
+        Err(Fault::Sqlite(error)) => error,
+    };
+    drop(connection);
+    if failed.sqlite_error_code() == Some(ErrorCode::NotADatabase)
+        && let Place::File(path) = &options.path
+    {
+        check_head(path)?;
+    }
+    Err(trouble(&failed, &name))
 }
 
 /// What opening can stumble over.
@@ -106,7 +112,8 @@ impl From<rusqlite::Error> for Fault {
     }
 }
 
-/// Refuses what is there and is no file of SQLite, before anything could write to it.
+/// Tells a file that is none of SQLite from one that is damaged. Only of files that SQLite has refused: closing a file
+/// ends all locks that this process has on it, those of other connections too.
 fn check_head(path: &Path) -> Result<()> {
     let name = path.display();
     let mut file = match File::open(path) {

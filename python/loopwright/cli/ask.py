@@ -10,7 +10,7 @@ from loopwright.errors import UsageError
 
 from .conduct import conduct
 from .exit_codes import exit_code
-from .journals import journal_folder
+from .journals import journal_place
 from .past import labels
 from .report import error_line, result_json, show_ending
 from .screen import Screen, Style
@@ -47,7 +47,7 @@ def ask(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
         profile=arguments.profile,
         budget=Budget(**{name: limit for name, limit in limits.items() if limit is not None}),
         base_url=arguments.base_url,
-        journal=journal_folder(arguments.journal, screen, wanted=not arguments.no_journal),
+        journal=journal_place(arguments.journal, screen, wanted=not arguments.no_journal),
         labels=labels(arguments, model=model, folders=[str(Path(folder).absolute()) for folder in arguments.folders]),
     )
     watcher = Watcher(screen, drafts=True)

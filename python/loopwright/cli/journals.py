@@ -1,42 +1,67 @@
-"""Where the journals of runs go: a folder that was named, or `.loopwright/runs` here if it can be written to."""
+"""Where the journals of runs go: a store or a folder that was named, or the project's store if it can be written to."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from loopwright._places import is_store, located, project_store
 from loopwright.errors import UsageError
 
 from .text import one_line
 
 if TYPE_CHECKING:
+    from loopwright import Result
+    from loopwright._places import Place
+
     from .screen import Screen
 
-__all__ = ["journal_folder"]
+__all__ = ["found", "journal_of", "journal_place"]
 
 _HOME = Path(".loopwright")
 
 
-def journal_folder(named: str | None, screen: Screen, *, wanted: bool) -> str | None:
-    """The folder for the journal of a run, made if it is missing; `None` for no journal."""
+def journal_place(named: str | None, screen: Screen, *, wanted: bool) -> str | None:
+    """The store or the folder for the journal of a run, made if it is missing; `None` for no journal."""
     if not wanted:
         return None
-    folder = _HOME / "runs" if named is None else Path(named)
+    place = project_store() if named is None else named
+    folder = Path(place).parent if is_store(place) else Path(place)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
-        if named is None:
+        if named is None and folder == _HOME:
             _keep_private()
     except OSError as error:
         reason = error.strerror or str(error)
         if named is not None:
             message = f"no journal can be written to {named!r}: {reason}"
-            raise UsageError(message, "journal", "give another folder, or --no-journal") from error
+            raise UsageError(message, "journal", "give another place, or --no-journal") from error
         screen.say(f"warning: no journal, for {one_line(str(folder))} can't be written to: {reason}")
         return None
-    return str(folder)
+    return place
+
+
+def journal_of(result: Result[Any]) -> str | None:
+    """Where the journal of a run is, for people."""
+    if result.journal is None or "\n" in result.journal:
+        return None
+    return one_line(f"{result.journal}, run {result.run_id}" if is_store(result.journal) else result.journal)
+
+
+def found(named: str, place: str | None) -> Place:
+    """The journal that is given as a path, or as the name of a run or the beginning of one."""
+    if place is None or Path(named).is_file():
+        there = located(named)
+        if there.run is not None or Path(there.path or "").is_file():
+            return there
+    elif Path(place).exists():
+        return located(place, named)
+    where = place if place is not None else project_store()
+    message = f"there is no journal {named!r}, and no run of that name in {where!r}"
+    raise UsageError(message, "journal_not_found", "give the path of a journal, or --journal PLACE")
 
 
 def _keep_private() -> None:

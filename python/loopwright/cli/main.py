@@ -19,6 +19,9 @@ _ENDINGS = {
     "replay": "exit codes: 0 identical, 1 diverged, 2 no readable journal",
     "diff": "exit codes: 0 identical, 1 they part, 2 no readable journal",
 }
+_RUN = "the name of a run, its beginning, or the path of a journal"
+_DEFAULT = " (default: $LOOPWRIGHT_JOURNAL, or .loopwright/journal.db)"
+_WHERE = "where the journals are: a store or a folder" + _DEFAULT
 _MOST = 10_000
 _DAY = 86_400.0
 
@@ -51,6 +54,8 @@ def _main(argv: Sequence[str] | None) -> int:
             from .past import fork as command
         elif arguments.command == "diff":
             from .past import diff as command
+        elif arguments.command == "runs":
+            from .runs import runs as command
         else:
             from .replay import replay as command
         return command(arguments)
@@ -112,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     _resume_arguments(_command(commands, "resume", "go on with a run that broke off"))
     _fork_arguments(_command(commands, "fork", "start a run that begins as another one did"))
     _diff_arguments(_command(commands, "diff", "show where two runs part"))
+    _runs_arguments(_command(commands, "runs", "list the runs of the project"))
     return parser
 
 
@@ -171,7 +177,8 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _replay_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a journal, as a run wrote it")
+    parser.add_argument("file", metavar="RUN", help=_RUN)
+    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--steps", action="store_true", help="show what each event led to")
     parser.add_argument("--commands", action="store_true", help="print every command in the journal's form")
@@ -190,16 +197,21 @@ def _fork_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _past_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="the name of a run, its beginning, or the path of a journal")
-    parser.add_argument("--journal", metavar="DIR", help="where the journals are (default: .loopwright/runs)")
+    parser.add_argument("run", metavar="RUN", help=_RUN)
+    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def _diff_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("left", metavar="A", help="the name of a run, its beginning, or the path of a journal")
+    parser.add_argument("left", metavar="A", help=_RUN)
     parser.add_argument("right", metavar="B", help="the other")
-    parser.add_argument("--journal", metavar="DIR", help="where the journals are (default: .loopwright/runs)")
+    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def _runs_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
@@ -210,7 +222,7 @@ def _model_arguments(parser: argparse.ArgumentParser, default: str) -> None:
 
 def _common_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-time", type=_seconds, metavar="S", help="seconds at most; 90, 90s, 5m")
-    parser.add_argument("--journal", metavar="DIR", help="where the journal goes (default: .loopwright/runs)")
+    parser.add_argument("--journal", metavar="PLACE", help="where the journal goes: a store or a folder" + _DEFAULT)
     parser.add_argument("--no-journal", action="store_true", help="write no journal")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--quiet", action="store_true", help="no progress")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright.errors import LoopwrightError
 from loopwright.guard import redact, redact_json
 
+from . import journals
 from .exit_codes import DIVERGED, OK, UNREADABLE
 from .report import error_line, failure_json
 from .screen import Screen, Style
@@ -29,7 +30,8 @@ def replay(arguments: argparse.Namespace) -> int:
 
     screen = Screen(bare=arguments.json)
     try:
-        found = loopwright.replay(arguments.file)
+        place = journals.found(arguments.file, arguments.journal)
+        found = loopwright.replay(place.path or "", place.run)
     except LoopwrightError as error:
         if arguments.json:
             screen.answer(failure_json(error, UNREADABLE))

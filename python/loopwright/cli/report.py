@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright.guard import redact
 
 from .exit_codes import exit_code, sentence
+from .journals import journal_of
 from .screen import Style
 from .text import clean, one_line, plural, seconds
 
@@ -86,5 +87,6 @@ def show_ending(result: Result[Any], screen: Screen, *, told: bool = False) -> N
         took.append(f"cost {result.cost:.4f}")
     took.append(seconds(result.duration))
     screen.note(" · ".join(took), style=Style.DIM)
-    if result.journal is not None and "\n" not in result.journal:
-        screen.note(f"journal: {one_line(result.journal)}", style=Style.DIM)
+    journal = journal_of(result)
+    if journal is not None:
+        screen.note(f"journal: {journal}", style=Style.DIM)

@@ -10,7 +10,7 @@ from loopwright.errors import UsageError
 
 from .conduct import conduct
 from .exit_codes import exit_code
-from .journals import journal_folder
+from .journals import journal_place
 from .past import labels
 from .report import error_line, result_json, show_ending
 from .screen import Screen, Style
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
         approvals=Approvals(TerminalApproval(screen, {tool.name: tool for tool in tools})),
         cautious=arguments.cautious or "intent",
         workspace=folder,
-        journal=journal_folder(arguments.journal, screen, wanted=not arguments.no_journal),
+        journal=journal_place(arguments.journal, screen, wanted=not arguments.no_journal),
         labels=labels(arguments, model=model, workspace=str(folder), policy=rules),
     )
     watcher = Watcher(screen)

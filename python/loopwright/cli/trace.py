@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright.guard import redact, redact_json
 
+from .journals import journal_of
 from .screen import Style
 from .text import clean, one_line, plural, seconds, wrap
 
@@ -58,8 +59,9 @@ def show_trace(result: Result[Any], phases: Sequence[PhaseTrace], screen: Screen
             row("", "", issue)
     attempts = f" after {plural(result.attempts, 'attempt')}" if result.attempts else ""
     row("ended", seconds(result.duration), f"{result.stop_reason}{attempts}")
-    if result.journal is not None and "\n" not in result.journal:
-        row("journal", "", one_line(result.journal))
+    journal = journal_of(result)
+    if journal is not None:
+        row("journal", "", journal)
 
 
 def summary(phase: PhaseTrace, model: str = "") -> str:

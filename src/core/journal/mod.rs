@@ -13,6 +13,7 @@ mod part;
 mod read;
 mod replay;
 mod resume;
+mod saved;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -27,6 +28,10 @@ pub use part::{Parting, compare};
 pub use read::{Damage, Journal, Line};
 pub use replay::{Divergence, Replay, replay, replay_under};
 pub use resume::{Continued, resume};
+pub use saved::{Saved, resume_saved};
+
+use resume::Open;
+use saved::State;
 
 /// The version of the format. Journals of version 1 have no sums; they can be read.
 pub const VERSION: u32 = 2;
@@ -59,6 +64,8 @@ pub struct Run {
     /// Of the last line.
     sum: u64,
     log: Option<Vec<u8>>,
+    /// What waits for an answer, where the run is saved now and then.
+    open: Option<Box<Open>>,
 }
 
 impl Run {
@@ -69,7 +76,7 @@ impl Run {
 
     /// The same, with a word in the journal about who started it.
     pub fn about(id: &str, config: MachineConfig, log: bool, about: Option<Raw>) -> Self {
-        let mut run = Self { tree: Tree::new(config.clone()), seq: 0, sum: 0, log: None };
+        let mut run = Self { tree: Tree::new(config.clone()), seq: 0, sum: 0, log: None, open: None };
         if log {
             let mut bytes = Vec::with_capacity(512);
             push_json(&mut bytes, &Header { loopwright: VERSION, run: id.to_owned(), about, machine: config });
@@ -81,13 +88,16 @@ impl Run {
 
     /// A run that goes on from a saved machine, without a journal.
     pub const fn resume(tree: Tree) -> Self {
-        Self { tree, seq: 0, sum: 0, log: None }
+        Self { tree, seq: 0, sum: 0, log: None, open: None }
     }
 
     /// Takes one event; see [`Machine::step`].
     pub fn step(&mut self, event: Event) -> Vec<Command> {
-        let Some(log) = &mut self.log else { return self.tree.step(event) };
         self.seq += 1;
+        let Some(log) = &mut self.log else { return self.tree.step(event) };
+        if let Some(open) = &mut self.open {
+            open.answered(&event);
+        }
         // The event is written before the machine has it for itself, the commands after.
         log.reserve(1024);
         let start = log.len();
@@ -105,7 +115,36 @@ impl Run {
         }
         log.extend_from_slice(b"]}");
         self.sum = end_line(log, start, self.sum);
+        if let Some(open) = &mut self.open {
+            open.given_some(&commands);
+        }
         commands
+    }
+
+    /// Remembers from here on what waits for an answer, so that the run can be saved. For a run that begins: one that
+    /// goes on does so by itself.
+    pub fn savable(&mut self) {
+        if self.seq == 0 {
+            self.open.get_or_insert_default();
+        }
+    }
+
+    /// The number of the last event.
+    pub const fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// Writes nothing more: what the machine is fed from here on is in no journal.
+    pub fn stop_log(&mut self) {
+        self.log = None;
+        self.open = None;
+    }
+
+    /// The run as it stands, for [`resume_saved`]; `None` while a model is asked, whose request would be kept once more.
+    pub fn save(&self) -> Option<Saved> {
+        let open = self.open.as_deref().filter(|open| !open.asks_a_model())?;
+        let state = serde_json::to_string(&State { tree: &self.tree, open }).ok()?;
+        Some(Saved { seq: self.seq, sum: self.sum, state })
     }
 
     /// The lines since the last call.

@@ -22,7 +22,7 @@ pub struct Journal {
     pub about: Option<Raw>,
     /// What the machine is made of.
     pub machine: MachineConfig,
-    /// The events, in order; the first has the number 1.
+    /// The events, in order; the first has the number 1, unless they were read behind what was saved.
     pub lines: Vec<Line>,
     /// Whether the last line was cut, as after a crash; all before it counts.
     pub truncated: bool,
@@ -34,6 +34,8 @@ pub struct Journal {
     pub(super) sum: u64,
     /// Whether lines have sums.
     pub(super) summed: bool,
+    /// The number of the event before the first of `lines`.
+    pub(super) first: u64,
 }
 
 /// An event, and the commands it gave in the journal's form.
@@ -87,14 +89,41 @@ impl Journal {
         }
         let sum = if summed { checked(&first, 0).map_err(|why| wrong(&why))? } else { 0 };
         let Header { run, about, machine, .. } = header;
-        Ok(Self { run, about, machine, lines: Vec::new(), truncated: false, damage: None, whole, sum, summed })
+        Ok(Self {
+            run,
+            about,
+            machine,
+            lines: Vec::new(),
+            truncated: false,
+            damage: None,
+            whole,
+            sum,
+            summed,
+            first: 0,
+        })
     }
 
     /// Reads a journal. Fails where [`Journal::head`] does; damage behind the first line is told.
     pub fn read(text: &str) -> Result<Self> {
         let mut journal = Self::head(text)?;
+        journal.take_all(text, 1);
+        Ok(journal)
+    }
+
+    /// The lines of `text`, which stand behind event `seq`, whose line has the sum `sum`, in the journal that begins
+    /// with `head`. What came before is not looked at.
+    pub fn behind(head: &str, seq: u64, sum: u64, text: &str) -> Result<Self> {
+        let mut journal = Self { first: seq, ..Self::head(head)? };
+        (journal.sum, journal.whole) = (sum, 0);
+        journal.take_all(text, 0);
+        Ok(journal)
+    }
+
+    fn take_all(&mut self, text: &str, skip: usize) {
+        let journal = self;
         let mut end = journal.whole;
-        let mut lines = text.split_inclusive('\n').enumerate().skip(1).peekable();
+        let before = journal.first as usize;
+        let mut lines = text.split_inclusive('\n').enumerate().skip(skip).peekable();
         while let Some((at, text)) = lines.next() {
             end += text.len();
             if text.trim().is_empty() {
@@ -111,11 +140,24 @@ impl Journal {
                 // The crash that cut this line was survived: what follows goes on where it began.
                 continue;
             } else {
-                journal.damage = Some(Damage { line: at + 1, why });
+                journal.damage = Some(Damage { line: before + at + 2 - skip, why });
             }
             break;
         }
-        Ok(journal)
+    }
+
+    /// The lines of the text it was read from that count, without what crashes have cut.
+    pub fn whole_lines<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let mut sum = 0;
+        let lines = text.get(..self.whole).unwrap_or(text).lines();
+        let counts = |line: &&str| {
+            let found = checked(&unescaped(line), sum);
+            if self.summed {
+                sum = *found.as_ref().unwrap_or(&sum);
+            }
+            !line.trim().is_empty() && (found.is_ok() || !self.summed)
+        };
+        lines.filter(counts).collect()
     }
 
     /// Whether a line is the next one.
@@ -127,7 +169,7 @@ impl Journal {
         let text = unescaped(text);
         let sum = if self.summed { checked(&text, self.sum)? } else { 0 };
         let line: ReadLine = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-        let next = self.lines.len() as u64 + 1;
+        let next = self.first + self.lines.len() as u64 + 1;
         // A line that was taken out may leave no other trace.
         if line.seq != next {
             return Err(format!("event {} stands where event {next} should", line.seq));
@@ -142,6 +184,10 @@ const WRONG_SUM: &str = "its sum is not that of its text and of the line before"
 
 /// The line as it was before its line breaks were hidden.
 fn unescaped(line: &str) -> Cow<'_, str> {
+    // Few lines are, and asking each one costs as much as reading it.
+    if !line.trim_start().starts_with("{\"escaped\"") {
+        return Cow::Borrowed(line);
+    }
     match serde_json::from_str::<Escaped<String>>(line) {
         Ok(Escaped { escaped }) => Cow::Owned(escaped),
         Err(_) => Cow::Borrowed(line),

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::{
     Run,
     read::{Journal, Line},
@@ -29,13 +31,17 @@ pub struct Continued {
 /// The machine of a journal as it was at its end. Fails if the run had ended, or if this version decides otherwise
 /// than the one that wrote the journal.
 pub fn resume(journal: Journal) -> Result<Continued> {
-    let mut tree = Tree::new(journal.machine);
-    let mut open = Open::default();
-    let seq = journal.lines.len() as u64;
-    for (at, Line { event, commands: expected }) in journal.lines.into_iter().enumerate() {
+    let tree = Tree::new(journal.machine.clone());
+    go_on(journal, tree, Open::default())
+}
+
+/// The machine after the lines of a journal, from how it stood before them.
+pub(super) fn go_on(journal: Journal, mut tree: Tree, mut open: Open) -> Result<Continued> {
+    let seq = journal.first + journal.lines.len() as u64;
+    for (at, Line { event, commands: expected }) in (journal.first + 1..).zip(journal.lines) {
         open.answered(&event);
         let commands = tree.step(event);
-        if let Some(divergence) = difference(at as u64 + 1, &expected, &written(&commands)) {
+        if let Some(divergence) = difference(at, &expected, &written(&commands)) {
             let message = format!("event {} leads to other commands than the journal holds", divergence.seq);
             return Err(Error::usage("journal_diverged", message).hint("resume it with the version that wrote it"));
         }
@@ -46,16 +52,34 @@ pub fn resume(journal: Journal) -> Result<Continued> {
         return Err(Error::usage("run_finished", message).hint("give its messages to a new run, or fork it"));
     }
     let at = open.at;
-    Ok(Continued { run: Run { tree, seq, sum: journal.sum, log: Some(Vec::new()) }, open: open.commands(), at })
+    let commands = open.clone().commands();
+    let run = Run { tree, seq, sum: journal.sum, log: Some(Vec::new()), open: Some(Box::new(open)) };
+    Ok(Continued { run, open: commands, at })
 }
 
 /// Commands that wait for an answer.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Open {
     commands: BTreeMap<(u64, Id), Command>,
     places: BTreeMap<Id, u64>,
     given: u64,
     at: Time,
+}
+
+/// The commands in the order in which they were given, and the time of the last event.
+impl Serialize for Open {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.at, self.commands.values().collect::<Vec<_>>()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Open {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (at, commands) = <(Time, Vec<Command>)>::deserialize(deserializer)?;
+        let mut open = Self { at, ..Self::default() };
+        open.given(commands);
+        Ok(open)
+    }
 }
 
 impl Open {
@@ -90,6 +114,19 @@ impl Open {
         if let Some(place) = self.places.remove(&id) {
             self.commands.remove(&(place, id));
         }
+    }
+
+    /// Commands were given, and are needed for themselves.
+    pub(super) fn given_some(&mut self, commands: &[Command]) {
+        let told = |command: &Command| {
+            matches!(command, Command::Emit { .. } | Command::Persist | Command::Refuse { .. } | Command::Finish { .. })
+        };
+        self.given(commands.iter().filter(|command| !told(command)).cloned().collect());
+    }
+
+    /// Whether an answer of a model is awaited.
+    pub(super) fn asks_a_model(&self) -> bool {
+        self.commands.values().any(|command| matches!(command, Command::Generate { .. }))
     }
 
     /// Commands were given.

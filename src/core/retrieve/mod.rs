@@ -6,6 +6,7 @@ pub mod chunks;
 pub mod extractive;
 pub mod gather;
 mod marks;
+pub mod passages;
 pub mod plain;
 mod question;
 pub mod sentences;

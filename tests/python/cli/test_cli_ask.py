@@ -52,8 +52,9 @@ def test_the_trace_shows_each_phase(loopwright: Callable, notes: Path, tmp_path:
     assert OFFLINE in trace[1]
     assert "passed" in trace[2]
     assert "verified after 1 attempt" in trace[3]
-    journal = tmp_path / trace[4].split(maxsplit=1)[1]
-    replayed = loopwright("replay", str(journal))
+    journal, _, run = trace[4].split(maxsplit=1)[1].partition(", run ")
+    assert loopwright("replay", run).out == loopwright("replay", str(tmp_path / journal)).out
+    replayed = loopwright("replay", run)
     assert (replayed.code, "identical" in replayed.out) == (0, True)
 
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from loopwright import Journal
 from loopwright.testing import WireServer, call, text
 
 if TYPE_CHECKING:
@@ -22,11 +23,15 @@ def notes(tmp_path: Path) -> Path:
 
 
 def test_c28_an_answer_that_broke_off_is_resumed_by_name(loopwright: Callable, tmp_path: Path, notes: Path) -> None:
-    whole = loopwright("ask", "When does the breaker open?", "--in", str(notes), "--json")
+    runs = tmp_path / ".loopwright" / "runs"
+    whole = loopwright(
+        "ask", "When does the breaker open?", "--in", str(notes), "--json", "--journal", ".loopwright/runs"
+    )
     assert whole.code == 0
     path = tmp_path / json.loads(whole.out)["journal"]
+    assert path.parent == runs
     lines = path.read_text().splitlines(keepends=True)
-    cut = path.parent / "cafe0001.jsonl"
+    cut = runs / "cafe0001.jsonl"
     cut.write_text("".join(lines[:2]))
     ended = loopwright("resume", "cafe")
     assert ended.code == 0
@@ -44,20 +49,20 @@ def test_a_task_is_resumed_and_forked_with_its_model_and_tools(loopwright: Calla
         [call("read_file", path="x.txt"), text("It holds a line."), text("again"), text("other")]
     ) as server:
         ended = loopwright("run", "look", "--model", "anthropic:m", "--base-url", server.url, "--json")
-        path = tmp_path / json.loads(ended.out)["journal"]
-        lines = path.read_text().splitlines(keepends=True)
-        cut = path.parent / "cut.jsonl"
+        name, store = json.loads(ended.out)["run_id"], Journal(tmp_path / json.loads(ended.out)["journal"])
+        lines = store.text(name).splitlines(keepends=True)
+        cut = tmp_path / "cut.jsonl"
         events = next(n for n, line in enumerate(lines) if '"executed"' in line)
         cut.write_text("".join(lines[: events + 1]))
         resumed = loopwright("resume", str(cut), "--json")
         assert resumed.code == 0, resumed.err
         assert json.loads(resumed.out)["final"] == "again"
-        forked = loopwright("fork", path.stem, "--at", str(events), "--result", "two lines", "--json")
+        forked = loopwright("fork", name[:9], "--at", str(events), "--result", "two lines", "--json")
         assert forked.code == 0, forked.err
         found = json.loads(forked.out)
         assert found["final"] == "other"
         assert "two lines" in json.dumps(server.requests[-1]["body"])
-    parting = loopwright("diff", path.stem, str(tmp_path / found["journal"]), "--json")
+    parting = loopwright("diff", name, found["run_id"], "--json")
     assert parting.code == 1
     assert json.loads(parting.out)["parting"]["seq"] == events
 
@@ -80,3 +85,24 @@ def test_what_is_not_there_is_said(loopwright: Callable, tmp_path: Path) -> None
     ended = loopwright("replay", "own.jsonl")
     assert ended.code == 2
     assert "damaged at line 3" in ended.out
+
+
+def test_d46_runs_are_listed_and_found_by_their_names(loopwright: Callable, tmp_path: Path) -> None:
+    assert loopwright("runs").code == 0
+    with WireServer([text("one"), text("two")]) as server:
+        to = ("--model", "anthropic:m", "--base-url", server.url, "--json")
+        first = json.loads(loopwright("run", "the first task", *to).out)
+        loopwright("run", "another", *to, "--journal", "other.db")
+    listed = loopwright("runs")
+    assert listed.code == 0
+    assert first["run_id"] in listed.out
+    assert "finished (natural)" in listed.out
+    assert "the first task" in listed.out
+    (run,) = json.loads(loopwright("runs", "--json").out)["runs"]
+    assert (run["run"], run["state"], run["prompt"]) == (first["run_id"], "finished", "the first task")
+    (other,) = json.loads(loopwright("runs", "--json", "--journal", "other.db").out)["runs"]
+    assert loopwright("replay", first["run_id"][:6]).code == 0
+    assert loopwright("replay", other["run"][:6], "--journal", "other.db").code == 0
+    assert loopwright("replay", other["run"][:6]).code == 2
+    assert loopwright("resume", first["run_id"]).code == 2
+    assert loopwright("runs", "--journal", "nothing.db").code == 2

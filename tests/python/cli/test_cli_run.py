@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from command_line import COMMAND, environment
+from loopwright import Journal
 from loopwright.models import Call, Response
 from loopwright.testing import WireServer, call, calls, fault, response, text
 
@@ -134,7 +135,7 @@ def test_errors_are_one_line_and_the_key_is_nowhere(loopwright: Callable, tmp_pa
     assert "Traceback" not in ended.err
     found = json.loads(as_json.out)
     assert (found["exit_code"], found["error"]["code"]) == (1, "auth")
-    written = "".join(path.read_text() for path in tmp_path.rglob("*.jsonl"))
+    written = "".join(path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*.db*"))
     assert written
     for place in (ended.out, ended.err, as_json.out, as_json.err, written):
         assert KEY not in place
@@ -197,7 +198,7 @@ def test_journals_are_kept_out_of_repositories_and_can_be_left_out(loopwright: C
         assert len(list((tmp_path / "my journals").glob("*.jsonl"))) == 1
         assert loopwright("run", "x", *to(server)).code == 0
     assert (tmp_path / ".loopwright" / ".gitignore").read_text() == "*\n"
-    assert len(list((tmp_path / ".loopwright" / "runs").glob("*.jsonl"))) == 1
+    assert len(Journal(tmp_path / ".loopwright" / "journal.db").runs()) == 1
 
 
 def test_without_a_place_for_journals_it_goes_on(loopwright: Callable, tmp_path: Path) -> None:

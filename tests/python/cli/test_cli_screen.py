@@ -45,7 +45,7 @@ def test_text_streams_and_stays_once(terminal: Callable, tmp_path: Path) -> None
     assert sum(line.startswith("Reading x.txt (read_file, ") for line in lines) == 1
     assert "    1 a line" in lines
     assert not [line for line in lines if "Thinking" in line]
-    assert lines[-2].startswith("journal: .loopwright/runs/")
+    assert lines[-2].startswith("journal: .loopwright/journal.db, run ")
 
 
 @needs_terminal

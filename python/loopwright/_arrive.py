@@ -1,0 +1,38 @@
+"""What the compiled part finishes on its own threads, awaited on an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from ._bridge import Bridge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._core import Hub, WebTask
+
+__all__ = ["arrive"]
+
+
+async def arrive(start: Callable[[Hub, int], WebTask]) -> Any:
+    """Starts something with a hub and a key, and gives what arrives under it. Cancelled with the task that waits."""
+    arrived: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def deliver(item: Any) -> None:
+        if not arrived.done():
+            arrived.set_result(item)
+
+    bridge, key = Bridge.enter(deliver)
+    try:
+        task = start(bridge.hub, key)
+        try:
+            item = await arrived
+        except BaseException:
+            task.abort()
+            raise
+    finally:
+        bridge.leave(key)
+    if isinstance(item, BaseException):
+        raise item
+    return item

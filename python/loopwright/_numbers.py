@@ -1,0 +1,75 @@
+"""Numbers for events: the same while a run goes on and when its journal is read.
+
+The number of an event is made of the journal's event that it belongs to, and of its place behind that: what a machine
+tells in one step comes first, in order, and pieces of answers and progress of tools come after. So numbers only grow,
+also over a crash and a resume, and those of what a machine tells can be had from the journal again.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from .events import RunFinished, from_notice
+
+if TYPE_CHECKING:
+    from .events import Event, UnknownEvent
+
+__all__ = ["PLACES", "Numbers", "told"]
+
+PLACES = 1 << 20
+"""Numbers for each event of the journal. A number stays exact wherever JSON is read, for 8 billion events."""
+
+
+class Numbers:
+    """Gives events their numbers, in the order in which they are told.
+
+    What is told comes through here together with marks (plain ints): the number of the journal's event that was fed.
+    """
+
+    __slots__ = ("_base", "_next")
+
+    def __init__(self, after: int = 0, base: int = 0) -> None:
+        self._base = base
+        self._next = base + after * PLACES
+
+    def follow(self, earlier: Numbers) -> None:
+        """Begins behind those of another run, which the same people watch."""
+        self._base = -(-earlier._next // PLACES) * PLACES
+        self._next += self._base
+
+    def of(self, item: Any) -> Any:
+        """The event with its number; `None` for a mark."""
+        if type(item) is int:
+            self._next = max(self._next, self._base + item * PLACES)
+            return None
+        number = self._next
+        self._next = number + 1
+        try:
+            object.__setattr__(item, "event_id", number)
+        except AttributeError:
+            # A piece of an answer is an object of the compiled part.
+            item.event_id = number
+        return item
+
+
+def told(journal: str) -> list[Event | UnknownEvent]:
+    """What a run told, from the lines of its journal."""
+    from .result import from_outcome
+
+    run, model, found = _core.journal_told(journal)
+    events: list[Event | UnknownEvent] = []
+    numbers = Numbers()
+    for seq, text in found:
+        numbers.of(seq)
+        command = json.loads(text)
+        if "emit" in command:
+            event = from_notice(command["emit"]["notice"])
+        else:
+            _, messages, _ = _core.replay(journal, None)
+            outcome = command["finish"]["outcome"]
+            result = from_outcome(outcome, messages=messages, run_id=run, model=model, journal=None)
+            event = RunFinished(result)
+        events.append(numbers.of(event))
+    return events

@@ -1,0 +1,141 @@
+"""The journals of many runs in one file: what runs there are, what happened in them, and files of single runs.
+
+    from loopwright import Agent, Journal
+    from loopwright.testing import ScriptedModel
+
+    journal = Journal("project.db")
+    Agent(ScriptedModel(["Hello."]), journal=journal).run_sync("Say hello.")
+    for run in journal.runs():
+        print(run.id, run.state, run.prompt)
+
+Runs of one process share one writer; other processes may write other runs of the same file at the same time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import _core
+from ._places import Place, located
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from .events import Event, UnknownEvent
+
+__all__ = ["Journal", "RunInfo", "events_of"]
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A run of a store. `state` is `running`, `finished`, or `broken off`: nobody writes it any more, and it can be
+    resumed.
+    """
+
+    id: str
+    begun: datetime
+    ended: datetime | None
+    model: str
+    prompt: str
+    """How the prompt begins."""
+    state: str
+    stop_reason: str | None
+    cost: float | None
+    tokens: int | None
+    events: int
+
+
+class Journal(os.PathLike[str]):
+    """A file of SQLite that holds the journals of runs; made when the first one is written.
+
+    Give it, or a path that ends in `.db`, `.sqlite` or `.sqlite3`, as `journal=` to an agent or a run.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def __repr__(self) -> str:
+        return f"Journal({self.path!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the file as soon as no run writes to it."""
+        _core.journal_close(self.path)
+
+    def runs(self) -> list[RunInfo]:
+        """All runs, the newest first."""
+        if not Path(self.path).exists():
+            return []
+
+        def when(stamp: int | None) -> datetime | None:
+            return None if stamp is None else datetime.fromtimestamp(stamp / 1000, timezone.utc)
+
+        return [
+            RunInfo(
+                id=found["run"],
+                begun=when(found["begun"]) or datetime.fromtimestamp(0, timezone.utc),
+                ended=when(found["ended"]),
+                model=found["model"],
+                prompt=found["prompt"],
+                state=found["state"],
+                stop_reason=found["stop"],
+                cost=found["cost"],
+                tokens=found["tokens"],
+                events=found["events"],
+            )
+            for found in json.loads(_core.journal_runs(self.path))
+        ]
+
+    def find(self, run: str | None = None) -> str:
+        """The name of the run that `run` is the beginning of; without it, of the only run there is."""
+        return located(self, run).run or ""
+
+    def text(self, run: str | None = None) -> str:
+        """The lines of a run, as a file of its own would have them."""
+        return located(self, run).read()
+
+    def events(self, run: str | None = None) -> list[Event | UnknownEvent]:
+        """What a run told while it went on, but for the pieces of answers."""
+        return events_of(self, run)
+
+    def delete(self, run: str) -> None:
+        """Forgets a run that nobody writes to. There is no way back."""
+        _core.journal_delete(self.path, self.find(run))
+
+    def export(self, run: str, path: str | os.PathLike[str]) -> None:
+        """Writes a run into a new `.jsonl` file."""
+        text = self.text(run)
+        with Path(path).open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+
+    def import_run(self, journal: str | os.PathLike[str]) -> str:
+        """Takes in a run from a `.jsonl` file or its lines, as far as it is whole; gives its name."""
+        return _core.journal_import(self.path, located(journal).read())
+
+
+def events_of(journal: str | os.PathLike[str], run: str | None = None) -> list[Event | UnknownEvent]:
+    """What a run told while it went on, from its journal: a path, a store and the name of a run, or lines.
+
+    The pieces of answers (`TextDelta` and the like) are not in journals. All others have the `event_id` they had.
+    """
+    from ._numbers import told
+
+    place: Place = located(journal, run)
+    return told(place.read())

@@ -1,0 +1,295 @@
+//! What elements of HTML mean for reading: which part a text into blocks, which hold what nobody came to read.
+
+use html5ever::{Attribute, LocalName};
+
+/// What an element does to the text in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Nothing: a part of the sentence.
+    Inline,
+    /// Stands alone, empty.
+    Void,
+    /// Parts the text.
+    Block,
+    Heading(u8),
+    List {
+        ordered: bool,
+    },
+    Item,
+    Quote,
+    Literal,
+    Code,
+    Link,
+    Table,
+    Row,
+    Cell {
+        heading: bool,
+    },
+    Raised,
+    Title,
+    /// No text for readers.
+    Skipped,
+    /// Around the content, unless it is within the content.
+    Around,
+    /// The content itself.
+    Main,
+    Break,
+    Rule,
+    Picture,
+    Meta,
+    BaseUrl,
+    LinkTag,
+    Math,
+    Formula,
+    Term,
+    Definition,
+}
+
+pub(super) fn role(name: &str) -> Role {
+    match name {
+        "br" => Role::Break,
+        "hr" => Role::Rule,
+        "img" => Role::Picture,
+        "meta" => Role::Meta,
+        "base" => Role::BaseUrl,
+        "link" => Role::LinkTag,
+        "area" | "col" | "embed" | "input" | "source" | "track" | "wbr" | "param" | "frame" => Role::Void,
+        "h1" => Role::Heading(1),
+        "h2" => Role::Heading(2),
+        "h3" => Role::Heading(3),
+        "h4" => Role::Heading(4),
+        "h5" => Role::Heading(5),
+        "h6" => Role::Heading(6),
+        "ul" | "menu" | "dir" => Role::List { ordered: false },
+        "ol" => Role::List { ordered: true },
+        "li" => Role::Item,
+        "dt" => Role::Term,
+        "dd" => Role::Definition,
+        "blockquote" => Role::Quote,
+        "pre" | "listing" | "xmp" | "plaintext" => Role::Literal,
+        "code" | "kbd" | "samp" | "tt" => Role::Code,
+        "a" => Role::Link,
+        "table" => Role::Table,
+        "tr" => Role::Row,
+        "td" => Role::Cell { heading: false },
+        "th" => Role::Cell { heading: true },
+        "sup" => Role::Raised,
+        "title" => Role::Title,
+        "math" => Role::Math,
+        "annotation" => Role::Formula,
+        "script" | "style" | "template" | "svg" | "noscript" | "iframe" | "noembed" | "noframes" | "object"
+        | "canvas" | "audio" | "video" | "select" | "option" | "button" | "textarea" | "datalist" | "dialog"
+        | "map" | "applet" => Role::Skipped,
+        "nav" | "header" | "footer" | "aside" | "form" | "search" => Role::Around,
+        "main" | "article" => Role::Main,
+        "html" | "head" | "body" | "p" | "div" | "section" | "dl" | "thead" | "tbody" | "tfoot" | "caption"
+        | "colgroup" | "figure" | "figcaption" | "fieldset" | "legend" | "details" | "summary" | "address"
+        | "center" | "hgroup" => Role::Block,
+        _ => Role::Inline,
+    }
+}
+
+pub(super) fn attribute<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a str> {
+    attributes.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
+}
+
+/// Whether browsers do not show it, or what it shows is no text of the page: numbers of lines, marks of headings.
+pub(super) fn is_hidden(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let value = &*attribute.value;
+        match &*attribute.name.local {
+            "hidden" => !value.eq_ignore_ascii_case("until-found"),
+            "aria-hidden" => value.trim().eq_ignore_ascii_case("true"),
+            "style" => {
+                let plain: String =
+                    value.chars().take(2_000).filter(|c| !c.is_whitespace()).map(|c| c.to_ascii_lowercase()).collect();
+                plain.split(';').any(|rule| {
+                    let rule = rule.strip_suffix("!important").unwrap_or(rule);
+                    matches!(
+                        rule,
+                        "display:none"
+                            | "visibility:hidden"
+                            | "visibility:collapse"
+                            | "opacity:0"
+                            | "opacity:0.0"
+                            | "font-size:0"
+                            | "font-size:0px"
+                            | "font-size:0em"
+                            | "font-size:0pt"
+                    )
+                })
+            }
+            "class" => words(value).any(|word| {
+                matches!(
+                    word,
+                    "headerlink"
+                        | "mw-editsection"
+                        | "linenos"
+                        | "lineno"
+                        | "linenodiv"
+                        | "sr-only"
+                        | "visually-hidden"
+                        | "screen-reader-text"
+                )
+            }),
+            _ => false,
+        }
+    })
+}
+
+/// Whether a container is around the content, by its role, class or id.
+pub(super) fn is_around(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let value = &*attribute.value;
+        match &*attribute.name.local {
+            "role" => words(value).any(|word| {
+                matches!(
+                    word,
+                    "navigation"
+                        | "banner"
+                        | "contentinfo"
+                        | "complementary"
+                        | "search"
+                        | "menu"
+                        | "menubar"
+                        | "alertdialog"
+                        | "dialog"
+                )
+            }),
+            "class" | "id" => words(value).any(|word| {
+                let word = word.to_ascii_lowercase();
+                // What says that it has a sidebar is not one.
+                let whole = word.split(['-', '_']).take(8).any(|part| {
+                    matches!(
+                        part,
+                        "has"
+                            | "with"
+                            | "no"
+                            | "without"
+                            | "is"
+                            | "layout"
+                            | "page"
+                            | "wrapper"
+                            | "container"
+                            | "content"
+                            | "main"
+                            | "body"
+                            | "open"
+                            | "closed"
+                            | "enabled"
+                    )
+                });
+                !whole
+                    && word.split(['-', '_']).take(8).any(|part| {
+                        matches!(
+                            part,
+                            "nav"
+                                | "navbar"
+                                | "navigation"
+                                | "navbox"
+                                | "menu"
+                                | "breadcrumb"
+                                | "breadcrumbs"
+                                | "sidebar"
+                                | "footer"
+                                | "cookie"
+                                | "cookies"
+                                | "cookiebanner"
+                                | "consent"
+                                | "gdpr"
+                                | "advert"
+                                | "adverts"
+                                | "advertisement"
+                                | "ad"
+                                | "ads"
+                                | "adsbygoogle"
+                                | "sponsor"
+                                | "sponsored"
+                                | "promo"
+                                | "newsletter"
+                                | "subscribe"
+                                | "social"
+                                | "share"
+                                | "sharing"
+                                | "related"
+                                | "recommended"
+                                | "recommendations"
+                                | "comments"
+                                | "disqus"
+                                | "pagination"
+                                | "pager"
+                                | "popup"
+                                | "modal"
+                                | "masthead"
+                                | "catlinks"
+                                | "printfooter"
+                        )
+                    })
+            }),
+            _ => false,
+        }
+    })
+}
+
+fn words(value: &str) -> impl Iterator<Item = &str> {
+    value.split_ascii_whitespace().take(64)
+}
+
+/// Whether a new element of this name ends an open one of the other, as end tags may be left out.
+pub(super) fn ends(new: Role, open: &str) -> bool {
+    match open {
+        "p" => !matches!(
+            new,
+            Role::Inline
+                | Role::Void
+                | Role::Break
+                | Role::Picture
+                | Role::Code
+                | Role::Link
+                | Role::Raised
+                | Role::Math
+                | Role::Formula
+                | Role::Meta
+                | Role::LinkTag
+                | Role::BaseUrl
+                | Role::Skipped
+        ),
+        "li" => new == Role::Item,
+        "dt" | "dd" => matches!(new, Role::Term | Role::Definition),
+        "td" | "th" => matches!(new, Role::Cell { .. } | Role::Row),
+        "tr" => new == Role::Row,
+        _ => false,
+    }
+}
+
+/// What an open element that may be ended silently can't be beyond.
+pub(super) fn holds(role: Role) -> bool {
+    matches!(role, Role::List { .. } | Role::Table | Role::Quote | Role::Main | Role::Around | Role::Block)
+}
+
+/// The language that a class names for a piece of code.
+pub(super) fn language(attributes: &[Attribute]) -> Option<&str> {
+    let class = attribute(attributes, "class")?;
+    let name = words(class).find_map(|word| word.strip_prefix("language-").or_else(|| word.strip_prefix("lang-")))?;
+    let fits = name.len() <= 20 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+#-.".contains(&byte));
+    fits.then_some(name)
+}
+
+/// An open element.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) name: LocalName,
+    pub(super) role: Role,
+    /// In it nothing is read.
+    pub(super) skipped: bool,
+    /// It is around the content.
+    pub(super) around: bool,
+    /// It is the content.
+    pub(super) main: bool,
+    pub(super) literal: bool,
+    pub(super) quoted: bool,
+    /// The number of the next item, of an ordered list.
+    pub(super) number: Option<u32>,
+    /// How many lists it is in.
+    pub(super) lists: usize,
+}

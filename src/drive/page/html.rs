@@ -1,0 +1,696 @@
+//! A page of HTML as text: headings, lists, tables, quotes and code as Markdown; menus, banners and what is hidden gone.
+//!
+//! The tokenizer is html5ever's, so that characters, comments and scripts are read as browsers read them. No tree is
+//! built: a tree of hostile tags can grow with the square of the page, while this goes over it once. Elements may be
+//! nested as deep as they like, and ended in any order.
+
+use std::cell::RefCell;
+
+use html5ever::{
+    Attribute,
+    tendril::StrTendril,
+    tokenizer::{
+        BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts, states::RawKind,
+    },
+};
+use reqwest::Url;
+
+use super::{
+    blocks::{Block, Blocks, Kind, Written},
+    element::{Open, Role, attribute, ends, holds, is_around, is_hidden, language, role},
+};
+use crate::core::retrieve::passages::head;
+
+/// The page is handed to the tokenizer in pieces of this many bytes.
+const PIECE: usize = 2 << 10;
+/// A tag with more marks than this between its attributes is no tag: comparing each with all others would take long.
+const MAX_MARKS: usize = 3_000;
+/// Elements within elements; deeper ones are read as if they stood here.
+const MAX_DEPTH: usize = 1_000;
+/// An end tag looks this far for its beginning.
+const REACH: usize = 200;
+const MAX_TITLE: usize = 500;
+const MAX_URL: usize = 2_000;
+/// A cell that is longer is a paragraph in a table made for its looks.
+const MAX_CELL: usize = 600;
+
+/// A place in a text, and where it leads.
+type Place = (std::ops::Range<usize>, String);
+
+/// What a page says, and about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Document {
+    /// Its title.
+    pub title: String,
+    /// Its text, as Markdown.
+    pub text: String,
+    /// Links in the text: their place, and where they lead. Empty where links are written out.
+    pub links: Vec<(std::ops::Range<usize>, String)>,
+    /// When it was published, as it says.
+    pub published: Option<String>,
+    /// What it says it is about.
+    pub description: Option<String>,
+    /// Its language, as it says.
+    pub language: Option<String>,
+    /// The address that it says it should be known by.
+    pub canonical: Option<String>,
+}
+
+/// Reads `html`; links are made whole with `url`, and written out if `inline`.
+pub fn read_html(html: &str, url: Option<&str>, inline: bool) -> Document {
+    let base = url.and_then(|url| Url::parse(url).ok());
+    let mut tokenizer = Tokenizer::new(Sink(RefCell::new(Reader::new(base))), TokenizerOpts::default());
+    let mut rest = html;
+    let mut open = Unfinished::Nothing;
+    while !rest.is_empty() {
+        // Up to the next '<': then what is unfinished began where a piece begins.
+        let next = rest.bytes().skip(1).take(PIECE).position(|byte| byte == b'<').map_or(PIECE, |at| at + 1);
+        let cut = head(rest, next).len();
+        let (piece, after) = rest.split_at(if cut == 0 { rest.len().min(4) } else { cut });
+        rest = after;
+        let queue = BufferQueue::default();
+        queue.push_back(StrTendril::from(piece));
+        let (before, before_markup) = tokenizer.sink.0.borrow().tokens;
+        // Scripts are never run, so it never stops in between.
+        let _ = tokenizer.feed(&queue);
+        let (tokens, markup) = tokenizer.sink.0.borrow().tokens;
+        open = match open {
+            _ if markup > before_markup => Unfinished::Nothing,
+            Unfinished::Nothing if tokens > before => Unfinished::Nothing,
+            Unfinished::Nothing if piece.starts_with("<!") || piece.starts_with("<?") => Unfinished::Comment,
+            Unfinished::Comment => Unfinished::Comment,
+            Unfinished::Nothing => Unfinished::Tag(marks(piece)),
+            Unfinished::Tag(before) => Unfinished::Tag(before + marks(piece)),
+        };
+        if matches!(open, Unfinished::Tag(marks) if marks > MAX_MARKS) {
+            let reader = tokenizer.sink.0.replace(Reader::new(None));
+            rest = rest.find('>').and_then(|at| rest.get(at + 1..)).unwrap_or_default();
+            tokenizer = Tokenizer::new(Sink(RefCell::new(reader)), TokenizerOpts::default());
+            open = Unfinished::Nothing;
+        }
+    }
+    tokenizer.end();
+    tokenizer.sink.0.into_inner().finish(inline)
+}
+
+/// What the tokenizer is in the middle of.
+#[derive(Clone, Copy)]
+enum Unfinished {
+    Nothing,
+    Comment,
+    /// A tag, with so many marks between its attributes.
+    Tag(usize),
+}
+
+fn marks(piece: &str) -> usize {
+    piece.bytes().filter(|byte| byte.is_ascii_whitespace() || b"=/\"'".contains(byte)).count()
+}
+
+struct Sink(RefCell<Reader>);
+
+impl TokenSink for Sink {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        let mut reader = self.0.borrow_mut();
+        reader.tokens.0 += u64::from(!matches!(token, Token::ParseError(_)));
+        reader.tokens.1 +=
+            u64::from(matches!(token, Token::TagToken(_) | Token::CommentToken(_) | Token::DoctypeToken(_)));
+        match token {
+            Token::TagToken(Tag { kind: TagKind::StartTag, name, attrs, self_closing, .. }) => {
+                return reader.start(name, &attrs, self_closing);
+            }
+            Token::TagToken(Tag { name, .. }) => reader.end(&name),
+            Token::CharacterTokens(text) => reader.text(&text),
+            _ => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+/// The row of a table that is being read.
+#[derive(Default)]
+struct Row {
+    cells: Vec<(String, Vec<Place>)>,
+    /// It is there for its looks: its cells are read as they come.
+    layout: bool,
+}
+
+struct Reader {
+    /// Tokens that came, and those of them that are markup.
+    tokens: (u64, u64),
+    base: Option<Url>,
+    stack: Vec<Open>,
+    blocks: Blocks,
+    document: Document,
+    /// The text of the block that is being read.
+    line: String,
+    links: Vec<Place>,
+    /// White space is owed before the next word.
+    space: bool,
+    /// Where the link that is being read starts, and leads to.
+    link: Option<(usize, String)>,
+    heading: Option<u8>,
+    /// The item that begins with the next block.
+    item: Option<(usize, Option<u32>)>,
+    code: Option<String>,
+    raised: bool,
+    row: Option<Row>,
+    first_row: bool,
+    social_title: Option<String>,
+}
+
+impl Reader {
+    fn new(base: Option<Url>) -> Self {
+        Self {
+            tokens: (0, 0),
+            base,
+            stack: Vec::new(),
+            blocks: Blocks::default(),
+            document: Document::default(),
+            line: String::new(),
+            links: Vec::new(),
+            space: false,
+            link: None,
+            heading: None,
+            item: None,
+            code: None,
+            raised: false,
+            row: None,
+            first_row: false,
+            social_title: None,
+        }
+    }
+
+    fn start(
+        &mut self,
+        name: html5ever::LocalName,
+        attributes: &[Attribute],
+        self_closing: bool,
+    ) -> TokenSinkResult<()> {
+        let role = role(&name);
+        self.close_silently(role);
+        let (skipped, literal) = self.stack.last().map_or((false, false), |top| (top.skipped, top.literal));
+        match role {
+            Role::Meta => self.meta(attributes),
+            Role::BaseUrl => self.base_url(attributes),
+            Role::LinkTag => self.link_tag(attributes),
+            Role::Break if !skipped => self.line_break(),
+            Role::Rule if !skipped => {
+                self.flush();
+                self.push(Kind::Rule, String::new(), Vec::new());
+            }
+            Role::Picture if !skipped && !is_hidden(attributes) => self.picture(attributes),
+            _ => {}
+        }
+        if matches!(
+            role,
+            Role::Meta | Role::BaseUrl | Role::LinkTag | Role::Break | Role::Rule | Role::Picture | Role::Void
+        ) {
+            return TokenSinkResult::Continue;
+        }
+        if &*name == "html"
+            && let Some(language) = attribute(attributes, "lang").filter(|lang| lang.len() < 36 && !lang.is_empty())
+        {
+            self.document.language.get_or_insert_with(|| language.to_owned());
+        }
+        if role == Role::Code && !skipped && !literal {
+            self.word("`");
+        }
+        let opened = self.opened(name, role, attributes);
+        if !opened.skipped {
+            self.begin(&opened, attributes);
+        }
+        let raw = match &*opened.name {
+            "script" => Some(TokenSinkResult::RawData(RawKind::ScriptData)),
+            "style" | "xmp" | "iframe" | "noembed" | "noframes" => Some(TokenSinkResult::RawData(RawKind::Rawtext)),
+            "title" | "textarea" if !self.stack.iter().rev().take(REACH).any(|open| &*open.name == "svg") => {
+                Some(TokenSinkResult::RawData(RawKind::Rcdata))
+            }
+            "plaintext" => Some(TokenSinkResult::Plaintext),
+            _ => None,
+        };
+        // Only in pictures and formulas does a slash end an element.
+        let foreign = self_closing
+            && (matches!(&*opened.name, "svg" | "math")
+                || self.stack.iter().rev().take(REACH).any(|open| matches!(&*open.name, "svg" | "math")));
+        if !foreign && (self.stack.len() < MAX_DEPTH || raw.is_some()) {
+            self.stack.push(opened);
+            return raw.unwrap_or(TokenSinkResult::Continue);
+        }
+        TokenSinkResult::Continue
+    }
+
+    fn opened(&self, name: html5ever::LocalName, role: Role, attributes: &[Attribute]) -> Open {
+        let top = self.stack.last();
+        let inherits = |of: fn(&Open) -> bool| top.is_some_and(of);
+        let whole = matches!(&*name, "html" | "body" | "main" | "article" | "head");
+        let main = inherits(|top| top.main) || role == Role::Main || attribute(attributes, "role") == Some("main");
+        let hidden = !whole && is_hidden(attributes)
+            || role == Role::Raised && attribute(attributes, "class").is_some_and(|class| class.contains("reference"));
+        let skipped = match role {
+            Role::Skipped | Role::Math => true,
+            Role::Formula => {
+                // The source of a formula, once.
+                let tex = attribute(attributes, "encoding").is_some_and(|encoding| encoding.contains("tex"));
+                !(tex
+                    && inherits(|top| top.skipped)
+                    && self.stack.iter().rev().take(16).any(|open| open.role == Role::Math))
+            }
+            _ => inherits(|top| top.skipped) || hidden,
+        };
+        let container = matches!(
+            role,
+            Role::Block | Role::List { .. } | Role::Around | Role::Table | Role::Item | Role::Cell { .. }
+        );
+        let around =
+            inherits(|top| top.around) || role == Role::Around && !main || container && !whole && is_around(attributes);
+        let in_lists = top.map_or(0, |top| top.lists);
+        Open {
+            skipped,
+            around,
+            main,
+            literal: inherits(|top| top.literal) || role == Role::Literal,
+            quoted: inherits(|top| top.quoted) || role == Role::Quote,
+            number: (role == (Role::List { ordered: true }))
+                .then(|| attribute(attributes, "start").and_then(|start| start.trim().parse().ok()).unwrap_or(1)),
+            lists: in_lists + usize::from(matches!(role, Role::List { .. })),
+            name,
+            role,
+        }
+    }
+
+    /// What an element that is read begins with.
+    fn begin(&mut self, opened: &Open, attributes: &[Attribute]) {
+        match opened.role {
+            Role::Heading(level) => {
+                self.flush();
+                self.loosen();
+                self.heading = Some(level);
+            }
+            Role::Item => {
+                self.flush();
+                self.loosen();
+                let list = self.stack.iter_mut().rev().take(REACH).find(|open| matches!(open.role, Role::List { .. }));
+                let number = list.and_then(|list| {
+                    let number = list.number;
+                    list.number = number.map(|number| number.saturating_add(1));
+                    number
+                });
+                self.item = Some((opened.lists.max(1), number));
+            }
+            Role::Literal => {
+                self.flush();
+                self.code = Some(language(attributes).unwrap_or_default().to_owned());
+            }
+            Role::Code if opened.literal => {
+                if let (Some(code), Some(language)) = (&mut self.code, language(attributes)) {
+                    language.clone_into(code);
+                }
+            }
+            Role::Table => {
+                self.flush();
+                self.loosen();
+                self.row = None;
+                self.first_row = true;
+            }
+            Role::Row => {
+                self.end_row();
+                self.flush();
+                self.row = Some(Row::default());
+            }
+            // What stands before the first cell of a row is one too.
+            Role::Cell { .. } if !self.line.is_empty() => self.end_cell(),
+            Role::List { .. } | Role::Quote => {
+                self.flush();
+                self.loosen();
+            }
+            Role::Block | Role::Around | Role::Main | Role::Term | Role::Definition => self.flush(),
+            Role::Raised => self.raised = true,
+            Role::Formula => self.word("$"),
+            Role::Link => {
+                self.end_link();
+                if let Some(url) = attribute(attributes, "href").and_then(|href| self.whole(href)) {
+                    self.link = Some((self.line.len(), url));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        if name == "br" {
+            self.line_break();
+        } else if name == "p" && !self.stack.iter().rev().take(REACH).any(|open| &*open.name == "p") {
+            // An end without a beginning is an empty paragraph.
+            if !self.stack.last().is_some_and(|top| top.skipped) {
+                self.flush();
+            }
+        } else if let Some(back) = self.stack.iter().rev().take(REACH).position(|open| &*open.name == name) {
+            let is_inline = |role| matches!(role, Role::Inline | Role::Link | Role::Code | Role::Raised);
+            if is_inline(role(name)) && self.stack.iter().rev().take(back).any(|open| !is_inline(open.role)) {
+                // What is of a sentence does not end the paragraphs that began in it.
+                let open = self.stack.remove(self.stack.len() - 1 - back);
+                match open.role {
+                    Role::Link => self.end_link(),
+                    Role::Code if !open.skipped && !open.literal => self.end_code(),
+                    Role::Raised => self.raised = false,
+                    _ => {}
+                }
+                return;
+            }
+            for _ in 0..=back {
+                self.pop();
+            }
+        }
+    }
+
+    fn pop(&mut self) {
+        let Some(open) = self.stack.last() else { return };
+        let (role, skipped, literal) = (open.role, open.skipped, open.literal);
+        if !skipped {
+            match role {
+                Role::Link => self.end_link(),
+                Role::Code if !literal => self.end_code(),
+                Role::Formula => self.line.push('$'),
+                Role::Raised => self.raised = false,
+                Role::Cell { .. } => self.end_cell(),
+                Role::Row => self.end_row(),
+                Role::Table => {
+                    self.end_row();
+                    self.flush();
+                    // The rest of a row around it is no data.
+                    self.row = None;
+                }
+                Role::Inline | Role::Title => {}
+                _ => self.flush(),
+            }
+            if role == Role::Item {
+                self.item = None;
+            }
+        }
+        self.stack.pop();
+    }
+
+    /// Ends what the new element ends though no tag says so.
+    fn close_silently(&mut self, new: Role) {
+        if matches!(new, Role::Inline | Role::Link | Role::Code | Role::Void | Role::Break) {
+            return;
+        }
+        let mut found = None;
+        for (back, open) in self.stack.iter().rev().take(REACH).enumerate() {
+            if ends(new, &open.name) {
+                found = Some(back);
+                break;
+            }
+            if holds(open.role) && &*open.name != "p" && !matches!(&*open.name, "thead" | "tbody" | "tfoot") {
+                break;
+            }
+        }
+        if let Some(back) = found {
+            for _ in 0..=back {
+                self.pop();
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        let Some(top) = self.stack.last() else { return self.words(text) };
+        if top.role == Role::Title && !top.skipped {
+            let room = MAX_TITLE.saturating_sub(self.document.title.len());
+            self.document.title.push_str(head(text, room));
+        } else if top.literal && !top.skipped {
+            // The first line break after the tag is not meant.
+            let text = if self.line.is_empty() { text.strip_prefix('\n').unwrap_or(text) } else { text };
+            self.line.extend(text.chars().filter(|c| !is_invisible(*c) && *c != '\r'));
+        } else if !top.skipped && &*top.name != "head" {
+            self.words(text);
+        }
+    }
+
+    fn words(&mut self, text: &str) {
+        for c in text.chars() {
+            if c.is_whitespace() && c != '\u{3000}' {
+                self.space = true;
+            } else if !is_invisible(c) {
+                if std::mem::take(&mut self.raised) && (c.is_ascii_digit() || "+-−".contains(c)) && !self.space {
+                    self.line.push('^');
+                }
+                self.owed();
+                self.line.push(c);
+            }
+        }
+    }
+
+    /// Writes the space that is owed.
+    fn owed(&mut self) {
+        if std::mem::take(&mut self.space) && !self.line.is_empty() && !self.line.ends_with(['\n', ' ']) {
+            self.line.push(' ');
+            // A link does not begin with white space.
+            let end = self.line.len();
+            if let Some((start, _)) = self.link.as_mut().filter(|(start, _)| *start + 1 == end) {
+                *start = end;
+            }
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        self.owed();
+        self.line.push_str(word);
+    }
+
+    fn end_code(&mut self) {
+        if self.line.ends_with('`') && !self.line.ends_with("``") {
+            // There was nothing in it.
+            self.line.pop();
+        } else {
+            self.line.push('`');
+        }
+    }
+
+    fn line_break(&mut self) {
+        if self.stack.last().is_some_and(|top| top.skipped) {
+            return;
+        }
+        self.space = false;
+        if self.stack.last().is_some_and(|top| top.literal)
+            || !self.line.is_empty() && self.row.is_none() && self.heading.is_none()
+        {
+            self.line.push('\n');
+        } else {
+            self.space = true;
+        }
+    }
+
+    fn picture(&mut self, attributes: &[Attribute]) {
+        let text = attribute(attributes, "alt").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        if !text.is_empty() {
+            self.word("[picture: ");
+            self.line.push_str(head(&text, 200));
+            self.line.push(']');
+        }
+    }
+
+    fn end_link(&mut self) {
+        if let Some((start, url)) = self.link.take()
+            && self.line.len() > start
+        {
+            self.links.push((start..self.line.len(), url));
+        }
+    }
+
+    /// The block that was being read is done.
+    fn flush(&mut self) {
+        if self.row.as_ref().is_some_and(|row| !row.layout) {
+            // Blocks in a cell are words in a row.
+            self.space = true;
+            return;
+        }
+        let link = self.link.as_ref().map(|(_, url)| url.clone());
+        self.end_link();
+        self.space = false;
+        let heading = self.heading.take();
+        let code = self.code.take();
+        let text = std::mem::take(&mut self.line);
+        let mut links = std::mem::take(&mut self.links);
+        // A link may go on in the next block.
+        self.link = link.map(|url| (0, url));
+        let blank = if code.is_some() { text.trim_matches('\n') } else { text.trim_end() };
+        if blank.trim().is_empty() {
+            return;
+        }
+        let (text, kind) = match (code, heading) {
+            (Some(language), _) => {
+                links.clear();
+                let rows: Vec<&str> = blank.split('\n').map(str::trim_end).collect();
+                (rows.join("\n"), Kind::Code(language))
+            }
+            (None, Some(level)) => (blank.to_owned(), Kind::Heading(level)),
+            (None, None) => {
+                let lists = self.stack.last().map_or(0, |top| top.lists);
+                let kind = match self.item.take() {
+                    Some((lists, number)) => Kind::Item(lists, number),
+                    None if lists > 0 => Kind::More(lists),
+                    None => Kind::Paragraph,
+                };
+                (blank.to_owned(), kind)
+            }
+        };
+        self.push(kind, text, links);
+    }
+
+    fn push(&mut self, kind: Kind, text: String, links: Vec<Place>) {
+        let top = self.stack.last();
+        let of = |flag: fn(&Open) -> bool| top.is_some_and(flag);
+        let (quoted, around, main) = (of(|top| top.quoted), of(|top| top.around), of(|top| top.main));
+        self.blocks.push(Block { kind, text, links, quoted, around, main });
+    }
+
+    fn end_cell(&mut self) {
+        let Some(row) = &mut self.row else { return self.flush() };
+        if row.layout {
+            return self.flush();
+        }
+        if self.line.len() > MAX_CELL {
+            return self.loosen();
+        }
+        self.end_link();
+        self.space = false;
+        if let Some(row) = &mut self.row {
+            let text = std::mem::take(&mut self.line).replace('\n', " ").replace(" | ", " / ");
+            row.cells.push((text, std::mem::take(&mut self.links)));
+        }
+    }
+
+    fn end_row(&mut self) {
+        if self.row.as_ref().is_some_and(|row| !row.layout) && !self.line.is_empty() {
+            self.end_cell();
+        }
+        let Some(row) = self.row.take() else { return };
+        let cells: Vec<_> = row.cells.into_iter().collect();
+        let filled = cells.iter().filter(|(text, _)| !text.trim().is_empty()).count();
+        if filled == 0 {
+            return self.flush();
+        }
+        if cells.len() == 1 {
+            for (text, links) in cells {
+                self.push(Kind::Paragraph, text, links);
+            }
+            return;
+        }
+        let mut line = String::from("|");
+        let mut links = Vec::new();
+        for (text, inside) in cells {
+            line.push(' ');
+            let start = line.len();
+            line.push_str(text.trim_end());
+            links.extend(inside.into_iter().map(|(place, url)| (place.start + start..place.end + start, url)));
+            line.push_str(" |");
+        }
+        let first = std::mem::take(&mut self.first_row);
+        self.push(Kind::Row(first), line, links);
+    }
+
+    /// The row that is being read is there for its looks: what was read of it so far are paragraphs.
+    fn loosen(&mut self) {
+        let Some(row) = &mut self.row else { return };
+        if row.layout {
+            return;
+        }
+        row.layout = true;
+        let cells = std::mem::take(&mut row.cells);
+        for (text, links) in cells {
+            if !text.trim().is_empty() {
+                self.push(Kind::Paragraph, text, links);
+            }
+        }
+        self.flush();
+    }
+
+    fn whole(&self, href: &str) -> Option<String> {
+        let href = href.trim();
+        if href.is_empty() || href.len() > MAX_URL || href.starts_with('#') {
+            return None;
+        }
+        let url = match &self.base {
+            Some(base) => base.join(href).ok()?,
+            None => Url::parse(href).ok()?,
+        };
+        matches!(url.scheme(), "http" | "https" | "mailto" | "ftp").then(|| url.into())
+    }
+
+    fn meta(&mut self, attributes: &[Attribute]) {
+        let Some(content) = attribute(attributes, "content") else { return };
+        let name = attribute(attributes, "property")
+            .or_else(|| attribute(attributes, "name"))
+            .or_else(|| attribute(attributes, "itemprop"));
+        let slot = match name.unwrap_or_default().to_ascii_lowercase().as_str() {
+            "og:title" | "twitter:title" | "dc.title" | "citation_title" => &mut self.social_title,
+            "description" | "og:description" | "dc.description" => &mut self.document.description,
+            "article:published_time"
+            | "og:published_time"
+            | "date"
+            | "dc.date"
+            | "dcterms.date"
+            | "datepublished"
+            | "citation_publication_date"
+            | "citation_date"
+            | "pubdate"
+            | "publish-date" => &mut self.document.published,
+            _ => return,
+        };
+        let text = one_line(content, 1_000);
+        if !text.is_empty() {
+            slot.get_or_insert(text);
+        }
+    }
+
+    fn base_url(&mut self, attributes: &[Attribute]) {
+        if let Some(url) =
+            attribute(attributes, "href").and_then(|href| self.whole(href)).and_then(|url| Url::parse(&url).ok())
+        {
+            self.base = Some(url);
+        }
+    }
+
+    fn link_tag(&mut self, attributes: &[Attribute]) {
+        let is_canonical = attribute(attributes, "rel").is_some_and(|rel| rel.eq_ignore_ascii_case("canonical"));
+        if is_canonical && let Some(url) = attribute(attributes, "href").and_then(|href| self.whole(href)) {
+            self.document.canonical.get_or_insert(url);
+        }
+    }
+
+    fn finish(mut self, inline: bool) -> Document {
+        while !self.stack.is_empty() {
+            self.pop();
+        }
+        self.end_row();
+        self.flush();
+        let mut document = self.document;
+        document.title = one_line(&document.title, MAX_TITLE);
+        if document.title.is_empty() {
+            let heading = || self.blocks.first_heading().map(|heading| one_line(heading, MAX_TITLE));
+            document.title = self.social_title.take().or_else(heading).unwrap_or_default();
+        }
+        self.blocks.keep_content();
+        let Written { text, links } = self.blocks.write(inline);
+        document.text = text;
+        document.links = links;
+        document
+    }
+}
+
+fn one_line(text: &str, most: usize) -> String {
+    let text: String = text.chars().filter(|c| !is_invisible(*c)).collect();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    head(&text, most).to_owned()
+}
+
+/// Characters that show nothing, or turn the direction of what others show: text is not hidden in them.
+pub(super) fn is_invisible(c: char) -> bool {
+    matches!(c, '\0'..='\u{8}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2064}'
+        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests;

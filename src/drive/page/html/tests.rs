@@ -1,0 +1,183 @@
+use super::*;
+
+fn text(html: &str) -> String {
+    read_html(html, Some("https://example.org/a/b.html"), false).text
+}
+
+fn inline(html: &str) -> String {
+    read_html(html, Some("https://example.org/a/b.html"), true).text
+}
+
+#[test]
+fn b18_headings_lists_tables_quotes_and_code_stay_what_they_are() {
+    let html = r##"<!DOCTYPE html><html lang=en><head><title> A  page &amp; more </title>
+<meta property="article:published_time" content="2024-05-01"><meta name=description content="About it.">
+<link rel=canonical href="/canon"></head><body><h1>Wings<a class="headerlink" href="#w">¶</a></h1>
+<p>They <b>lift</b>, at 10<sup>6</sup> Pa<br>and H<sub>2</sub>O.</p>
+<ul><li>one<li>two <ol start=3><li>inner<p>more</p></li></ol><li><p>three</p></ul>
+<table><tr><th>a<th>b</tr><tr><td>1</td><td><p>2</p></td></table>
+<blockquote><p>Said<p>twice</blockquote>
+<pre><code class="language-rust">fn main() {
+    let x = 1 &lt; 2;
+}
+</code></pre><p>Use <code>a_b</code> here.</p></body></html>"##;
+    let read = read_html(html, Some("https://example.org/a/"), false);
+    assert_eq!(
+        read.text,
+        "# Wings\n\nThey lift, at 10^6 Pa\nand H2O.\n\n- one\n- two\n  3. inner\n    more\n- three\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n> Said\n\n> twice\n\n```rust\nfn main() {\n    let x = 1 < 2;\n}\n```\n\nUse `a_b` here."
+    );
+    assert_eq!(read.title, "A page & more");
+    assert_eq!(read.published.as_deref(), Some("2024-05-01"));
+    assert_eq!(read.description.as_deref(), Some("About it."));
+    assert_eq!(read.language.as_deref(), Some("en"));
+    assert_eq!(read.canonical.as_deref(), Some("https://example.org/canon"));
+}
+
+#[test]
+fn b18_links_have_their_place_or_are_written_out() {
+    let html = "<p>See <a href='../c?x=1&amp;y=2'>the <i>other</i> page</a>, or <a href=#top>up</a>, <a href='javascript:x()'>no</a>.";
+    let read = read_html(html, Some("https://example.org/a/b.html"), false);
+    assert_eq!(read.text, "See the other page, or up, no.");
+    let [(place, url)] = &read.links[..] else { panic!("{:?}", read.links) };
+    assert_eq!((&read.text[place.clone()], url.as_str()), ("the other page", "https://example.org/c?x=1&y=2"));
+    assert_eq!(inline(html), "See [the other page](https://example.org/c?x=1&y=2), or up, no.");
+    let table = "<table><tr><td>x<td><a href=/p>y</a></table>";
+    let read = read_html(table, Some("https://example.org"), false);
+    assert_eq!(&read.text[read.links[0].0.clone()], "y");
+    let quote = "<blockquote><ul><li>a<br>b <a href=/p>y</a> z</ul></blockquote>";
+    let read = read_html(quote, Some("https://example.org"), false);
+    assert_eq!(read.text, "> - a\n>   b y z");
+    assert_eq!(&read.text[read.links[0].0.clone()], "y");
+    assert_eq!(inline("<base href='https://other.org/'><a href=x>y</a>"), "[y](https://other.org/x)");
+}
+
+#[test]
+fn b18_menus_banners_and_footers_are_left_out() {
+    let menu = "<nav><ul><li><a href=/1>One</a><li><a href=/2>Two</a></ul></nav>";
+    let content = "<h1>Title</h1><p>The content of the page is this sentence, and then another one that says more.</p>";
+    let around = format!(
+        "{menu}<header>Site name</header><div class='cookie-banner'>We use cookies.</div><div id=content>{content}</div>\
+         <div class=sidebar>Related things</div><footer>Imprint</footer>"
+    );
+    assert_eq!(text(&around), text(content));
+    // Frames without names: what is little but links.
+    let entries: String = (0..8).map(|at| format!("<div><a href=/{at}>Entry number {at}</a></div>")).collect();
+    assert_eq!(
+        text(&format!("<div>{entries}</div>{content}{content}{content}")),
+        text(&format!("{content}{content}{content}"))
+    );
+    // A page that is a list of links is one.
+    assert_eq!(text(&entries).matches("Entry").count(), 8);
+    // An article within hides what is beside it.
+    let long = content.repeat(4);
+    assert_eq!(text(&format!("<div>Beside</div><main>{long}</main><div>After</div>")), text(&long));
+    // What says that it has a sidebar is not one; and a frame that holds everything is the picture.
+    assert_eq!(text(&format!("<div class='has-sidebar'>{content}</div>")), text(content));
+    assert_eq!(text(&format!("<div class='menu'>{content}</div>")), text(content));
+    assert_eq!(text(&format!("<form>{content}</form>")), text(content));
+}
+
+#[test]
+fn what_is_hidden_is_not_read() {
+    let said = "Seen.";
+    for hidden in [
+        "<script>if (a < b) { x('<p>no</p>') }</script>",
+        "<style>p { no: 1 }</style>",
+        "<!-- no <p>no -->",
+        "<template><p>no</p></template>",
+        "<div hidden><div>no</div> no</div>",
+        "<div style='color:red; DISPLAY : none'>no <p>no</div>",
+        "<span aria-hidden=true><span>no</span>no</span>",
+        "<p style='font-size:0px'>no</p>",
+        "<noscript><p>no</noscript>",
+        "<select><option>no<option>no</select>",
+        "<textarea><p>no</textarea>",
+        "<svg><title>no</title><text>no</text></svg>",
+        "<svg viewBox=1/>",
+        "<iframe src=x><p>no</p></iframe>",
+        "\u{e006e}\u{e006f}",
+    ] {
+        assert_eq!(text(&format!("<p>{said}</p>{hidden}<p>{said}</p>")), format!("{said}\n\n{said}"), "{hidden}");
+    }
+    assert_eq!(text("<p>a\u{202e}b\u{200b}c\u{ad}d"), "abcd");
+    assert_eq!(text("<body style='opacity:0'>all of it"), "all of it");
+}
+
+#[test]
+fn formulas_are_read_once() {
+    let math = "<p>So <math><mi>E</mi><annotation encoding='application/x-tex'>E=mc^2</annotation></math> holds.";
+    assert_eq!(text(math), "So $E=mc^2$ holds.");
+}
+
+#[test]
+fn tables_made_for_looks_are_read_as_they_come() {
+    let html =
+        "<table><tr><td><ul><li>Menu</ul><td><h1>Title</h1><p>Text.</p><table><tr><td>a<td>b</table></td></tr></table>";
+    assert_eq!(text(html), "- Menu\n\n# Title\n\nText.\n\n| a | b |\n| --- | --- |");
+}
+
+#[test]
+fn broken_markup_loses_no_text() {
+    assert_eq!(
+        text("a < b and <b>c<p>d</b></i></div> e &lt; &unknown; &#x41; <"),
+        "a < b and c\n\nd e < &unknown; A <"
+    );
+    assert_eq!(text("<p>one<p>two<div>three</p>four"), "one\n\ntwo\n\nthree\n\nfour");
+    assert_eq!(text("<ul><li>a</ul></li>b"), "- a\n\nb");
+    assert_eq!(text("<h1>a<h2>b"), "# a\n\n## b");
+    assert_eq!(text("no markup at all"), "no markup at all");
+    assert_eq!(text(""), "");
+    assert_eq!(text("<p"), "");
+    assert_eq!(text("<pre>\n a\n\n  b ```\n</pre>"), "````\n a\n\n  b ```\n````");
+    assert_eq!(text("<textarea>never ended <p>x"), "");
+    assert_eq!(text("<p>x</p><script>never ended"), "x");
+}
+
+#[test]
+fn long_comments_are_comments() {
+    let html = format!("<p>a<!-- {} --><p>b", "<p x=1 y=2> no </p> ".repeat(5_000));
+    assert_eq!(text(&html), "a\n\nb");
+    let data = format!("<p>a<img alt=x src='data:image/png;base64,{}'>b", "abcd/efg".repeat(2_000));
+    assert_eq!(text(&data), "a[picture: x]b");
+}
+
+#[test]
+fn hostile_pages_take_no_time() {
+    let many = |part: &str| part.repeat(1_000_000 / part.len());
+    let names = |between: &str| (0..150_000).map(|at| format!("a{at}{between}")).collect::<String>();
+    for html in [
+        many("<div>"),
+        many("<b a=1>"),
+        many("</div>"),
+        many("<p><b>x"),
+        many("<table><tr><td>"),
+        many("<ul><li>"),
+        many("<a href=x>"),
+        many("<!--"),
+        many("<"),
+        many("<<a x='>' "),
+        many("&"),
+        many("<script>"),
+        many("<title>"),
+        many("<svg>"),
+        many("<span hidden>"),
+        many("x"),
+        many("\n"),
+        many("<br>"),
+        many("<td>x"),
+        many("<pre>`"),
+        many("<math><annotation encoding=tex>"),
+        format!("<p {}>x", names(" ")),
+        format!("<p {}>x", names("/")),
+        format!("<p {}>x", names("=''")),
+        format!("<<p x='>' <!-- {}>x", names(" ")),
+        format!("<title><!--</title><p {}>x", names(" ")),
+        format!("<p><!--><p {}>x", names(" ")),
+    ] {
+        let started = std::time::Instant::now();
+        text(&html);
+        let took = started.elapsed();
+        // Quadratic time would be minutes.
+        assert!(took.as_secs() < 20, "{took:?} for {}…", &html[..40.min(html.len())]);
+    }
+}

@@ -1,0 +1,287 @@
+//! The one thread that writes: it takes what has come since its last commit, and commits that at once.
+//!
+//! Who hands something over does not wait, unless so much is waiting that memory would fill. A commit that fails ends
+//! the runs that had something in it, and no others.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::{
+    core::{
+        error::{Error, Result},
+        journal::Saved,
+    },
+    store::open::trouble,
+};
+
+/// How long the writer looks for company, while nobody waits: what is lost with the process then has had no effect.
+const GATHERING: Duration = Duration::from_millis(2);
+/// Bytes that may wait to be written.
+const MOST_WAITING: usize = 64 << 20;
+/// Bytes that are written without looking for company.
+const ENOUGH: usize = 1 << 20;
+
+/// Something to be written, for a run.
+#[derive(Debug)]
+pub(super) enum Item {
+    Begun { run: i64, name: String, model: String, begun: i64, holder: String },
+    Line { run: i64, seq: u64, line: Vec<u8> },
+    Prompt { run: i64, prompt: String },
+    Ended { run: i64, stop: String, cost: Option<f64>, tokens: u64, ended: i64 },
+    Saved { run: i64, saved: Saved, hash: u64 },
+    Released { run: i64, holder: String },
+}
+
+impl Item {
+    fn bytes(&self) -> usize {
+        let more = match self {
+            Self::Line { line, .. } => line.len(),
+            Self::Saved { saved, .. } => saved.state.len(),
+            _ => 0,
+        };
+        128 + more
+    }
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    items: Vec<(i64, Item)>,
+    bytes: usize,
+    /// Of the last item that was handed over, counted from 1; those that are committed, and on the disk.
+    pushed: u64,
+    committed: u64,
+    synced: u64,
+    /// Up to which item somebody waits.
+    wanted: u64,
+    wanted_on_disk: u64,
+    stopped: bool,
+    failed: BTreeMap<i64, Error>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    work: Condvar,
+    done: Condvar,
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The thread, and what it is given.
+#[derive(Debug)]
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Which file it writes, whatever it is called by now.
+    file: Option<(u64, u64)>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection, path: &Path) -> Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let (of_thread, name) = (Arc::clone(&shared), path.to_owned());
+        let thread = std::thread::Builder::new()
+            .name("loopwright journal".to_owned())
+            .spawn(move || write_all(&of_thread, connection, &name))
+            .map_err(|error| Error::internal("store_failed", format!("no thread can be started: {error}")))?;
+        Ok(Self { shared, thread: Mutex::new(Some(thread)), file: identity(path) })
+    }
+
+    /// Whether the file at `path` is the one that is written.
+    pub(super) fn is_there(&self, path: &Path) -> bool {
+        self.file.is_none() || identity(path) == self.file
+    }
+
+    /// Hands something over. Fails if something of the run could not be written before.
+    pub(super) fn push(&self, run: i64, item: Item) -> Result<()> {
+        let mut queue = self.shared.queue();
+        if let Some(error) = queue.failed.get(&run) {
+            let error = error.clone();
+            if matches!(item, Item::Released { .. }) {
+                queue.failed.remove(&run);
+            }
+            return Err(error);
+        }
+        while queue.bytes > MOST_WAITING {
+            queue = self.shared.done.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.bytes += item.bytes();
+        queue.pushed += 1;
+        queue.items.push((run, item));
+        // The writer wakes by itself a moment after the first item.
+        if queue.items.len() == 1 || queue.bytes > ENOUGH {
+            self.shared.work.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Waits until all that was handed over is written, for `run` to go on.
+    pub(super) fn wait(&self, run: i64, sync: bool) -> Result<()> {
+        let queue = self.until_written(sync);
+        queue.failed.get(&run).map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Waits until all that was handed over is written, for whoever wants to read it.
+    pub(super) fn flush(&self) {
+        drop(self.until_written(false));
+    }
+
+    fn until_written(&self, sync: bool) -> MutexGuard<'_, Queue> {
+        let mut queue = self.shared.queue();
+        let wanted = queue.pushed;
+        queue.wanted = wanted;
+        if sync {
+            queue.wanted_on_disk = wanted;
+        }
+        let written = |queue: &Queue| queue.committed >= wanted && (!sync || queue.synced >= wanted);
+        if !written(&queue) {
+            self.shared.work.notify_one();
+        }
+        while !written(&queue) {
+            queue = self.shared.done.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        queue
+    }
+
+    /// Writes what is still to be written, and ends.
+    pub(super) fn stop(&self) {
+        self.shared.queue().stopped = true;
+        self.shared.work.notify_one();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn write_all(shared: &Shared, mut connection: Connection, path: &Path) {
+    let name = path.display().to_string();
+    loop {
+        let mut queue = shared.queue();
+        while queue.items.is_empty() && queue.synced >= queue.wanted_on_disk && !queue.stopped {
+            queue = shared.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        let since = Instant::now();
+        while queue.wanted <= queue.committed && queue.bytes < ENOUGH && !queue.stopped {
+            let Some(left) = GATHERING.checked_sub(since.elapsed()) else { break };
+            queue = shared.work.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if queue.items.is_empty() && queue.synced >= queue.wanted_on_disk {
+            if queue.stopped {
+                return;
+            }
+            continue;
+        }
+        let items = std::mem::take(&mut queue.items);
+        queue.bytes = 0;
+        let (through, sync) = (queue.pushed, queue.wanted_on_disk > queue.synced);
+        drop(queue);
+        let failed = commit(&mut connection, &items, sync, &name);
+        let mut queue = shared.queue();
+        queue.committed = through;
+        if sync {
+            queue.synced = through;
+        }
+        queue.failed.extend(failed);
+        shared.done.notify_all();
+    }
+}
+
+/// Writes items; gives the runs whose items could not be.
+fn commit(connection: &mut Connection, items: &[(i64, Item)], sync: bool, name: &str) -> Vec<(i64, Error)> {
+    let Err(error) = commit_some(connection, items.iter().map(|(_, item)| item), sync) else { return Vec::new() };
+    let mut runs: BTreeMap<i64, Vec<&Item>> = BTreeMap::new();
+    for (run, item) in items {
+        runs.entry(*run).or_default().push(item);
+    }
+    if runs.len() == 1 {
+        return runs.into_keys().map(|run| (run, trouble(&error, name))).collect();
+    }
+    // What is wrong with one run is no matter of the others.
+    let each = runs.into_iter().filter_map(|(run, items)| {
+        let error = commit_some(connection, items.into_iter(), sync).err()?;
+        Some((run, trouble(&error, name)))
+    });
+    each.collect()
+}
+
+fn commit_some<'a>(
+    connection: &mut Connection,
+    items: impl Iterator<Item = &'a Item>,
+    sync: bool,
+) -> rusqlite::Result<()> {
+    // Full: the log is on the disk when the commit returns, with all that was committed before.
+    connection.pragma_update(None, "synchronous", if sync { "full" } else { "normal" })?;
+    let moment = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for item in items {
+        put(&moment, item)?;
+    }
+    if sync {
+        // A commit that changes nothing syncs nothing.
+        let version: i64 = moment.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        moment.pragma_update(None, "user_version", (version + 1) & 0xFFFF)?;
+    }
+    moment.commit()
+}
+
+fn put(moment: &Connection, item: &Item) -> rusqlite::Result<()> {
+    match item {
+        Item::Line { run, seq, line } => {
+            let mut insert = moment.prepare_cached("INSERT INTO journal_lines (run, seq, line) VALUES (?1, ?2, ?3)")?;
+            insert.execute((run, seq.cast_signed(), line))?;
+        }
+        Item::Begun { run, name, model, begun, holder } => {
+            let mut insert = moment.prepare_cached(
+                "INSERT INTO journal_runs (run, name, begun, model, holder) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?;
+            insert.execute((run, name, begun, model, holder))?;
+        }
+        Item::Prompt { run, prompt } => {
+            let mut update = moment.prepare_cached("UPDATE journal_runs SET prompt = ?2 WHERE run = ?1")?;
+            update.execute((run, prompt))?;
+        }
+        Item::Ended { run, stop, cost, tokens, ended } => {
+            let mut update = moment.prepare_cached(
+                "UPDATE journal_runs SET stop = ?2, cost = ?3, tokens = ?4, ended = ?5 WHERE run = ?1",
+            )?;
+            update.execute((run, stop, cost, tokens.cast_signed(), ended))?;
+            moment.prepare_cached("DELETE FROM journal_saved WHERE run = ?1")?.execute([run])?;
+        }
+        Item::Saved { run, saved, hash } => {
+            let mut insert = moment.prepare_cached(
+                "INSERT OR REPLACE INTO journal_saved (run, seq, sum, hash, state) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?;
+            let numbers = (saved.seq.cast_signed(), saved.sum.cast_signed(), hash.cast_signed());
+            insert.execute((run, numbers.0, numbers.1, numbers.2, saved.state.as_bytes()))?;
+        }
+        Item::Released { run, holder } => {
+            let mut update =
+                moment.prepare_cached("UPDATE journal_runs SET holder = NULL WHERE run = ?1 AND holder = ?2")?;
+            update.execute((run, holder))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let _ = path;
+    None
+}

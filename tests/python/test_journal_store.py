@@ -1,0 +1,521 @@
+"""Journals of many runs in one file: a run is found by its name, survives what files suffer, and belongs to one process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopwright import (
+    Agent,
+    Budget,
+    Journal,
+    LoopwrightError,
+    Messages,
+    Response,
+    Result,
+    UsageError,
+    diff,
+    events_of,
+    replay,
+    tool,
+)
+from loopwright.models import Call
+from loopwright.testing import ScriptedModel, call
+from test_resume import SCRIPT, Counting, put, write
+
+PLENTY = Budget(iterations=1_000, tool_rounds=1_000, wall_time=600.0)
+
+
+def model(*script: Any) -> ScriptedModel:
+    return ScriptedModel(list(script))
+
+
+def agent(*script: Any, **options: Any) -> Agent[Any]:
+    return Agent(model(*(script or SCRIPT)), tools=[write, put], **options)
+
+
+def broken_off(store: Path, events: int) -> str:
+    """The name of a run in a store whose process is gone after so many events."""
+    whole = agent().run_sync("go", journal=True).journal
+    assert whole is not None
+    lines = whole.splitlines(keepends=True)
+    return Journal(store).import_run("".join(lines[: events + 1]))
+
+
+def pages(store: Path) -> bytes:
+    """All bytes of a store that nobody has open."""
+    Journal(store).close()
+    assert not Path(f"{store}-wal").exists()
+    return store.read_bytes()
+
+
+def test_d46_runs_of_a_project_are_kept_in_one_file(tmp_path: Path) -> None:
+    store = tmp_path / "a project.db"
+    results = [agent(journal=store).run_sync(f"do {n}") for n in range(3)]
+    results.append(asyncio.run(agent(journal=Journal(store)).run("do 3")))
+    journal = Journal(store)
+    assert {run.id for run in journal.runs()} == {result.run_id for result in results}
+    assert {run.prompt for run in journal.runs()} == {"do 0", "do 1", "do 2", "do 3"}
+    assert all(run.state == "finished" and run.stop_reason == "natural" for run in journal.runs())
+    for result in results:
+        assert result.journal == str(store)
+        found = replay(store, result.run_id)
+        assert found.identical
+        assert found.messages == result.messages
+    assert replay(journal, results[0].run_id[:8]).run == results[0].run_id, "the beginning of a name is enough"
+    with pytest.raises(UsageError, match="may be") as caught:
+        replay(store)
+    assert caught.value.code == "ambiguous_run"
+    with pytest.raises(UsageError) as caught:
+        replay(store, "none")
+    assert caught.value.code == "journal_not_found"
+    journal.delete(results[0].run_id)
+    assert len(journal.runs()) == 3
+    with pytest.raises(UsageError):
+        journal.delete(results[0].run_id)
+
+
+@pytest.mark.parametrize("way", ["run_sync", "run"])
+@pytest.mark.parametrize("events", range(1, 6))
+def test_d46_a_run_cut_behind_any_event_goes_on_in_its_store(tmp_path: Path, way: str, events: int) -> None:
+    store = tmp_path / "p.db"
+    name = broken_off(store, events)
+    assert [run.state for run in Journal(store).runs()] == ["broken off"]
+    answered = (events + 0) // 2
+    again = Agent(model(*SCRIPT[answered:]), tools=[write, put])
+    if events == 5:
+        assert [run.stop_reason for run in Journal(store).runs()] != ["natural"]
+    result: Result[Any] = (
+        again.resume_sync(store, name) if way == "run_sync" else asyncio.run(again.resume(store, run=name))
+    )
+    assert (result.final, result.run_id) == ("done", name)
+    assert replay(store, name).identical
+    assert [run.state for run in Journal(store).runs()] == ["finished"]
+    with pytest.raises(UsageError) as caught:
+        again.resume_sync(store, name)
+    assert caught.value.code == "run_finished"
+
+
+def test_d46_runs_are_found_by_their_names_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".loopwright").mkdir()
+    name = broken_off(Path(".loopwright/journal.db"), 3)
+    assert replay(name[:6]).run == name
+    assert agent(*SCRIPT[1:]).resume_sync(name[:6]).final == "done"
+    monkeypatch.setenv("LOOPWRIGHT_JOURNAL", str(tmp_path / "elsewhere.db"))
+    with pytest.raises(UsageError) as caught:
+        replay(name)
+    assert caught.value.code == "journal_not_found"
+    other = broken_off(tmp_path / "elsewhere.db", 2)
+    forked = agent(*SCRIPT[1:], journal="elsewhere.db").fork_sync(other, 2)
+    parting = diff(other, forked.run_id)
+    assert parting is not None
+
+
+def test_d46_files_of_single_runs_come_from_stores_and_go_into_them(tmp_path: Path) -> None:
+    first, second = Journal(tmp_path / "a.db"), Journal(tmp_path / "b.sqlite3")
+    result = agent(journal=first).run_sync("go")
+    first.export(result.run_id, tmp_path / "run.jsonl")
+    with pytest.raises(FileExistsError):
+        first.export(result.run_id, tmp_path / "run.jsonl")
+    assert second.import_run(tmp_path / "run.jsonl") == result.run_id
+    assert second.text(result.run_id) == first.text(result.run_id) == (tmp_path / "run.jsonl").read_text()
+    (there,), (here,) = second.runs(), first.runs()
+    assert (there.id, there.prompt, there.stop_reason, there.events) == (
+        here.id,
+        here.prompt,
+        here.stop_reason,
+        here.events,
+    )
+    with pytest.raises(UsageError) as caught:
+        second.import_run(tmp_path / "run.jsonl")
+    assert caught.value.code == "run_exists"
+
+
+GOING = """
+import sys
+from loopwright import Agent, tool
+from loopwright.testing import ScriptedModel, call
+
+@tool
+def wait() -> str:
+    "Waits."
+    print("waiting", flush=True)
+    sys.stdin.readline()
+    return "waited"
+
+agent = Agent(ScriptedModel([call("wait"), "done"]), tools=[wait])
+print(agent.run_sync("go", journal=sys.argv[1]).run_id, flush=True)
+"""
+
+
+def going(store: Path) -> subprocess.Popen[str]:
+    """Another process, whose run waits for a line."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    other = subprocess.Popen([sys.executable, "-c", GOING, str(store)], **pipes)  # type: ignore[call-overload]
+    assert other.stdout.readline() == "waiting\n"
+    return other
+
+
+def test_d46_x18_a_run_belongs_to_one_process_and_is_free_when_that_is_killed(tmp_path: Path) -> None:
+    store = tmp_path / "p.db"
+    other = going(store)
+    (run,) = Journal(store).runs()
+    assert run.state == "running"
+
+    @tool(idempotent=True)
+    def wait() -> str:
+        """Waits."""
+        return "waited"
+
+    mine = Agent(model("done"), tools=[wait])
+    for attempt in (lambda: mine.resume_sync(store, run.id), lambda: Journal(store).delete(run.id)):
+        with pytest.raises(UsageError) as caught:
+            attempt()
+        assert caught.value.code == "journal_in_use"
+        assert caught.value.hint
+    # Another run of the same store is nobody else's.
+    assert agent().run_sync("go", journal=store).final == "done"
+    other.kill()
+    other.communicate()
+    assert [found.state for found in Journal(store).runs() if found.id == run.id] == ["broken off"]
+    assert mine.resume_sync(store, run.id).final == "done"
+    assert {found.state for found in Journal(store).runs()} == {"finished"}
+    Journal(store).close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.db"], "nothing is left beside it"
+
+
+def test_d46_one_run_of_a_process_at_a_time(tmp_path: Path) -> None:
+    store = tmp_path / "p.db"
+    name = broken_off(store, 1)
+    inside = []
+
+    class Curious:
+        name = "curious"
+
+        def respond(self, request: Any) -> str:
+            with pytest.raises(UsageError) as caught:
+                agent().resume_sync(store, name)
+            inside.append(caught.value.code)
+            return "done"
+
+    assert Agent(Curious(), tools=[write, put]).resume_sync(store, name).final == "done"
+    assert inside == ["journal_in_use"]
+
+
+def test_d46_processes_write_their_runs_to_one_store_side_by_side(tmp_path: Path) -> None:
+    store = tmp_path / "p.db"
+    others = [going(store) for _ in range(4)]
+    names = [agent().run_sync("go", journal=store).run_id for _ in range(20)]
+    for other in others:
+        said, _ = other.communicate("\n")
+        assert other.returncode == 0
+        names.append(said.strip())
+    assert {run.id for run in Journal(store).runs()} == set(names)
+    assert all(replay(store, name).identical for name in names)
+
+
+def test_d46_a_thousand_runs_at_once_share_one_writer(tmp_path: Path) -> None:
+    store = tmp_path / "p.db"
+    runs, writers = 1_000, []
+
+    async def main() -> list[Result[Any]]:
+        many = Agent(Counting(), tools=[_note], stuck=None, journal=store)
+        results = await asyncio.gather(*(many.run(f"go {n}") for n in range(runs)))
+        writers.extend(journal_threads())
+        return results
+
+    Counting.respond, slow = _at_once, Counting.respond  # type: ignore[method-assign]
+    try:
+        results = asyncio.run(main())
+    finally:
+        Counting.respond = slow  # type: ignore[method-assign]
+    assert all(result.final == "done" for result in results)
+    assert len(writers) <= 1, writers
+    found = Journal(store).runs()
+    assert len(found) == runs
+    assert {run.state for run in found} == {"finished"}
+    for result in results[::100]:
+        assert replay(store, result.run_id).identical
+
+
+def journal_threads() -> list[str]:
+    """The threads of this process that write journals, where the system tells."""
+    tasks = Path("/proc/self/task")
+    names = [(task / "comm").read_text() for task in tasks.iterdir()] if tasks.exists() else []
+    return [name for name in names if "journal" in name]
+
+
+@tool
+async def _note(n: int) -> str:
+    """Notes."""
+    await asyncio.sleep(0)
+    return f"noted {n}"
+
+
+def _at_once(self: Counting, request: Any) -> Any:
+    done = sum(len(message.tool_results) for message in Messages(request.messages))
+    return Response(calls=[Call("_note", {"n": done})]) if done < 3 else "done"
+
+
+def test_d46_a_bit_that_flips_in_a_line_is_seen_and_the_run_goes_on_beside(tmp_path: Path) -> None:
+    store = tmp_path / "p.db"
+    name = broken_off(store, 4)
+    data = bytearray(pages(store))
+    at = data.index(b'{"seq":4')
+    data[data.index(b'"put"', at) + 1] ^= 2
+    store.write_bytes(data)
+    found = replay(store, name)
+    assert found.damage is not None
+    assert found.events == 3
+    result = agent(*SCRIPT[1:]).resume_sync(store, name)
+    assert (result.final, result.journal) == ("done", str(tmp_path / "p-recovered-1.db"))
+    assert pages(store) == bytes(data), "what is damaged stays as it is"
+    assert replay(result.journal, name).identical
+
+
+def test_d46_a_store_that_was_cut_gives_what_stands_before_the_cut(tmp_path: Path) -> None:
+    whole = tmp_path / "p.db"
+    names = [broken_off(whole, 4) for _ in range(40)]
+    data = pages(whole)
+    recovered = 0
+    for share in (0.2, 0.5, 0.8, 0.95):
+        store = tmp_path / f"cut-{share}.db"
+        store.write_bytes(data[: int(len(data) * share)])
+        cut = store.read_bytes()
+        for name in names:
+            try:
+                found = replay(store, name)
+            except UsageError as error:
+                assert error.code in ("damaged_store", "journal_not_found", "invalid_journal"), error  # noqa: PT017
+                continue
+            assert found.events <= 4
+            assert found.divergence is None
+            recovered += found.events
+        assert store.read_bytes() == cut
+        code = "none"
+        try:
+            assert agent(*SCRIPT[1:]).resume_sync(store, names[0]).final == "done"
+        except UsageError as error:
+            code = error.code
+        assert code in ("none", "damaged_store", "journal_not_found", "invalid_journal")
+        assert store.read_bytes() == cut
+    assert recovered > 100, "what stands before the cut counts"
+
+
+def test_d46_any_flipped_byte_of_a_store_is_survived(tmp_path: Path) -> None:
+    whole = tmp_path / "p.db"
+    name = broken_off(whole, 4)
+    data = pages(whole)
+    original = Journal(whole).text(name)
+    Journal(whole).close()
+    for number, at in enumerate(range(0, len(data), 101)):
+        store = tmp_path / f"{number}.db"
+        flipped = bytearray(data)
+        flipped[at] ^= 0x10
+        store.write_bytes(flipped)
+        try:
+            found = replay(store, name)
+        except LoopwrightError as error:
+            assert error.code in (  # noqa: PT017
+                "damaged_store", "not_a_store", "journal_not_found", "invalid_journal", "newer_store", "foreign_store",
+                "read_only_store", "journal_version", "store_unavailable", "store_failed", "policy_changed",
+            ), (at, error)  # fmt: skip
+        else:
+            assert found.divergence is None, at
+            text = Journal(store).text(name)
+            assert found.damage or original.startswith(text), at
+        assert store.read_bytes() == bytes(flipped)
+        store.unlink()
+
+
+def test_d46_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
+    text, newer = tmp_path / "text.db", tmp_path / "newer.db"
+    text.write_text("these are notes\n" * 100)
+    broken_off(newer, 2)
+    Journal(newer).close()
+    with sqlite3.connect(newer) as connection:
+        connection.execute("UPDATE loopwright_rooms SET version = 99")
+    connection.close()
+    for store, code in ((text, "not_a_store"), (newer, "newer_store")):
+        before = store.read_bytes()
+        for attempt in (
+            lambda store=store: agent().run_sync("go", journal=store),
+            lambda store=store: agent().resume_sync(store, "x"),
+            lambda store=store: Journal(store).runs(),
+        ):
+            with pytest.raises(UsageError) as caught:
+                attempt()
+            assert caught.value.code == code
+        assert store.read_bytes() == before
+
+
+FULL = """
+import resource, signal, sys
+from loopwright import Agent, Budget, LoopwrightError, tool
+from loopwright.testing import ScriptedModel, call
+
+@tool
+def grow(n: int) -> str:
+    "Gives much."
+    return "x" * 20_000
+
+script = [call("grow", n=n) for n in range(100)]
+plenty = Budget(iterations=200, tool_rounds=200)
+agent = Agent(ScriptedModel(["first", *script]), tools=[grow], stuck=None, budget=plenty)
+journal = sys.argv[1]
+agent.run_sync("go", journal=journal if journal.endswith(".db") else journal + ".first.jsonl")
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+try:
+    agent.run_sync("go", journal=journal)
+except LoopwrightError as error:
+    result = error.result
+    print(error.code, len(result.tool_calls), result.stop_reason, bool(error.hint))
+"""
+
+
+@pytest.mark.parametrize("name", ["run.jsonl", "p.db"])
+def test_d46_a_full_disk_stops_the_run_with_what_it_had(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    done = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    code, calls, stop, hint = done.stdout.split()
+    assert code in ("journal_full", "store_unavailable")
+    assert int(calls) >= 2
+    assert (stop, hint) == ("cancelled", "True")
+    assert "Traceback" not in done.stderr
+    # What was written before is there, and the run can go on where there is room.
+    if name.endswith(".db"):
+        run = next(run for run in Journal(path).runs() if run.state != "finished")
+        found = replay(path, run.id)
+    else:
+        found = replay(path)
+    assert found.divergence is None
+    assert found.damage is None
+    assert found.events >= 3
+
+
+@pytest.mark.skipif(shutil.which("mount") is None or os.geteuid() != 0, reason="this user may mount nothing")
+@pytest.mark.parametrize("name", ["run.jsonl", "p.db"])
+def test_d46_a_disk_that_fills_up_stops_the_run_with_what_it_had(tmp_path: Path, name: str) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "none", str(disk)], check=False).returncode != 0:
+        pytest.skip("this machine mounts nothing")
+    try:
+
+        @tool
+        def grow(n: int) -> str:
+            """Gives much."""
+            return "x" * 20_000
+
+        script = [call("grow", n=n) for n in range(100)]
+        with pytest.raises(UsageError) as caught:
+            Agent(model(*script), tools=[grow], stuck=None, budget=PLENTY).run_sync("go", journal=disk / name)
+        assert caught.value.code == "journal_full"
+        assert caught.value.result is not None
+        assert len(caught.value.result.tool_calls) >= 2
+        assert caught.value.result.messages
+        found = replay(disk / name)
+        assert found.divergence is None
+        assert found.damage is None
+        assert found.events >= 3
+    finally:
+        Journal(disk / name).close()
+        subprocess.run(["umount", "-l", str(disk)], check=False)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can take itself the right to write")
+def test_d46_a_store_that_may_not_be_written_is_an_error_and_can_be_read(tmp_path: Path) -> None:
+    folder = tmp_path / "ro"
+    folder.mkdir()
+    name = broken_off(folder / "p.db", 3)
+    Journal(folder / "p.db").close()
+    if subprocess.run(["mount", "--bind", "-o", "ro", str(folder), str(folder)], check=False).returncode != 0:
+        pytest.skip("this machine mounts nothing")
+    try:
+        for attempt in (
+            lambda: agent().run_sync("go", journal=folder / "p.db"),
+            lambda: agent().resume_sync(folder / "p.db", name),
+            lambda: agent().run_sync("go", journal=folder / "new.db"),
+        ):
+            with pytest.raises(UsageError) as caught:
+                attempt()
+            assert caught.value.code in ("read_only_store", "store_unavailable", "journal_read_only")
+        assert replay(folder / "p.db", name).identical
+        assert [run.state for run in Journal(folder / "p.db").runs()] == ["broken off"]
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False)
+
+
+def test_d44_events_of_a_run_can_be_listed_from_its_journal(tmp_path: Path) -> None:
+    heard: list[Any] = []
+    result = agent(journal=tmp_path / "p.db").run_sync("go", on_event=heard.append)
+    ids = [event.event_id for event in heard]
+    assert ids == sorted(set(ids))
+    found = events_of(tmp_path / "p.db", result.run_id)
+    assert [event.to_dict() for event in found[:-1]] == [
+        event.to_dict() for event in heard[:-1] if hasattr(event, "to_dict")
+    ]
+    assert found[-1].event_id == ids[-1]
+    assert found[-1].result.messages == result.messages
+    assert json.loads(json.dumps([event.to_dict() for event in found]))
+
+
+LONG = """
+import os, sys
+from loopwright import Agent, Budget, Messages, Response, tool
+from loopwright.models import Call
+
+class Long:
+    name = "long"
+    def respond(self, request):
+        done = sum(len(message.tool_results) for message in Messages(request.messages))
+        return "done" if done >= 310 else Response(calls=[Call("big", {"n": done})])
+
+@tool(read_only=True)
+def big(n: int) -> str:
+    "Gives much."
+    if n == 300 and sys.argv[2] == "die":
+        os._exit(9)
+    return f"{n} " + "x" * 1_500
+
+plenty = Budget(iterations=1_000, tool_rounds=1_000, wall_time=600.0)
+agent = Agent(Long(), tools=[big], stuck=None, momentum=None, budget=plenty, context=False)
+print(agent.run_sync("go", journal=sys.argv[1]) if sys.argv[2] == "die" else agent.resume_sync(sys.argv[1]))
+"""
+
+
+def test_d46_a_long_run_goes_on_from_what_was_saved_of_it(tmp_path: Path) -> None:
+    store = tmp_path / "p.db"
+    assert subprocess.run([sys.executable, "-c", LONG, str(store), "die"], check=False).returncode == 9
+    (run,) = Journal(store).runs()
+    assert run.state == "broken off"
+    with sqlite3.connect(store) as connection:
+        ((seq, state),) = connection.execute("SELECT seq, state FROM journal_saved")
+    connection.close()
+    assert 200 < seq <= run.events
+    # What was saved is not believed where it is not as it was written: the lines are what counts.
+    for number, (set_to, seq_to) in enumerate(
+        [(state, seq), (state.replace(b"x", b"y", 1), seq), (state, seq - 1), (b"{}", seq), (b"", 0)]
+    ):
+        copy = tmp_path / f"{number}.db"
+        shutil.copy(store, copy)
+        with sqlite3.connect(copy) as connection:
+            connection.execute("UPDATE journal_saved SET state = ?, seq = ?", (set_to, seq_to))
+        connection.close()
+        done = subprocess.run(
+            [sys.executable, "-c", LONG, str(copy), "go on"], capture_output=True, text=True, check=False
+        )
+        assert done.stdout == "done\n", done.stderr
+        found = replay(copy)
+        assert found.identical
+        assert found.outcome is not None
