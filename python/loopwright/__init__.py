@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     )
     from ._core import Event as MachineEvent
     from ._replay import Diff, Replay, diff, replay
+    from ._trace import RoundTrace, trace
+    from .after import AfterTurn
     from .agent import Agent, RunStream
     from .budget import Budget
     from .context import ContextPolicy, ContextWindow, compress
@@ -96,6 +98,7 @@ if TYPE_CHECKING:
     from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
+    "AfterTurn": "after",
     "Agent": "agent",
     "Approval": "_approval",
     "Approvals": "guard",
@@ -128,6 +131,7 @@ _HOMES = {
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
+    "RoundTrace": "_trace",
     "RunStream": "agent",
     "Signal": "signal",
     "Source": "result",
@@ -178,6 +182,7 @@ _HOMES = {
     "redact": "guard",
     "Role": "roles",
     "Roles": "roles",
+    "trace": "_trace",
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
@@ -188,6 +193,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AfterTurn",
     "Agent",
     "Approval",
     "Approvals",
@@ -231,6 +237,7 @@ __all__ = [
     "RiskContext",
     "Role",
     "Roles",
+    "RoundTrace",
     "RunInfo",
     "RunStream",
     "Sensitivity",
@@ -277,6 +284,7 @@ __all__ = [
     "signals",
     "strip_tool_markup",
     "tool",
+    "trace",
 ]
 
 

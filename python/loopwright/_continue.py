@@ -101,3 +101,8 @@ def _check_tools(plan: Plan, machine: str) -> None:
     if missing:
         message = f"the run has tools that this agent lacks: {', '.join(missing)}"
         raise UsageError(message, "missing_tool", "make the agent with the tools that the run began with")
+    # What hooks keep safe shall not go on without them.
+    bare = [stage for stage in turn.get("hooks", ()) if stage not in plan.hooks]
+    if bare:
+        message = f"the run has hooks that this agent lacks, at {', '.join(bare)}"
+        raise UsageError(message, "missing_hook", "make the agent with the hooks that the run began with")

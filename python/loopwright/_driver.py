@@ -131,6 +131,8 @@ class Driver:
             elif kind == "persist":
                 if self.plan.durable:
                     self.run.persist()
+            elif kind == "recall":
+                self.recall(command)
             elif kind == "refuse":
                 message = f"the machine refused an event of its own driver: {command.why}"
                 raise InternalError(message, hint="please report this with the journal of the run")
@@ -253,6 +255,22 @@ class Driver:
         if len(content) == 1 and content[0]["type"] == "text":
             return _core.Event.executed(command_id, call_id, content[0]["text"])
         return _core.Event.executed(command_id, call_id, content)
+
+    def recall(self, command: _core.Command) -> None:
+        """Asks memory, in a thread: a file may take its time."""
+        remember = self.plan.remember
+        if remember is None:
+            missing = _core.Event.recall_failed(command.id, "no_memory", "the agent has no memory")  # type: ignore[arg-type]
+            self.inbox.append(missing)
+            return
+        ask = remember.recalled
+        in_thread("memory", lambda: ask(command), lambda event: self.soon(lambda: self.arrived(event)))
+
+    def soon(self, function: Callable[[], None]) -> None:
+        raise NotImplementedError
+
+    def arrived(self, item: Any) -> None:
+        raise NotImplementedError
 
     def generate(self, command: _core.Command) -> None:
         raise NotImplementedError
@@ -691,14 +709,15 @@ class SyncDriver(Driver):
         super().tell(event)
         self.hub.poke()
 
-    def arrived(self, event: _core.Event) -> None:
+    def arrived(self, item: Any) -> None:
         """Something came from a thread."""
-        self.inbox.append(event)
+        self.inbox.append(item)
         self.hub.poke()
 
     def close(self) -> None:
         """Nothing of the run is left behind but threads of plain tools that do not end."""
         self.closed = True
+        self.limits.clear()
         self.cancelled_model()
         for command_id in [*self.flags, *self.tasks, *self.asked]:
             self.abort(command_id)

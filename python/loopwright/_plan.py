@@ -16,6 +16,7 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from ._remember import Remembering
     from .hooks import Hook
     from .models import Model
     from .roles import Releases, Serving
@@ -47,6 +48,8 @@ class Plan:
     """Where the models of roles live; of the executor, those that take over."""
     session: Releases | None = None
     """What a supervisor has released before."""
+    remember: Remembering | None = None
+    """What memory is asked, and told."""
     hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
     """Hooks by stage."""
     chooser: Hook | None = None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
-from contextlib import closing
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import _core
 from ._continue import Begun, forking, resuming
 from ._plan import Plan, model_name, new_run, run_id
+from ._remember import Following, recall_config, remembering
 from .budget import Budget
 from .errors import LoopwrightError, UsageError
 from .events import RunFinished
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from ._approval import Approval
     from ._driver import Driver
     from ._output import OutputType
+    from .after import AfterTurn, Work
     from .context import ContextPolicy
     from .events import Event
     from .guard import Approvals, Policy
     from .hooks import Hook, Hooks, ModelChoice, ModelContext
+    from .memory import Memory
     from .messages import Content
     from .models import Model
     from .roles import Role, Roles
@@ -110,6 +113,13 @@ class Agent(Generic[Output]):
         escalate_to: The model that goes on, once, where too little succeeds: `provider:model`.
         wind_down: From so many tool rounds left on the model is told of them, the plainer the fewer; with none left it
             is told to answer.
+        memory: A `loopwright.Memory`, or the path of its file. What it knows of a prompt stands before the
+            conversation, fenced as data; what follows a turn is kept in the background (`after`).
+        user: Whose memories are recalled and kept, beside those that are everybody's.
+        session: The session that is kept; by default that of the memory.
+        recall: How memory is asked: `hits` (5), `characters` of each (400), `timeout` in seconds (5); `False` for
+            never.
+        after: What follows a turn: a `loopwright.after.AfterTurn`, or `False` for nothing.
     """
 
     _folders: tuple[str, ...] = ()
@@ -160,6 +170,11 @@ class Agent(Generic[Output]):
         take_suggestions: bool = False,
         escalate_to: str | None = None,
         wind_down: int = 2,
+        memory: Memory | str | os.PathLike[str] | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        recall: Mapping[str, Any] | bool = True,
+        after: AfterTurn | bool | None = None,
     ) -> None:
         from . import _options
         from .tools import ToolSet
@@ -266,6 +281,8 @@ class Agent(Generic[Output]):
         held = _context(context, self._endpoint)
         if held is not None:
             self._config["context"] = held
+        self._remember = remembering(memory, user, session, after)
+        self._config |= recall_config(self._remember, recall)
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
         self.roles = roles
         self._chains: dict[str, Any] = {}
@@ -301,6 +318,35 @@ class Agent(Generic[Output]):
     def __repr__(self) -> str:
         names = ", ".join(tool.name for tool in self.tools)
         return f"<Agent {self.model} tools=[{names}]>"
+
+    @property
+    def memory(self) -> Memory | None:
+        """What the agent remembers with."""
+        return None if self._remember is None else self._remember.memory
+
+    def whom(self, user: str | None = None, session: str | None = None) -> Agent[Output]:
+        """The same agent, with the same memory, for another user or session."""
+        from copy import copy
+
+        if self._remember is None:
+            message = "the agent has no memory"
+            raise UsageError(message, "no_memory", "give it memory=Memory(...) or a path")
+        other = copy(self)
+        other._remember = self._remember.whom(user, session)
+        other._plans = {}
+        return other
+
+    def work(self, state: str | None = None) -> list[Work]:
+        """The work after turns that is `queued`, `running`, `done` or `failed`, oldest first."""
+        return [] if self._remember is None else self._remember.memory.work(state)  # type: ignore[arg-type]
+
+    async def drain(self, timeout: float = 5.0) -> list[Work]:
+        """Waits for the work after turns, so many seconds at most; gives what is left of it."""
+        return [] if self._remember is None else await self._remember.memory.adrain(timeout)
+
+    def drain_sync(self, timeout: float = 5.0) -> list[Work]:
+        """`drain` without asyncio."""
+        return [] if self._remember is None else self._remember.memory.drain(timeout)
 
     async def run(
         self,
@@ -365,6 +411,7 @@ class Agent(Generic[Output]):
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")
         watch = on_event is not None
         earlier: Result[Any] | None = None
+        prompt_at = None if conversation is None else len(conversation) - 1
         driver: SyncDriver | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = self._plan(limits, stream=watch)
@@ -373,8 +420,9 @@ class Agent(Generic[Output]):
             begin = None
             run, path, name = begun.run, begun.path, begun.name
             driver = SyncDriver(plan, run, name, deps, watch=watch, after=driver)
+            following = Following(self._remember, driver, prompt_at)
             try:
-                with closing(driver.events(begun.start, signal)) as events:
+                with following, closing(driver.events(begun.start, signal)) as events:
                     for event in events:
                         if on_event is not None:
                             _heard(on_event(event))
@@ -387,9 +435,11 @@ class Agent(Generic[Output]):
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        warned: list[Event] = [*following.end(result)]
         self._reflect(result, deps)
         if on_event is not None:
-            _heard(on_event(_last(driver, result)))
+            for event in [*warned, _last(driver, result)]:
+                _heard(on_event(event))
         return cast("Result[Output]", _checked(result))
 
     def stream(
@@ -576,6 +626,7 @@ class Agent(Generic[Output]):
                 chooser=self._chooser,
                 chooses="choice" in self._config,
                 new_endpoint=self._endpoint_at,
+                remember=self._remember,
             )
             if self._escalate_to is not None:
                 # What can't be reached is said before the run that needs it.
@@ -744,6 +795,7 @@ class RunStream(Generic[Output]):
 
         agent, conversation, limits = self._agent, self._conversation, self._budget
         earlier: Result[Any] | None = None
+        prompt_at = None if conversation is None else len(conversation) - 1
         driver: AsyncDriver | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = agent._plan(limits, stream=self._watch)
@@ -751,14 +803,14 @@ class RunStream(Generic[Output]):
             begun = begin(plan) if begin is not None else agent._begun(plan, self._journal, attempt, conversation)
             run, path, name = begun.run, begun.path, begun.name
             driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch, after=driver)
+            following = Following(agent._remember, driver, prompt_at)
             batches = driver.batches(begun.start, self._signal)
             try:
-                try:
-                    async for batch in batches:
-                        for event in batch:
-                            yield event
-                finally:
-                    await batches.aclose()
+                with following:
+                    async with aclosing(batches):
+                        async for batch in batches:
+                            for event in batch:
+                                yield event
             except LoopwrightError as error:
                 agent._explain(error, driver, run, plan, name, path, earlier)
                 raise
@@ -772,10 +824,12 @@ class RunStream(Generic[Output]):
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        warned: list[Event] = [*await following.aend(result)]
         self._result = result
         agent._reflect(result, self._deps)
         if self._watch:
-            yield _last(driver, result)
+            for event in [*warned, _last(driver, result)]:
+                yield event
         _checked(result)
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "HookAnswered",
     "HookFailed",
     "IntentAssessed",
+    "MemoryRecalled",
     "ModelChosen",
     "PhaseFinished",
     "PhaseStarted",
@@ -351,6 +352,20 @@ class Supervised(Told):
 
 
 @dataclass(frozen=True)
+class MemoryRecalled(Told):
+    """Memory has said what it knows of the prompt: so many memories stand before the conversation.
+
+    `ids` are their numbers in the store, for `memory.why` and `memory.forget`.
+    """
+
+    hits: int
+    trusted: int
+    ids: list[int]
+    characters: int
+    duration: float
+
+
+@dataclass(frozen=True)
 class HookAnswered(Told):
     """A hook has answered: `continue`, `replace`, `veto` (with its `reason`) or `add_context`."""
 
@@ -436,6 +451,7 @@ Event: TypeAlias = (
     | HookAnswered
     | HookFailed
     | ModelChosen
+    | MemoryRecalled
     | RunFinished
 )
 
@@ -468,6 +484,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "hook_answered": HookAnswered,
         "hook_failed": HookFailed,
         "model_chosen": ModelChosen,
+        "memory_recalled": MemoryRecalled,
     }.items()
 }
 

@@ -11,6 +11,7 @@ from ._core import History
 from .messages import Message, checked, decoded, messages_json
 
 if TYPE_CHECKING:
+    from ._trace import RoundTrace
     from .errors import LoopwrightError
     from .roles import SanityResult, Summary
 
@@ -206,6 +207,12 @@ class Result(Generic[Output]):
         """Whether there is no answer, only what was said so far."""
         return self.final is None
 
+    def trace(self) -> list[RoundTrace]:
+        """The debug trace of each round, from the run's journal."""
+        from ._trace import trace_of
+
+        return trace_of(self.journal, self.run_id)
+
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data for JSON. `output` is left out where it is `final` or of a type that JSON lacks."""
         from dataclasses import fields, is_dataclass
@@ -364,7 +371,5 @@ def error_of(outcome: dict[str, Any]) -> LoopwrightError | None:
     }
     kind = kinds.get(error["guilt"], errors.InternalError)
     if error["code"] == "hook_failed":
-        from .hooks import HookError
-
-        kind = HookError
+        kind = errors.HookError
     return kind(error["message"], error["code"], error.get("hint"))

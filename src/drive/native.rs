@@ -27,12 +27,12 @@ use super::{
     under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
 };
 use crate::core::{
-    error::{Failure, FailureKind, Result},
+    error::{Error, Failure, FailureKind, Result},
     guard::RiskLevel,
     journal::Run,
     machine::{
         ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, ModelChoice, Notice, Outcome,
-        Purpose, Time,
+        Purpose, Time, turn::Recollection,
     },
     message::{Message, ToolFailure, ToolResult, ToolUse, Usage},
     request::{Delta, History},
@@ -42,6 +42,7 @@ use crate::core::{
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type ToolFn = Arc<dyn Fn(ToolUse) -> Boxed<ToolResult> + Send + Sync>;
 type ChooseFn = Arc<dyn Fn(Message) -> Boxed<Option<ModelChoice>> + Send + Sync>;
+type MemoryFn = Arc<dyn Fn(&str, usize, usize) -> Result<Recollection> + Send + Sync>;
 type ApproveFn = Arc<dyn Fn(ToolUse, RiskLevel) -> Boxed<ApprovalDecision> + Send + Sync>;
 
 /// Whoever chooses the model has this long.
@@ -92,6 +93,7 @@ pub struct Driver {
     hooks: Vec<Hook>,
     models: BTreeMap<String, (Arc<Endpoint>, String)>,
     choose: Option<ChooseFn>,
+    memory: Option<MemoryFn>,
 }
 
 impl Driver {
@@ -108,6 +110,7 @@ impl Driver {
             hooks: Vec::new(),
             models: BTreeMap::new(),
             choose: None,
+            memory: None,
         }
     }
 
@@ -138,6 +141,17 @@ impl Driver {
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
+        self
+    }
+
+    /// Sets what is asked before the first request of a turn whose configuration has `recall`: the prompt, how many
+    /// memories, and how many characters of each. With the feature `store`, `Memory::recollect` is such a function.
+    #[must_use]
+    pub fn memory<F>(mut self, ask: F) -> Self
+    where
+        F: Fn(&str, usize, usize) -> Result<Recollection> + Send + Sync + 'static,
+    {
+        self.memory = Some(Arc::new(ask));
         self
     }
 
@@ -379,6 +393,19 @@ impl Work<'_> {
                     let found = tokio::task::spawn_blocking(|| caught_now(search)).await;
                     let found = found.unwrap_or_else(|error| Err(error.to_string()));
                     EventKind::Found { id, found: found.unwrap_or_else(|words| Err(broken_search(&words))) }
+                });
+            }
+            Command::Recall { id, query, hits, characters } => {
+                let memory = self.driver.memory.clone();
+                self.start(id, async move {
+                    let ask = move || match memory {
+                        Some(memory) => memory(&query, hits, characters),
+                        None => Err(Error::usage("no_memory", "the driver has no memory")),
+                    };
+                    let found = tokio::task::spawn_blocking(|| caught_now(ask)).await;
+                    let found = found.unwrap_or_else(|error| Err(error.to_string()));
+                    let found = found.unwrap_or_else(|words| Err(Error::internal("memory_failed", words)));
+                    EventKind::Recalled { id, found }
                 });
             }
             Command::Timer { id, at } => {

@@ -10,7 +10,7 @@ use crate::core::{
     journal::Run,
     machine::{
         ApprovalDecision, Command, Event, EventKind, HookReply, HookStage, HookSubject, Id, Interrupt, MachineConfig,
-        ModelChoice, Notice, Outcome, Purpose, Time,
+        ModelChoice, Notice, Outcome, Purpose, Time, turn::Recollection,
     },
     message::{Message, ToolResult, ToolUse},
     request::{History, Request, Response},
@@ -33,6 +33,7 @@ type ModelFn = Box<dyn FnMut(&Request) -> Step>;
 type PersonFn = Box<dyn FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)>>;
 type HookFn = Box<dyn FnMut(HookStage, &HookSubject) -> Option<(f64, Vec<HookReply>)>>;
 type ChooseFn = Box<dyn FnMut(&Message) -> Option<ModelChoice>>;
+type MemoryFn = Box<dyn FnMut(&str) -> Option<(f64, Result<Recollection, Error>)>>;
 type SearchFn = Box<dyn FnMut(&str) -> Result<Gathered, Error>>;
 
 /// A simulated world.
@@ -43,6 +44,7 @@ pub struct World {
     search: SearchFn,
     hooks: HookFn,
     choose: ChooseFn,
+    memory: MemoryFn,
     interrupts: Vec<(f64, Interrupt)>,
     roles: BTreeMap<Purpose, ModelFn>,
     /// The requests that roles were sent, apart from those of the turn itself.
@@ -86,6 +88,7 @@ impl World {
             search: Box::new(|_| Ok(Gathered::default())),
             hooks: Box::new(|_, _| Some((0.0, Vec::new()))),
             choose: Box::new(|_| None),
+            memory: Box::new(|_| Some((0.0, Ok(Recollection::default())))),
             interrupts: Vec::new(),
             roles: BTreeMap::new(),
             asked: Vec::new(),
@@ -142,6 +145,16 @@ impl World {
     #[must_use]
     pub fn chooses(mut self, choose: impl FnMut(&Message) -> Option<ModelChoice> + 'static) -> Self {
         self.choose = Box::new(choose);
+        self
+    }
+
+    /// Adds what memory knows: seconds, and what; `None` is silence.
+    #[must_use]
+    pub fn remembers(
+        mut self,
+        memory: impl FnMut(&str) -> Option<(f64, Result<Recollection, Error>)> + 'static,
+    ) -> Self {
+        self.memory = Box::new(memory);
         self
     }
 
@@ -232,6 +245,12 @@ impl World {
                         let choice = (self.choose)(&prompt);
                         let key = plan(&mut agenda, now, EventKind::Chosen { id, choice, error: None });
                         owners.entry(id).or_default().push(key);
+                    }
+                    Command::Recall { id, query, .. } => {
+                        if let Some((after, found)) = (self.memory)(&query) {
+                            let key = plan(&mut agenda, now.after(after), EventKind::Recalled { id, found });
+                            owners.entry(id).or_default().push(key);
+                        }
                     }
                     Command::Timer { id, at } => {
                         let key = plan(&mut agenda, at.max(now), EventKind::Fired { id, partial: None });

@@ -6,7 +6,7 @@ use pyo3::{prelude::*, types::PyDict};
 
 use super::{convert, errors, history};
 use crate::core::{
-    error::{Failure, FailureKind},
+    error::{Error, Failure, FailureKind},
     json::Raw,
     machine::{self, ApprovalDecision, Digest, EventKind, Interrupt, Machine as _, Time},
     message::{Block, ToolFailure, ToolResult},
@@ -162,6 +162,19 @@ impl Event {
         Self(EventKind::Chosen { id, choice, error })
     }
 
+    /// Memory said what it knows: `found` in the canonical form, with `trusted`, `context` and `hits`.
+    #[staticmethod]
+    fn recalled(id: u64, found: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(EventKind::Recalled { id, found: Ok(convert::parse(found, "recollection")?) }))
+    }
+
+    /// Memory could not be asked.
+    #[staticmethod]
+    fn recall_failed(id: u64, code: String, message: String) -> Self {
+        let error = Error { code: code.into(), ..Error::usage("memory_failed", message) };
+        Self(EventKind::Recalled { id, found: Err(error) })
+    }
+
     /// An event from the form in which journals hold it.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
@@ -185,8 +198,8 @@ pub(super) struct Command(pub(super) Arc<machine::Command>);
 
 #[pymethods]
 impl Command {
-    /// `generate`, `execute`, `approve`, `search`, `timer`, `abort`, `emit`, `persist`, `refuse`, `finish`, `hook` or
-    /// `choose`.
+    /// `generate`, `execute`, `approve`, `search`, `timer`, `abort`, `emit`, `persist`, `refuse`, `finish`, `hook`,
+    /// `choose` or `recall`.
     #[getter]
     pub(super) fn kind(&self) -> &'static str {
         use machine::Command as C;
@@ -205,6 +218,7 @@ impl Command {
             C::Finish { .. } => "finish",
             C::Hook { .. } => "hook",
             C::Choose { .. } => "choose",
+            C::Recall { .. } => "recall",
         }
     }
 
@@ -334,11 +348,21 @@ impl Command {
         }
     }
 
-    /// The question of a `search`.
+    /// How many memories a `recall` asks for at most, and how many characters of each.
+    #[getter]
+    fn shape(&self) -> Option<(usize, usize)> {
+        match &*self.0 {
+            machine::Command::Recall { hits, characters, .. } => Some((*hits, *characters)),
+            _ => None,
+        }
+    }
+
+    /// The question of a `search`, the prompt of a `recall`.
     #[getter]
     fn question(&self) -> Option<&str> {
         match &*self.0 {
             machine::Command::Search { question, .. } => Some(question),
+            machine::Command::Recall { query, .. } => Some(query),
             _ => None,
         }
     }

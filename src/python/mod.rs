@@ -23,6 +23,7 @@ mod messages;
 mod roles;
 mod run;
 mod runtime;
+mod search;
 mod senses_intent;
 mod senses_stuck;
 mod testing;
@@ -140,6 +141,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::journal_import, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_close, module)?)?;
     module.add_class::<bridge::WebTask>()?;
+    module.add_class::<search::Breaker>()?;
+    module.add_class::<search::LocalIndex>()?;
     module.add_function(wrap_pyfunction!(web::fetch_text, module)?)?;
     module.add_function(wrap_pyfunction!(web::read_text, module)?)?;
     module.add_function(wrap_pyfunction!(web::web_request, module)?)?;

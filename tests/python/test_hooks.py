@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import gc
 import json
 import threading
 import time
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, LoopwrightError, replay, tool
+from loopwright import Agent, Grounded, LoopwrightError, replay, tool
 from loopwright.events import HookAnswered, HookFailed
 from loopwright.guard import Approvals
 from loopwright.hooks import (
@@ -542,6 +544,57 @@ def test_d03_a_run_resumes_where_its_hooks_were_asked(serve: Serve, tmp_path: Pa
         assert replay(cut).identical
 
 
+def test_d03_a_run_does_not_go_on_without_its_hooks(serve: Serve, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    hooks = [Hook("pre_tool", lambda _: None), Hook("post_llm", lambda _: None)]
+    agent_at(serve(call("look", path="a"), text("done")), tools=[look], hooks=hooks).run_sync("go", journal=path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]))
+    with pytest.raises(LoopwrightError) as caught:
+        agent_at(serve("done"), tools=[look], hooks=hooks[:1]).resume_sync(path)
+    assert caught.value.code == "missing_hook"
+    assert "post_llm" in caught.value.message
+    assert agent_at(serve("done"), tools=[look], hooks=hooks).resume_sync(path).final == "done"
+
+
+@pytest.mark.parametrize("kind", ["sync", "async", "inline"])
+def test_d03_nothing_of_a_run_is_kept_by_its_hooks(serve: Serve, tmp_path: Path, way: str, kind: str) -> None:
+    """The journal is free for others at once, without a garbage collection."""
+
+    async def later(context: HookContext) -> None:
+        await asyncio.sleep(0)
+
+    function = later if kind == "async" else (lambda _: None)
+    hooks = [Hook(stage, function, inline=kind == "inline") for stage in STAGES[:10]]
+    path = tmp_path / "run.jsonl"
+    gc.collect()
+    gc.disable()
+    try:
+        run(agent_at(serve(call("look", path="a"), text("done")), tools=[look], hooks=hooks), "go", way, journal=path)
+
+        def free() -> bool:
+            with path.open("ab") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    return False
+                return True
+
+        assert eventually(free)
+    finally:
+        gc.enable()
+
+
+def test_d03_many_hooks_cost_each_the_same(serve: Serve) -> None:
+    """Two thousand hooks of one run, in threads: what is asked does not get slower with what was asked."""
+    server = serve("done")
+    asked: list[float] = []
+    hooks = [Hook("pre_llm", lambda _: asked.append(time.monotonic())) for _ in range(2_000)]
+    result = agent_at(server, hooks=hooks).run_sync("go")
+    assert result.final == "done"
+    assert len(asked) == 2_000
+
+
 def test_d03_without_hooks_a_run_is_what_it_was(serve: Serve) -> None:
     server = serve(call("look", path="a"), text("done"))
     result = agent_at(server, tools=[look]).run_sync("go", journal=True)
@@ -569,6 +622,20 @@ def test_d03_work_after_the_answer_never_blocks_it(serve: Serve, way: str) -> No
     release.set()
     assert drain()
     assert seen == ["done", "post_reflect"]
+
+
+def test_d03_a_grounded_answer_has_hooks_too(serve: Serve, way: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("The breaker opens after 3 failures.\n")
+    seen: list[str] = []
+    hooks = [
+        Hook("pre_llm", lambda context: seen.append(context.stage)),
+        Hook("pre_output", lambda _: Veto("not today")),
+    ]
+    server = serve("The breaker opens after 3 failures [1].")
+    agent = Grounded("anthropic:test", sources=[tmp_path], base_url=server.url, api_key="k", hooks=hooks)
+    result, _ = run(agent, "When does the breaker open?", way)
+    assert (result.stop_reason, result.final, result.message) == ("hook_veto", None, "not today")
+    assert seen == ["pre_llm"]
 
 
 def test_d03_stages_can_be_run_outside_of_a_run() -> None:

@@ -139,7 +139,7 @@ def test_c03_a_slow_summarizer_never_delays_the_answer(serve: Any, way: str):
     assert time.monotonic() - started < 4
     assert result.final == "All done."
     # One question at most is open; what no model summed up, the rules did.
-    assert len(summer.requests) == 1
+    assert len(summer.requests) <= 1
     assert [each.by for each in result.summaries] == ["rules"]
     assert "look(1) → seen 1" in result.summary.timeline
 

@@ -19,6 +19,7 @@ from loopwright.events import (
     HookAnswered,
     HookFailed,
     IntentAssessed,
+    MemoryRecalled,
     ModelChosen,
     PhaseFinished,
     PhaseStarted,
@@ -124,6 +125,8 @@ def what_happened(event: Event) -> str:
             return f"{assert_type(error, str)} {assert_type(stop, bool)}"
         case ModelChosen(model=model, confidence=confidence):
             return f"{assert_type(model, str)} {assert_type(confidence, float)}"
+        case MemoryRecalled(hits=hits, ids=ids):
+            return f"{assert_type(hits, int)} {assert_type(ids, list[int])}"
         case RunFinished(result=result):
             return result.stop_reason
         case _:

@@ -24,7 +24,18 @@ if TYPE_CHECKING:
 __all__ = ["diff", "fork", "labels", "resume"]
 
 _KEPT = {
-    "run": ("model", "base_url", "workspace", "no_shell", "system", "max_rounds", "max_time", "policy", "cautious"),
+    "run": (
+        "model",
+        "base_url",
+        "workspace",
+        "no_shell",
+        "system",
+        "max_rounds",
+        "max_time",
+        "policy",
+        "cautious",
+        "memory",
+    ),
     "ask": ("model", "base_url", "folders", "profile", "attempts", "max_time"),
 }
 _LONGEST = 2_000

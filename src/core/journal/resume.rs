@@ -93,7 +93,8 @@ impl Open {
             | EventKind::Found { id, .. }
             | EventKind::Fired { id, .. }
             | EventKind::Hooked { id, .. }
-            | EventKind::Chosen { id, .. } => self.close(*id),
+            | EventKind::Chosen { id, .. }
+            | EventKind::Recalled { id, .. } => self.close(*id),
             EventKind::Executed { id, result } => {
                 let Some(place) = self.places.get(id) else { return };
                 if let Some(Command::Execute { calls, .. }) = self.commands.get_mut(&(*place, *id)) {

@@ -186,6 +186,17 @@ pub enum Command {
         /// The newest message.
         prompt: Box<Message>,
     },
+    /// Ask memory what it knows of a prompt. Answered by `Recalled`.
+    Recall {
+        /// The number.
+        id: Id,
+        /// The prompt.
+        query: String,
+        /// At most so many memories.
+        hits: usize,
+        /// At most so many characters of each.
+        characters: usize,
+    },
 }
 
 impl Command {
@@ -201,7 +212,8 @@ impl Command {
             | Self::Timer { id, .. }
             | Self::Abort { id }
             | Self::Hook { id, .. }
-            | Self::Choose { id, .. } => Some(*id),
+            | Self::Choose { id, .. }
+            | Self::Recall { id, .. } => Some(*id),
             Self::Emit { .. } | Self::Persist | Self::Refuse { .. } | Self::Finish { .. } => None,
         }
     }
@@ -516,6 +528,19 @@ pub enum Notice {
         used: bool,
         /// Why.
         reason: String,
+    },
+    /// Memory has said what it knows of the prompt.
+    MemoryRecalled {
+        /// Memories that stand before the history.
+        hits: usize,
+        /// How many of them are trusted.
+        trusted: usize,
+        /// Their numbers in the store.
+        ids: Vec<i64>,
+        /// Characters of their text, labels included.
+        characters: usize,
+        /// Seconds it took.
+        duration: f64,
     },
 }
 

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{HookReply, Id, ModelChoice, Outcome};
+use super::{HookReply, Id, ModelChoice, Outcome, turn::Recollection};
 use crate::core::{
     error::{Error, Failure},
     json::Raw,
@@ -126,6 +126,13 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
+    /// Memory said what it knows.
+    Recalled {
+        /// The command.
+        id: Id,
+        /// What it knows, or why it could not be asked.
+        found: Result<Recollection, Error>,
+    },
     /// Somebody wants the run to end.
     Interrupt {
         /// How.
@@ -169,6 +176,7 @@ impl EventKind {
             Self::Interrupt { .. } => "interrupt",
             Self::Hooked { .. } => "hooked",
             Self::Chosen { .. } => "chosen",
+            Self::Recalled { .. } => "recalled",
         }
     }
 }

@@ -215,7 +215,8 @@ impl Machine for Tree {
             | EventKind::Found { id, .. }
             | EventKind::Fired { id, .. }
             | EventKind::Hooked { id, .. }
-            | EventKind::Chosen { id, .. } => *id,
+            | EventKind::Chosen { id, .. }
+            | EventKind::Recalled { id, .. } => *id,
         };
         self.step_member((id >> SHIFT) as u32, event, &mut out);
         out

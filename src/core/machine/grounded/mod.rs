@@ -250,6 +250,9 @@ impl GroundedMachine {
         outcome.searches += child.searches;
         outcome.roles.add(*child.roles);
         outcome.dropped += child.dropped;
+        if child.stop == Stop::HookVeto {
+            outcome.message = child.message;
+        }
         for warning in child.warnings {
             if !outcome.warnings.contains(&warning) {
                 outcome.warnings.push(warning);

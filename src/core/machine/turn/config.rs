@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContextConfig, RolesConfig};
+use super::{ContextConfig, RecallConfig, RolesConfig};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
@@ -108,6 +108,9 @@ pub struct TurnConfig {
     /// Models and rules beside the one that acts.
     #[serde(skip_serializing_if = "RolesConfig::is_default")]
     pub roles: RolesConfig,
+    /// How memory is asked before the first request; `None` where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall: Option<RecallConfig>,
     /// The stages that have hooks.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub hooks: BTreeSet<HookStage>,
@@ -157,6 +160,7 @@ impl Default for TurnConfig {
             hooks: BTreeSet::new(),
             choice: ChoiceConfig::default(),
             wind_down: 1,
+            recall: None,
         }
     }
 }
@@ -175,6 +179,9 @@ impl TurnConfig {
         self.context.check()?;
         self.roles.check()?;
         self.choice.check()?;
+        if let Some(recall) = &self.recall {
+            recall.check()?;
+        }
         self.check_numbers()
     }
 

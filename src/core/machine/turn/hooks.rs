@@ -147,6 +147,13 @@ impl TurnMachine {
     }
 
     fn choose(&mut self, out: &mut Vec<Command>) {
+        if !self.begin_recall(out) {
+            self.pick(out);
+        }
+    }
+
+    /// The prompt is assessed, and memory was asked.
+    pub(super) fn pick(&mut self, out: &mut Vec<Command>) {
         match self.history.last() {
             Some(message) if self.config.choice.ask => {
                 let prompt = Box::new(message.clone());

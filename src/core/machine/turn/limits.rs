@@ -34,7 +34,7 @@ impl TurnMachine {
             .fold((0_u64, 0_usize), |(count, bytes), (more, more_bytes)| {
                 (count.saturating_add(more), bytes.saturating_add(more_bytes))
             });
-        let text = bytes.saturating_sub(picture_bytes) + system + tools;
+        let text = bytes.saturating_sub(picture_bytes) + system + tools + self.front.bytes();
         // What roles may still use is not there for the turn.
         ((text / 4) as u64).saturating_add(pictures.saturating_mul(PICTURE)).saturating_add(self.desk.reserved())
     }

@@ -14,6 +14,7 @@ mod gate;
 mod hooks;
 mod intent;
 mod limits;
+mod recall;
 mod role_config;
 mod roles;
 mod round;
@@ -35,6 +36,8 @@ pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
 pub(crate) use hooks::legal;
 use hooks::{Decided, Held};
+use recall::{Front, Recalling};
+pub use recall::{RecallConfig, RecalledHit, Recollection};
 pub use role_config::{RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, Trigger};
 use roles::Desk;
 pub use roles::{Check, Exchange, Release, RoleSpent, RolesReport};
@@ -86,6 +89,8 @@ enum Phase {
     Done,
     /// Hooks, or a choice of the model, are under way.
     Held(Box<Held>),
+    /// Memory is asked what it knows of the prompt.
+    Recalling(Recalling),
 }
 
 /// A request to the model, over all its attempts.
@@ -151,6 +156,9 @@ pub struct TurnMachine {
     model: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     escalated: bool,
+    /// What memory knew of the prompt.
+    #[serde(default, skip_serializing_if = "Front::is_empty")]
+    front: Front,
 }
 
 impl TurnMachine {
@@ -188,6 +196,7 @@ impl TurnMachine {
             halted: None,
             model: None,
             escalated: false,
+            front: Front::default(),
         }
     }
 
@@ -208,6 +217,7 @@ impl TurnMachine {
             Phase::Checking(_) => "checking",
             Phase::Done => "done",
             Phase::Held(_) => "held",
+            Phase::Recalling(_) => "recalling",
         }
     }
 
@@ -318,7 +328,7 @@ impl TurnMachine {
     /// The next request, as it stands.
     fn request_now(&mut self) -> Request {
         let mut request = self.template().clone();
-        request.messages = self.view();
+        request.messages = self.fronted();
         if let Some(model) = &self.model {
             request.model.clone_from(model);
         }
@@ -654,6 +664,7 @@ impl TurnMachine {
                         self.finish(Stop::UserInterrupt, out);
                     }
                     Phase::Held(_) => self.interrupt_held(out),
+                    Phase::Recalling(_) => self.interrupt_recall(out),
                     Phase::Idle | Phase::Asking(_) | Phase::Done => {}
                 }
             }
@@ -676,6 +687,7 @@ impl TurnMachine {
                 self.keep_partial(partial);
             }
             Phase::Waiting { timer, .. } => out.push(Command::Abort { id: timer }),
+            Phase::Recalling(recalling) => Self::abort_recall(&recalling, out),
             Phase::Tools(mut round) => {
                 round.abort(why, self.now, out);
                 let results = self.take_results(round);
@@ -881,6 +893,7 @@ impl Machine for TurnMachine {
                     self.drop_answer();
                 }
             }
+            EventKind::Recalled { id, found } => self.recalled_from_memory(id, found, &mut out),
         }
         out
     }
@@ -894,6 +907,7 @@ impl Machine for TurnMachine {
             Phase::Supervising(supervising) => supervising.waiting(),
             Phase::Checking(_) => vec!["an opinion on whether it is sane".to_owned()],
             Phase::Held(held) => vec![Self::waiting_held(held)],
+            Phase::Recalling(_) => vec!["what memory knows of the prompt".to_owned()],
         }
     }
 
@@ -983,6 +997,11 @@ impl TurnMachine {
                 if round.lapsed(id, out) {
                     self.advance(out);
                 } else {
+                    self.drop_answer();
+                }
+            }
+            Phase::Recalling(_) => {
+                if !self.recall_lapsed(id, out) {
                     self.drop_answer();
                 }
             }

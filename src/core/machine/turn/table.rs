@@ -100,6 +100,15 @@ pub const TRANSITIONS: &[(&str, &str, &str)] = &[
     ("checking", "generated", "held"),
     ("checking", "failed", "held"),
     ("checking", "fired", "held"),
+    ("checking", "interrupt", "held"),
+    ("supervising", "decided", "held"),
+    ("supervising", "interrupt", "held"),
+    ("supervising", "generated", "checking"),
+    ("supervising", "failed", "checking"),
+    ("supervising", "fired", "checking"),
+    ("supervising", "decided", "checking"),
+    ("tools", "hooked", "supervising"),
+    ("tools", "hooked", "checking"),
     // Hooks (and whoever chooses the model) are asked: before the first request, around a request, about an answer,
     // about a decision, about the end. Where there are none, none of these is made.
     ("idle", "start", "held"),
@@ -127,6 +136,16 @@ pub const TRANSITIONS: &[(&str, &str, &str)] = &[
     ("tools", "hooked", "asking"),
     ("tools", "hooked", "held"),
     ("tools", "hooked", "done"),
+    // Memory is asked first, where there is one: it answers, fails, or takes too long.
+    ("idle", "start", "recalling"),
+    ("recalling", "recalled", "asking"),
+    ("recalling", "recalled", "done"),
+    ("recalling", "fired", "asking"),
+    ("recalling", "fired", "done"),
+    ("recalling", "interrupt", "done"),
+    ("held", "hooked", "recalling"),
+    ("recalling", "recalled", "held"),
+    ("recalling", "fired", "held"),
 ];
 
 /// The transitions of the turn: from where, at which event, to where.

@@ -216,7 +216,7 @@ impl TurnMachine {
             let tools: usize = config.tools.iter().map(super::limits::tool_bytes).sum();
             let provider: usize = config.provider_tools.iter().map(|tool| Raw::of(tool).text().len()).sum();
             let system = config.system.as_ref().map_or(0, String::len);
-            tools + provider + system + 64 * (config.tools.len() + 16)
+            tools + provider + system + self.front.bytes() + 64 * (config.tools.len() + 16)
         });
         let text = self.history.bytes() + beside;
         let inside = |block: &Block| match block {
@@ -256,6 +256,7 @@ impl TurnMachine {
         if self.window.words.is_some() {
             policy.summary.clone_from(&self.window.words);
         }
+        policy.reserve = policy.reserve.saturating_add(self.front.tokens(&mut counter));
         policy.reserve = policy.reserve.saturating_add(system).saturating_add(tools_tokens(&tools, &mut counter));
         let (budget, _) = self.budget_of_context();
         let mut window = ContextWindow::with_marks(budget, policy, context.high, context.low).keeping_all();
@@ -352,6 +353,11 @@ impl TurnMachine {
         live.view.clone().unwrap_or_else(|| self.history.clone())
     }
 
+    /// How often the view was made anew.
+    pub(super) fn compactions(&self) -> usize {
+        self.window.live.as_ref().map_or(0, |live| live.window.compactions())
+    }
+
     /// What a request's prompt is made of, for whoever estimates it: messages, and their bytes.
     pub(super) fn prompt(&self) -> (impl Iterator<Item = &Message>, usize) {
         let made = self.window.live.as_deref().and_then(|live| Some((live.view.as_ref()?, live)));
@@ -391,6 +397,9 @@ impl TurnMachine {
     pub(super) fn template(&mut self) -> &Request {
         if self.template.is_none() {
             let mut request = self.config.request();
+            if !self.front.is_empty() {
+                request.system = self.fronted_system();
+            }
             if self.offers_recall() {
                 request.tools = request.tools.iter().cloned().chain([self.recall_tool()]).collect();
                 request.tool_format.clone_from(&self.config.tool_format);

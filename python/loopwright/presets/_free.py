@@ -1,4 +1,4 @@
-"""Settings that are ready to use, as data: take them, or take them apart.
+"""Roles that cost nothing, as data: take them, or take them apart.
 
     from loopwright import Agent, presets
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .roles import Role, Roles, Sanity
+from loopwright.roles import Role, Roles, Sanity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
