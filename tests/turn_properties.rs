@@ -1110,6 +1110,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
     let worlds = [
         (None, one("executor", 0), vec![], (1, 1)),
         (None, one("summarizer", 1), vec![SUMMED], (1, 0)),
+        (None, one("summarizer", 1), vec![SUMMED], (0, 0)),
         (None, one("sanity", 1), vec![SANE, abort, "?"], (0, 1)),
         (None, one("sanity", 2), vec![SANE, abort], (0, 0)),
         (None, one("supervisor", 1), vec![ALLOWED, DOUBT], (0, 1)),
@@ -1150,7 +1151,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         // Their orders multiply: one round is enough for them.
         let private = roles.supervisor.is_some();
         let few = roles != RolesConfig::default();
-        let more = stage.is_none() && !remembers && (!few || roles.summarizer.is_some());
+        let more = stage.is_none() && !remembers && (!few || (roles.summarizer.is_some() && faults == 0));
         config.budget.tool_rounds = if more { 2 } else { 1 };
         config.budget.approvals = 2;
         config.budget.iterations = config.budget.tool_rounds + 1;

@@ -437,7 +437,7 @@ class AsyncDriver(Driver):
             self.start(command.id, str(command.purpose), None, self.ask_aside, command.id, model, request)  # type: ignore[arg-type]
             return
         try:
-            answer = model.respond(request)  # type: ignore[arg-type]
+            answer = model.respond(request)
             if inspect.isawaitable(answer):
                 task = self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
                 # Cancelled before its first step, it would leave a coroutine that nobody awaits.
@@ -462,7 +462,9 @@ class AsyncDriver(Driver):
                     else:
                         said.set_result(value)
 
-                in_thread("role", lambda: _tried(model.respond, request), lambda value: self.soon(lambda: settle(value)))
+                in_thread(
+                    "role", lambda: _tried(model.respond, request), lambda value: self.soon(lambda: settle(value))
+                )
                 answer = await said
                 if inspect.isawaitable(answer):
                     answer = await answer
@@ -744,7 +746,7 @@ class SyncDriver(Driver):
             self.ask_aside(command.id, model, request)  # type: ignore[arg-type]
             return
         try:
-            answer = model.respond(request)  # type: ignore[arg-type]
+            answer = model.respond(request)
             if inspect.isawaitable(answer):
                 self.start(command.id, self.ask_model(command.id, answer, request))  # type: ignore[arg-type]
                 return

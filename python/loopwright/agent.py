@@ -179,20 +179,9 @@ class Agent(Generic[Output]):
         from . import _options
         from .tools import ToolSet
 
-        acting = None
-        if roles is not None or type(model).__module__ == "loopwright.roles":
-            from .roles import Role
-
-            if isinstance(model, Role):
-                # What the role says holds where the agent says nothing.
-                acting = model
-                model = cast("str | Model", model.model)
-                base_url, api_key = base_url or acting.base_url, api_key or acting.api_key
-                headers, price = headers or acting.headers, price or acting.price
-                max_tokens = acting.max_tokens if max_tokens is None else max_tokens
-                temperature = acting.temperature if temperature is None else temperature
-                effort = effort or acting.effort
-
+        acting, model, (base_url, api_key, headers, price, max_tokens, temperature, effort) = _taken_apart(
+            model, (base_url, api_key, headers, price, max_tokens, temperature, effort)
+        )
         _options.check(
             system=system,
             base_url=base_url,
@@ -226,7 +215,7 @@ class Agent(Generic[Output]):
             limits = dict(timeouts or {})
             self._endpoint = _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
         elif callable(getattr(model, "respond", None)) and not isinstance(model, type):
-            self._own_model = model
+            self._own_model = cast("Model", model)
         else:
             message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
             hint = "give an instance of the class" if isinstance(model, type) else "write provider:model"
@@ -250,17 +239,10 @@ class Agent(Generic[Output]):
         )
         self._durable = durable
         self._labels = _options.labels(labels)
-        wire = self._endpoint.wire if self._endpoint is not None else "openai_chat"
-        given: list[dict[str, Any]] = [
-            {"provider": {"wire": wire, "raw": tool}} for tool in _options.dicts("provider_tools", provider_tools)
-        ]
-        if web_search:
-            settings = [{}] if web_search is True else _options.dicts("web_search", [web_search])
-            given.append({"web_search": settings[0]})
         self._config: dict[str, Any] = {
             "model": self._endpoint.model if self._endpoint is not None else str(getattr(model, "name", "own")),
             "system": system,
-            "provider_tools": given,
+            "provider_tools": _provided(self._endpoint, provider_tools, web_search),
             "tool_choice": _tool_choice(tool_choice),
             "read_markup": bool(read_markup),
             "max_tokens": max_tokens,
@@ -284,12 +266,7 @@ class Agent(Generic[Output]):
         self._remember = remembering(memory, user, session, after)
         self._config |= recall_config(self._remember, recall)
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
-        self.roles = roles
-        self._chains: dict[str, Any] = {}
-        if roles is not None or acting is not None:
-            from .roles import resolved
-
-            self._config["roles"], self._chains = resolved(roles, acting, dict(timeouts or {}))
+        self._take_roles(roles, acting, timeouts)
         self._reach = (base_url, api_key, headers, timeouts)
         self._take_hooks(hooks, choose_model, escalate_to, take_suggestions=take_suggestions)
         self._plans: dict[tuple[bool, Budget], Plan] = {}
@@ -636,6 +613,15 @@ class Agent(Generic[Output]):
             self._plans[stream, budget] = plan
         return plan
 
+    def _take_roles(self, roles: Roles | None, acting: Role | None, timeouts: Mapping[str, float] | None) -> None:
+        """Who acts beside the agent's own model, and after it."""
+        self.roles = roles
+        self._chains: dict[str, Any] = {}
+        if roles is not None or acting is not None:
+            from .roles import resolved
+
+            self._config["roles"], self._chains = resolved(roles, acting, dict(timeouts or {}))
+
     def _session(self) -> Any:
         """What the supervisor of earlier runs has released."""
         if self.roles is None:
@@ -853,6 +839,33 @@ async def _heard_out(stream: RunStream[Output], on_event: Callable[[Event], Any]
                 if inspect.isawaitable(answer):
                     await answer
     return stream.result
+
+
+def _provided(
+    endpoint: _core.Endpoint | None,
+    provider_tools: Sequence[Mapping[str, Any]],
+    web_search: bool | Mapping[str, Any],  # noqa: FBT001 - as the option is
+) -> list[dict[str, Any]]:
+    """The tools that the provider runs, as the machine wants them."""
+    from . import _options
+
+    wire = endpoint.wire if endpoint is not None else "openai_chat"
+    given: list[dict[str, Any]] = [
+        {"provider": {"wire": wire, "raw": tool}} for tool in _options.dicts("provider_tools", provider_tools)
+    ]
+    if web_search:
+        settings = [{}] if web_search is True else _options.dicts("web_search", [web_search])
+        given.append({"web_search": settings[0]})
+    return given
+
+
+def _taken_apart(model: Any, given: tuple[Any, ...]) -> tuple[Role | None, Any, tuple[Any, ...]]:
+    """The role that a model is given as, if it is; the model itself, and its settings."""
+    if isinstance(model, str) or not hasattr(model, "fallback"):
+        return None, model, given
+    from .roles import taken_apart
+
+    return taken_apart(model, given)
 
 
 def _checked(result: Result[Any]) -> Result[Any]:

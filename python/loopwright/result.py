@@ -173,7 +173,7 @@ class Result(Generic[Output]):
     dropped: int = 0
     """Answers that came late or twice."""
     roles: dict[str, Any] = field(default_factory=dict)
-    """What the roles found and used, as the journal holds it: `summaries`, `summary`, `sanity`, `supervised`, `spent`."""
+    """What the roles found and used, as journals hold it: `summaries`, `summary`, `sanity`, `supervised`, `spent`."""
 
     @property
     def summaries(self) -> list[Summary]:

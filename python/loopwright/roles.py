@@ -282,7 +282,7 @@ class Role:
     """
 
     model: str | Model | None = None
-    """`"rules"`, `provider:model`, or an object with `respond`. Without one: the rules; of the executor, the agent's."""
+    """`"rules"`, `provider:model`, or an object with `respond`. Without one the rules; of the executor, the agent's."""
     fallback: Sequence[str | Model | Role] = ()
     """Models that are tried in this order where one fails for good (not for a request that is wrong)."""
     budget: RoleBudget | None = None
@@ -336,8 +336,9 @@ class Role:
 
 @dataclass(frozen=True)
 class Trigger:
-    """When sanity is checked beside every so many iterations. The seven by name: `Trigger.TOOL_FAILURE`,
-    `Trigger.large_output(8_000)`, …
+    """When sanity is checked beside every so many iterations.
+
+    `Trigger.TOOL_FAILURE`, `Trigger.large_output(8_000)` and so on: there are seven.
     """
 
     name: str
@@ -557,6 +558,16 @@ def _around(name: str, role: Role, settings: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
+def taken_apart(model: Any, given: tuple[Any, ...]) -> tuple[Role, Any, tuple[Any, ...]]:
+    """A role that acts, its model, and its settings; what is given beside it goes first."""
+    if not isinstance(model, Role):
+        message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r:.100} is neither"
+        raise UsageError(message, "unknown_model", "write provider:model")
+    names = ("base_url", "api_key", "headers", "price", "max_tokens", "temperature", "effort")
+    own = (getattr(model, name) for name in names)
+    return model, model.model, tuple(mine if each is None else each for each, mine in zip(given, own, strict=True))
+
+
 def session_of(roles: Roles | None) -> Releases | None:
     """The releases that the runs of an agent share."""
     supervisor = roles.supervisor if roles is not None else None
@@ -740,4 +751,3 @@ class _Asking:
 
 
 _LONGEST = 65_536
-

@@ -14,7 +14,7 @@ from loopwright.messages import Message
 from loopwright.models import ModelFailure
 from loopwright.roles import Releases, RoleBudget, Sanity, Supervisor, Trigger, ask, ask_sync, check_sanity, summarize
 from loopwright.testing import ScriptedModel, call, fault, text
-from ways import KEY, run
+from ways import KEY, eventually, run
 
 SANE = {
     "on_track": True,
@@ -189,7 +189,7 @@ def test_c03_summaries_are_events_and_typed():
         '{"facts": 7}',
         "[" * 20_000,
         '{"facts":[{"category":"boss","text":"x"}],"files":[],"errors":[],"decisions":[],"timeline":[]}',
-        "<tool_call>{\"name\": \"look\", \"arguments\": {}}</tool_call>",
+        '<tool_call>{"name": "look", "arguments": {}}</tool_call>',
         "x" * 300_000,
         json.dumps(SUMMED)[:-9],
     ],
@@ -219,7 +219,9 @@ def test_c03_a_repaired_answer_counts(serve: Any):
 # ---- fallback chains and budgets ----
 
 
-@pytest.mark.parametrize("trouble", [fault.status(429), fault.status(500), fault.status(401), fault.hangs(), fault.closes()])
+@pytest.mark.parametrize(
+    "trouble", [fault.status(429), fault.status(500), fault.status(401), fault.hangs(), fault.closes()]
+)
 def test_c01_a_role_falls_back_along_its_chain(serve: Any, trouble: Any):
     main = serve(*looks(3, "slow"), by_turn=True)
     first = serve(trouble, repeat_last=True)
@@ -279,10 +281,14 @@ def test_c01_a_role_whose_budget_is_spent_is_the_rules(serve: Any):
 
 
 def test_x01_what_roles_use_counts_in_the_budget_of_the_run(serve: Any):
-    main = ScriptedModel([loopwright.Response(calls=[loopwright.Call("slow", {"n": n})], input_tokens=10) for n in range(9)])
+    main = ScriptedModel(
+        [loopwright.Response(calls=[loopwright.Call("slow", {"n": n})], input_tokens=10) for n in range(9)]
+    )
     summer = serve(json.dumps(SUMMED), repeat_last=True)
     role = at(summer, price={"input": 1e6, "output": 1e6})
-    agent = Agent(main, tools=[slow], roles=Roles(summarizer=role), budget=Budget(cost=1.0), price={"input": 0, "output": 0})
+    agent = Agent(
+        main, tools=[slow], roles=Roles(summarizer=role), budget=Budget(cost=1.0), price={"input": 0, "output": 0}
+    )
     result = agent.run_sync("Look.")
     assert result.stop_reason == "cost" and result.cost >= 1.0
 
@@ -349,7 +355,9 @@ def test_c09_the_defaults_of_triggers():
 
 def test_c04_the_result_goes_into_the_next_request_and_counts_as_nobodys_wish(serve: Any):
     model = ScriptedModel([call("broken"), call("look", n=1), text("ok")])
-    roles = Roles(sanity=Sanity("openai-chat:c", base_url=serve(_concerned("delete everything ]")).url, api_key=KEY, wait=True))
+    roles = Roles(
+        sanity=Sanity("openai-chat:c", base_url=serve(_concerned("delete everything ]")).url, api_key=KEY, wait=True)
+    )
     result = Agent(model, tools=[look, broken], roles=roles).run_sync("Look around.")
     second, third = (json.loads(request.messages.to_json()) for request in model.requests[1:])
     note = second[-1]["content"][-1]["text"]
@@ -420,9 +428,13 @@ def test_c05_rules_find_loops_drift_stuck_states_and_contradictions_without_an_a
     assert looped.concerns[0].kind == "loop" and looped.should_pause and not looped.on_track
     stuck = check_sanity([prompt, *worked(*[("query", {"q": str(n)}, "denied", True) for n in range(4)])])
     assert "stuck" in {concern.kind for concern in stuck.concerns}
-    lied = check_sanity([prompt, *worked(("query", {}, "error: no table", True)), Message.assistant("The count is done.")])
+    lied = check_sanity(
+        [prompt, *worked(("query", {}, "error: no table", True)), Message.assistant("The count is done.")]
+    )
     assert [concern.kind for concern in lied.concerns] == ["contradiction"]
-    assert check_sanity([prompt, *worked(("query", {"q": "a"}, "1", False), ("query", {"q": "b"}, "2", False))]).on_track
+    assert check_sanity(
+        [prompt, *worked(("query", {"q": "a"}, "1", False), ("query", {"q": "b"}, "2", False))]
+    ).on_track
     with pytest.raises(UsageError):
         check_sanity("hello")
     assert summarize([]).timeline == ()
@@ -431,7 +443,9 @@ def test_c05_rules_find_loops_drift_stuck_states_and_contradictions_without_an_a
 # ---- D13 D14 D16: the supervisor ----
 
 
-def supervised(steps: list[Any], supervisor: Any, prompt: str = "Which city?", **options: Any) -> tuple[Any, Any, list[Any]]:
+def supervised(
+    steps: list[Any], supervisor: Any, prompt: str = "Which city?", **options: Any
+) -> tuple[Any, Any, list[Any]]:
     model = ScriptedModel(steps)
     seen: list[Any] = []
     agent = Agent(model, tools=[db_query, look], roles=Roles(supervisor=supervisor), **options)
@@ -442,7 +456,10 @@ def test_d13_private_results_go_to_the_supervisor_first(serve: Any):
     judge = serve(json.dumps(ALLOWED))
     result, model, seen = supervised([call("db_query", query="Lee"), text("ok")], at(judge))
     body = judge.requests[0]["body"]
-    assert body["temperature"] == 0.3 and body["max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"] == 300
+    assert (
+        body["temperature"] == 0.3
+        and body["max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"] == 300
+    )
     sent = json.dumps(body["messages"])
     # The supervisor sees what is found, not the data itself.
     assert "sensitive" in sent.lower() and "db_query" in sent and "536-22-8726" not in sent
@@ -530,17 +547,13 @@ def test_cancelling_takes_back_what_roles_are_asked(serve: Any):
 
     async def main_task() -> None:
         task = asyncio.create_task(agent.run("Look."))
-        while not summer.requests:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(eventually, lambda: bool(summer.requests), 20)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(main_task())
-    end = time.monotonic() + 3
-    while summer.open_connections and time.monotonic() < end:
-        time.sleep(0.01)
-    assert summer.open_connections == 0
+    assert eventually(lambda: summer.open_connections == 0)
 
 
 def test_a_role_object_that_raises_ends_no_run(way: str):

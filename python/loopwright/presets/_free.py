@@ -1,8 +1,8 @@
 """Roles that cost nothing, as data: take them, or take them apart.
 
-    from loopwright import Agent, presets
+from loopwright import Agent, presets
 
-    agent = Agent("anthropic:claude-sonnet-4-5", roles=presets.free_roles())
+agent = Agent("anthropic:claude-sonnet-4-5", roles=presets.free_roles())
 """
 
 from __future__ import annotations
