@@ -1808,12 +1808,3 @@ class LocalIndex:
 
         Which document, its score, where its best passage stands in characters, its headings, its line.
         """
-
-def check_sanity(messages: History, stuck: str | None = None, momentum: str | None = None) -> dict[str, Any]:
-    """Whether what these messages tell of is sane; policies as JSON text."""
-
-def summarize(messages: History) -> dict[str, Any]:
-    """What is worth keeping of these messages."""
-
-def summary_words(summary: str, chars: int) -> str:
-    """A summary (JSON text) in words, at most about so many characters."""
