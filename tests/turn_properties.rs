@@ -308,7 +308,12 @@ impl Ledger {
                         return Err("memory is asked twice, or after a request".into());
                     }
                 }
-                Command::Search { .. } | Command::Spawn { .. } | Command::Interrupt { .. } => {
+                Command::Search { .. }
+                | Command::Query { .. }
+                | Command::Fetch { .. }
+                | Command::Embed { .. }
+                | Command::Spawn { .. }
+                | Command::Interrupt { .. } => {
                     return Err("a turn has no children and does not search".into());
                 }
             }

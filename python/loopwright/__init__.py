@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
+    from .research import Research, ResearchResult, research_tool, run_deep_research
     from .result import Messages, Result, Source, ToolCall, Usage
     from .roles import Role, Roles
     from .senses import (
@@ -183,6 +184,10 @@ _HOMES = {
     "Role": "roles",
     "Roles": "roles",
     "trace": "_trace",
+    "Research": "research",
+    "ResearchResult": "research",
+    "research_tool": "research",
+    "run_deep_research": "research",
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
@@ -231,6 +236,8 @@ __all__ = [
     "Policy",
     "ProviderError",
     "Replay",
+    "Research",
+    "ResearchResult",
     "Response",
     "Result",
     "Risk",
@@ -281,6 +288,8 @@ __all__ = [
     "render_results",
     "repair_json",
     "replay",
+    "research_tool",
+    "run_deep_research",
     "signals",
     "strip_tool_markup",
     "tool",

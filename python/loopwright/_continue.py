@@ -96,7 +96,7 @@ def forking(
 
 def _check_tools(plan: Plan, machine: str) -> None:
     config = json.loads(machine)
-    turn = config.get("turn") or config["grounded"]["turn"]
+    turn = config.get("turn") or next(iter(config.values()))["turn"]
     missing = [tool["name"] for tool in turn["tools"] if tool["name"] not in plan.tools]
     if missing:
         message = f"the run has tools that this agent lacks: {', '.join(missing)}"

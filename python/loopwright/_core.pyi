@@ -81,6 +81,7 @@ __all__ = [
     "canonical_request",
     "canonical_response",
     "check_json",
+    "check_sanity",
     "classify_sensitivity",
     "compare_journals",
     "compress_context",
@@ -121,12 +122,15 @@ __all__ = [
     "redact_json",
     "redact_with_hits",
     "render_calls",
+    "render_report",
     "render_results",
     "repair_json",
     "replay",
     "reply_signals",
     "sensitivity_detectors",
     "shutdown",
+    "summarize",
+    "summary_words",
     "web_request",
     "window_of",
 ]
@@ -145,6 +149,9 @@ _CommandKind: TypeAlias = Literal[
     "persist",
     "refuse",
     "finish",
+    "query",
+    "fetch",
+    "embed",
     "hook",
     "choose",
     "recall",
@@ -515,6 +522,10 @@ class Command:
         """The question of a `search`, the prompt of a `recall`."""
 
     @property
+    def wanted(self) -> dict[str, Any] | None:
+        """What a `query` (`query`, `k`), a `fetch` (`url`, `max_chars`) or an `embed` (`texts`) wants."""
+
+    @property
     def stage(self) -> str | None:
         """The stage of a `hook`."""
 
@@ -607,6 +618,10 @@ class MachineConfig:
     @staticmethod
     def grounded(config: _Json) -> MachineConfig:
         """A grounded answer's configuration, checked like a turn's."""
+
+    @staticmethod
+    def research(config: _Json) -> MachineConfig:
+        """A research's configuration, checked like a turn's."""
 
     def to_json(self) -> str:
         """The form in which journals hold it."""
@@ -1687,6 +1702,9 @@ def summarize(messages: History) -> dict[str, Any]:
 
 def summary_words(summary: str, chars: int) -> str:
     """A summary (JSON text) in words, at most about so many characters."""
+
+def render_report(report: str, style: str, form: str) -> str:
+    """A report of a research, as JSON, written out: `form` is `markdown` or `html`."""
 
 @final
 class Background:

@@ -133,6 +133,8 @@ class Driver:
                     self.run.persist()
             elif kind == "recall":
                 self.recall(command)
+            elif kind in ("query", "fetch", "embed"):
+                self.look_up(command)
             elif kind == "refuse":
                 message = f"the machine refused an event of its own driver: {command.why}"
                 raise InternalError(message, hint="please report this with the journal of the run")
@@ -292,6 +294,16 @@ class Driver:
 
     def search(self, command: _core.Command) -> None:
         raise NotImplementedError
+
+    def look_up(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    async def looked_up(self, command: _core.Command) -> _core.Event:
+        """The event that answers a search, a fetch or an embedding; what goes wrong is an answer too."""
+        from ._lookups import Lookups, look_up
+
+        lookups = self.plan.lookups or Lookups()
+        return _core.Event.from_json(await look_up(lookups, command.kind, command.id, command.wanted))  # type: ignore[arg-type]
 
     def hook(self, command: _core.Command) -> None:
         raise NotImplementedError
@@ -612,6 +624,9 @@ class AsyncDriver(Driver):
 
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
+
+    def look_up(self, command: _core.Command) -> None:
+        self.start(command.id, command.kind, None, self.looked_up, command)  # type: ignore[arg-type]
 
     def hook(self, command: _core.Command) -> None:
         from ._hooked import ask_async
@@ -952,6 +967,12 @@ class SyncDriver(Driver):
     def search(self, command: _core.Command) -> None:
         self.keep_call(command, self.hub.search(0, command, list(self.plan.folders)))
 
+    def look_up(self, command: _core.Command) -> None:
+        async def work() -> None:
+            self.arrived(await self.looked_up(command))
+
+        self.start(command.id, work())  # type: ignore[arg-type]
+
     def hook(self, command: _core.Command) -> None:
         from ._hooked import ask_sync
 
@@ -965,7 +986,7 @@ class SyncDriver(Driver):
 
 def _is_aside(command: _core.Command) -> bool:
     """Whether a command is a question to a role, and not the run's own."""
-    return command.purpose not in (None, "executor")
+    return command.purpose in ("summarizer", "sanity", "supervisor")
 
 
 def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:

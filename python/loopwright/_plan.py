@@ -16,6 +16,7 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from ._lookups import Lookups
     from ._remember import Remembering
     from .hooks import Hook
     from .models import Model
@@ -50,6 +51,8 @@ class Plan:
     """What a supervisor has released before."""
     remember: Remembering | None = None
     """What memory is asked, and told."""
+    lookups: Lookups | None = None
+    """Who searches, fetches and embeds for a research."""
     hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
     """Hooks by stage."""
     chooser: Hook | None = None
@@ -66,7 +69,7 @@ class Plan:
         plan lacks it.
         """
         purpose, place = command.purpose, command.place or 0
-        if purpose == "executor":
+        if purpose not in ("summarizer", "sanity", "supervisor"):
             if place == 0:
                 if self.chooses:
                     endpoint = self.endpoint_of(command.request.model)  # type: ignore[union-attr]

@@ -47,6 +47,7 @@ __all__ = [
     "RunFinished",
     "SanityChecked",
     "SearchCompleted",
+    "Status",
     "Summarized",
     "Supervised",
     "TextDelta",
@@ -366,6 +367,14 @@ class MemoryRecalled(Told):
 
 
 @dataclass(frozen=True)
+class Status(Told):
+    """What a research does just now, in a sentence or two for whoever waits."""
+
+    cycle: int
+    text: str
+
+
+@dataclass(frozen=True)
 class HookAnswered(Told):
     """A hook has answered: `continue`, `replace`, `veto` (with its `reason`) or `add_context`."""
 
@@ -453,6 +462,7 @@ Event: TypeAlias = (
     | ModelChosen
     | MemoryRecalled
     | RunFinished
+    | Status
 )
 
 _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -481,6 +491,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "sanity_checked": SanityChecked,
         "summarized": Summarized,
         "supervised": Supervised,
+        "status": Status,
         "hook_answered": HookAnswered,
         "hook_failed": HookFailed,
         "model_chosen": ModelChosen,

@@ -420,6 +420,16 @@ impl Work<'_> {
                     handle.abort();
                 }
             }
+            // Drivers in Rust have neither searches nor embedders of their own yet; without them words are hashed.
+            Command::Query { id, .. } => {
+                self.start(id, async move { EventKind::Hits { id, hits: Err(nothing_there("search")) } })
+            }
+            Command::Fetch { id, .. } => {
+                self.start(id, async move { EventKind::Fetched { id, page: Err(nothing_there("pages")) } })
+            }
+            Command::Embed { id, .. } => {
+                self.start(id, async move { EventKind::Embedded { id, vectors: Err(nothing_there("an embedder")) } })
+            }
             Command::Hook { id, stage, subject, .. } => {
                 let hooks = self.driver.hooks.iter().filter(|hook| hook.stage() == stage).cloned().collect();
                 self.start(id, async move { EventKind::Hooked { id, replies: run_hooks(hooks, *subject).await } });
@@ -467,6 +477,10 @@ async fn call(tool: Option<ToolFn>, tool_use: ToolUse, timeout: Option<f64>) -> 
         Ok(Err(error)) => failed("exception", format!("the tool broke down: {error}")),
         Err(_) => failed("timeout", format!("{name:?} gave no result within {} s", limit.as_secs_f64())),
     }
+}
+
+fn nothing_there(what: &str) -> Error {
+    Error::usage("unavailable", format!("this driver has not {what}")).hint("drive the machine from a host that has")
 }
 
 struct AbortOnDrop(AbortHandle);

@@ -10,7 +10,9 @@ use crate::core::{
     journal::Run,
     machine::{
         ApprovalDecision, Command, Event, EventKind, HookReply, HookStage, HookSubject, Id, Interrupt, MachineConfig,
-        ModelChoice, Notice, Outcome, Purpose, Time, turn::Recollection,
+        ModelChoice, Notice, Outcome, Purpose, Time,
+        research::{Hit, PageText, Vector},
+        turn::Recollection,
     },
     message::{Message, ToolResult, ToolUse},
     request::{History, Request, Response},
@@ -31,6 +33,9 @@ pub enum Step {
 type ToolFn = Box<dyn FnMut(&ToolUse) -> (f64, ToolResult)>;
 type ModelFn = Box<dyn FnMut(&Request) -> Step>;
 type PersonFn = Box<dyn FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)>>;
+type HitsFn = Box<dyn FnMut(&str, usize) -> Result<Vec<Hit>, Error>>;
+type PageFn = Box<dyn FnMut(&str) -> Result<PageText, Error>>;
+type EmbedFn = Box<dyn FnMut(&[String]) -> Result<Vec<Vector>, Error>>;
 type HookFn = Box<dyn FnMut(HookStage, &HookSubject) -> Option<(f64, Vec<HookReply>)>>;
 type ChooseFn = Box<dyn FnMut(&Message) -> Option<ModelChoice>>;
 type MemoryFn = Box<dyn FnMut(&str) -> Option<(f64, Result<Recollection, Error>)>>;
@@ -42,6 +47,9 @@ pub struct World {
     tools: BTreeMap<String, ToolFn>,
     approve: PersonFn,
     search: SearchFn,
+    hits: HitsFn,
+    page: PageFn,
+    embed: EmbedFn,
     hooks: HookFn,
     choose: ChooseFn,
     memory: MemoryFn,
@@ -86,6 +94,9 @@ impl World {
             tools: BTreeMap::new(),
             approve: Box::new(|_, _| None),
             search: Box::new(|_| Ok(Gathered::default())),
+            hits: Box::new(|_, _| Ok(Vec::new())),
+            page: Box::new(|_| Err(Error::usage("unavailable", "there are no pages in this world"))),
+            embed: Box::new(|_| Err(Error::usage("unavailable", "there is no embedder in this world"))),
             hooks: Box::new(|_, _| Some((0.0, Vec::new()))),
             choose: Box::new(|_| None),
             memory: Box::new(|_| Some((0.0, Ok(Recollection::default())))),
@@ -128,6 +139,27 @@ impl World {
     #[must_use]
     pub fn finds(mut self, search: impl FnMut(&str) -> Result<Gathered, Error> + 'static) -> Self {
         self.search = Box::new(search);
+        self
+    }
+
+    /// Adds what queries find.
+    #[must_use]
+    pub fn hits(mut self, hits: impl FnMut(&str, usize) -> Result<Vec<Hit>, Error> + 'static) -> Self {
+        self.hits = Box::new(hits);
+        self
+    }
+
+    /// Adds what stands at an address.
+    #[must_use]
+    pub fn pages(mut self, page: impl FnMut(&str) -> Result<PageText, Error> + 'static) -> Self {
+        self.page = Box::new(page);
+        self
+    }
+
+    /// Adds an embedder.
+    #[must_use]
+    pub fn embedder(mut self, embed: impl FnMut(&[String]) -> Result<Vec<Vector>, Error> + 'static) -> Self {
+        self.embed = Box::new(embed);
         self
     }
 
@@ -233,6 +265,21 @@ impl World {
                     Command::Search { id, question, .. } => {
                         let found = (self.search)(&question);
                         let key = plan(&mut agenda, now, EventKind::Found { id, found });
+                        owners.entry(id).or_default().push(key);
+                    }
+                    Command::Query { id, query, k } => {
+                        let hits = (self.hits)(&query, k);
+                        let key = plan(&mut agenda, now, EventKind::Hits { id, hits });
+                        owners.entry(id).or_default().push(key);
+                    }
+                    Command::Fetch { id, url, .. } => {
+                        let page = (self.page)(&url);
+                        let key = plan(&mut agenda, now, EventKind::Fetched { id, page });
+                        owners.entry(id).or_default().push(key);
+                    }
+                    Command::Embed { id, texts } => {
+                        let vectors = (self.embed)(&texts);
+                        let key = plan(&mut agenda, now, EventKind::Embedded { id, vectors });
                         owners.entry(id).or_default().push(key);
                     }
                     Command::Hook { id, stage, subject, .. } => {

@@ -216,6 +216,9 @@ impl Command {
             C::Persist => "persist",
             C::Refuse { .. } => "refuse",
             C::Finish { .. } => "finish",
+            C::Query { .. } => "query",
+            C::Fetch { .. } => "fetch",
+            C::Embed { .. } => "embed",
             C::Hook { .. } => "hook",
             C::Choose { .. } => "choose",
             C::Recall { .. } => "recall",
@@ -365,6 +368,19 @@ impl Command {
             machine::Command::Recall { query, .. } => Some(query),
             _ => None,
         }
+    }
+
+    /// What a `query` (`query`, `k`), a `fetch` (`url`, `max_chars`) or an `embed` (`texts`) wants, as a dict.
+    #[getter]
+    fn wanted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        use machine::Command as C;
+        let wanted = match &*self.0 {
+            C::Query { query, k, .. } => serde_json::json!({"query": query, "k": k}),
+            C::Fetch { url, max_chars, .. } => serde_json::json!({"url": url, "max_chars": max_chars}),
+            C::Embed { texts, .. } => serde_json::json!({"texts": texts}),
+            _ => return Ok(None),
+        };
+        convert::loads(py, &json_of(&wanted)).map(Some)
     }
 
     /// The stage of a `hook`.
@@ -588,6 +604,14 @@ impl MachineConfig {
         let config: machine::grounded::GroundedConfig = convert::parse(config, "configuration")?;
         config.check().map_err(|error| errors::exception(&error))?;
         Ok(Self(machine::MachineConfig::Grounded(config)))
+    }
+
+    /// A research's configuration, checked like a turn's.
+    #[staticmethod]
+    fn research(config: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let config: machine::research::ResearchConfig = convert::parse(config, "configuration")?;
+        config.check().map_err(|error| errors::exception(&error))?;
+        Ok(Self(machine::MachineConfig::Research(config)))
     }
 
     fn to_json(&self) -> String {

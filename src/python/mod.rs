@@ -20,6 +20,7 @@ mod history;
 mod machine;
 mod memory;
 mod messages;
+mod research;
 mod roles;
 mod run;
 mod runtime;
@@ -133,6 +134,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(senses_intent::reply_signals, module)?)?;
     module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
     module.add_class::<memory::MemoryStore>()?;
+    module.add_function(wrap_pyfunction!(research::render_report, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_runs, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_find, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_text, module)?)?;

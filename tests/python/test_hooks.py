@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import doctest
 import fcntl
 import gc
+import importlib
 import json
 import threading
 import time
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Grounded, LoopwrightError, replay, tool
+from loopwright import Agent, Grounded, LoopwrightError, MachineEvent, TurnMachine, replay, tool
 from loopwright.events import HookAnswered, HookFailed
 from loopwright.guard import Approvals
 from loopwright.hooks import (
@@ -669,3 +671,44 @@ def test_d03_wrong_hooks_are_errors_that_say_what_to_do(make: Callable[[], Any],
         make()
     assert caught.value.code == code
     assert caught.value.hint
+
+
+def test_d03_a_host_of_its_own_answers_hooks_itself() -> None:
+    machine = TurnMachine({"model": "m", "hooks": ["pre_llm", "pre_output"], "choice": {"ask": True}})
+    commands = machine.step(MachineEvent.start([{"role": "user", "content": [{"type": "text", "text": "go"}]}]))
+    asked = next(each for each in commands if each.kind == "choose")
+    assert (asked.model, json.loads(asked.subject or "")["role"]) == ("m", "user")
+    commands = machine.step(MachineEvent.chosen(asked.id or 0, "other", 0.9, "so"))
+    hook = next(each for each in commands if each.kind == "hook")
+    assert (hook.stage, hook.round, hook.request is not None) == ("pre_llm", 1, True)
+    assert hook.request is not None
+    assert hook.request.model == "other"
+    with pytest.raises(LoopwrightError) as caught:
+        hook.after("replace", '"text"')
+    assert caught.value.code == "invalid_replacement"
+    changed = hook.after("replace", '{"max_tokens": 5}')
+    assert changed.request is not None
+    assert json.loads(changed.request.to_json())["max_tokens"] == 5
+    replies = [("mine", "replace", '{"max_tokens": 5}', False)]
+    restored = TurnMachine.load(machine.save())
+    for each in (machine, restored):
+        commands = each.step(MachineEvent.hooked(hook.id or 0, replies))
+        sent = next(command for command in commands if command.kind == "generate")
+        assert sent.request is not None
+        assert json.loads(sent.request.to_json())["max_tokens"] == 5
+    answer = {"message": {"role": "assistant", "content": [{"type": "text", "text": "done"}]}, "stop": "end_turn"}
+    commands = machine.step(MachineEvent.generated(sent.id or 0, {**answer, "usage": {"input": 1, "output": 1}}))
+    hook = next(each for each in commands if each.kind == "hook")
+    assert json.loads(hook.subject or "")["answer"] == {"text": "done", "stop": "natural"}
+    commands = machine.step(MachineEvent.hooked(hook.id or 0, [("mine", "veto", "no", False)]))
+    outcome = next(each.outcome for each in commands if each.kind == "finish")
+    assert outcome is not None
+    assert (outcome["stop"], outcome["final"], outcome["message"]) == ("hook_veto", None, "no")
+
+
+@pytest.mark.parametrize("name", ["_builtin", "_hook", "_run"])
+def test_examples_of_the_docstrings_run(name: str) -> None:
+    module = importlib.import_module(f"loopwright.hooks.{name}")
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert not found.failed

@@ -31,6 +31,7 @@ from loopwright.events import (
     RoundStarted,
     RunFinished,
     SearchCompleted,
+    Status,
     TextDelta,
     ToolFinished,
     ToolProgress,
@@ -117,7 +118,7 @@ def what_happened(event: Event) -> str:
             return assert_type(decision, str) + assert_type(rule, str)
         case PhaseStarted(phase=phase) | PhaseFinished(phase=phase):
             return assert_type(phase, str)
-        case Draft(text=text):
+        case Draft(text=text) | Status(text=text):
             return assert_type(text, str)
         case HookAnswered(answer=answer, reason=why):
             return assert_type(answer, str) + (assert_type(why, str | None) or "")

@@ -23,18 +23,18 @@ _ENDINGS = {
 _RUN = "the name of a run, its beginning, or the path of a journal"
 _DEFAULT = " (default: $LOOPWRIGHT_JOURNAL, or .loopwright/journal.db)"
 _WHERE = "where the journals are: a store or a folder" + _DEFAULT
-_HOMES = {
-    "ask": "ask",
-    "run": "run",
-    "replay": "replay",
-    "resume": "past",
-    "fork": "past",
-    "diff": "past",
-    "runs": "runs",
-    "memory": "memory",
-    "audit": "memory",
+_COMMANDS = {
+    "ask": ("ask", "ask"),
+    "research": ("research", "research"),
+    "run": ("run", "run"),
+    "resume": ("past", "resume"),
+    "fork": ("past", "fork"),
+    "diff": ("past", "diff"),
+    "runs": ("runs", "runs"),
+    "replay": ("replay", "replay"),
+    "memory": ("memory", "memory"),
+    "audit": ("memory", "audit"),
 }
-"""Where each command is; loaded when it is wanted."""
 _MOST = 10_000
 _DAY = 86_400.0
 
@@ -56,8 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     arguments = _parser().parse_args(argv)
     try:
-        home = import_module(f".{_HOMES[arguments.command]}", __package__)
-        command: Callable[[argparse.Namespace], int] = getattr(home, arguments.command)
+        # Loaded when it is wanted.
+        home, name = _COMMANDS[arguments.command]
+        command: Callable[[argparse.Namespace], int] = getattr(import_module(f".{home}", __package__), name)
         return command(arguments)
     except BrokenPipeError:
         raise
@@ -113,6 +114,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _ask_arguments(_command(commands, "ask", "answer a question from the files of a folder, with sources"))
     _run_arguments(_command(commands, "run", "do a task with a model and the built-in tools"))
+    _research_arguments(
+        _command(commands, "research", "research a question in cycles, and write a report with sources")
+    )
     _replay_arguments(_command(commands, "replay", "feed a journal to a new machine and compare"))
     _resume_arguments(_command(commands, "resume", "go on with a run that broke off"))
     _fork_arguments(_command(commands, "fork", "start a run that begins as another one did"))
@@ -176,6 +180,27 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--system", metavar="TEXT", help="instructions in place of the built-in ones")
     parser.add_argument("--memory", metavar="FILE", help="remember what is told and done, in this file")
+    _common_arguments(parser)
+
+
+def _research_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", type=_text, metavar="QUESTION")
+    parser.add_argument(
+        "--in", dest="folders", action="append", default=[], metavar="FOLDER", help="where to look; may be repeated"
+    )
+    parser.add_argument(
+        "--search",
+        action="append",
+        default=[],
+        metavar="PROVIDER",
+        help="a search engine: searxng:URL, brave or tavily (their keys from the environment); may be repeated",
+    )
+    _model_arguments(parser, "offline:extractive, which is not an LLM and needs neither key nor network")
+    parser.add_argument(
+        "--style", choices=("detailed", "summary", "progress"), default="detailed", help="how much is written out"
+    )
+    parser.add_argument("--cycles", type=_count, metavar="N", help="cycles at most (default: 5)")
+    parser.add_argument("--out", metavar="FILE", help="write the report there: .md, .html or .json by its ending")
     _common_arguments(parser)
 
 

@@ -62,6 +62,7 @@ class Watcher:
             events.PhaseStarted: self._phase_started,
             events.PhaseFinished: self._phase_finished,
             events.RunFinished: self._finished,
+            events.Status: lambda event: self._note(one_line(event.text)),
         }
 
     def __call__(self, event: events.Event) -> None:

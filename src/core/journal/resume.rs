@@ -91,6 +91,9 @@ impl Open {
             | EventKind::Failed { id, .. }
             | EventKind::Decided { id, .. }
             | EventKind::Found { id, .. }
+            | EventKind::Hits { id, .. }
+            | EventKind::Fetched { id, .. }
+            | EventKind::Embedded { id, .. }
             | EventKind::Fired { id, .. }
             | EventKind::Hooked { id, .. }
             | EventKind::Chosen { id, .. }

@@ -159,6 +159,31 @@ pub enum Command {
         /// Why.
         error: Error,
     },
+    /// Look for something. Answered by `Hits`.
+    Query {
+        /// The number.
+        id: Id,
+        /// What to look for.
+        query: String,
+        /// Hits at most.
+        k: usize,
+    },
+    /// Read a page as text. Answered by `Fetched`.
+    Fetch {
+        /// The number.
+        id: Id,
+        /// Its address.
+        url: String,
+        /// Characters at most.
+        max_chars: usize,
+    },
+    /// Make vectors of texts. Answered by `Embedded`.
+    Embed {
+        /// The number.
+        id: Id,
+        /// The texts.
+        texts: Vec<String>,
+    },
     /// The run has ended.
     Finish {
         /// How.
@@ -210,6 +235,9 @@ impl Command {
             | Self::Spawn { id, .. }
             | Self::Interrupt { id, .. }
             | Self::Timer { id, .. }
+            | Self::Query { id, .. }
+            | Self::Fetch { id, .. }
+            | Self::Embed { id, .. }
             | Self::Abort { id }
             | Self::Hook { id, .. }
             | Self::Choose { id, .. }
@@ -484,6 +512,13 @@ pub enum Notice {
         confidence: f64,
         /// Why.
         reason: String,
+    },
+    /// What a research does just now, in a sentence or two for whoever waits.
+    Status {
+        /// The cycle, from 1.
+        cycle: u32,
+        /// In words.
+        text: String,
     },
     /// A hook has answered.
     HookAnswered {

@@ -4,7 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{HookReply, Id, ModelChoice, Outcome, turn::Recollection};
+use super::{
+    HookReply, Id, ModelChoice, Outcome,
+    research::{Hit, PageText, Vector},
+    turn::Recollection,
+};
 use crate::core::{
     error::{Error, Failure},
     json::Raw,
@@ -109,6 +113,27 @@ pub enum EventKind {
         /// The sources, or why there are none.
         found: Result<Gathered, Error>,
     },
+    /// A search gave its hits.
+    Hits {
+        /// The command.
+        id: Id,
+        /// The hits, or why there are none.
+        hits: Result<Vec<Hit>, Error>,
+    },
+    /// A page was read.
+    Fetched {
+        /// The command.
+        id: Id,
+        /// The page, or why there is none.
+        page: Result<PageText, Error>,
+    },
+    /// An embedder gave its vectors, one for each text.
+    Embedded {
+        /// The command.
+        id: Id,
+        /// The vectors, or why there are none.
+        vectors: Result<Vec<Vector>, Error>,
+    },
     /// A child machine finished. Made by the tree, never by a driver.
     Child {
         /// The command that started it.
@@ -171,6 +196,9 @@ impl EventKind {
             Self::Executed { .. } => "executed",
             Self::Decided { .. } => "decided",
             Self::Found { .. } => "found",
+            Self::Hits { .. } => "hits",
+            Self::Fetched { .. } => "fetched",
+            Self::Embedded { .. } => "embedded",
             Self::Child { .. } => "child",
             Self::Fired { .. } => "fired",
             Self::Interrupt { .. } => "interrupt",

@@ -14,6 +14,7 @@ pub mod grounded;
 mod hook;
 mod outcome;
 mod price;
+pub mod research;
 mod retry;
 mod tree;
 pub mod turn;

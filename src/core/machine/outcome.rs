@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Spent;
-use super::turn::RolesReport;
+use super::{Spent, research::Researched, turn::RolesReport};
 use crate::core::{error::Error, json::Raw, retrieve::sources::Source, sense::breakpoint::Breakpoint};
 
 /// Why a run ended.
@@ -217,6 +216,9 @@ pub struct Outcome {
     /// What its roles found.
     #[serde(default, skip_serializing_if = "RolesReport::is_empty")]
     pub roles: Box<RolesReport>,
+    /// Report and state of a research.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub research: Option<Box<Researched>>,
 }
 
 impl Outcome {
@@ -240,6 +242,7 @@ impl Outcome {
             duration: 0.0,
             dropped: 0,
             roles: Box::default(),
+            research: None,
         }
     }
 

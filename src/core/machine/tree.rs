@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Command, Event, EventKind, Id, Interrupt, Machine, Outcome, Time,
     grounded::{GroundedConfig, GroundedMachine},
+    research::{ResearchConfig, ResearchMachine},
     turn::{TurnConfig, TurnMachine},
 };
 use crate::core::{
@@ -25,6 +26,8 @@ pub enum MachineConfig {
     Turn(TurnConfig),
     /// A grounded answer.
     Grounded(GroundedConfig),
+    /// A research.
+    Research(ResearchConfig),
 }
 
 impl MachineConfig {
@@ -33,6 +36,7 @@ impl MachineConfig {
         let turn = match self {
             Self::Turn(turn) => turn,
             Self::Grounded(grounded) => &grounded.turn,
+            Self::Research(research) => &research.turn,
         };
         turn.guard.as_ref().map(|guard| guard.policy.digest())
     }
@@ -42,6 +46,7 @@ impl MachineConfig {
         match self {
             Self::Turn(turn) => turn,
             Self::Grounded(grounded) => &mut grounded.turn,
+            Self::Research(research) => &mut research.turn,
         }
     }
 }
@@ -51,6 +56,7 @@ impl MachineConfig {
 enum Node {
     Turn(Box<TurnMachine>),
     Grounded(Box<GroundedMachine>),
+    Research(Box<ResearchMachine>),
 }
 
 impl Node {
@@ -58,6 +64,7 @@ impl Node {
         match config {
             MachineConfig::Turn(config) => Self::Turn(Box::new(TurnMachine::new(config, base))),
             MachineConfig::Grounded(config) => Self::Grounded(Box::new(GroundedMachine::new(config, base))),
+            MachineConfig::Research(config) => Self::Research(Box::new(ResearchMachine::new(config, base))),
         }
     }
 
@@ -65,6 +72,7 @@ impl Node {
         match self {
             Self::Turn(machine) => machine.as_mut(),
             Self::Grounded(machine) => machine.as_mut(),
+            Self::Research(machine) => machine.as_mut(),
         }
     }
 
@@ -72,6 +80,7 @@ impl Node {
         match self {
             Self::Turn(machine) => machine.as_ref(),
             Self::Grounded(machine) => machine.as_ref(),
+            Self::Research(machine) => machine.as_ref(),
         }
     }
 
@@ -79,6 +88,7 @@ impl Node {
         match self {
             Self::Turn(machine) => machine.history(),
             Self::Grounded(machine) => machine.history(),
+            Self::Research(machine) => machine.history(),
         }
     }
 }
@@ -213,6 +223,9 @@ impl Machine for Tree {
             | EventKind::Executed { id, .. }
             | EventKind::Decided { id, .. }
             | EventKind::Found { id, .. }
+            | EventKind::Hits { id, .. }
+            | EventKind::Fetched { id, .. }
+            | EventKind::Embedded { id, .. }
             | EventKind::Fired { id, .. }
             | EventKind::Hooked { id, .. }
             | EventKind::Chosen { id, .. }

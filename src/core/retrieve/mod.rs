@@ -5,7 +5,7 @@ pub mod bm25;
 pub mod chunks;
 pub mod extractive;
 pub mod gather;
-mod marks;
+pub(crate) mod marks;
 pub mod passages;
 pub mod plain;
 mod question;

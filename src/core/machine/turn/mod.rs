@@ -882,7 +882,11 @@ impl Machine for TurnMachine {
                 self.decided(id, &hash, decision, &mut out);
             }
             EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
-            EventKind::Found { .. } | EventKind::Child { .. } => self.drop_answer(),
+            EventKind::Found { .. }
+            | EventKind::Hits { .. }
+            | EventKind::Fetched { .. }
+            | EventKind::Embedded { .. }
+            | EventKind::Child { .. } => self.drop_answer(),
             EventKind::Hooked { id, replies } => {
                 if !self.was_hooked(id, replies, &mut out) {
                     self.drop_answer();
