@@ -1002,7 +1002,7 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
             calls(&[(&a, "nope", "{}")]),
         ];
         // In worlds with roles a few replies lead everywhere.
-        let few = [0, 3, 7].into_iter().filter(|_| ledger.few);
+        let few = [0, 3, 7].into_iter().take(if ledger.says.len() > 1 { 3 } else { 2 }).filter(|_| ledger.few);
         let all = (0..replies.len()).filter(|_| !ledger.few);
         let replies: Vec<Response> = few.chain(all).map(|at| replies[at].clone()).collect();
         events.extend(
