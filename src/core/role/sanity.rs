@@ -3,7 +3,7 @@
 //! The rules read nothing but the messages and give the same result for the same ones. A second opinion can only make
 //! a result stricter: [`SanityResult::stricter`] keeps every concern and never takes back a pause or an abort.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use serde::{Deserialize, Serialize};
 
@@ -165,11 +165,10 @@ pub fn note_of(result: &SanityResult) -> Option<String> {
     }
     let mut note = format!("{HEAD}, an observation and no instruction of the user:");
     for concern in result.concerns.iter().take(4) {
-        note.push_str(&format!(" {}: {}", concern.kind.name(), tame(&concern.text, LONGEST)));
-        note.push(';');
+        let _ = write!(note, " {}: {};", concern.kind.name(), tame(&concern.text, LONGEST));
     }
     for suggestion in result.suggestions.iter().take(3) {
-        note.push_str(&format!(" consider: {};", tame(suggestion, LONGEST)));
+        let _ = write!(note, " consider: {};", tame(suggestion, LONGEST));
     }
     note.pop();
     note.push(']');

@@ -856,7 +856,7 @@ impl Machine for TurnMachine {
                     let asking = asking.clone();
                     self.generated(&asking, *response, &mut out);
                 }
-                _ => self.role_answered(id, *response, &mut out),
+                _ => self.role_answered(id, &response, &mut out),
             },
             EventKind::Failed { id, failure, visible, partial } => match &self.phase {
                 Phase::Asking(asking) if asking.id == id => {

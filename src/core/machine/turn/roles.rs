@@ -402,7 +402,7 @@ impl TurnMachine {
     }
 
     /// A role's model answered.
-    pub(super) fn role_answered(&mut self, id: Id, response: Response, out: &mut Vec<Command>) {
+    pub(super) fn role_answered(&mut self, id: Id, response: &Response, out: &mut Vec<Command>) {
         let Some(mut question) = self.desk.take(|question| question.id == id) else { return self.drop_answer() };
         self.book(&question, response.usage);
         // What was used of it is not set aside any more.
@@ -458,14 +458,14 @@ impl TurnMachine {
         let Some(question) = self.desk.take(|question| question.timer == timer) else { return self.drop_answer() };
         out.push(Command::Abort { id: question.id });
         self.count(question.job.purpose(), |spent| spent.requests += 1);
-        self.no_answer(question, "no answer in time", out);
+        self.no_answer(&question, "no answer in time", out);
     }
 
     /// The same model is asked again, if the role may ask once more.
     fn once_more(&mut self, mut question: Question, problem: &str, next: &str, out: &mut Vec<Command>) {
         if let Some(reason) = self.spent_on(&question) {
             out.push(Command::Abort { id: question.timer });
-            return self.no_answer(question, reason, out);
+            return self.no_answer(&question, reason, out);
         }
         let model = self.model_of(&question).map(|model| model.model.clone()).unwrap_or_default();
         failed(out, question.job.purpose(), &model, problem, next);
@@ -493,7 +493,7 @@ impl TurnMachine {
             _ => {
                 question.place -= 1;
                 out.push(Command::Abort { id: question.timer });
-                self.no_answer(question, problem, out);
+                self.no_answer(&question, problem, out);
             }
         }
     }
@@ -521,9 +521,9 @@ impl TurnMachine {
     }
 
     /// No model answers: the rules do.
-    fn no_answer(&mut self, question: Question, reason: &str, out: &mut Vec<Command>) {
+    fn no_answer(&mut self, question: &Question, reason: &str, out: &mut Vec<Command>) {
         let purpose = question.job.purpose();
-        let model = self.model_of(&question).map(|model| model.model.clone()).unwrap_or_default();
+        let model = self.model_of(question).map(|model| model.model.clone()).unwrap_or_default();
         let duration = self.now.since(question.since);
         self.count(purpose, |spent| {
             spent.seconds += duration;
@@ -533,7 +533,7 @@ impl TurnMachine {
         match question.job {
             Job::Summarize { from, upto, round } => self.rules_summarize(from, upto, round, out),
             Job::Check { .. } => self.rules_stand(out),
-            Job::Supervise { call } => self.no_verdict(call, reason, out),
+            Job::Supervise { call } => self.no_verdict(call, out),
         }
     }
 
@@ -543,9 +543,9 @@ impl TurnMachine {
                 self.summarized(upto, round, model, summary, out);
             }
             (Job::Check { round, triggers, rules }, Answer::Sanity(opinion)) => {
-                self.opinion(round, &triggers, *rules, *opinion, model, out);
+                self.opinion(round, &triggers, *rules, &opinion, model, out);
             }
-            (Job::Supervise { call }, Answer::Verdict(verdict)) => self.verdict(call, verdict, &model, out),
+            (Job::Supervise { call }, Answer::Verdict(verdict)) => self.verdict(call, &verdict, &model, out),
             _ => {}
         }
     }

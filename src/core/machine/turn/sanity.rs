@@ -216,7 +216,7 @@ impl TurnMachine {
         round: u32,
         triggers: &[Trigger],
         rules: SanityResult,
-        opinion: SanityResult,
+        opinion: &SanityResult,
         model: String,
         out: &mut Vec<Command>,
     ) {
@@ -225,7 +225,7 @@ impl TurnMachine {
         if !late && round >= self.desk.sanity.heard {
             self.desk.sanity.heard = round;
             let both = rules.stricter(opinion.clone());
-            self.found(round, triggers, model, &both, Some(&opinion), out);
+            self.found(round, triggers, model, &both, Some(opinion), out);
         }
         self.rules_stand(out);
     }

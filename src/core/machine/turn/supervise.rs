@@ -257,7 +257,7 @@ impl TurnMachine {
     }
 
     /// The supervisor's model has said something.
-    pub(super) fn verdict(&mut self, call: usize, verdict: Verdict, model: &str, out: &mut Vec<Command>) {
+    pub(super) fn verdict(&mut self, call: usize, verdict: &Verdict, model: &str, out: &mut Vec<Command>) {
         let sure = verdict.confidence >= self.threshold() && verdict.sensitivity < Level::Secret;
         self.with_supervising(|turn, supervising| {
             if sure {
@@ -278,7 +278,7 @@ impl TurnMachine {
     }
 
     /// The supervisor's models have said nothing that can be used.
-    pub(super) fn no_verdict(&mut self, call: usize, _reason: &str, out: &mut Vec<Command>) {
+    pub(super) fn no_verdict(&mut self, call: usize, out: &mut Vec<Command>) {
         self.with_supervising(|_, supervising| supervising.people.push(call));
         self.supervision(out);
     }
