@@ -5,7 +5,10 @@
 
 mod turn_support;
 
-use loopwright::core::guard::RiskLevel;
+use loopwright::core::guard::{
+    RiskLevel,
+    sensitivity::{Labels, Level},
+};
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -16,8 +19,11 @@ use loopwright::core::{
     journal::{self, Run},
     machine::{
         ApprovalDecision, Budget, ChoiceConfig, Command, Event, EventKind, HookAnswer, HookReply, HookStage, Id,
-        Interrupt, Machine, MachineConfig, ModelChoice, Notice, RetryPolicy, Time, Tree, arguments_hash,
-        turn::{ContextConfig, RecallConfig, RecalledHit, Recollection, TurnConfig, TurnMachine, diagram, transitions},
+        Interrupt, Machine, MachineConfig, ModelChoice, Notice, Purpose, RetryPolicy, Time, Tree, arguments_hash,
+        turn::{
+            ContextConfig, RecallConfig, RecalledHit, Recollection, RoleBudget, RoleConfig, RoleModel, RolesConfig,
+            SanityConfig, SupervisorConfig, TurnConfig, TurnMachine, diagram, transitions,
+        },
     },
     message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, Usage},
     request::{Delta, History, Response},
@@ -49,6 +55,16 @@ struct Ledger {
     requests: u32,
     asked: u32,
     used: u64,
+    /// Requests of roles, with the tokens that their answers may have.
+    asides: BTreeMap<Id, u64>,
+    /// The tokens that the answer to the turn's own request may have.
+    own: u64,
+    /// Somebody has released a result.
+    released: bool,
+    /// In a small world: what roles say, and whether results hold private things.
+    says: Vec<&'static str>,
+    private: bool,
+    few: bool,
     /// A part of the answer to the request that is open was shown, and not reset.
     shown: bool,
     finished: bool,
@@ -73,6 +89,13 @@ impl Ledger {
                 let used = partial.as_ref().map_or(0, |partial| partial.usage.total());
                 self.used = self.used.saturating_add(used);
             }
+            EventKind::Generated { id, response } if self.asides.remove(id).is_some() => {
+                self.used = self.used.saturating_add(response.usage.total());
+            }
+            EventKind::Failed { id, partial, .. } if self.asides.remove(id).is_some() => {
+                let used = partial.as_ref().map_or(0, |partial| partial.usage.total());
+                self.used = self.used.saturating_add(used);
+            }
             EventKind::Executed { id, result } => {
                 if let Some(calls) = self.calls.get_mut(id) {
                     calls.remove(&result.id);
@@ -87,7 +110,11 @@ impl Ledger {
                     && *hash == expected
                     && self.now <= expires
                 {
-                    self.allowed.insert(call);
+                    if hash.len() > 32 {
+                        self.released = true;
+                    } else {
+                        self.allowed.insert(call);
+                    }
                 }
             }
             EventKind::Fired { id, .. } => {
@@ -116,9 +143,29 @@ impl Ledger {
             if was_finished {
                 return Err(format!("{command:?} after the end"));
             }
+            if let Command::Generate { request, .. } = command
+                && config.roles.supervisor.is_some()
+                && !self.released
+                && serde_json::to_string(&request.messages).unwrap_or_default().contains(SECRET)
+            {
+                return Err("a secret that nobody released".into());
+            }
             match command {
+                Command::Generate { id, purpose, request, .. } if *purpose != Purpose::Executor => {
+                    legal(&request.messages)?;
+                    let most = request.max_tokens.ok_or("a role without bounds")?;
+                    self.asides.insert(*id, most);
+                    let same = commands.iter().filter(
+                        |command| matches!(command, Command::Generate { purpose: other, .. } if other == purpose),
+                    );
+                    if *purpose != Purpose::Supervisor && same.count() > 1 {
+                        return Err("a role is asked twice at once".into());
+                    }
+                    self.within(config)?;
+                }
                 Command::Generate { id, attempt, request, .. } => {
                     legal(&request.messages)?;
+                    self.own = request.max_tokens.unwrap_or(u64::MAX);
                     if let Some(budget) = config.context.budget {
                         let tokens =
                             COUNTER.with_borrow_mut(|counter| counter.messages(request.messages.iter()).tokens);
@@ -143,6 +190,7 @@ impl Ledger {
                     {
                         return Err(format!("{} of {tokens} tokens used, and a request without bounds", self.used));
                     }
+                    self.within(config)?;
                 }
                 Command::Execute { id, calls, parallel } => {
                     for call in calls {
@@ -168,7 +216,7 @@ impl Ledger {
                     self.calls.insert(*id, calls.iter().map(|call| call.tool_use.id.clone()).collect());
                 }
                 Command::Approve { id, call, hash, risk, expires, .. } => {
-                    if *hash != arguments_hash(call) || !self.questions.is_empty() {
+                    if !hash.starts_with(&arguments_hash(call)) || !self.questions.is_empty() {
                         return Err("a question with a wrong hash, or beside another".into());
                     }
                     self.questions.insert(*id, (*risk, call.id.clone(), hash.clone(), *expires));
@@ -183,6 +231,7 @@ impl Ledger {
                 }
                 Command::Abort { id } => {
                     let open = self.generates.remove(id)
+                        | self.asides.remove(id).is_some()
                         | self.calls.remove(id).is_some()
                         | self.questions.remove(id).is_some()
                         | self.hooks.remove(id).is_some()
@@ -219,7 +268,12 @@ impl Ledger {
                         return Err(format!("at the end {:?} and {:?} are open", self.hooks, self.choices));
                     }
                     let open = (&self.generates, &self.calls, &self.questions, &self.timers);
-                    if *open.0 != BTreeSet::new() || !open.1.is_empty() || !open.2.is_empty() || !open.3.is_empty() {
+                    if *open.0 != BTreeSet::new()
+                        || !self.asides.is_empty()
+                        || !open.1.is_empty()
+                        || !open.2.is_empty()
+                        || !open.3.is_empty()
+                    {
                         return Err(format!("at the end {open:?} is open"));
                     }
                     if outcome.spent.iterations > config.budget.iterations
@@ -267,13 +321,86 @@ impl Ledger {
         Ok(())
     }
 
+    /// No answers to come can pass the budget of tokens, all together.
+    fn within(&self, config: &TurnConfig) -> Result<(), String> {
+        let Some(tokens) = config.budget.tokens else { return Ok(()) };
+        let own = if self.generates.is_empty() { 0 } else { self.own };
+        let open = self.asides.values().fold(own, |sum, most| sum.saturating_add(*most));
+        if self.used.saturating_add(open) > tokens {
+            return Err(format!("{} of {tokens} tokens used, and {open} may come", self.used));
+        }
+        Ok(())
+    }
+
     /// Whether something is open but the run's own deadline.
     fn something_is_open(&self) -> bool {
         let timer = self.timers.keys().any(|id| Some(*id) != self.deadline);
         let held = !self.hooks.is_empty() || !self.choices.is_empty();
-        let asked = !self.recalls.is_empty() || !self.questions.is_empty();
+        let asked = !self.asides.is_empty() || !self.recalls.is_empty() || !self.questions.is_empty();
         held || timer || asked || !self.generates.is_empty() || !self.calls.is_empty()
     }
+}
+
+/// What opens something, and is for nobody's eyes.
+const SECRET: &str = "AKIAQ3EGRW7VZ2MNBLXT";
+
+const SANE: &str = r#"{"on_track":true,"confidence":0.9,"progress":0.5,"concerns":[],"suggestions":["go on"],"should_pause":false,"should_abort":false}"#;
+const SUMMED: &str = r#"{"facts":[{"category":"decision","text":"tabs"}],"files":["a.rs"],"errors":[],"decisions":["tabs"],"timeline":["looked"]}"#;
+const ALLOWED: &str =
+    r#"{"allow":true,"confidence":0.9,"sensitivity":"sensitive","intent":"look","reason":"asked for"}"#;
+
+const DOUBT: &str = r#"{"allow":true,"confidence":0.1,"sensitivity":"sensitive","intent":"look","reason":"who knows"}"#;
+
+/// What a role may say.
+fn role_says() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => Just(SANE.to_owned()),
+        1 => Just(SANE.replace("\"should_pause\":false", "\"should_pause\":true")),
+        1 => Just(SANE.replace("\"should_abort\":false", "\"should_abort\":true")),
+        4 => Just(SUMMED.to_owned()),
+        3 => Just(ALLOWED.to_owned()),
+        1 => Just(ALLOWED.replace("0.9", "0.2")),
+        1 => Just(ALLOWED.replace("true", "false")),
+        1 => Just("{\"on_track\": ".to_owned()),
+        1 => Just("[".repeat(5_000)),
+        1 => ".*",
+    ]
+}
+
+fn chain(models: usize) -> RoleConfig {
+    let model = |n| RoleModel { model: format!("r{n}"), ..RoleModel::default() };
+    RoleConfig { chain: (0..models).map(model).collect(), max_tokens: 20, ..RoleConfig::default() }
+}
+
+/// Roles of all sorts: none, rules, models, with small budgets.
+fn roles() -> impl Strategy<Value = RolesConfig> {
+    let role = prop_oneof![
+        2 => Just(None),
+        2 => (0_usize..3, 0_u32..4).prop_map(|(models, requests)| {
+            Some(RoleConfig { budget: RoleBudget { requests, ..RoleBudget::default() }, ..chain(models) })
+        }),
+    ];
+    (role.clone(), role.clone(), role, 0_u32..4, any::<bool>(), 0_usize..3).prop_map(
+        |(summarizer, sanity, supervisor, interval, wait, fallback)| RolesConfig {
+            fallback: chain(fallback).chain,
+            summarizer,
+            sanity: sanity.map(|role| SanityConfig { role, interval, wait, ..SanityConfig::default() }),
+            supervisor: supervisor.map(|role| SupervisorConfig {
+                role,
+                tools: watched(),
+                ..SupervisorConfig::default()
+            }),
+        },
+    )
+}
+
+/// The results of all tools are looked at.
+fn watched() -> Labels {
+    let mut labels = Labels::none();
+    for tool in ["look", "write", "rm"] {
+        labels.set(tool, Level::Normal);
+    }
+    labels
 }
 
 type Transition = (&'static str, &'static str, &'static str);
@@ -299,6 +426,9 @@ enum Act {
     Answer(Response),
     Fail(Failure, bool, Option<Response>),
     Delta,
+    /// A role answers, or fails.
+    Said(usize, String),
+    Silent(usize, Failure),
     Result(usize, ToolResult),
     /// Another result for a call that has run.
     Second(usize, ToolResult),
@@ -467,7 +597,16 @@ fn acts() -> impl Strategy<Value = Act> {
         10 => answers().prop_map(Act::Answer),
         3 => (failures(), any::<bool>(), prop::option::of(answers())).prop_map(|(f, v, p)| Act::Fail(f, v, p)),
         1 => Just(Act::Delta),
-        12 => (any::<usize>(), a_result()).prop_map(|(which, result)| Act::Result(which, result)),
+        6 => (any::<usize>(), role_says()).prop_map(|(which, text)| Act::Said(which, text)),
+        2 => (any::<usize>(), failures()).prop_map(|(which, failure)| Act::Silent(which, failure)),
+        12 => (any::<usize>(), a_result(), 0..6_u8).prop_map(|(which, mut result, private)| {
+            if private == 0 {
+                result.content.push(Block::text(format!("key: {SECRET}")));
+            } else if private == 1 {
+                result.content.push(Block::text("Ann Lee, ssn: 536-22-8726"));
+            }
+            Act::Result(which, result)
+        }),
         3 => (any::<usize>(), a_result()).prop_map(|(which, result)| Act::Second(which, result)),
         5 => (0..8_u8, any::<bool>()).prop_map(|(which, right)| {
             let decision = match which {
@@ -513,6 +652,7 @@ fn configs() -> impl Strategy<Value = TurnConfig> {
         2 => (150_usize..2_000).prop_map(|budget| ContextConfig { budget: Some(budget), ..ContextConfig::default() }),
         1 => (700_usize..2_000).prop_map(|window| ContextConfig { window: Some(window), ..ContextConfig::default() }),
     ];
+    let roles = prop_oneof![1 => Just(RolesConfig::default()), 2 => roles()];
     let hooks = prop_oneof![
         2 => Just(BTreeSet::new()),
         1 => prop::collection::btree_set(prop::sample::select(HookStage::ALL.to_vec()), 1..5),
@@ -524,9 +664,10 @@ fn configs() -> impl Strategy<Value = TurnConfig> {
         escalate_to: escalates.then(|| "strong".to_owned()),
         ..ChoiceConfig::default()
     });
-    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>(), context, hooks, choice).prop_map(
-        |(budget, attempts, after, seed, degrade, context, hooks, choice)| TurnConfig {
+    (budget, 1_u32..4, any::<bool>(), any::<u64>(), any::<bool>(), context, (hooks, choice, roles)).prop_map(
+        |(budget, attempts, after, seed, degrade, context, (hooks, choice, roles))| TurnConfig {
             hooks,
+            roles,
             choice,
             model: "gpt-4o".into(),
             budget,
@@ -550,6 +691,14 @@ fn event_of(act: Act, ledger: &Ledger, stray: &mut Option<Id>, last: Option<&Eve
         Act::Answer(response) => EventKind::Generated { id: generate, response: Box::new(response) },
         Act::Fail(failure, visible, partial) => {
             EventKind::Failed { id: generate, failure, visible, partial: partial.map(Box::new) }
+        }
+        Act::Said(which, text) => {
+            let id = stray.or_else(|| ledger.asides.keys().nth(which % ledger.asides.len().max(1)).copied());
+            EventKind::Generated { id: id.unwrap_or(7), response: Box::new(say(&text)) }
+        }
+        Act::Silent(which, failure) => {
+            let id = stray.or_else(|| ledger.asides.keys().nth(which % ledger.asides.len().max(1)).copied());
+            EventKind::Failed { id: id.unwrap_or(7), failure, visible: false, partial: None }
         }
         Act::Delta => EventKind::Delta { id: generate, delta: Delta::Text { block: 0, text: "x".into() } },
         Act::Result(which, mut result) => {
@@ -767,6 +916,8 @@ proptest! {
                 Act::Result(seed, ToolResult::text("", "", format!("{steps}")))
             } else if !ledger.questions.is_empty() {
                 Act::Decide(ApprovalDecision::Allow, !steps.is_multiple_of(3))
+            } else if !ledger.asides.is_empty() {
+                Act::Said(0, if steps.is_multiple_of(2) { SANE.to_owned() } else { "?".to_owned() })
             } else if !ledger.hooks.is_empty() {
                 let text = format!("{steps}");
                 let answer = match seed.wrapping_add(steps as usize) % 3 {
@@ -850,8 +1001,14 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
             calls(&[(&a, "look", "{}"), (&b, "look", "{}")]),
             calls(&[(&a, "nope", "{}")]),
         ];
+        // In worlds with roles a few replies lead everywhere.
+        let few = [0, 3, 7].into_iter().take(if ledger.says.len() > 1 { 3 } else { 2 }).filter(|_| ledger.few);
+        let all = (0..replies.len()).filter(|_| !ledger.few);
+        let replies: Vec<Response> = few.chain(all).map(|at| replies[at].clone()).collect();
         events.extend(
-            replies.map(|response| (EventKind::Generated { id, response: Box::new(response) }, faults, interrupts)),
+            replies
+                .into_iter()
+                .map(|response| (EventKind::Generated { id, response: Box::new(response) }, faults, interrupts)),
         );
         if faults > 0 {
             for visible in [false, true] {
@@ -872,12 +1029,18 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
     }
     for (id, calls) in &ledger.calls {
         for call in calls {
-            events.push((
-                EventKind::Executed { id: *id, result: ToolResult::text(call, "", "ok") },
-                faults,
-                interrupts,
-            ));
+            for text in if ledger.private { &["ok", "Ann Lee, ssn: 536-22-8726"][..] } else { &["ok"][..] } {
+                let result = ToolResult::text(call, "", *text);
+                events.push((EventKind::Executed { id: *id, result }, faults, interrupts));
+            }
         }
+    }
+    for id in ledger.asides.keys().copied() {
+        for said in &ledger.says {
+            events.push((EventKind::Generated { id, response: Box::new(say(said)) }, faults, interrupts));
+        }
+        let failed = EventKind::Failed { id, failure: failure(FailureKind::Server), visible: false, partial: None };
+        events.push((failed, faults, interrupts));
     }
     for (id, (_, _, hash, _)) in &ledger.questions {
         for (hash, decision) in [
@@ -937,12 +1100,45 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
     };
     let mut observed: BTreeSet<Transition> = BTreeSet::new();
     let mut states = 0_usize;
-    // The second world has no time: its timers find the limit reached. The others have hooks, or choose their model.
+    let one = |purpose: &str, models: usize| {
+        let sanity = SanityConfig { role: chain(models), interval: 1, wait: models == 1, ..SanityConfig::default() };
+        let supervisor = SupervisorConfig { role: chain(models), tools: watched(), ..SupervisorConfig::default() };
+        RolesConfig {
+            fallback: chain(usize::from(purpose == "executor")).chain,
+            summarizer: (purpose == "summarizer").then(|| chain(models)),
+            sanity: (purpose == "sanity").then_some(sanity),
+            supervisor: (purpose == "supervisor").then_some(supervisor),
+        }
+    };
+    let abort = SANE.replace("\"should_abort\":false", "\"should_abort\":true");
+    let abort: &'static str = Box::leak(abort.into_boxed_str());
+    let worlds = [
+        (None, one("executor", 0), vec![], (1, 1)),
+        (None, one("summarizer", 1), vec![SUMMED], (1, 0)),
+        (None, one("summarizer", 1), vec![SUMMED], (0, 0)),
+        (None, one("sanity", 1), vec![SANE, abort, "?"], (0, 1)),
+        (None, one("sanity", 2), vec![SANE, abort], (0, 0)),
+        (None, one("supervisor", 1), vec![ALLOWED, DOUBT], (0, 1)),
+        // A role speaks while the turn holds, and what it has held up goes on to hooks.
+        (Some(HookStage::PreReason), one("sanity", 1), vec![SANE, "?"], (0, 0)),
+        (Some(HookStage::PreReason), one("sanity", 2), vec![SANE, "?"], (0, 0)),
+        (Some(HookStage::PreReason), one("supervisor", 1), vec![ALLOWED], (0, 0)),
+        (Some(HookStage::PreAssess), one("sanity", 1), vec![SANE], (0, 0)),
+        (Some(HookStage::PostReflect), one("sanity", 1), vec![SANE], (0, 0)),
+    ];
+    // The second world has no time: its timers find the limit reached. The others have hooks, or choose their model,
+    // or have a memory, or a role.
     let plain = [(300.0, None, false), (0.0, None, false)];
     let hooked = HookStage::ALL.into_iter().map(|stage| (300.0, Some(stage), false));
-    // The last ones have a memory.
     let remembers = [(300.0, None, true), (0.0, None, true), (300.0, Some(HookStage::PostAssess), true)];
-    for (wall_time, stage, remembers) in plain.into_iter().chain(hooked).chain(remembers) {
+    let none = |(wall_time, stage, remembers): (f64, Option<HookStage>, bool)| {
+        let faults = u32::from(stage.is_none_or(|stage| matches!(stage, HookStage::PreLlm | HookStage::PreOutput)));
+        (wall_time, stage, remembers, RolesConfig::default(), vec![], (faults, 1))
+    };
+    let with_roles = worlds.into_iter().map(|(stage, roles, says, most)| (300.0, stage, false, roles, says, most));
+    for (wall_time, stage, remembers, roles, says, (faults, interrupts)) in
+        plain.into_iter().chain(hooked).chain(remembers).map(none).chain(with_roles)
+    {
         config.recall = remembers.then(RecallConfig::default);
         config.budget.wall_time = wall_time;
         config.hooks = stage.into_iter().collect();
@@ -952,18 +1148,24 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
                 config.hooks.insert(HookStage::PreReason);
             }
             // These two are the driver's: the choice alone, with time and without.
-            Some(HookStage::PostReflect) => config.budget.wall_time = 0.0,
+            Some(HookStage::PostReflect) if roles == RolesConfig::default() => config.budget.wall_time = 0.0,
             _ => {}
         }
         config.choice.ask =
             matches!(stage, Some(HookStage::PostAssess | HookStage::PreReflect | HookStage::PostReflect));
-        if stage.is_some() || remembers {
-            config.budget.iterations = 2;
-            config.budget.tool_rounds = 1;
-        }
+        // Their orders multiply: one round is enough for them.
+        let private = roles.supervisor.is_some();
+        let few = roles != RolesConfig::default();
+        let more = stage.is_none() && !remembers && (!few || (roles.summarizer.is_some() && faults == 0));
+        config.budget.tool_rounds = if more { 2 } else { 1 };
+        config.budget.approvals = 2;
+        config.budget.iterations = config.budget.tool_rounds + 1;
+        config.roles = roles;
+        // What comes when the time is over finds the limit reached.
+        let times = if few { &[Time(0), Time(400_000_000)][..] } else { &[Time(0)] };
+        let ledger = Ledger { says, private, few, ..Ledger::default() };
         let mut seen: BTreeSet<u128> = BTreeSet::new();
-        let faults = u32::from(stage.is_none_or(|stage| matches!(stage, HookStage::PreLlm | HookStage::PreOutput)));
-        let mut queue = VecDeque::from([(TurnMachine::new(config.clone(), 0), Ledger::default(), faults, 1)]);
+        let mut queue = VecDeque::from([(TurnMachine::new(config.clone(), 0), ledger, faults, interrupts)]);
         while let Some((turn, ledger, faults, interrupts)) = queue.pop_front() {
             let key = serde_json::to_vec(&(&turn, faults, interrupts)).unwrap();
             if !seen.insert(xxhash_rust::xxh3::xxh3_128(&key)) {
@@ -972,11 +1174,21 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
             states += 1;
             let mut events = possible(&ledger, faults, interrupts);
             if turn.phase() == "idle" {
-                events.push((EventKind::Start { messages: vec![Message::user("go")] }, faults, interrupts));
+                for prompt in ["go", "/sanity"].into_iter().take(if config.roles.sanity.is_some() { 2 } else { 1 }) {
+                    events.push((EventKind::Start { messages: vec![Message::user(prompt)] }, faults, interrupts));
+                }
             }
-            for (kind, faults, interrupts) in events {
+            let late = |kind: &EventKind| matches!(kind, EventKind::Generated { id, .. } | EventKind::Failed { id, .. } if ledger.asides.contains_key(id));
+            let events: Vec<_> = events
+                .into_iter()
+                .flat_map(|(kind, faults, interrupts)| {
+                    let times = if late(&kind) { times } else { &times[..1] };
+                    times.iter().map(move |at| (*at, kind.clone(), faults, interrupts)).collect::<Vec<_>>()
+                })
+                .collect();
+            for (at, kind, faults, interrupts) in events {
                 let (mut turn, mut ledger) = (turn.clone(), ledger.clone());
-                let event = Event { at: Time(0), kind };
+                let event = Event { at, kind };
                 ledger.saw(&event);
                 let (commands, transition) = observe(&mut turn, event.clone());
                 ledger.took(&config, &commands).unwrap_or_else(|why| panic!("{why} at {event:?} of {turn:#?}"));
@@ -994,7 +1206,13 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
     let table: BTreeSet<Transition> = transitions().iter().copied().collect();
     assert_eq!(table.len(), transitions().len(), "a line stands twice");
     let extra: Vec<_> = observed.difference(&table).collect();
-    let unused: Vec<_> = table.difference(&observed).collect();
+    // From one way of waiting to another is for the worlds in which several of them meet: the random ones.
+    let waits = |state: &str| ["held", "supervising", "checking", "recalling"].contains(&state);
+    let meets = |line: &&Transition| {
+        (line.0 != line.2 && waits(line.0) && waits(line.2))
+            || (line.1 == "hooked" && ["supervising", "checking"].contains(&line.2))
+    };
+    let unused: Vec<_> = table.difference(&observed).filter(|line| !meets(line)).collect();
     assert!(extra.is_empty() && unused.is_empty(), "not in the table: {extra:?}; never made: {unused:?}");
 }
 

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from .models import Call, Model, ModelFailure, Response
     from .research import Research, ResearchResult, research_tool, run_deep_research
     from .result import Messages, Result, Source, ToolCall, Usage
+    from .roles import Role, Roles
     from .senses import (
         Breakpoint,
         GoalDrift,
@@ -187,6 +188,8 @@ _HOMES = {
     "SensitivityLevel": "guard",
     "classify_sensitivity": "guard",
     "redact": "guard",
+    "Role": "roles",
+    "Roles": "roles",
     "trace": "_trace",
     "Research": "research",
     "ResearchResult": "research",
@@ -251,6 +254,8 @@ __all__ = [
     "Result",
     "Risk",
     "RiskContext",
+    "Role",
+    "Roles",
     "RoundTrace",
     "RunHandle",
     "RunInfo",
@@ -309,6 +314,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
+    if name in ("presets", "roles"):
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
     if home is None:
         message = f"module 'loopwright' has no attribute {name!r}"
         raise AttributeError(message)

@@ -84,6 +84,7 @@ __all__ = [
     "canonical_response",
     "check_citations",
     "check_json",
+    "check_sanity",
     "classify_sensitivity",
     "compare_journals",
     "compress_context",
@@ -135,6 +136,8 @@ __all__ = [
     "retrieve_topics",
     "sensitivity_detectors",
     "shutdown",
+    "summarize",
+    "summary_words",
     "web_request",
     "window_of",
 ]
@@ -489,6 +492,14 @@ class Command:
         """The request of a `generate`, or that which a `hook` is shown."""
 
     @property
+    def purpose(self) -> Literal["executor", "summarizer", "sanity", "supervisor", "reflector"] | None:
+        """What a `generate` is for."""
+
+    @property
+    def place(self) -> int | None:
+        """Which model of its role's chain a `generate` goes to; 0 is the first."""
+
+    @property
     def attempt(self) -> int | None:
         """Which attempt at the same request a `generate` is."""
 
@@ -691,6 +702,7 @@ class Run:
         keep: bool = False,
         about: str | None = None,
         store: str | None = None,
+        released: list[str] | None = None,
     ) -> Run: ...
     @staticmethod
     def resume(path: str) -> tuple[Run, list[Command], str]:
@@ -1726,6 +1738,15 @@ class MemoryStore:
     @staticmethod
     def longest_text() -> int:
         """The longest text, in bytes."""
+
+def check_sanity(messages: History, stuck: str | None = None, momentum: str | None = None) -> dict[str, Any]:
+    """Whether what these messages tell of is sane; policies as JSON text."""
+
+def summarize(messages: History) -> dict[str, Any]:
+    """What is worth keeping of these messages."""
+
+def summary_words(summary: str, chars: int) -> str:
+    """A summary (JSON text) in words, at most about so many characters."""
 
 def render_report(report: str, style: str, form: str) -> str:
     """A report of a research, as JSON, written out: `form` is `markdown` or `html`."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ._plan import Plan
     from .children import AgentPlan
+    from .models import Model
     from .tools import Tool
 
 atexit.register(_core.shutdown)
@@ -78,6 +79,8 @@ class Driver:
         # A person who reads one question is not asked another: sub-agents may have theirs at the same time.
         self.asking = threading.Lock()
         self.questions: set[int] = set()
+        # Calls of roles, which nobody watches and nothing is kept of.
+        self.asides: dict[int, _core.ModelCall] = {}
         # What a hook raised that ended the run.
         self.hook_error: BaseException | None = None
 
@@ -223,6 +226,9 @@ class Driver:
             if not call.done:
                 partial = call.abort()
         self.calls.clear()
+        for call in self.asides.values():
+            call.abort()
+        self.asides.clear()
         return partial
 
     def fired(self, command_id: int) -> _core.Event:
@@ -239,9 +245,10 @@ class Driver:
 
     def keep_call(self, command: _core.Command, call: _core.ModelCall) -> None:
         """A call is under way; those that have ended are forgotten."""
-        for command_id in [command_id for command_id, known in self.calls.items() if known.done]:
-            del self.calls[command_id]
-        self.calls[command.id] = call  # type: ignore[index]
+        calls = self.asides if _is_aside(command) else self.calls
+        for command_id in [command_id for command_id, known in calls.items() if known.done]:
+            del calls[command_id]
+        calls[command.id] = call  # type: ignore[index]
 
     def interrupted(self, how: str) -> _core.Event:
         """The event that ends the run: `cancel` at once, `after_round` when the running tools are done."""
@@ -283,6 +290,18 @@ class Driver:
             # What stopped the driver is what its caller hears of, not what else fails on the way out.
             with contextlib.suppress(Exception):
                 self.step(self.interrupted("cancel"))
+
+    def aside_failed(self, command_id: int, error: BaseException) -> _core.Event:
+        """A role's own model failed in whatever way: that ends no run."""
+        if isinstance(error, ModelFailure):
+            with contextlib.suppress(UsageError):
+                return self.failed_model(command_id, error)
+        return _core.Event.failed(command_id, "server", f"{type(error).__name__}: {error}"[:400])
+
+    def no_model(self, command: _core.Command) -> _core.Event:
+        """The event for a request to a model that this agent does not have."""
+        message = f"the agent has no model {command.place} for the {command.purpose}"
+        return _core.Event.failed(command.id, "not_found", message)  # type: ignore[arg-type]
 
     def failed_model(self, command_id: int, error: ModelFailure) -> _core.Event:
         """A model of one's own failed as providers fail."""
@@ -492,14 +511,21 @@ class AsyncDriver(Driver):
 
     def generate(self, command: _core.Command) -> None:
         plan = self.at(command.id)
-        endpoint = plan.endpoint if not plan.chooses else plan.endpoint_of(command.request.model)  # type: ignore[union-attr]
+        endpoint, model = plan.serving(command)
+        aside = _is_aside(command)
         if endpoint is not None:
-            quietly = plan is not self.plan
-            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, self.watch, quietly))
+            shows, quietly = self.watch and not aside, plan is not self.plan
+            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, shows, quietly))
+            return
+        if model is None:
+            self.inbox.append(self.no_model(command))
             return
         request = command.request
+        if aside:
+            self.start(command.id, str(command.purpose), None, self.ask_aside, command.id, model, request)  # type: ignore[arg-type]
+            return
         try:
-            answer = plan.model_of(request.model).respond(request)  # type: ignore[union-attr, arg-type]
+            answer = model.respond(request)
             if inspect.isawaitable(answer):
                 task = self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
                 # Cancelled before its first step, it would leave a coroutine that nobody awaits.
@@ -509,6 +535,36 @@ class AsyncDriver(Driver):
         except ModelFailure as error:
             event = self.failed_model(command.id, error)  # type: ignore[arg-type]
         self.inbox.append(event)
+
+    async def ask_aside(self, command_id: int, model: Model, request: Any) -> _core.Event:
+        """Asks a role's own model, beside the loop: one that blocks holds nothing up."""
+        try:
+            if _is_async(model.respond):
+                answer = await model.respond(request)  # type: ignore[misc]
+            else:
+                said: asyncio.Future[Any] = self.loop.create_future()
+
+                def settle(value: Any) -> None:
+                    if said.done():
+                        _drop(value)
+                    else:
+                        said.set_result(value)
+
+                in_thread(
+                    "role", lambda: _tried(model.respond, request), lambda value: self.soon(lambda: settle(value))
+                )
+                answer = await said
+                if inspect.isawaitable(answer):
+                    answer = await answer
+            if isinstance(answer, BaseException):
+                return self.aside_failed(command_id, answer)
+            return _core.Event.generated(command_id, answer_json(answer, request.turns))
+        except asyncio.CancelledError as error:
+            if asyncio.current_task() in self.ending:
+                raise
+            return self.aside_failed(command_id, error)
+        except Exception as error:  # noqa: BLE001 - whatever a role's model does ends no run
+            return self.aside_failed(command_id, error)
 
     async def ask_model(self, command_id: int, answer: Any, request: Any) -> _core.Event:
         try:
@@ -575,7 +631,7 @@ class AsyncDriver(Driver):
         if handle is not None:
             handle.cancel()
             return
-        model = self.calls.pop(command_id, None)
+        model = self.calls.pop(command_id, None) or self.asides.pop(command_id, None)
         if model is not None:
             model.abort()
             return
@@ -804,14 +860,21 @@ class SyncDriver(Driver):
 
     def generate(self, command: _core.Command) -> None:
         plan = self.at(command.id)
-        endpoint = plan.endpoint if not plan.chooses else plan.endpoint_of(command.request.model)  # type: ignore[union-attr]
+        endpoint, model = plan.serving(command)
+        aside = _is_aside(command)
         if endpoint is not None:
-            quietly = plan is not self.plan
-            self.keep_call(command, self.hub.generate(0, command, endpoint, self.watch, quietly))
+            shows, quietly = self.watch and not aside, plan is not self.plan
+            self.keep_call(command, self.hub.generate(0, command, endpoint, shows, quietly))
+            return
+        if model is None:
+            self.inbox.append(self.no_model(command))
             return
         request = command.request
+        if aside:
+            self.ask_aside(command.id, model, request)  # type: ignore[arg-type]
+            return
         try:
-            answer = plan.model_of(request.model).respond(request)  # type: ignore[union-attr, arg-type]
+            answer = model.respond(request)
             if inspect.isawaitable(answer):
                 self.start(command.id, self.ask_model(command.id, answer, request))  # type: ignore[arg-type]
                 return
@@ -819,6 +882,38 @@ class SyncDriver(Driver):
         except ModelFailure as error:
             event = self.failed_model(command.id, error)  # type: ignore[arg-type]
         self.inbox.append(event)
+
+    def ask_aside(self, command_id: int, model: Model, request: Any) -> None:
+        """Asks a role's own model in a thread: one that blocks holds nothing up."""
+
+        def told(answer: Any) -> None:
+            if self.closed:
+                _drop(answer)
+            elif inspect.isawaitable(answer):
+                self.soon(lambda: self.start(command_id, wait(answer)))
+            else:
+                self.arrived(event_of(answer))
+
+        async def wait(answer: Any) -> None:
+            try:
+                said = await answer
+            except asyncio.CancelledError as error:
+                if command_id not in self.tasks:
+                    raise
+                said = error
+            except Exception as error:  # noqa: BLE001 - whatever a role's model does ends no run
+                said = error
+            self.arrived(event_of(said))
+
+        def event_of(answer: Any) -> _core.Event:
+            if isinstance(answer, BaseException):
+                return self.aside_failed(command_id, answer)
+            try:
+                return _core.Event.generated(command_id, answer_json(answer, request.turns))
+            except Exception as error:  # noqa: BLE001 - as above
+                return self.aside_failed(command_id, error)
+
+        in_thread("role", lambda: _tried(model.respond, request), told)
 
     async def ask_model(self, command_id: int, answer: Any, request: Any) -> None:
         try:
@@ -915,8 +1010,8 @@ class SyncDriver(Driver):
     def abort(self, command_id: int) -> None:
         self.timers.pop(command_id, None)
         self.questions.discard(command_id)
+        model = self.calls.pop(command_id, None) or self.asides.pop(command_id, None)
         self.asked.pop(command_id, None)
-        model = self.calls.pop(command_id, None)
         if model is not None:
             model.abort()
         for flag in self.flags.pop(command_id, ()):
@@ -1025,6 +1120,11 @@ class SyncDriver(Driver):
         from ._hooked import choose_sync
 
         choose_sync(self, command)
+
+
+def _is_aside(command: _core.Command) -> bool:
+    """Whether a command is a question to a role, and not the run's own."""
+    return command.purpose in ("summarizer", "sanity", "supervisor")
 
 
 def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:

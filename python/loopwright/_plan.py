@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from .children import AgentPlan
     from .hooks import Hook
     from .models import Model
+    from .roles import Releases, Serving
     from .tools import Tool
 
-__all__ = ["Plan", "about", "model_name", "new_run", "place_of", "run_id", "sink_of", "writing"]
+__all__ = ["Plan", "about", "model_name", "new_run", "of_chain", "place_of", "run_id", "sink_of", "writing"]
 
 
 @dataclass
@@ -47,6 +48,10 @@ class Plan:
     """The model's name as requests hold it."""
     agents: Mapping[str, AgentPlan] = field(default_factory=dict)
     """What sub-agents need, by their kind: `explore`, `lead/explore`."""
+    chains: Mapping[str, list[Serving]] = field(default_factory=dict)
+    """Where the models of roles live; of the executor, those that take over."""
+    session: Releases | None = None
+    """What a supervisor has released before."""
     remember: Remembering | None = None
     """What memory is asked, and told."""
     lookups: Lookups | None = None
@@ -70,6 +75,17 @@ class Plan:
         """The model of one's own that a request names."""
         return self.own_models.get(model, self.model)
 
+    def serving(self, command: _core.Command) -> Serving:
+        """Where the request of a `generate` goes: an endpoint, or an object with `respond`; nothing of both if the
+        plan lacks it.
+        """
+        found = of_chain(self.chains, command)
+        if found is not None:
+            return found
+        name = command.request.model  # type: ignore[union-attr]
+        endpoint = self.endpoint_of(name) if self.chooses else self.endpoint
+        return endpoint, None if endpoint is not None else self.model_of(name)
+
     def endpoint_of(self, model: str) -> _core.Endpoint | None:
         """Where the model of a request lives; `None` is the model of one's own."""
         if model in self.own_models:
@@ -91,6 +107,17 @@ class Plan:
     def model_name(self) -> str:
         """How the model is shown."""
         return model_name(self.endpoint, self.model)
+
+
+def of_chain(chains: Mapping[str, list[Serving]], command: _core.Command) -> Serving | None:
+    """The model of a role's chain that a request names, nobody if the chain lacks it; `None` for whoever acts first."""
+    purpose, place = command.purpose, command.place or 0
+    if purpose not in ("summarizer", "sanity", "supervisor"):
+        if place == 0:
+            return None
+        place -= 1
+    chain = chains.get(str(purpose), ())
+    return chain[place] if place < len(chain) else (None, None)
 
 
 def model_name(endpoint: _core.Endpoint | None, model: Model | None) -> str:
@@ -120,10 +147,11 @@ def new_run(
     """
     told = about(plan.labels)
     path = place_of(journal, name, attempt)
+    released = plan.session._live() if plan.session is not None else None
     if path is None:
-        return _core.Run(name, plan.config, keep=journal is True, about=told), None
+        return _core.Run(name, plan.config, keep=journal is True, about=told, released=released), None
     with writing(path, "be made", "give a folder that can be written to, or a new file"):
-        return _core.Run(name, plan.config, about=told, **sink_of(journal, path)), path
+        return _core.Run(name, plan.config, about=told, released=released, **sink_of(journal, path)), path
 
 
 def sink_of(journal: object, path: str | None) -> dict[str, Any]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .messages import Content
     from .models import Model
+    from .roles import Role, Roles
     from .senses import MomentumPolicy, StuckPolicy
     from .signal import Signal
     from .tools import Tool
@@ -55,7 +56,8 @@ class Agent(Generic[Output]):
         print(result.final, result.stop_reason, result.usage.total)
 
     Args:
-        model: `provider:model`, or an object with a `respond` method (see `loopwright.models`). Providers are
+        model: `provider:model`, an object with a `respond` method (see `loopwright.models`), or a
+            `loopwright.roles.Role` of one of them with a `fallback` chain. Providers are
             `anthropic`, `openai`, `openai-chat`, `openai-responses`, `openrouter`, `ollama`, `vllm`, `llamacpp` and
             `offline` (`offline:extractive` needs neither key nor network).
         tools: Functions, or what `@tool` makes of them.
@@ -112,6 +114,7 @@ class Agent(Generic[Output]):
         complexity: How hard the tasks are: `"simple"`, `"moderate"`, `"complex"`, `"breaking"`, or `"auto"`, by the
             words of each prompt. It sets the budget's `iterations`.
         labels: What the first line of each journal says about whose run it is; anything that JSON can hold.
+        roles: Models and rules beside the one that acts: a `loopwright.roles.Roles`.
         hooks: Functions that are asked at stages of a run: a list of `Hook` and `Hooks` (see `loopwright.hooks`).
         choose_model: Who chooses the model of a run, before its first request: a function, sync or async, that takes a
             `ModelContext` and gives a `ModelChoice`, a name or `None`; or a `ModelChoice` for all runs.
@@ -132,7 +135,7 @@ class Agent(Generic[Output]):
 
     def __init__(
         self,
-        model: str | Model,
+        model: str | Model | Role,
         *,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
         system: str | None = None,
@@ -175,6 +178,7 @@ class Agent(Generic[Output]):
         max_children: int = 8,
         max_depth: int = 1,
         complexity: str | None = None,
+        roles: Roles | None = None,
         hooks: Hook | Hooks | Iterable[Hook | Hooks] | None = None,
         choose_model: Callable[[ModelContext], Any] | ModelChoice | None = None,
         take_suggestions: bool = False,
@@ -189,6 +193,9 @@ class Agent(Generic[Output]):
         from . import _options
         from .tools import ToolSet
 
+        acting, model, (base_url, api_key, headers, price, max_tokens, temperature, effort) = _taken_apart(
+            model, (base_url, api_key, headers, price, max_tokens, temperature, effort)
+        )
         _options.check(
             system=system,
             base_url=base_url,
@@ -229,7 +236,7 @@ class Agent(Generic[Output]):
             # That of the agent whose sub-agent this one is.
             self._endpoint = model
         elif callable(getattr(model, "respond", None)) and not isinstance(model, type):
-            self._own_model = model
+            self._own_model = cast("Model", model)
         else:
             message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
             hint = "give an instance of the class" if isinstance(model, type) else "write provider:model"
@@ -249,17 +256,10 @@ class Agent(Generic[Output]):
         )
         self._durable = durable
         self._labels = _options.labels(labels)
-        wire = self._endpoint.wire if self._endpoint is not None else "openai_chat"
-        given: list[dict[str, Any]] = [
-            {"provider": {"wire": wire, "raw": tool}} for tool in _options.dicts("provider_tools", provider_tools)
-        ]
-        if web_search:
-            settings = [{}] if web_search is True else _options.dicts("web_search", [web_search])
-            given.append({"web_search": settings[0]})
         self._config: dict[str, Any] = {
             "model": self._endpoint.model if self._endpoint is not None else str(getattr(model, "name", "own")),
             "system": system,
-            "provider_tools": given,
+            "provider_tools": _provided(self._endpoint, provider_tools, web_search),
             "tool_choice": _tool_choice(tool_choice),
             "read_markup": bool(read_markup),
             "max_tokens": max_tokens,
@@ -285,6 +285,7 @@ class Agent(Generic[Output]):
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
         self._own_policy = policy is not None
         self._take_agents(agents, max_children, max_depth)
+        self._take_roles(roles, acting, timeouts)
         # A function: whoever looks at an agent's parts sees no key.
         self._reach: Callable[[], tuple[Any, ...]] = lambda: (base_url, api_key, headers, timeouts)
         self._take_hooks(hooks, choose_model, escalate_to, take_suggestions=take_suggestions)
@@ -641,6 +642,8 @@ class Agent(Generic[Output]):
                 labels=self._labels,
                 asked_model=self._config["model"],
                 agents=agents,
+                chains=self._chains,
+                session=self._session(),
                 hooks=self._hooks,
                 chooser=self._chooser,
                 chooses="choice" in self._config,
@@ -689,6 +692,23 @@ class Agent(Generic[Output]):
         from dataclasses import replace
 
         return replace(self.budget, iterations=Budget.for_task(prompt_of(prompt), self._complexity).iterations)
+
+    def _take_roles(self, roles: Roles | None, acting: Role | None, timeouts: Mapping[str, float] | None) -> None:
+        """Who acts beside the agent's own model, and after it."""
+        self.roles = roles
+        self._chains: dict[str, Any] = {}
+        if roles is not None or acting is not None:
+            from .roles import resolved
+
+            self._config["roles"], self._chains = resolved(roles, acting, dict(timeouts or {}))
+
+    def _session(self) -> Any:
+        """What the supervisor of earlier runs has released."""
+        if self.roles is None:
+            return None
+        from .roles import session_of
+
+        return session_of(self.roles)
 
     def _endpoint_at(self, model: str) -> _core.Endpoint:
         """The endpoint of another model: at the agent's own address if it is of the same provider."""
@@ -743,6 +763,8 @@ class Agent(Generic[Output]):
             models={kind: model_name(each.endpoint, each.model) for kind, each in plan.agents.items()},
             noted=run.noted(),
         )
+        if plan.session is not None:
+            plan.session._add(result.roles.get("supervised", ()))
         if earlier is not None:
             result = added(earlier, result)
         error = error_of(outcome)
@@ -947,6 +969,33 @@ async def _heard_out(stream: RunStream[Output], on_event: Callable[[Event], Any]
                 if inspect.isawaitable(answer):
                     await answer
     return stream.result
+
+
+def _provided(
+    endpoint: _core.Endpoint | None,
+    provider_tools: Sequence[Mapping[str, Any]],
+    web_search: bool | Mapping[str, Any],  # noqa: FBT001 - as the option is
+) -> list[dict[str, Any]]:
+    """The tools that the provider runs, as the machine wants them."""
+    from . import _options
+
+    wire = endpoint.wire if endpoint is not None else "openai_chat"
+    given: list[dict[str, Any]] = [
+        {"provider": {"wire": wire, "raw": tool}} for tool in _options.dicts("provider_tools", provider_tools)
+    ]
+    if web_search:
+        settings = [{}] if web_search is True else _options.dicts("web_search", [web_search])
+        given.append({"web_search": settings[0]})
+    return given
+
+
+def _taken_apart(model: Any, given: tuple[Any, ...]) -> tuple[Role | None, Any, tuple[Any, ...]]:
+    """The role that a model is given as, if it is; the model itself, and its settings."""
+    if isinstance(model, str) or not hasattr(model, "fallback"):
+        return None, model, given
+    from .roles import taken_apart
+
+    return taken_apart(model, given)
 
 
 def _checked(result: Result[Any]) -> Result[Any]:

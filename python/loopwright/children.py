@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._plan import of_chain
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .agent import Agent
     from .budget import Budget
     from .models import Model
+    from .roles import Serving
     from .tools import Tool
 
 __all__ = ["AgentPlan", "ChildRun", "SubAgent", "compose"]
@@ -98,16 +100,12 @@ class AgentPlan:
     endpoint: _core.Endpoint | None
     model: Model | None
     tools: Mapping[str, Tool[..., Any]]
-    chooses: bool = False
-    """The model of a sub-agent is fixed."""
+    chains: Mapping[str, list[Serving]] = field(default_factory=dict)
+    """Where the models of its roles live."""
 
-    def endpoint_of(self, _model: str) -> _core.Endpoint | None:
-        """Where its model lives."""
-        return self.endpoint
-
-    def model_of(self, _model: str) -> Model | None:
-        """Its model of one's own."""
-        return self.model
+    def serving(self, command: _core.Command) -> Serving:
+        """Where the request of a `generate` goes: an endpoint, or an object with `respond`."""
+        return of_chain(self.chains, command) or (self.endpoint, self.model)
 
 
 @dataclass(frozen=True)
@@ -232,7 +230,9 @@ def compose(
                 "by_arguments": sorted(tool.name for tool in agent.tools if getattr(tool, "by_arguments", False)),
             }
         )
-        plans[kind] = AgentPlan(agent._endpoint, agent._own_model, {tool.name: tool for tool in agent.tools})
+        plans[kind] = AgentPlan(
+            agent._endpoint, agent._own_model, {tool.name: tool for tool in agent.tools}, agent._chains
+        )
         plans.update(further)
     return configs, plans
 

@@ -17,6 +17,7 @@ from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, Too
 
 if TYPE_CHECKING:
     from .result import Result
+    from .roles import SanityResult
 
 __all__ = [
     "ApprovalAsked",
@@ -43,11 +44,16 @@ __all__ = [
     "Reset",
     "Resumed",
     "Retry",
+    "RoleAnswered",
+    "RoleFailed",
     "RoundFinished",
     "RoundStarted",
     "RunFinished",
+    "SanityChecked",
     "SearchCompleted",
     "Status",
+    "Summarized",
+    "Supervised",
     "TextDelta",
     "Told",
     "ToolFinished",
@@ -334,6 +340,75 @@ class Resumed(Told):
 
 
 @dataclass(frozen=True)
+class RoleAnswered(Told):
+    """A model of a role (`summarizer`, `sanity`, `supervisor`) answered, and the answer can be used."""
+
+    role: str
+    model: str
+    attempts: int
+    duration: float
+    usage: dict[str, int]
+
+
+@dataclass(frozen=True)
+class RoleFailed(Told):
+    """A model of a role (`executor` too) failed, or gave what can't be used.
+
+    `next` is `repair`, another model's name, `rules`, or `person`.
+    """
+
+    role: str
+    model: str
+    reason: str
+    next: str
+
+
+@dataclass(frozen=True)
+class SanityChecked(Told):
+    """It was looked whether the run is still sane, by `rules` or by a model as well; `triggers` say why then."""
+
+    round: int
+    triggers: list[str]
+    by: str
+    on_track: bool
+    confidence: float
+    progress: float
+    concerns: list[dict[str, str]]
+    suggestions: list[str]
+    should_pause: bool
+    should_abort: bool
+
+    @property
+    def result(self) -> SanityResult:
+        """What came of it, typed."""
+        from .roles import SanityResult
+
+        return SanityResult._of(vars(self))
+
+
+@dataclass(frozen=True)
+class Summarized(Told):
+    """An exchange was summed up, by `rules` or by a model: facts, files, errors, decisions, timeline."""
+
+    round: int
+    by: str
+    summary: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Supervised(Told):
+    """It was decided whether the model may see a private result: by `rules`, a model, a `person`, or as `kept`."""
+
+    id: str
+    name: str
+    level: str
+    by: str
+    allowed: bool
+    confidence: float
+    reason: str
+
+
+@dataclass(frozen=True)
 class MemoryRecalled(Told):
     """Memory has said what it knows of the prompt: so many memories stand before the conversation.
 
@@ -437,6 +512,11 @@ Event: TypeAlias = (
     | ChildFinished
     | Paused
     | Resumed
+    | RoleAnswered
+    | RoleFailed
+    | SanityChecked
+    | Summarized
+    | Supervised
     | HookAnswered
     | HookFailed
     | ModelChosen
@@ -471,6 +551,11 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "child_finished": ChildFinished,
         "paused": Paused,
         "resumed": Resumed,
+        "role_answered": RoleAnswered,
+        "role_failed": RoleFailed,
+        "sanity_checked": SanityChecked,
+        "summarized": Summarized,
+        "supervised": Supervised,
         "status": Status,
         "hook_answered": HookAnswered,
         "hook_failed": HookFailed,

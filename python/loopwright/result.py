@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .children import ChildRun
     from .errors import LoopwrightError
     from .events import GoalDrifted, IntentAssessed
+    from .roles import SanityResult, Summary
 
 __all__ = ["Messages", "Result", "Source", "ToolCall", "Usage"]
 
@@ -181,6 +182,30 @@ class Result(Generic[Output]):
     """When the conversation left its goal, and came back."""
     phases: list[dict[str, Any]] = field(default_factory=list)
     """The phases of a grounded answer: `phase`, `attempt`, `at`, `duration`, `input` and `output` of each."""
+    roles: dict[str, Any] = field(default_factory=dict)
+    """What the roles found and used, as journals hold it: `summaries`, `summary`, `sanity`, `supervised`, `spent`."""
+
+    @property
+    def summaries(self) -> list[Summary]:
+        """The exchanges, summed up, in order."""
+        from .roles import Summary
+
+        return [Summary._of(each["summary"], each["by"], each["round"]) for each in self.roles.get("summaries", ())]
+
+    @property
+    def summary(self) -> Summary | None:
+        """All that was summed up, in one; `None` without a summarizer."""
+        from .roles import Summary
+
+        found = self.roles.get("summaries", ())
+        return Summary._of(self.roles.get("summary", {}), found[-1]["by"], found[-1]["round"]) if found else None
+
+    @property
+    def sanity(self) -> list[SanityResult]:
+        """The checks of the run's sanity, in order."""
+        from .roles import SanityResult
+
+        return [SanityResult._of(each) for each in self.roles.get("sanity", ())]
 
     @property
     def hit_ceiling(self) -> bool:
@@ -343,6 +368,7 @@ def from_outcome(
         plans=[each for each in told if hasattr(each, "decision")],
         drifts=[each for each in told if not hasattr(each, "decision")],
         phases=outcome.get("phases", []),
+        roles=outcome.get("roles", {}),
     )
 
 
@@ -369,7 +395,16 @@ def added(earlier: Result[Any], result: Result[Any]) -> Any:
         children=[*earlier.children, *result.children],
         plans=[*earlier.plans, *result.plans],
         drifts=[*earlier.drifts, *result.drifts],
+        roles=_roles(earlier.roles, result.roles),
     )
+
+
+def _roles(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
+    if not earlier:
+        return later
+    from .roles import merged
+
+    return merged(earlier, later)
 
 
 def error_of(outcome: dict[str, Any]) -> LoopwrightError | None:

@@ -12,6 +12,7 @@ pub mod machine;
 pub mod message;
 pub mod request;
 pub mod retrieve;
+pub mod role;
 pub mod sense;
 pub mod tokens;
 pub mod wire;

@@ -3,7 +3,14 @@
 //! Model calls, tools, searches and timers are tasks of their own; what they give comes back through one channel, and
 //! the machine is stepped by whoever awaits [`Driver::run`]. Dropping that future ends all of it.
 
-use std::{collections::BTreeMap, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
+    path::PathBuf,
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{
     sync::mpsc,
@@ -20,12 +27,12 @@ use super::{
     under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
 };
 use crate::core::{
-    error::{Error, Result},
+    error::{Error, Failure, FailureKind, Result},
     guard::RiskLevel,
     journal::Run,
     machine::{
         ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, ModelChoice, Notice, Outcome,
-        Time, turn::Recollection,
+        Purpose, Time, turn::Recollection,
     },
     message::{Message, ToolFailure, ToolResult, ToolUse, Usage},
     request::{Delta, History, Response},
@@ -87,6 +94,8 @@ impl Stopper {
 pub struct Driver {
     client: Client,
     endpoint: Arc<Endpoint>,
+    /// The models of roles, and those that take over; the first of the executor's is `endpoint`.
+    chains: BTreeMap<Purpose, Vec<Arc<Endpoint>>>,
     timeouts: Timeouts,
     tools: BTreeMap<String, ToolFn>,
     approve: Option<ApproveFn>,
@@ -104,6 +113,7 @@ impl Driver {
         Self {
             client,
             endpoint: Arc::new(endpoint),
+            chains: BTreeMap::new(),
             timeouts: Timeouts::default(),
             tools: BTreeMap::new(),
             approve: None,
@@ -122,6 +132,24 @@ impl Driver {
     pub fn agent(mut self, kind: &str, endpoint: Endpoint) -> Self {
         self.agents.insert(kind.to_owned(), Arc::new(endpoint));
         self
+    }
+
+    /// Adds a model to the chain of a role, in the order of its configuration. Of the executor's chain it is a fallback.
+    #[must_use]
+    pub fn role(mut self, purpose: Purpose, endpoint: Endpoint) -> Self {
+        self.chains.entry(purpose).or_default().push(Arc::new(endpoint));
+        self
+    }
+
+    fn endpoint_of(&self, purpose: Purpose, place: u32, agent: Option<&str>) -> Option<Arc<Endpoint>> {
+        let place = place as usize;
+        match (purpose, place) {
+            (Purpose::Executor, 0) => {
+                Some(agent.and_then(|agent| self.agents.get(agent)).unwrap_or(&self.endpoint).clone())
+            }
+            (Purpose::Executor, _) => self.chains.get(&purpose)?.get(place - 1).cloned(),
+            _ => self.chains.get(&purpose)?.get(place).cloned(),
+        }
     }
 
     /// Sets the time limits of one model call.
@@ -215,6 +243,7 @@ impl Driver {
             handles: BTreeMap::new(),
             answers: BTreeMap::new(),
             has_children: config.has_agents(),
+            asides: BTreeSet::new(),
             started: Instant::now(),
         };
         let turn = config.turn_mut();
@@ -238,7 +267,9 @@ impl Driver {
                 }
             };
             let (partials, kind) = work.with_partial(kind);
-            if let EventKind::Generated { id, .. } | EventKind::Failed { id, .. } = &kind {
+            if let EventKind::Generated { id, .. } | EventKind::Failed { id, .. } = &kind
+                && !work.asides.remove(id)
+            {
                 work.answers.remove(id);
             }
             // What is kept has been told.
@@ -280,6 +311,8 @@ struct Work<'a> {
     answers: BTreeMap<Id, Shown>,
     /// Several answers may be under way at once.
     has_children: bool,
+    /// Calls of roles, which nobody watches.
+    asides: BTreeSet<Id>,
     started: Instant,
 }
 
@@ -334,19 +367,28 @@ impl Work<'_> {
 
     fn carry_out(&mut self, command: Command, agent: Option<&str>) {
         match command {
-            Command::Generate { id, request, .. } => {
+            Command::Generate { id, purpose, place, request, .. } => {
                 let driver = self.driver;
                 let (client, timeouts) = (driver.client.clone(), driver.timeouts);
                 let mut request = request;
-                let endpoint = match driver.models.get(&request.model) {
-                    Some((endpoint, model)) => {
-                        request.model.clone_from(model);
-                        endpoint.clone()
-                    }
-                    None => agent.and_then(|agent| driver.agents.get(agent)).unwrap_or(&driver.endpoint).clone(),
+                let chosen = (purpose == Purpose::Executor && place == 0).then(|| driver.models.get(&request.model));
+                let endpoint = if let Some(Some((endpoint, model))) = chosen {
+                    request.model.clone_from(model);
+                    endpoint.clone()
+                } else if let Some(endpoint) = driver.endpoint_of(purpose, place, agent) {
+                    endpoint
+                } else {
+                    let message = format!("the driver has no model {place} for the {}", purpose.name());
+                    let failure = Failure::new(FailureKind::NotFound, message);
+                    self.start(id, async move { EventKind::Failed { id, failure, visible: false, partial: None } });
+                    return;
                 };
-                let shown = self.shown.clone();
-                let answer = self.answers.entry(id).or_default().clone();
+                let (shown, answer) = if purpose == Purpose::Executor {
+                    (self.shown.clone(), self.answers.entry(id).or_default().clone())
+                } else {
+                    self.asides.insert(id);
+                    (mpsc::unbounded_channel().0, Shown::default())
+                };
                 self.start(id, async move {
                     let watch = Watcher { answer, shown };
                     let answer = caught(ask(&client, &endpoint, &timeouts, &request, watch)).await;

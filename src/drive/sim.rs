@@ -10,7 +10,7 @@ use crate::core::{
     journal::Run,
     machine::{
         ApprovalDecision, Command, Event, EventKind, HookReply, HookStage, HookSubject, Id, Interrupt, MachineConfig,
-        ModelChoice, Notice, Outcome, Time,
+        ModelChoice, Notice, Outcome, Purpose, Time,
         research::{Hit, PageText, Vector},
         turn::Recollection,
     },
@@ -55,6 +55,9 @@ pub struct World {
     memory: MemoryFn,
     interrupts: Vec<(f64, Interrupt)>,
     events: Vec<(f64, EventKind)>,
+    roles: BTreeMap<Purpose, ModelFn>,
+    /// The requests that roles were sent, apart from those of the turn itself.
+    pub asked: Vec<(Purpose, Request)>,
     /// The requests that the model was sent.
     pub requests: Vec<Request>,
     /// What was told to listeners.
@@ -100,6 +103,8 @@ impl World {
             memory: Box::new(|_| Some((0.0, Ok(Recollection::default())))),
             interrupts: Vec::new(),
             events: Vec::new(),
+            roles: BTreeMap::new(),
+            asked: Vec::new(),
             requests: Vec::new(),
             notices: Vec::new(),
             commands: Vec::new(),
@@ -122,6 +127,13 @@ impl World {
         approve: impl FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)> + 'static,
     ) -> Self {
         self.approve = Box::new(approve);
+        self
+    }
+
+    /// Adds the model of a role; without one it never answers.
+    #[must_use]
+    pub fn role(mut self, purpose: Purpose, model: impl FnMut(&Request) -> Step + 'static) -> Self {
+        self.roles.insert(purpose, Box::new(model));
         self
     }
 
@@ -219,9 +231,16 @@ impl World {
             for command in commands {
                 self.commands.push(command.clone());
                 match command {
-                    Command::Generate { id, request, .. } => {
-                        let step = (self.model)(&request);
-                        self.requests.push(*request);
+                    Command::Generate { id, purpose, request, .. } => {
+                        let step = if purpose == Purpose::Executor {
+                            let step = (self.model)(&request);
+                            self.requests.push(*request);
+                            step
+                        } else {
+                            let step = self.roles.get_mut(&purpose).map_or(Step::Hang, |model| model(&request));
+                            self.asked.push((purpose, *request));
+                            step
+                        };
                         let planned = match step {
                             Step::Answer(after, response) => {
                                 Some((after, EventKind::Generated { id, response: Box::new(response) }))

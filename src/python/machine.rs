@@ -267,6 +267,24 @@ impl Command {
         }
     }
 
+    /// What a `generate` is for: `executor`, `summarizer`, `sanity`, `supervisor`.
+    #[getter]
+    fn purpose(&self) -> Option<&'static str> {
+        match &*self.0 {
+            machine::Command::Generate { purpose, .. } => Some(purpose.name()),
+            _ => None,
+        }
+    }
+
+    /// Which model of its role's chain a `generate` goes to; 0 is the first.
+    #[getter]
+    fn place(&self) -> Option<u32> {
+        match &*self.0 {
+            machine::Command::Generate { place, .. } => Some(*place),
+            _ => None,
+        }
+    }
+
     /// Which attempt at the same request a `generate` is.
     #[getter]
     fn attempt(&self) -> Option<u32> {

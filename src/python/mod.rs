@@ -23,6 +23,7 @@ mod messages;
 mod prices;
 mod research;
 mod retrieve;
+mod roles;
 mod run;
 mod runtime;
 mod search;
@@ -123,6 +124,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<senses_stuck::Momentum>()?;
     module.add_function(wrap_pyfunction!(senses_stuck::breakpoint_of, module)?)?;
     module.add_function(wrap_pyfunction!(senses_stuck::continuation, module)?)?;
+    module.add_function(wrap_pyfunction!(roles::check_sanity, module)?)?;
+    module.add_function(wrap_pyfunction!(roles::summarize, module)?)?;
+    module.add_function(wrap_pyfunction!(roles::summary_words, module)?)?;
     module.add_class::<guard_risk::AssessedRisk>()?;
     module.add_class::<guard_risk::RiskGround>()?;
     module.add_function(wrap_pyfunction!(guard_risk::assess_shell, module)?)?;

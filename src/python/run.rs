@@ -66,8 +66,10 @@ pub(super) struct Run {
 impl Run {
     /// `journal`: a path to write to (appending lines as they come, in a new file), `store`: one of a file of many
     /// journals, `keep`: whether it is kept in memory. `about`: JSON text that stands in the journal's first line.
+    /// `released`: what a supervisor has let through before.
     #[new]
-    #[pyo3(signature = (id, config, *, journal=None, keep=false, about=None, store=None))]
+    #[pyo3(signature = (id, config, *, journal=None, keep=false, about=None, store=None, released=None))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         id: &str,
@@ -76,8 +78,12 @@ impl Run {
         keep: bool,
         about: Option<&str>,
         store: Option<&str>,
+        released: Option<Vec<String>>,
     ) -> PyResult<Self> {
-        let config = seeded(id, &config.0);
+        let mut config = seeded(id, &config.0);
+        if let (Some(released), Some(supervisor)) = (released, &mut config.turn_mut().roles.supervisor) {
+            supervisor.released.extend(released);
+        }
         let sink = sink(py, id, &config, journal, store, keep)?;
         let log = !matches!(sink, Sink::Nowhere);
         let run = journal::Run::about(id, config, log, raw(about)?);

@@ -8,14 +8,17 @@ print(verification.scores, verification.searches)
 
 from __future__ import annotations
 
+from ._free import FREE_MODELS, free_roles
 from ._verifier import Scores, SearchStatus, Verification, Verifier, complexity_of, parse_scores, verifier
 
 __all__ = [
+    "FREE_MODELS",
     "Scores",
     "SearchStatus",
     "Verification",
     "Verifier",
     "complexity_of",
+    "free_roles",
     "parse_scores",
     "verifier",
 ]

@@ -36,3 +36,4 @@ pub use self::{
     salience::{Category, Features, Tier},
     window::{ContextWindow, HIGH, LOW, Marks},
 };
+pub(crate) use self::{summary::constraints, terms::names};

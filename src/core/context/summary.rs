@@ -194,7 +194,7 @@ fn line_of(source: &Source<'_>, at: usize) -> Option<String> {
 }
 
 /// The sentences that state a constraint.
-fn constraints(prose: &str) -> String {
+pub(crate) fn constraints(prose: &str) -> String {
     const WORDS: [&str; 12] = [
         "must",
         "never",

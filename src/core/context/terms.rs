@@ -57,7 +57,7 @@ fn class(byte: u8) -> u8 {
 }
 
 /// Calls `found` for every name in `text`, in order.
-pub(super) fn names<'a>(text: &'a str, mut found: impl FnMut(&'a str)) {
+pub(crate) fn names<'a>(text: &'a str, mut found: impl FnMut(&'a str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {

@@ -374,7 +374,8 @@ pub(crate) fn own_words(text: &str) -> String {
         || text.starts_with('[')
             && text.get(..60).unwrap_or(text).split_once(" tool round").is_some_and(|(count, rest)| {
                 !count.contains(' ') && (rest.starts_with("s are left.") || rest.starts_with(" is left."))
-            });
+            })
+        || text.starts_with("[Sanity check");
     if ours || parse_feedback(text).is_some() {
         return String::new();
     }

@@ -10,14 +10,42 @@ use crate::core::{
     message::{Message, ToolUse, Usage},
     request::{Request, Response},
     retrieve::gather::GatherLimits,
+    role::{SanityResult, Summary},
 };
 
 /// What a model call is for; a driver chooses the model by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// The turn itself.
     Executor,
+    /// Sums up what was said and done, in the background.
+    Summarizer,
+    /// Looks whether the run is still sane, in the background.
+    Sanity,
+    /// Decides whether the model may see what is private.
+    Supervisor,
+    /// Thinks about a turn that is over.
+    Reflector,
+}
+
+impl Purpose {
+    /// The name in journals and plans.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Executor => "executor",
+            Self::Summarizer => "summarizer",
+            Self::Sanity => "sanity",
+            Self::Supervisor => "supervisor",
+            Self::Reflector => "reflector",
+        }
+    }
+}
+
+/// For fields that are left out where nothing was chosen.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+pub(crate) const fn is_first(place: &u32) -> bool {
+    *place == 0
 }
 
 /// A call that shall run.
@@ -42,6 +70,9 @@ pub enum Command {
         id: Id,
         /// What for.
         purpose: Purpose,
+        /// Which model of the role's chain; 0 is the first.
+        #[serde(default, skip_serializing_if = "is_first")]
+        place: u32,
         /// Which attempt at the same request, from 1.
         attempt: u32,
         /// The request.
@@ -429,6 +460,68 @@ pub enum Notice {
         /// Always false: drafts are not verified.
         verified: bool,
     },
+    /// A model of a role answered, and the answer can be used.
+    RoleAnswered {
+        /// `summarizer`, `sanity` or `supervisor`.
+        role: String,
+        /// The model.
+        model: String,
+        /// Requests it took, of all models.
+        attempts: u32,
+        /// Seconds since the first.
+        duration: f64,
+        /// Tokens of the last.
+        usage: Usage,
+    },
+    /// A model of a role failed, or gave what can't be used.
+    RoleFailed {
+        /// The role, `executor` too.
+        role: String,
+        /// The model.
+        model: String,
+        /// Why.
+        reason: String,
+        /// What is next: `repair`, another model's name, `rules`, or `person`.
+        next: String,
+    },
+    /// Somebody looked whether the run is still sane.
+    SanityChecked {
+        /// The round after which it was asked for.
+        round: u32,
+        /// Why then.
+        triggers: Vec<String>,
+        /// `rules`, or the model.
+        by: String,
+        /// What came of it.
+        #[serde(flatten)]
+        result: SanityResult,
+    },
+    /// An exchange was summed up.
+    Summarized {
+        /// The round that was the last of it.
+        round: u32,
+        /// `rules`, or the model.
+        by: String,
+        /// What is worth keeping of it.
+        summary: Summary,
+    },
+    /// It was decided whether the model may see a result.
+    Supervised {
+        /// The call's id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// What the result is: `sensitive` or `secret`.
+        level: String,
+        /// `rules`, the model, `person`, `kept` or `run`.
+        by: String,
+        /// Whether it may.
+        allowed: bool,
+        /// How sure that is, from 0 to 1.
+        confidence: f64,
+        /// Why.
+        reason: String,
+    },
     /// What a research does just now, in a sentence or two for whoever waits.
     Status {
         /// The cycle, from 1.
@@ -598,6 +691,8 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
         Generate {
             id: Id,
             purpose: Purpose,
+            #[serde(skip_serializing_if = "is_first")]
+            place: u32,
             attempt: u32,
             model: &'a str,
             messages: usize,
@@ -633,9 +728,10 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
         },
     }
     match command {
-        Command::Generate { id, purpose, attempt, request } => Short::Generate {
+        Command::Generate { id, purpose, place, attempt, request } => Short::Generate {
             id: *id,
             purpose: *purpose,
+            place: *place,
             attempt: *attempt,
             model: &request.model,
             messages: request.messages.len(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Spent, research::Researched};
+use super::{Spent, research::Researched, turn::RolesReport};
 use crate::core::{
     error::Error, json::Raw, request::History, retrieve::sources::Source, sense::breakpoint::Breakpoint,
 };
@@ -61,6 +61,10 @@ pub enum Stop {
     Error,
     /// No more questions to a person.
     Approvals,
+    /// A check of its sanity says that somebody should look.
+    SanityPause,
+    /// A check of its sanity says that it should end.
+    SanityAbort,
     /// A hook said no; the outcome's message says why.
     HookVeto,
     /// A hook failed that must not fail; the error says how.
@@ -96,6 +100,8 @@ impl Stop {
             Self::ContextWindow => "context_window",
             Self::Error => "error",
             Self::Approvals => "approvals",
+            Self::SanityPause => "sanity_pause",
+            Self::SanityAbort => "sanity_abort",
             Self::HookVeto => "hook_veto",
             Self::HookFailed => "hook_failed",
         }
@@ -133,6 +139,8 @@ impl Stop {
             | Self::ContextWindow
             | Self::Approvals
             | Self::Error
+            | Self::SanityPause
+            | Self::SanityAbort
             | Self::HookVeto
             | Self::HookFailed => return None,
         })
@@ -214,6 +222,9 @@ pub struct Outcome {
     pub duration: f64,
     /// Answers that came late, twice or unasked, and were dropped.
     pub dropped: u64,
+    /// What its roles found.
+    #[serde(default, skip_serializing_if = "RolesReport::is_empty")]
+    pub roles: Box<RolesReport>,
     /// Report and state of a research.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub research: Option<Box<Researched>>,
@@ -280,6 +291,7 @@ impl Outcome {
             duration: 0.0,
             dropped: 0,
             children: Vec::new(),
+            roles: Box::default(),
             research: None,
             phases: Vec::new(),
         }

@@ -265,6 +265,7 @@ impl GroundedMachine {
             iteration
         }));
         outcome.searches += child.searches;
+        outcome.roles.add(*child.roles);
         outcome.dropped += child.dropped;
         if child.stop == Stop::HookVeto {
             outcome.message = child.message;

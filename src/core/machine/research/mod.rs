@@ -694,6 +694,7 @@ impl ResearchMachine {
         let round = self.spent.iterations;
         self.spent.add_child(&child.spent);
         self.outcome.dropped += child.dropped;
+        self.outcome.roles.add(*child.roles);
         self.outcome.iterations.extend(child.iterations.into_iter().map(|mut iteration| {
             iteration.iteration += round;
             iteration

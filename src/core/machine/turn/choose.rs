@@ -36,7 +36,7 @@ impl TurnMachine {
             let holds = mode == ChoiceMode::Enforce || (mode == ChoiceMode::Suggest && self.config.choice.suggestions);
             self.go_on_with(choice, mode, holds && named, out);
         }
-        self.ask(out);
+        self.first_round(out);
         true
     }
 

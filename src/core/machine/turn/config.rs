@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentPlace, ChildrenConfig, ContextConfig, RecallConfig};
+use super::{AgentPlace, ChildrenConfig, ContextConfig, RecallConfig, RolesConfig};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
@@ -114,6 +114,9 @@ pub struct TurnConfig {
     /// Whose words may authorise its calls; `None` for those of the messages it begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authority: Option<Authority>,
+    /// Models and rules beside the one that acts.
+    #[serde(skip_serializing_if = "RolesConfig::is_default")]
+    pub roles: RolesConfig,
     /// How memory is asked before the first request; `None` where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recall: Option<RecallConfig>,
@@ -165,6 +168,7 @@ impl Default for TurnConfig {
             children: ChildrenConfig::default(),
             agent: None,
             authority: None,
+            roles: RolesConfig::default(),
             hooks: BTreeSet::new(),
             choice: ChoiceConfig::default(),
             wind_down: 1,
@@ -186,6 +190,7 @@ impl TurnConfig {
         self.check_tools()?;
         self.context.check()?;
         self.children.check()?;
+        self.roles.check()?;
         self.choice.check()?;
         if let Some(recall) = &self.recall {
             recall.check()?;

@@ -15,8 +15,8 @@ use crate::core::{
     error::Error,
     guard::Judgement,
     machine::{
-        Command, HookAnswer, HookReply, HookStage, HookSubject, Id, Notice, Purpose, Stop, check_answer,
-        command::shorten, hook::context_block,
+        Command, HookAnswer, HookReply, HookStage, HookSubject, Id, Notice, Stop, check_answer, command::shorten,
+        hook::context_block,
     },
     message::{Block, Message, Role, StopReason, ToolFailure, ToolUse},
     request::{History, Response},
@@ -161,7 +161,7 @@ impl TurnMachine {
                 out.push(Command::Choose { id, model: self.model().to_owned(), prompt });
                 self.phase = Phase::Held(Box::new(Held { id, then: Then::Chosen }));
             }
-            _ => self.ask(out),
+            _ => self.first_round(out),
         }
     }
 
@@ -182,9 +182,7 @@ impl TurnMachine {
         if self.hooked(HookStage::PreLlm) {
             return self.hold(Then::Send(asking), HookSubject::Request { request }, out);
         }
-        let (id, attempt) = (asking.id, asking.attempt);
-        out.push(Command::Generate { id, purpose: Purpose::Executor, attempt, request });
-        self.phase = Phase::Asking(asking);
+        self.issue(asking, request, out);
     }
 
     /// An answer came: it is read, or the turn holds before that.
@@ -213,6 +211,8 @@ impl TurnMachine {
     /// Ends the run. Where it leaves an answer or a draft, its hooks see that first; a run that was cancelled or whose
     /// time is up ends at once.
     pub(super) fn finish(&mut self, stop: Stop, out: &mut Vec<Command>) {
+        // The end is decided: nothing that roles may still say counts.
+        self.desk.take_back(|_| true, out);
         let at_once = matches!(stop, Stop::Cancelled | Stop::WallTime);
         match &self.reply {
             Some(text) if !at_once && self.hooked(HookStage::PreOutput) => {
@@ -320,9 +320,7 @@ impl TurnMachine {
         if asking.attempt == 1 {
             asking.since = self.now;
         }
-        let (id, attempt) = (asking.id, asking.attempt);
-        out.push(Command::Generate { id, purpose: Purpose::Executor, attempt, request });
-        self.phase = Phase::Asking(asking);
+        self.issue(asking, request, out);
     }
 
     fn response_hooked(&mut self, response: Box<Response>, replies: Vec<HookReply>, out: &mut Vec<Command>) {

@@ -42,7 +42,8 @@ impl TurnMachine {
                 (count.saturating_add(more), bytes.saturating_add(more_bytes))
             });
         let text = bytes.saturating_sub(picture_bytes) + system + tools + self.front.bytes();
-        ((text / 4) as u64).saturating_add(pictures.saturating_mul(PICTURE))
+        // What roles may still use is not there for the turn.
+        ((text / 4) as u64).saturating_add(pictures.saturating_mul(PICTURE)).saturating_add(self.desk.reserved())
     }
 
     /// The limit that forbids going on after this reply.

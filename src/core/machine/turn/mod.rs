@@ -17,8 +17,13 @@ mod intent;
 mod limits;
 mod plans;
 mod recall;
+mod role_config;
+mod roles;
 mod round;
+mod sanity;
 mod senses;
+mod summarize;
+mod supervise;
 mod table;
 mod text;
 mod tool_hooks;
@@ -37,7 +42,12 @@ pub(crate) use hooks::legal;
 use hooks::{Decided, Held};
 use recall::{Front, Recalling};
 pub use recall::{RecallConfig, RecalledHit, Recollection};
+pub use role_config::{RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, Trigger};
+use roles::Desk;
+pub use roles::{Check, Exchange, Release, RoleSpent, RolesReport};
 use round::Round;
+use sanity::Checked;
+use supervise::Supervising;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
 pub use window::ContextConfig;
@@ -45,7 +55,7 @@ use window::Window;
 
 use super::{
     ApprovalDecision, CallRecord, Command, Event, EventKind, HookStage, Id, Interrupt, IterationRecord, Limit, Machine,
-    Notice, Outcome, Spent, Stop, Time,
+    Notice, Outcome, Purpose, Spent, Stop, Time,
 };
 use crate::core::{
     breaker::Breaker,
@@ -76,6 +86,10 @@ enum Phase {
     },
     /// Tools are under way.
     Tools(Round),
+    /// Results are looked at before the model gets them.
+    Supervising(Supervising),
+    /// An opinion is waited for; the next message holds these blocks.
+    Checking(Vec<Block>),
     Done,
     /// Hooks, or a choice of the model, are under way.
     Held(Box<Held>),
@@ -92,6 +106,12 @@ struct Asking {
     /// A part of this attempt's answer was shown.
     visible: bool,
     last_failure: Option<Failure>,
+    /// Attempts by the models before this one.
+    #[serde(default, skip_serializing_if = "super::command::is_first")]
+    before: u32,
+    /// Tokens of a budget that it may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held: Option<u64>,
 }
 
 /// The turn machine.
@@ -129,6 +149,8 @@ pub struct TurnMachine {
     interrupted: bool,
     #[serde(default, skip_serializing_if = "Children::is_default")]
     children: Children,
+    #[serde(default, skip_serializing_if = "Desk::is_empty")]
+    desk: Box<Desk>,
     /// What hooks have added and no request has held yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     added: Vec<Block>,
@@ -177,6 +199,7 @@ impl TurnMachine {
             without_tools: false,
             interrupted: false,
             children,
+            desk: Box::default(),
             added: Vec::new(),
             halted: None,
             model: None,
@@ -198,6 +221,8 @@ impl TurnMachine {
             Phase::Waiting { .. } => "waiting",
             Phase::Tools(round) if round.asks() => "deciding",
             Phase::Tools(_) => "tools",
+            Phase::Supervising(_) => "supervising",
+            Phase::Checking(_) => "checking",
             Phase::Done => "done",
             Phase::Held(_) => "held",
             Phase::Recalling(_) => "recalling",
@@ -261,6 +286,24 @@ impl TurnMachine {
         self.begin(out);
     }
 
+    /// The first request goes out, after a look whether one was asked for.
+    fn first_round(&mut self, out: &mut Vec<Command>) {
+        match self.sanity_start(out) {
+            Checked::Wait => self.phase = Phase::Checking(Vec::new()),
+            Checked::Go(Some(note)) => {
+                self.history.push(Message::user(note));
+                self.ask(out);
+            }
+            Checked::Go(None) | Checked::Stop(_) => self.ask(out),
+        }
+    }
+
+    /// An exchange is over, and the next request goes out.
+    fn go_on(&mut self, out: &mut Vec<Command>) {
+        self.sum_up(out);
+        self.ask(out);
+    }
+
     /// Sends the next request, or ends the run if the budget forbids it.
     fn ask(&mut self, out: &mut Vec<Command>) {
         if !self.holds_round(out) {
@@ -281,8 +324,20 @@ impl TurnMachine {
         let round = self.round();
         emit(out, Notice::RoundStarted { round, model: self.model().to_owned() });
         let id = self.id();
-        let asking = Asking { id, attempt: 1, since: self.now, visible: false, last_failure: None };
+        let asking =
+            Asking { id, attempt: 1, since: self.now, visible: false, last_failure: None, before: 0, held: None };
         self.send(asking, out);
+    }
+
+    /// A request goes out.
+    fn issue(&mut self, mut asking: Asking, request: Box<Request>, out: &mut Vec<Command>) {
+        if self.config.budget.tokens.is_some() {
+            let prompt = self.prompt_estimate().saturating_sub(self.desk.reserved());
+            asking.held = request.max_tokens.map(|most| most.saturating_add(prompt));
+        }
+        let (id, attempt, place) = (asking.id, asking.attempt, self.desk.acting);
+        out.push(Command::Generate { id, purpose: Purpose::Executor, place, attempt, request });
+        self.phase = Phase::Asking(asking);
     }
 
     /// The next request, as it stands.
@@ -354,6 +409,10 @@ impl TurnMachine {
         }
         if no_calls && prose.trim().is_empty() && stop != StopReason::PauseTurn && !self.interrupted {
             return self.empty_answer(out);
+        }
+        if let Some(stop) = self.desk.sanity.stop.filter(|_| !no_calls) {
+            self.close_calls(&calls, "the run was stopped before this call");
+            return self.finish(stop, out);
         }
         let judged = self.judge_all(&calls);
         let situation = Situation {
@@ -486,8 +545,11 @@ impl TurnMachine {
             self.spent.add(partial.usage, self.config.price.as_ref());
         }
         let left = self.config.budget.wall_time - self.elapsed();
-        let delay = self.config.retry.delay(&failure, asking.attempt, visible, self.config.seed ^ asking.id);
-        if let Some(delay) = delay.filter(|delay| *delay < left) {
+        let attempt = asking.attempt - asking.before;
+        let delay = self.config.retry.delay(&failure, attempt, visible, self.config.seed ^ asking.id);
+        // A host that is left alone is not waited for where there is another.
+        let skips = failure.kind == FailureKind::BreakerOpen && self.has_fallback();
+        if let Some(delay) = delay.filter(|delay| *delay < left && !skips) {
             if self.interrupted {
                 self.keep_partial(partial);
                 return self.finish(Stop::UserInterrupt, out);
@@ -537,6 +599,23 @@ impl TurnMachine {
                 emit(out, Notice::Reset { round: self.round() });
             }
             asking.visible = false;
+            asking.attempt += 1;
+            asking.id = self.id();
+            return self.send(asking, out);
+        }
+        if self.next_attempt_exceeds().is_none() && !self.interrupted && self.fall_back(&failure, out) {
+            if visible {
+                emit(out, Notice::Reset { round: self.spent.iterations });
+            }
+            if let Err(error) = self.fit(out) {
+                self.outcome.error = Some(error);
+                return self.finish(Stop::ContextWindow, out);
+            }
+            if let Some(limit) = self.next_attempt_exceeds() {
+                return self.stop_at(limit, out);
+            }
+            asking.visible = false;
+            asking.before = asking.attempt;
             asking.attempt += 1;
             asking.id = self.id();
             return self.send(asking, out);
@@ -594,6 +673,13 @@ impl TurnMachine {
                         self.interrupt_children(out);
                         self.advance(out);
                     }
+                    Phase::Supervising(_) => {
+                        self.take_back_supervision(out);
+                    }
+                    Phase::Checking(_) => {
+                        self.abort(None, out, "the run was stopped");
+                        self.finish(Stop::UserInterrupt, out);
+                    }
                     Phase::Held(_) => self.interrupt_held(out),
                     Phase::Recalling(_) => self.interrupt_recall(out),
                     Phase::Idle | Phase::Asking(_) | Phase::Done => {}
@@ -627,8 +713,14 @@ impl TurnMachine {
                 let results = self.take_results(round);
                 self.history.push(Message::new(Role::User, results));
             }
+            Phase::Supervising(supervising) => {
+                let round = supervising.into_round(out);
+                let results = self.take_results(round);
+                self.history.push(Message::new(Role::User, results));
+            }
+            Phase::Checking(blocks) if !blocks.is_empty() => self.history.push(Message::new(Role::User, blocks)),
             Phase::Held(held) => self.abort_held(*held, why, out),
-            Phase::Idle | Phase::Done => {}
+            Phase::Idle | Phase::Checking(_) | Phase::Done => {}
         }
     }
 
@@ -652,6 +744,8 @@ impl TurnMachine {
         if self.deadline != 0 {
             out.push(Command::Abort { id: self.deadline });
         }
+        self.desk.take_back(|_| true, out);
+        self.last_summary(out);
         let answered = stop.is_success();
         let outcome = &mut self.outcome;
         outcome.stop = stop;
@@ -670,7 +764,9 @@ impl TurnMachine {
         let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
         round.advance(self, out);
         if round.is_done() {
-            self.end_round(round, out);
+            if let Some(round) = self.supervise(round, out) {
+                self.end_round(round, out);
+            }
         } else {
             self.phase = Phase::Tools(round);
         }
@@ -688,7 +784,7 @@ impl TurnMachine {
             self.history.push(Message::new(Role::User, blocks));
             return self.stop_at(Limit::Approvals, out);
         }
-        let (stop, word) = match stop {
+        let (mut stop, word) = match stop.or(self.desk.sanity.stop) {
             Some(stop) => (Some(stop), None),
             None => self.sense_round(out),
         };
@@ -698,15 +794,27 @@ impl TurnMachine {
             blocks.extend(word.map(Block::text));
             blocks.extend(self.word_about_budget().map(Block::text));
         }
-        self.history.push(Message::new(Role::User, blocks));
+        let mut message = Message::new(Role::User, blocks);
+        if stop.is_none() {
+            match self.sanity_round(&message, out) {
+                Checked::Go(note) => message.content.extend(note.map(Block::text)),
+                Checked::Stop(why) => stop = Some(why),
+                Checked::Wait => {
+                    self.phase = Phase::Checking(message.content);
+                    return;
+                }
+            }
+        }
+        self.history.push(message);
         match stop {
             Some(stop) => self.finish(stop, out),
-            None => self.ask(out),
+            None => self.go_on(out),
         }
     }
 
     /// Records a round and gives its results, in the order of the calls.
-    fn take_results(&mut self, round: Round) -> Vec<Block> {
+    fn take_results(&mut self, mut round: Round) -> Vec<Block> {
+        self.withhold(&mut round);
         let iteration = self.round();
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
         let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
@@ -773,14 +881,14 @@ impl Machine for TurnMachine {
                     let asking = asking.clone();
                     self.generated(&asking, *response, &mut out);
                 }
-                _ => self.drop_answer(),
+                _ => self.role_answered(id, &response, &mut out),
             },
             EventKind::Failed { id, failure, visible, partial } => match &self.phase {
                 Phase::Asking(asking) if asking.id == id => {
                     let asking = asking.clone();
                     self.failed(asking, failure, visible, partial.map(|partial| *partial), &mut out);
                 }
-                _ => self.drop_answer(),
+                _ => self.role_failed(id, &failure, partial.map(|partial| *partial), &mut out),
             },
             EventKind::Executed { id, result } => {
                 let now = self.now;
@@ -828,6 +936,8 @@ impl Machine for TurnMachine {
             Phase::Asking(asking) => vec![format!("the model {} (attempt {})", self.model(), asking.attempt)],
             Phase::Waiting { asking, .. } => vec![format!("the next attempt ({})", asking.attempt + 1)],
             Phase::Tools(round) => round.waiting(),
+            Phase::Supervising(supervising) => supervising.waiting(),
+            Phase::Checking(_) => vec!["an opinion on whether it is sane".to_owned()],
             Phase::Held(held) => vec![Self::waiting_held(held)],
             Phase::Recalling(_) => vec!["what memory knows of the prompt".to_owned()],
         }
@@ -870,13 +980,24 @@ impl TurnMachine {
     }
 
     fn decided(&mut self, id: Id, hash: &str, decision: ApprovalDecision, out: &mut Vec<Command>) {
+        if matches!(self.phase, Phase::Supervising(_)) {
+            if !self.released(id, hash, decision, out) {
+                self.drop_answer();
+            }
+            return;
+        }
         if !matches!(self.phase, Phase::Tools(_)) {
             return self.drop_answer();
         }
         let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
         let taken = round.decided(id, hash, decision, self, out);
         self.phase = Phase::Tools(round);
-        if taken { self.advance(out) } else { self.drop_answer() }
+        if taken {
+            self.user_spoke();
+            self.advance(out);
+        } else {
+            self.drop_answer();
+        }
     }
 
     fn fired(&mut self, id: Id, partial: Option<Response>, out: &mut Vec<Command>) {
@@ -887,6 +1008,15 @@ impl TurnMachine {
             }
             self.abort(partial, out, "the time of the run was up");
             return self.stop_at(Limit::WallTime, out);
+        }
+        if self.desk.times(id) {
+            return self.role_late(id, out);
+        }
+        if matches!(self.phase, Phase::Supervising(_)) {
+            if !self.release_lapsed(id, out) {
+                self.drop_answer();
+            }
+            return;
         }
         match &mut self.phase {
             Phase::Waiting { timer, asking } if *timer == id => {

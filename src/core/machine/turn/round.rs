@@ -42,6 +42,9 @@ pub(super) struct Pending {
     /// The sub-agent that carries it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) child: Option<String>,
+    /// It was decided whether the model may see its result.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) settled: bool,
     /// Where it stands with its hooks.
     #[serde(default, skip_serializing_if = "Hooking::is_idle")]
     pub(super) hooking: Hooking,
@@ -159,6 +162,7 @@ impl Round {
                     duration: 0.0,
                     result,
                     child: None,
+                    settled: false,
                     hooking: Hooking::Idle,
                 }
             })
@@ -237,7 +241,7 @@ impl Round {
     pub(super) fn advance(&mut self, turn: &mut TurnMachine, out: &mut Vec<Command>) {
         if self.aborted {
             self.close_unstarted("the run was ended by the person who was asked", out);
-        } else if turn.interrupted {
+        } else if turn.interrupted || turn.desk.sanity.stop.is_some() {
             self.close_unstarted("the run was stopped before this call", out);
         } else if turn.halted.is_some() {
             self.close_unstarted("the run was stopped by a hook before this call", out);
@@ -560,6 +564,17 @@ impl Round {
                     .map(|pending| format!("the hooks of the tool {}", pending.call.name)),
             )
             .collect()
+    }
+}
+
+/// Why a decision about a result is a no; `None` for a yes.
+pub(super) fn denied_reason(decision: ApprovalDecision) -> Option<String> {
+    match decision {
+        ApprovalDecision::Allow => None,
+        ApprovalDecision::Remembered { .. } => Some("a decision about a result is never kept".to_owned()),
+        ApprovalDecision::Edit { .. } => Some("a result can't be changed".to_owned()),
+        ApprovalDecision::Deny { reason } => Some(reason),
+        ApprovalDecision::Abort => Some("the person ended the run".to_owned()),
     }
 }
 

@@ -99,6 +99,9 @@ pub(super) struct Window {
     refused: u32,
     /// It was said that the window is a guess.
     warned: bool,
+    /// The summarizer's words of the last compaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    words: Option<String>,
     /// The budget of the configuration, and whether it is more than a guess.
     #[serde(skip)]
     budget: OnceLock<(usize, bool)>,
@@ -114,13 +117,15 @@ pub(super) struct Window {
 
 impl PartialEq for Window {
     fn eq(&self, other: &Self) -> bool {
-        (&self.marks, self.refused, self.warned) == (&other.marks, other.refused, other.warned)
+        (&self.marks, self.refused, self.warned, &self.words)
+            == (&other.marks, other.refused, other.warned, &other.words)
     }
 }
 
 impl Clone for Window {
     fn clone(&self) -> Self {
-        Self { marks: self.marks.clone(), refused: self.refused, warned: self.warned, ..Self::default() }
+        let (marks, words) = (self.marks.clone(), self.words.clone());
+        Self { marks, refused: self.refused, warned: self.warned, words, ..Self::default() }
     }
 }
 
@@ -165,6 +170,7 @@ impl TurnMachine {
         }
         let born = self.window.live.is_none();
         self.enliven();
+        let words = self.words_so_far();
         let Some(live) = &mut self.window.live else { return Ok(()) };
         let (before, had) =
             if born { (live.window.uncompacted(), 0) } else { (live.window.expected(), live.window.compactions()) };
@@ -173,7 +179,10 @@ impl TurnMachine {
             let given = self.config.context.budget.is_some() || self.config.context.window.is_some();
             let slack = if given { 1.0 } else { live.counter.slack() };
             let most = (live.window.budget() as f64 * slack) as usize;
-            live.window.compact_to(most, &mut live.counter).map(drop)
+            let said = self.window.words.clone();
+            live.with_words(words, said, &mut self.window.words, |window, counter| {
+                window.compact_to(most, counter).map(drop)
+            })
         } else {
             Ok(())
         };
@@ -243,6 +252,10 @@ impl TurnMachine {
         let mut tools = template.tools.to_vec();
         tools.extend(context.recall.then(|| self.recall_tool()));
         let mut policy = context.policy.clone();
+        // A view is made again with the words that it was made with.
+        if self.window.words.is_some() {
+            policy.summary.clone_from(&self.window.words);
+        }
         policy.reserve = policy.reserve.saturating_add(self.front.tokens(&mut counter));
         policy.reserve = policy.reserve.saturating_add(system).saturating_add(tools_tokens(&tools, &mut counter));
         let (budget, _) = self.budget_of_context();
@@ -284,12 +297,15 @@ impl TurnMachine {
         self.window.refused = round;
         self.enliven();
         let max_tokens = self.config.max_tokens;
+        let words = self.words_so_far();
         let Some(live) = &mut self.window.live else { return false };
         let (before, tokens) = (live.window.expected(), live.window.tokens());
         let said = told(&failure.message)
             .map(|(counted, limit)| (counted, limit - answer_room(limit, max_tokens).min(limit / 4)));
         live.window.refused(said, &live.counter);
-        let smaller = matches!(live.window.compact(&mut live.counter), Ok(true)) && live.window.tokens() < tokens;
+        let said = self.window.words.clone();
+        let compacted = live.with_words(words, said, &mut self.window.words, |window, counter| window.compact(counter));
+        let smaller = matches!(compacted, Ok(true)) && live.window.tokens() < tokens;
         if smaller {
             self.compacted("refused", before, out);
         }
@@ -309,6 +325,25 @@ impl TurnMachine {
             self.template = None;
             self.signatures = None;
         }
+    }
+
+    /// The share of the context's budget that the next request takes, about; `results` are still to be added.
+    pub(super) fn context_share(&self, results: &Message) -> f64 {
+        if !self.config.context.on {
+            return 0.0;
+        }
+        let (budget, _) = self.budget_of_context();
+        let more: usize = results.tool_results().map(|result| result.prose().len()).sum();
+        let tokens = match self.window.live.as_deref() {
+            Some(live) => live.window.expected(),
+            None => (self.history.bytes() + self.config.system.as_ref().map_or(0, String::len)) / 4,
+        };
+        (tokens + more / 4) as f64 / budget.max(1) as f64
+    }
+
+    /// Another model, another window: what was made for the last one goes.
+    pub(super) fn forget_window(&mut self) {
+        self.window = Window { warned: self.window.warned, ..Window::default() };
     }
 
     /// What the next request's messages are.
@@ -411,6 +446,26 @@ impl TurnMachine {
 }
 
 impl Live {
+    /// Compacts with a summarizer's words, `words` or else those of the last time; keeps those of what was done.
+    fn with_words<T>(
+        &mut self,
+        words: Option<String>,
+        said: Option<String>,
+        kept: &mut Option<String>,
+        compact: impl FnOnce(&mut ContextWindow, &mut TokenCounter) -> T,
+    ) -> T {
+        let Some(words) = words else { return compact(&mut self.window, &mut self.counter) };
+        let before = self.window.policy_mut().summary.replace(words.clone());
+        let had = self.window.compactions();
+        let done = compact(&mut self.window, &mut self.counter);
+        if self.window.compactions() > had {
+            *kept = Some(words);
+        } else {
+            self.window.policy_mut().summary = said.or(before);
+        }
+        done
+    }
+
     /// Takes what came to the history.
     fn take(&mut self, history: &History) {
         for entry in history.entries().iter().skip(self.taken) {

@@ -109,6 +109,11 @@ impl Step {
         Self { tool, exact: call, call, result, failed, marked: failed, void: false, left_alone: false, bare: false }
     }
 
+    /// Whether the call failed, by the mark of its result or in its words.
+    pub const fn has_failed(&self) -> bool {
+        self.failed
+    }
+
     /// Call and result in one.
     pub(super) const fn print(&self) -> u64 {
         join(self.call, self.result)
