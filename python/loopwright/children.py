@@ -101,6 +101,10 @@ class AgentPlan:
     chooses: bool = False
     """The model of a sub-agent is fixed."""
 
+    def model_of(self, _model: str) -> Model | None:
+        """Its model, where it is one of one's own."""
+        return self.model
+
     def endpoint_of(self, _model: str) -> _core.Endpoint | None:
         """Where its model lives."""
         return self.endpoint
