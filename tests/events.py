@@ -47,6 +47,10 @@ EXAMPLES: dict[str, Any] = {
 }  # fmt: skip
 
 
+# What a sub-agent tells travels in it; in Python the event inside says with `agent` and `path` whose it is.
+ENVELOPE = "Child"
+
+
 class Field(NamedTuple):
     name: str
     kind: str
@@ -171,7 +175,8 @@ def notices() -> list[Event]:
             doc.append(line.strip()[3:].strip())
         elif variant := re.fullmatch(r"    (\w+) \{", line):
             end = lines.index("    },", at)
-            found.append(of_variant(variant[1], " ".join(doc), "\n".join(lines[at + 1 : end])))
+            if variant[1] != ENVELOPE:
+                found.append(of_variant(variant[1], " ".join(doc), "\n".join(lines[at + 1 : end])))
             doc, at = [], end
         elif variant := re.fullmatch(r"    (\w+),", line):
             found.append(Event(snake(variant[1]), variant[1], " ".join(doc), []))
@@ -241,6 +246,8 @@ assert events_of("project.db", result.run_id)[-1].result.final == "Hello."
   type and its data.
 - `events_of(journal, run)` lists the events of a run from its journal again, with the numbers they had: all that
   machines tell, and `run_finished`. Pieces of answers and progress of tools are in no journal.
+- What a sub-agent tells has two more fields: its name as `agent`, and as `path` which of the run's children it is. Journals
+  hold such an event inside of a `child`: `{"type": "child", "agent": "…", "path": "…", "told": {…}}`.
 - Text that streams is a draft: it is void after a `reset`. The last event is always `run_finished`.
 """
 

@@ -192,3 +192,66 @@ async fn whoever_breaks_down_when_asked_has_not_agreed() {
     assert_eq!(ended.outcome.tool_calls[0].failure.as_deref(), Some("denied"));
     assert!(began.elapsed() < Duration::from_secs(10));
 }
+
+#[tokio::test]
+async fn d03_hooks_and_the_choice_of_the_model_are_carried_out() {
+    use loopwright::{
+        core::machine::{HookAnswer, HookStage, HookSubject, ModelChoice},
+        drive::hooks::Hook,
+    };
+    let server = WireServer::start(Script::of([calls(&["add"]), Reply::text("It is 3.")])).unwrap();
+    let other = WireServer::start(Script::of([calls(&["add"]), Reply::text("It is 3.")])).unwrap();
+    let driver = Driver::new(Client::new(ClientOptions::default()), endpoint("anthropic:m", &server))
+        .tool("add", |call| async move { ToolResult::text(call.id, "", "3") })
+        .model("strong", endpoint("openai-chat:big", &other), "big")
+        .choose(|prompt| async move {
+            assert_eq!(prompt.prose(), "1+2?");
+            Some(ModelChoice { model: "strong".into(), confidence: 0.9, reason: String::new() })
+        })
+        .hook(Hook::new("louder", HookStage::PostTool, |subject| async move {
+            let HookSubject::Result { result, .. } = subject else { return HookAnswer::Continue };
+            HookAnswer::Replace { value: Raw::of(&format!("{}!", result.prose())) }
+        }))
+        .hook(Hook::new("twice", HookStage::PostTool, |subject| async move {
+            let HookSubject::Result { result, .. } = subject else { return HookAnswer::Continue };
+            HookAnswer::Replace { value: Raw::of(&result.prose().repeat(2)) }
+        }))
+        .hook(Hook::new("breaks", HookStage::PreLlm, |_| async { panic!("no") }))
+        .hook(
+            Hook::new("late", HookStage::PreLlm, |_| async {
+                tokio::time::sleep(Duration::from_secs(9)).await;
+                HookAnswer::Continue
+            })
+            .timeout(0.05),
+        );
+    let mut failed = Vec::new();
+    let ended = driver
+        .run(
+            MachineConfig::Turn(config(vec![tool("add", RiskLevel::Safe)])),
+            vec![Message::user("1+2?")],
+            |_| {},
+            |told| {
+                if let Told::Notice(Notice::HookFailed { name, .. }) = told {
+                    failed.push(name);
+                }
+            },
+        )
+        .await
+        .unwrap();
+    assert_eq!(ended.outcome.r#final.as_deref(), Some("It is 3."));
+    assert_eq!(failed, ["breaks", "late", "breaks", "late"]);
+    let result = ended.messages.iter().find_map(|message| message.tool_results().next()).unwrap().prose();
+    assert_eq!(result, "3!3!");
+    assert!(server.requests().is_empty(), "the other model was asked");
+    assert!(other.requests().iter().all(|request| request.body.contains("\"big\"")));
+    let journal = String::from_utf8(ended.journal).unwrap();
+    assert_eq!(journal::replay(&journal).unwrap().divergence, None);
+
+    let stops = Hook::new("breaks", HookStage::PreOutput, |_| async { panic!("no") }).stops_on_error(true);
+    let server = WireServer::start(Script::of([Reply::text("It is 3.")])).unwrap();
+    let driver = Driver::new(Client::new(ClientOptions::default()), endpoint("anthropic:m", &server)).hook(stops);
+    let ended =
+        driver.run(MachineConfig::Turn(config(Vec::new())), vec![Message::user("1+2?")], |_| {}, |_| {}).await.unwrap();
+    assert_eq!((ended.outcome.stop, ended.outcome.r#final), (Stop::HookFailed, None));
+    assert_eq!(ended.outcome.error.unwrap().code, "hook_failed");
+}

@@ -12,12 +12,12 @@ use std::{
 };
 
 use loopwright::core::{
-    error::{Failure, FailureKind},
+    error::{Error, Failure, FailureKind},
     journal::{self, Run},
     machine::{
         ApprovalDecision, Budget, ChoiceConfig, Command, Event, EventKind, HookAnswer, HookReply, HookStage, Id,
         Interrupt, Machine, MachineConfig, ModelChoice, Notice, RetryPolicy, Time, Tree, arguments_hash,
-        turn::{ContextConfig, TurnConfig, TurnMachine, diagram, transitions},
+        turn::{ContextConfig, RecallConfig, RecalledHit, Recollection, TurnConfig, TurnMachine, diagram, transitions},
     },
     message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, Usage},
     request::{Delta, History, Response},
@@ -40,6 +40,7 @@ struct Ledger {
     /// Stages whose hooks were asked.
     hooks: BTreeMap<Id, HookStage>,
     choices: BTreeSet<Id>,
+    recalls: BTreeSet<Id>,
     /// The first timer: the end of the run's time.
     deadline: Option<Id>,
     executed: BTreeSet<String>,
@@ -97,6 +98,9 @@ impl Ledger {
             }
             EventKind::Chosen { id, .. } => {
                 self.choices.remove(id);
+            }
+            EventKind::Recalled { id, .. } => {
+                self.recalls.remove(id);
             }
             EventKind::Interrupt { how: Interrupt::Cancel, partial: Some(partial) } if !self.generates.is_empty() => {
                 self.used = self.used.saturating_add(partial.usage.total());
@@ -183,6 +187,7 @@ impl Ledger {
                         | self.questions.remove(id).is_some()
                         | self.hooks.remove(id).is_some()
                         | self.choices.remove(id)
+                        | self.recalls.remove(id)
                         | self.timers.remove(id).is_some();
                     if !open {
                         return Err(format!("{id} is aborted and not open"));
@@ -244,7 +249,17 @@ impl Ledger {
                     }
                 }
                 Command::Persist | Command::Emit { .. } | Command::Refuse { .. } => {}
-                Command::Search { .. } | Command::Spawn { .. } | Command::Interrupt { .. } => {
+                Command::Recall { id, .. } => {
+                    if self.requests > 0 || !self.recalls.insert(*id) {
+                        return Err("memory is asked twice, or after a request".into());
+                    }
+                }
+                Command::Search { .. }
+                | Command::Query { .. }
+                | Command::Fetch { .. }
+                | Command::Embed { .. }
+                | Command::Spawn { .. }
+                | Command::Interrupt { .. } => {
                     return Err("a turn has no children and does not search".into());
                 }
             }
@@ -256,7 +271,8 @@ impl Ledger {
     fn something_is_open(&self) -> bool {
         let timer = self.timers.keys().any(|id| Some(*id) != self.deadline);
         let held = !self.hooks.is_empty() || !self.choices.is_empty();
-        held || timer || !self.generates.is_empty() || !self.calls.is_empty() || !self.questions.is_empty()
+        let asked = !self.recalls.is_empty() || !self.questions.is_empty();
+        held || timer || asked || !self.generates.is_empty() || !self.calls.is_empty()
     }
 }
 
@@ -290,6 +306,8 @@ enum Act {
     /// The timer at this place, the deadline last.
     Fire(usize),
     Interrupt(Interrupt, Option<Response>),
+    /// Memory knows a text so often, or fails.
+    Recall(Option<usize>),
     Wait(u64),
     /// The next event carries an id that is not open.
     Stray(Id),
@@ -463,6 +481,7 @@ fn acts() -> impl Strategy<Value = Act> {
         1 => (any::<bool>(), prop::option::of(answers())).prop_map(|(now, partial)| {
             Act::Interrupt(if now { Interrupt::Cancel } else { Interrupt::AfterRound }, partial)
         }),
+        3 => prop::option::of(0_usize..400).prop_map(Act::Recall),
         2 => (0_u64..90_000_000).prop_map(Act::Wait),
         2 => (0_u64..12).prop_map(Act::Stray),
         1 => Just(Act::Stray(5 << 32)),
@@ -516,6 +535,7 @@ fn configs() -> impl Strategy<Value = TurnConfig> {
             approval_timeout: 20.0,
             context,
             seed,
+            recall: seed.is_multiple_of(3).then(RecallConfig::default),
             ..config()
         },
     )
@@ -560,6 +580,16 @@ fn event_of(act: Act, ledger: &Ledger, stray: &mut Option<Id>, last: Option<&Eve
             EventKind::Fired { id, partial: None }
         }
         Act::Interrupt(how, partial) => EventKind::Interrupt { how, partial: partial.map(Box::new) },
+        Act::Recall(known) => {
+            let id = stray.or_else(|| ledger.recalls.first().copied()).unwrap_or(7);
+            let text = |times: usize| "Ann has a dog. ".repeat(times);
+            let found = known.map(|times| Recollection {
+                trusted: text(times / 20),
+                context: text(times),
+                hits: vec![RecalledHit { id: 1, trust: "user".into() }],
+            });
+            EventKind::Recalled { id, found: found.ok_or_else(|| Error::usage("store_busy", "busy")) }
+        }
         Act::Again => last?.clone(),
         Act::Hook(which, replies) => {
             let open = ledger.hooks.keys().nth(which % ledger.hooks.len().max(1)).copied();
@@ -729,7 +759,9 @@ proptest! {
             let commands = turn.step(event);
             ledger.took(&config, &commands).map_err(TestCaseError::fail)?;
             let reply = replies[(steps as usize + seed % 97) % replies.len()].clone();
-            let act = if !ledger.generates.is_empty() {
+            let act = if !ledger.recalls.is_empty() {
+                Act::Recall(Some(3))
+            } else if !ledger.generates.is_empty() {
                 Act::Answer(reply)
             } else if !ledger.calls.is_empty() {
                 Act::Result(seed, ToolResult::text("", "", format!("{steps}")))
@@ -795,6 +827,12 @@ proptest! {
 
 // ---- every order of a small world ----
 
+/// What memory knows of everything.
+fn known() -> Recollection {
+    let hits = vec![RecalledHit { id: 1, trust: "user".into() }];
+    Recollection { trusted: "t".into(), context: "c".into(), hits }
+}
+
 /// What may happen next in a world of two tools, two rounds, one question, one fault and one interrupt.
 fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u32, u32)> {
     let mut events = Vec::new();
@@ -850,6 +888,11 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
             events.push((EventKind::Decided { id: *id, hash, decision }, faults, interrupts));
         }
     }
+    for id in ledger.recalls.iter().copied() {
+        for found in [Ok(known()), Err(Error::usage("store_busy", "x"))] {
+            events.push((EventKind::Recalled { id, found }, faults, interrupts));
+        }
+    }
     events.extend(ledger.timers.keys().map(|id| (EventKind::Fired { id: *id, partial: None }, faults, interrupts)));
     for (id, stage) in &ledger.hooks {
         let raw = match stage {
@@ -895,9 +938,12 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
     let mut observed: BTreeSet<Transition> = BTreeSet::new();
     let mut states = 0_usize;
     // The second world has no time: its timers find the limit reached. The others have hooks, or choose their model.
-    let plain = [(300.0, None), (0.0, None)];
-    let hooked = HookStage::ALL.into_iter().map(|stage| (300.0, Some(stage)));
-    for (wall_time, stage) in plain.into_iter().chain(hooked) {
+    let plain = [(300.0, None, false), (0.0, None, false)];
+    let hooked = HookStage::ALL.into_iter().map(|stage| (300.0, Some(stage), false));
+    // The last ones have a memory.
+    let remembers = [(300.0, None, true), (0.0, None, true), (300.0, Some(HookStage::PostAssess), true)];
+    for (wall_time, stage, remembers) in plain.into_iter().chain(hooked).chain(remembers) {
+        config.recall = remembers.then(RecallConfig::default);
         config.budget.wall_time = wall_time;
         config.hooks = stage.into_iter().collect();
         match stage {
@@ -911,7 +957,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         }
         config.choice.ask =
             matches!(stage, Some(HookStage::PostAssess | HookStage::PreReflect | HookStage::PostReflect));
-        if stage.is_some() {
+        if stage.is_some() || remembers {
             config.budget.iterations = 2;
             config.budget.tool_rounds = 1;
         }

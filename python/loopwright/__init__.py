@@ -36,8 +36,11 @@ if TYPE_CHECKING:
     )
     from ._core import Event as MachineEvent
     from ._replay import Diff, Replay, diff, replay
+    from ._trace import RoundTrace, trace
+    from .after import AfterTurn
     from .agent import Agent, RunStream
     from .budget import Budget
+    from .children import ChildRun, SubAgent
     from .citations import CitationCheck, check_citations
     from .context import ContextPolicy, ContextWindow, compress
     from .errors import (
@@ -72,11 +75,13 @@ if TYPE_CHECKING:
         classify_sensitivity,
         redact,
     )
+    from .handle import ChildStatus, RunHandle
     from .hooks import Hook, Hooks, ModelChoice
     from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
     from .models import Call, Model, ModelFailure, Response
+    from .research import Research, ResearchResult, research_tool, run_deep_research
     from .result import Messages, Result, Source, ToolCall, Usage
     from .senses import (
         Breakpoint,
@@ -96,11 +101,14 @@ if TYPE_CHECKING:
     from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
+    "AfterTurn": "after",
     "Agent": "agent",
     "Approval": "_approval",
     "Approvals": "guard",
     "Budget": "budget",
     "Call": "models",
+    "ChildRun": "children",
+    "ChildStatus": "handle",
     "Command": "_core",
     "Context": "tools",
     "ExtractedCall": "extraction",
@@ -128,9 +136,12 @@ _HOMES = {
     "Replay": "_replay",
     "Response": "models",
     "Result": "result",
+    "RunHandle": "handle",
+    "RoundTrace": "_trace",
     "RunStream": "agent",
     "Signal": "signal",
     "Source": "result",
+    "SubAgent": "children",
     "Text": "tools",
     "TokenCount": "_core",
     "TokenCounter": "_core",
@@ -178,6 +189,11 @@ _HOMES = {
     "redact": "guard",
     "CitationCheck": "citations",
     "check_citations": "citations",
+    "trace": "_trace",
+    "Research": "research",
+    "ResearchResult": "research",
+    "research_tool": "research",
+    "run_deep_research": "research",
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
@@ -188,12 +204,15 @@ _HOMES = {
 }
 
 __all__ = [
+    "AfterTurn",
     "Agent",
     "Approval",
     "Approvals",
     "Breakpoint",
     "Budget",
     "Call",
+    "ChildRun",
+    "ChildStatus",
     "CitationCheck",
     "Command",
     "Context",
@@ -226,10 +245,14 @@ __all__ = [
     "Policy",
     "ProviderError",
     "Replay",
+    "Research",
+    "ResearchResult",
     "Response",
     "Result",
     "Risk",
     "RiskContext",
+    "RoundTrace",
+    "RunHandle",
     "RunInfo",
     "RunStream",
     "Sensitivity",
@@ -238,6 +261,7 @@ __all__ = [
     "Source",
     "StuckDetector",
     "StuckPolicy",
+    "SubAgent",
     "Text",
     "TokenCount",
     "TokenCounter",
@@ -274,9 +298,12 @@ __all__ = [
     "render_results",
     "repair_json",
     "replay",
+    "research_tool",
+    "run_deep_research",
     "signals",
     "strip_tool_markup",
     "tool",
+    "trace",
 ]
 
 

@@ -40,10 +40,20 @@ class Approval:
     """What binds a decision to this very call."""
     around: tuple[str | None, str | None] = field(default=(None, None), repr=False)
     """The home folder and the workspace."""
+    agent: str | None = None
+    """The sub-agent that wants it; `None` where the run's own model does."""
+    path: str | None = None
+    """Which of the run's children."""
 
     @classmethod
-    def of(cls, command: _core.Command, now: float, around: tuple[str | None, str | None] = (None, None)) -> Approval:
-        """The question of an `approve` command."""
+    def of(
+        cls,
+        command: _core.Command,
+        now: float,
+        around: tuple[str | None, str | None] = (None, None),
+        who: tuple[str | None, str | None] = (None, None),
+    ) -> Approval:
+        """The question of an `approve` command; `who` names the sub-agent that wants it."""
         call = command.calls[0]
         judged = command.judged or {}
         span = judged.get("span")
@@ -61,6 +71,8 @@ class Approval:
             secret=judged.get("secret", False),
             hash=command.hash,
             around=around,
+            agent=who[0],
+            path=who[1],
         )
 
 

@@ -96,8 +96,29 @@ def forking(
 
 def _check_tools(plan: Plan, machine: str) -> None:
     config = json.loads(machine)
-    turn = config.get("turn") or config["grounded"]["turn"]
+    turn = config.get("turn") or next(iter(config.values()))["turn"]
     missing = [tool["name"] for tool in turn["tools"] if tool["name"] not in plan.tools]
+    missing += _missing_of_agents(plan, turn, "")
     if missing:
         message = f"the run has tools that this agent lacks: {', '.join(missing)}"
         raise UsageError(message, "missing_tool", "make the agent with the tools that the run began with")
+    # What hooks keep safe shall not go on without them.
+    bare = [stage for stage in turn.get("hooks", ()) if stage not in plan.hooks]
+    if bare:
+        message = f"the run has hooks that this agent lacks, at {', '.join(bare)}"
+        raise UsageError(message, "missing_hook", "make the agent with the hooks that the run began with")
+
+
+def _missing_of_agents(plan: Plan, turn: dict[str, Any], above: str) -> list[str]:
+    """What the sub-agents of a run have, and those of the plan lack."""
+    missing: list[str] = []
+    for agent in turn.get("children", {}).get("agents", ()):
+        kind = f"{above}{agent['name']}"
+        known = plan.agents.get(kind)
+        if known is None:
+            missing.append(f"the sub-agent {kind}")
+            continue
+        tools = [tool["name"] for tool in agent["turn"]["tools"]]
+        missing += [f"{name} of {kind}" for name in tools if name not in known.tools]
+        missing += _missing_of_agents(plan, agent["turn"], f"{kind}/")
+    return missing

@@ -17,6 +17,7 @@ __all__ = [
     "ArgumentsDelta",
     "AssessedRisk",
     "Background",
+    "Breaker",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -33,12 +34,14 @@ __all__ = [
     "GoalDrift",
     "History",
     "Hub",
+    "LocalIndex",
     "MachineConfig",
     "Markup",
     "MemoryStore",
     "ModelCall",
     "Momentum",
     "Policy",
+    "PriceTable",
     "Problem",
     "ProviderDelta",
     "ReasoningDelta",
@@ -115,6 +118,7 @@ __all__ = [
     "journal_told",
     "json_elements",
     "json_members",
+    "judge_complexity",
     "limit_output",
     "quote_sources",
     "read_text",
@@ -122,6 +126,7 @@ __all__ = [
     "redact_json",
     "redact_with_hits",
     "render_calls",
+    "render_report",
     "render_results",
     "repair_json",
     "replay",
@@ -148,8 +153,12 @@ _CommandKind: TypeAlias = Literal[
     "persist",
     "refuse",
     "finish",
+    "query",
+    "fetch",
+    "embed",
     "hook",
     "choose",
+    "recall",
 ]
 _Risk: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
 _Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
@@ -177,8 +186,11 @@ class Hub:
     def poke(self) -> None:
         """Wakes whoever waits, without anything having arrived."""
 
-    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool) -> ModelCall:
-        """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before."""
+    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool, quietly: bool = False) -> ModelCall:
+        """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
+
+        With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
+        """
 
     def search(
         self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ..., others: str | None = None
@@ -420,6 +432,20 @@ class Event:
         """Somebody wants the run to end: `cancel` (at once) or `after_round`; `partial` is what an abort gave."""
 
     @staticmethod
+    def partials(calls: list[Event]) -> Event:
+        """What had come of model calls that are under way, by the events that `ModelCall.peek` gave: for the machines
+        that the next event ends.
+        """
+
+    @staticmethod
+    def pause() -> Event:
+        """Somebody wants the run to stand still when what is under way has ended."""
+
+    @staticmethod
+    def resume() -> Event:
+        """Somebody wants a run that was paused to go on."""
+
+    @staticmethod
     def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
         """The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its
         text (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
@@ -430,6 +456,14 @@ class Event:
         id: int, model: str | None = None, confidence: float = 1.0, reason: str = ..., error: str | None = None
     ) -> Event:
         """Whoever was asked which model shall be used answered: a model, or none, or what went wrong."""
+
+    @staticmethod
+    def recalled(id: int, found: _Json) -> Event:
+        """Memory said what it knows: `found` has `trusted`, `context` and `hits`."""
+
+    @staticmethod
+    def recall_failed(id: int, code: str, message: str) -> Event:
+        """Memory could not be asked."""
 
     @staticmethod
     def from_json(text: str) -> Event:
@@ -495,8 +529,16 @@ class Command:
         """How the run ended, of a `finish`."""
 
     @property
+    def shape(self) -> tuple[int, int] | None:
+        """How many memories a `recall` asks for at most, and how many characters of each."""
+
+    @property
     def question(self) -> str | None:
-        """The question of a `search`."""
+        """The question of a `search`, the prompt of a `recall`."""
+
+    @property
+    def wanted(self) -> dict[str, Any] | None:
+        """What a `query` (`query`, `k`), a `fetch` (`url`, `max_chars`) or an `embed` (`texts`) wants."""
 
     @property
     def stage(self) -> str | None:
@@ -592,6 +634,10 @@ class MachineConfig:
     def grounded(config: _Json) -> MachineConfig:
         """A grounded answer's configuration, checked like a turn's."""
 
+    @staticmethod
+    def research(config: _Json) -> MachineConfig:
+        """A research's configuration, checked like a turn's."""
+
     def to_json(self) -> str:
         """The form in which journals hold it."""
 
@@ -606,6 +652,10 @@ class TurnMachine:
     @property
     def messages(self) -> History:
         """The history so far."""
+
+    @property
+    def state(self) -> str:
+        """`running`, `pausing`, `paused` or `done`."""
 
     @property
     def waiting(self) -> list[str]:
@@ -671,6 +721,9 @@ class Run:
     def step(self, event: Event, notices: bool = True) -> list[Command]:
         """Takes an event; gives the commands, without those that only tell (`emit`) unless `notices` is set."""
 
+    def keep_notices(self) -> None:
+        """Keeps what is told from now on, for memory's audit."""
+
     def persist(self) -> None:
         """All events so far are on disk when this returns, whatever happens to the machine."""
 
@@ -681,6 +734,21 @@ class Run:
     @property
     def messages(self) -> History:
         """The history so far."""
+
+    @property
+    def state(self) -> str:
+        """`running`, `pausing`, `paused` or `done`."""
+
+    def agent_of(self, command: int) -> tuple[str, str, str] | None:
+        """Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the
+        run's own machine did.
+        """
+
+    def noted(self) -> list[dict[str, Any]]:
+        """What was told of plans (`intent_assessed`) and of drift (`goal_drifted`), as dicts."""
+
+    def close(self) -> None:
+        """Writes nothing any more: another process may go on with the journal."""
 
     @property
     def journal(self) -> str | None:
@@ -1557,6 +1625,70 @@ class MemoryStore:
     def inject(self, query: str, hits: int, characters: int) -> tuple[str, str]:
         """The text for a model, and its hits as JSON."""
 
+    def recollect(self, query: str, hits: int, characters: int) -> str:
+        """What a run is given for a prompt: JSON with what is trusted, the rest, and the hits."""
+
+    def newest(self, query: str) -> str:
+        """The memories that live, newest first, as JSON."""
+
+    @staticmethod
+    def turn(run: Run, about: str) -> str:
+        """The turn of a run that has ended, as JSON without its secrets."""
+
+    def queue_turn(self, turn: str) -> list[int]:
+        """Queues the work that follows a turn; gives the numbers of its pieces."""
+
+    def claim(self, seconds: float) -> str | None:
+        """Takes the next piece of work for so many seconds, as JSON."""
+
+    def perform(self, job: str) -> list[int]:
+        """Does a piece of work by rule; gives the numbers of the memories that came of it."""
+
+    def reflect(self, job: str, thoughts: str) -> list[int]:
+        """Ends the work of looking back with what somebody thought, a JSON list."""
+
+    @staticmethod
+    def reflection_prompt(job: str, adversarial: bool) -> str:
+        """What a model is asked that looks back on the turn of a piece of work."""
+
+    def work_failed(self, job: str, error: str, for_good: bool) -> str | None:
+        """A piece of work failed; gives where it stands then, as JSON."""
+
+    def work(self, state: str | None = None) -> str:
+        """The work that is known, as JSON; in one state alone, if given."""
+
+    def work_due(self) -> float | None:
+        """Seconds until the next piece of work is due."""
+
+    def queue_consolidation(self, every: float) -> bool:
+        """Queues tidying up if the last time is so many seconds ago."""
+
+    def audit(self, wanted: str) -> str:
+        """What the audit holds, as JSON."""
+
+    def episodes(self, session: str | None, limit: int) -> str:
+        """The episodes that are kept, newest first, as JSON."""
+
+    def reflections(self, category: str | None) -> str:
+        """What was learned from looking back, as JSON."""
+
+    def sync_file(self, path: str, user: str | None) -> str:
+        """Brings a file of preferences and memory in step; what was done, as JSON."""
+
+    def without_vectors(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        """Those of these memories of which no embedder has made a vector."""
+
+    def keep_vectors(self, embedder: str, vectors: Sequence[tuple[int, Sequence[float]]]) -> None:
+        """Keeps what an embedder made of memories that are there."""
+
+    @staticmethod
+    def audit_types() -> list[tuple[str, str]]:
+        """The types of events of the audit, and what each says."""
+
+    @staticmethod
+    def admitted(texts: Sequence[str]) -> list[str]:
+        """Texts without what must not be kept."""
+
     def why(self, id: int) -> str:
         """Where a memory comes from, as JSON."""
 
@@ -1594,6 +1726,32 @@ class MemoryStore:
     @staticmethod
     def longest_text() -> int:
         """The longest text, in bytes."""
+
+def render_report(report: str, style: str, form: str) -> str:
+    """A report of a research, as JSON, written out: `form` is `markdown` or `html`."""
+
+@final
+class PriceTable:
+    """Prices by provider and model: those that come with the engine, and what is laid over them."""
+
+    def __new__(cls) -> Self: ...
+    def lay(self, text: str) -> None:
+        """Lays a table (TOML text) over this one."""
+
+    def of(self, name: str) -> tuple[float, float, float | None, float | None] | None:
+        """The price of `provider:model` (input, output, read from the cache, written to it); `None` where it is not
+        known.
+        """
+
+    @property
+    def as_of(self) -> str | None:
+        """The day of the prices."""
+
+    def names(self) -> list[str]:
+        """All models that have a price: `provider:model`."""
+
+def judge_complexity(text: str) -> str:
+    """How hard a task is, by its words: `simple`, `moderate`, `complex` or `breaking`."""
 
 @final
 class Background:
@@ -1715,3 +1873,46 @@ def quote_sources(
 
 def retrieve_topics(texts: Sequence[str], most: int) -> list[str]:
     """The words that mark texts, most telling first."""
+
+@final
+class Breaker:
+    """Leaves a service alone for a while after failures in a row."""
+
+    def __new__(cls, threshold: int = 3, cooldown: float = 30.0) -> Self: ...
+    def check(self, now: float) -> float | None:
+        """`None` if a call may be made at `now`, else the seconds until one may be tried.
+
+        A call that may be made after the breaker was open is the one probe: say what came of it.
+        """
+
+    def success(self) -> None:
+        """A call went well."""
+
+    def failure(self, now: float) -> None:
+        """A call failed."""
+
+    def cancelled(self) -> None:
+        """A call was given up: nothing is known."""
+
+@final
+class LocalIndex:
+    """Documents to search in by their passages."""
+
+    def __new__(cls, documents: Sequence[tuple[str, str]]) -> Self: ...
+    @staticmethod
+    def of_folders(folders: Sequence[str | PathLike[str]]) -> LocalIndex:
+        """The text files of folders, as gathering reads them: ignore files honoured, markup left out."""
+
+    def __len__(self) -> int: ...
+    @property
+    def problems(self) -> list[str]:
+        """What could not be read: path and reason."""
+
+    def document(self, at: int) -> tuple[str, str] | None:
+        """The name and text of a document."""
+
+    def search(self, query: str, k: int) -> list[tuple[int, float, tuple[int, int], str, int]]:
+        """The documents whose passages fit a query best.
+
+        Which document, its score, where its best passage stands in characters, its headings, its line.
+        """

@@ -19,7 +19,7 @@ from . import _core
 from ._approval import Approval, decision_of, is_yes
 from ._bridge import Bridge
 from ._numbers import Numbers
-from .errors import InternalError
+from .errors import InternalError, UsageError
 from .events import ToolProgress, from_notice
 from .models import ModelFailure, answer_json
 from .tools._context import CancelFlag, Context
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 
     from ._plan import Plan
+    from .children import AgentPlan
     from .tools import Tool
 
 atexit.register(_core.shutdown)
@@ -72,15 +73,37 @@ class Driver:
         self.outcome: dict[str, Any] | None = None
         self.fatal: BaseException | None = None
         self.calls: dict[int, _core.ModelCall] = {}
+        # Somebody else goes on with the run.
+        self.left = False
+        # A person who reads one question is not asked another: sub-agents may have theirs at the same time.
+        self.asking = threading.Lock()
+        self.questions: set[int] = set()
         # What a hook raised that ended the run.
         self.hook_error: BaseException | None = None
 
-    def context(self, call: _core.Call, flag: CancelFlag) -> Context[Any]:
+    def at(self, command_id: int | None) -> Plan | AgentPlan:
+        """Where the model and the tools of a command are: those of the run, or of the sub-agent that gave it."""
+        if self.plan.agents and command_id is not None and command_id >> 32:
+            place = self.run.agent_of(command_id)
+            if place is not None:
+                return self.plan.agents[place[0]]
+        return self.plan
+
+    def who(self, command_id: int | None) -> tuple[str | None, str | None]:
+        """The name and the path of the sub-agent that gave a command."""
+        if self.plan.agents and command_id is not None and command_id >> 32:
+            place = self.run.agent_of(command_id)
+            if place is not None:
+                return place[1], place[2]
+        return None, None
+
+    def context(self, command_id: int, call: _core.Call, flag: CancelFlag) -> Context[Any]:
         """What a tool may know about its call."""
         emit = None
         if self.watch:
             call_id, name = call.id, call.name
-            emit = lambda text: self.tell(ToolProgress(call_id, name, text))  # noqa: E731
+            agent, path = self.who(command_id)
+            emit = lambda text: self.tell(ToolProgress(call_id, name, text, agent=agent, path=path))  # noqa: E731
         return Context(self.deps, run_id=self.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag)
 
     def tell(self, event: Any) -> None:
@@ -128,6 +151,10 @@ class Driver:
             elif kind == "persist":
                 if self.plan.durable:
                     self.run.persist()
+            elif kind == "recall":
+                self.recall(command)
+            elif kind in ("query", "fetch", "embed"):
+                self.look_up(command)
             elif kind == "refuse":
                 message = f"the machine refused an event of its own driver: {command.why}"
                 raise InternalError(message, hint="please report this with the journal of the run")
@@ -143,8 +170,10 @@ class Driver:
         took effect, so a person is asked.
         """
         self.begun = True
+        if self.run.state != "running":
+            self.ends.appendleft("resume")
         for command in commands:
-            if command.kind != "execute" or self.plan.tools[command.calls[0].name].idempotent:
+            if command.kind != "execute" or self.at(command.id).tools[command.calls[0].name].idempotent:
                 self.carry_out([command])
             elif self.plan.approve is None:
                 self.inbox.append(self.unknown(command))
@@ -154,8 +183,33 @@ class Driver:
     def doubt(self, command: _core.Command) -> Approval:
         """The question whether a call that may have taken effect shall run again."""
         call = command.calls[0]
-        risk = self.plan.tools[call.name].risk
-        return Approval(call.name, call.arguments, risk, _DOUBT, call.id, _DOUBT_SECONDS, around=self.plan.around)
+        risk = self.at(command.id).tools[call.name].risk
+        agent, path = self.who(command.id)
+        return Approval(
+            call.name,
+            call.arguments,
+            risk,
+            _DOUBT,
+            call.id,
+            _DOUBT_SECONDS,
+            around=self.plan.around,
+            agent=agent,
+            path=path,
+        )
+
+    def asked_in_turn(
+        self, command_id: int, question: Callable[[], Approval], ask: Callable[[Any], Any]
+    ) -> Callable[[], Any]:
+        """What asks a person, in a thread, when those before have been answered; a question that has lapsed by then is
+        not asked.
+        """
+        self.questions.add(command_id)
+
+        def put() -> Any:
+            with self.asking:
+                return _tried(ask, question()) if command_id in self.questions else None
+
+        return put
 
     def unknown(self, command: _core.Command) -> _core.Event:
         """The event for a call that may have taken effect and does not run again."""
@@ -173,6 +227,13 @@ class Driver:
 
     def fired(self, command_id: int) -> _core.Event:
         """The event of a timer, with what a model call that is under way has shown."""
+        if self.plan.agents:
+            shown = {each: call.peek() for each, call in self.calls.items() if not call.done}
+            if any(each >> 32 != command_id >> 32 for each in shown):
+                # It may end the sub-agents, too.
+                self.inbox.append(_core.Event.partials(list(shown.values())))
+            own = [event for each, event in shown.items() if each >> 32 == command_id >> 32]
+            return _core.Event.fired(command_id, own[-1] if own else None)
         under_way = [call for call in self.calls.values() if not call.done]
         return _core.Event.fired(command_id, under_way[-1].peek() if under_way else None)
 
@@ -184,6 +245,13 @@ class Driver:
 
     def interrupted(self, how: str) -> _core.Event:
         """The event that ends the run: `cancel` at once, `after_round` when the running tools are done."""
+        if how == "cancel" and self.plan.agents:
+            shown = {each: call.abort() for each, call in self.calls.items() if not call.done}
+            self.calls.clear()
+            if any(each >> 32 for each in shown):
+                self.step(_core.Event.partials(list(shown.values())))
+            own = [event for each, event in shown.items() if not each >> 32]
+            return _core.Event.interrupt(how, own[-1] if own else None)
         partial = self.cancelled_model() if how == "cancel" else None
         return _core.Event.interrupt(how, partial)
 
@@ -191,8 +259,19 @@ class Driver:
         """What the machine is fed next, if there is anything. After the start, a wish to end goes before any answer:
         what a tool asks for in its last line holds before its result leads to another request.
         """
-        if self.ends and self.begun:
-            return self.interrupted(self.ends.popleft())
+        # Who wants a pause before the start wants no request at all.
+        if self.ends and (self.begun or self.ends[0] in {"pause", "resume"}):
+            how = self.ends.popleft()
+            if how == "pause":
+                return _core.Event.pause()
+            if how == "resume":
+                return _core.Event.resume()
+            if how == "leave":
+                self.left = True
+                self.run.close()
+                message = "the run was suspended"
+                raise UsageError(message, "suspended", "go on with Agent.resume and its journal")
+            return self.interrupted(how)
         if not self.inbox:
             return None
         self.begun = True
@@ -200,7 +279,7 @@ class Driver:
 
     def give_up(self) -> None:
         """The driver itself ends early: the journal says so, and the history stays legal."""
-        if self.outcome is None:
+        if self.outcome is None and not self.left:
             # What stopped the driver is what its caller hears of, not what else fails on the way out.
             with contextlib.suppress(Exception):
                 self.step(self.interrupted("cancel"))
@@ -235,6 +314,22 @@ class Driver:
             return _core.Event.executed(command_id, call_id, content[0]["text"])
         return _core.Event.executed(command_id, call_id, content)
 
+    def recall(self, command: _core.Command) -> None:
+        """Asks memory, in a thread: a file may take its time."""
+        remember = self.plan.remember
+        if remember is None:
+            missing = _core.Event.recall_failed(command.id, "no_memory", "the agent has no memory")  # type: ignore[arg-type]
+            self.inbox.append(missing)
+            return
+        ask = remember.recalled
+        in_thread("memory", lambda: ask(command), lambda event: self.soon(lambda: self.arrived(event)))
+
+    def soon(self, function: Callable[[], None]) -> None:
+        raise NotImplementedError
+
+    def arrived(self, item: Any) -> None:
+        raise NotImplementedError
+
     def generate(self, command: _core.Command) -> None:
         raise NotImplementedError
 
@@ -255,6 +350,16 @@ class Driver:
 
     def search(self, command: _core.Command) -> None:
         raise NotImplementedError
+
+    def look_up(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    async def looked_up(self, command: _core.Command) -> _core.Event:
+        """The event that answers a search, a fetch or an embedding; what goes wrong is an answer too."""
+        from ._lookups import Lookups, look_up
+
+        lookups = self.plan.lookups or Lookups()
+        return _core.Event.from_json(await look_up(lookups, command.kind, command.id, command.wanted))  # type: ignore[arg-type]
 
     def hook(self, command: _core.Command) -> None:
         raise NotImplementedError
@@ -386,10 +491,11 @@ class AsyncDriver(Driver):
             await asyncio.wait(self.ending, timeout=_GRACE)
 
     def generate(self, command: _core.Command) -> None:
-        plan = self.plan
+        plan = self.at(command.id)
         endpoint = plan.endpoint if not plan.chooses else plan.endpoint_of(command.request.model)  # type: ignore[union-attr]
         if endpoint is not None:
-            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, self.watch))
+            quietly = plan is not self.plan
+            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, self.watch, quietly))
             return
         request = command.request
         try:
@@ -453,9 +559,10 @@ class AsyncDriver(Driver):
             self.start(command.id, f"tool {call.name}", flag, self.run_tool, command.id, call, flag)  # type: ignore[arg-type]
 
     async def run_tool(self, command_id: int, call: _core.Call, flag: CancelFlag) -> _core.Event:
-        tool = self.plan.tools[call.name]
+        tool = self.at(command_id).tools[call.name]
         try:
-            outcome = await run(tool, call.arguments, self.context(call, flag) if tool.context_parameter else None)
+            context = self.context(command_id, call, flag) if tool.context_parameter else None
+            outcome = await run(tool, call.arguments, context)
         except asyncio.CancelledError:
             if asyncio.current_task() in self.ending:
                 raise
@@ -493,8 +600,12 @@ class AsyncDriver(Driver):
         self.start(command.id, "approval", None, self.ask_person, command, ask)  # type: ignore[arg-type]
 
     async def ask_person(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
-        question = Approval.of(command, self.run.now(), self.plan.around)
-        return self.decided(command, await self.answer_to(question, ask))
+        who = self.who(command.id)
+
+        def question() -> Approval:
+            return Approval.of(command, self.run.now(), self.plan.around, who)
+
+        return self.decided(command, await self.answer_to(command, question, ask))
 
     def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
         self.start(command.id, "approval", None, self.run_again, command, ask)  # type: ignore[arg-type]
@@ -502,18 +613,21 @@ class AsyncDriver(Driver):
     async def run_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
         question = self.doubt(command)
         try:
-            answer = await asyncio.wait_for(self.answer_to(question, ask), question.expires_in)
+            answer = await asyncio.wait_for(self.answer_to(command, lambda: question, ask), question.expires_in)
         except asyncio.TimeoutError:
             answer = None
         if not is_yes(answer):
             return self.unknown(command)
         return await self.run_tool(command.id, command.calls[0], CancelFlag())  # type: ignore[arg-type]
 
-    async def answer_to(self, question: Approval, ask: Callable[[Any], Any]) -> Any:
+    async def answer_to(
+        self, command: _core.Command, question: Callable[[], Approval], ask: Callable[[Any], Any]
+    ) -> Any:
         """What a person says, or what goes wrong while asking."""
+        command_id: int = command.id  # type: ignore[assignment]
         try:
             if _is_async(ask):
-                answer = ask(question)
+                answer = ask(question())
             else:
                 # One that blocks (`input()`) holds up neither the loop nor the deadline.
                 said: asyncio.Future[Any] = self.loop.create_future()
@@ -524,7 +638,8 @@ class AsyncDriver(Driver):
                     else:
                         said.set_result(value)
 
-                in_thread("approval", lambda: _tried(ask, question), lambda value: self.soon(lambda: settle(value)))
+                put = self.asked_in_turn(command_id, question, ask)
+                in_thread("approval", put, lambda value: self.soon(lambda: settle(value)))
                 answer = await said
             if inspect.isawaitable(answer):
                 answer = await answer
@@ -534,6 +649,8 @@ class AsyncDriver(Driver):
             answer = error
         except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
             answer = error
+        finally:
+            self.questions.discard(command_id)
         return answer
 
     def search(self, command: _core.Command) -> None:
@@ -562,6 +679,9 @@ class AsyncDriver(Driver):
             for problem in problems:
                 self.tell(problem)
             self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders), others))
+
+    def look_up(self, command: _core.Command) -> None:
+        self.start(command.id, command.kind, None, self.looked_up, command)  # type: ignore[arg-type]
 
     def hook(self, command: _core.Command) -> None:
         from ._hooked import ask_async
@@ -661,14 +781,15 @@ class SyncDriver(Driver):
         super().tell(event)
         self.hub.poke()
 
-    def arrived(self, event: _core.Event) -> None:
+    def arrived(self, item: Any) -> None:
         """Something came from a thread."""
-        self.inbox.append(event)
+        self.inbox.append(item)
         self.hub.poke()
 
     def close(self) -> None:
         """Nothing of the run is left behind but threads of plain tools that do not end."""
         self.closed = True
+        self.limits.clear()
         self.cancelled_model()
         for command_id in [*self.flags, *self.tasks, *self.asked]:
             self.abort(command_id)
@@ -682,10 +803,11 @@ class SyncDriver(Driver):
         return self.side
 
     def generate(self, command: _core.Command) -> None:
-        plan = self.plan
+        plan = self.at(command.id)
         endpoint = plan.endpoint if not plan.chooses else plan.endpoint_of(command.request.model)  # type: ignore[union-attr]
         if endpoint is not None:
-            self.keep_call(command, self.hub.generate(0, command, endpoint, self.watch))
+            quietly = plan is not self.plan
+            self.keep_call(command, self.hub.generate(0, command, endpoint, self.watch, quietly))
             return
         request = command.request
         try:
@@ -714,15 +836,15 @@ class SyncDriver(Driver):
         for call in command.calls:
             flag = CancelFlag()
             flags.append(flag)
-            tool = self.plan.tools[call.name]
+            tool = self.at(command.id).tools[call.name]
             if tool.is_async:
                 self.run_beside(command.id, call, flag)  # type: ignore[arg-type]
             else:
                 self.run_in_thread(command.id, call, flag)  # type: ignore[arg-type]
 
     def run_beside(self, command_id: int, call: _core.Call, flag: CancelFlag) -> None:
-        tool = self.plan.tools[call.name]
-        context = self.context(call, flag)
+        tool = self.at(command_id).tools[call.name]
+        context = self.context(command_id, call, flag)
 
         async def work() -> None:
             try:
@@ -736,8 +858,8 @@ class SyncDriver(Driver):
         self.start(command_id, work())
 
     def run_in_thread(self, command_id: int, call: _core.Call, flag: CancelFlag) -> None:
-        tool = self.plan.tools[call.name]
-        context = self.context(call, flag)
+        tool = self.at(command_id).tools[call.name]
+        context = self.context(command_id, call, flag)
         settled = threading.Lock()
 
         def settle(outcome: Outcome) -> None:
@@ -792,6 +914,7 @@ class SyncDriver(Driver):
 
     def abort(self, command_id: int) -> None:
         self.timers.pop(command_id, None)
+        self.questions.discard(command_id)
         self.asked.pop(command_id, None)
         model = self.calls.pop(command_id, None)
         if model is not None:
@@ -809,7 +932,11 @@ class SyncDriver(Driver):
         if ask is None:
             self.inbox.append(self.nobody(command))
             return
-        question = Approval.of(command, self.run.now(), self.plan.around)
+        who = self.who(command.id)
+
+        def question() -> Approval:
+            return Approval.of(command, self.run.now(), self.plan.around, who)
+
         self.put(question, command, ask, lambda answer: self.arrived(self.decided(command, answer)))
 
     def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
@@ -824,10 +951,14 @@ class SyncDriver(Driver):
                 self.arrived(self.unknown(command))
 
         self.limits.append((self.run.now() + question.expires_in, lambda: settle(None)))
-        self.put(question, command, ask, settle)
+        self.put(lambda: question, command, ask, settle)
 
     def put(
-        self, question: Approval, command: _core.Command, ask: Callable[[Any], Any], done: Callable[[Any], None]
+        self,
+        question: Callable[[], Approval],
+        command: _core.Command,
+        ask: Callable[[Any], Any],
+        done: Callable[[Any], None],
     ) -> None:
         """Puts a question to a person; `done` hears what was said, or what went wrong while asking."""
 
@@ -849,16 +980,17 @@ class SyncDriver(Driver):
                 done(answer)
 
         def told(answer: Any) -> None:
+            self.questions.discard(command.id)
             if self.closed:
                 _drop(answer)
             else:
                 self.soon(lambda: heard(answer))
 
         if _is_async(ask):
-            heard(_tried(ask, question))
+            heard(_tried(ask, question()))
         else:
             # One that blocks (`input()`) does not hold up the deadline.
-            in_thread("approval", lambda: _tried(ask, question), told)
+            in_thread("approval", self.asked_in_turn(command.id, question, ask), told)  # type: ignore[arg-type]
 
     def search(self, command: _core.Command) -> None:
         if not self.plan.gatherers:
@@ -875,6 +1007,12 @@ class SyncDriver(Driver):
                 for problem in problems:
                     self.tell(problem)
                 self.keep_call(command, self.hub.search(0, command, list(self.plan.folders), others))
+
+        self.start(command.id, work())  # type: ignore[arg-type]
+
+    def look_up(self, command: _core.Command) -> None:
+        async def work() -> None:
+            self.arrived(await self.looked_up(command))
 
         self.start(command.id, work())  # type: ignore[arg-type]
 

@@ -101,6 +101,7 @@ class _Ask:
     def settle(self, value: Any) -> None:
         if self.waits:
             self.asked.token = None
+            self.driver.limits = [limit for limit in self.driver.limits if limit[1] != self.lapse]
             self.done(value)
         else:
             drop(value)

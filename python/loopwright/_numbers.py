@@ -61,15 +61,19 @@ def told(journal: str) -> list[Event | UnknownEvent]:
     run, model, found = _core.journal_told(journal)
     events: list[Event | UnknownEvent] = []
     numbers = Numbers()
+    noted: list[dict[str, Any]] = []
     for seq, text in found:
         numbers.of(seq)
         command = json.loads(text)
         if "emit" in command:
-            event = from_notice(command["emit"]["notice"])
+            notice = command["emit"]["notice"]
+            event = from_notice(notice)
+            if notice["type"] in ("intent_assessed", "goal_drifted"):
+                noted.append(notice)
         else:
             _, messages, _ = _core.replay(journal, None)
             outcome = command["finish"]["outcome"]
-            result = from_outcome(outcome, messages=messages, run_id=run, model=model, journal=None)
+            result = from_outcome(outcome, messages=messages, run_id=run, model=model, journal=None, noted=noted)
             event = RunFinished(result)
         events.append(numbers.of(event))
     return events

@@ -52,6 +52,13 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "cautious": (lambda value: value in ("run", "intent", "ask"), "'run', 'intent' or 'ask'"),
     "workspace": (lambda value: isinstance(value, (str, os.PathLike)), "the path of a folder"),
     "name": (lambda value: isinstance(value, str), "text"),
+    "description": (lambda value: isinstance(value, str), "text"),
+    "max_children": (_whole, "a whole number from 0 up"),
+    "max_depth": (_whole, "a whole number from 0 up"),
+    "complexity": (
+        lambda value: value in ("simple", "moderate", "complex", "breaking", "auto"),
+        "'simple', 'moderate', 'complex', 'breaking' or 'auto'",
+    ),
     "wind_down": (lambda value: _whole(value) and value < 2**32, "a whole number from 0 up"),
 }
 _PLAIN = {"api_key", "headers"}

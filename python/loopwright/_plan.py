@@ -16,6 +16,9 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from ._lookups import Lookups
+    from ._remember import Remembering
+    from .children import AgentPlan
     from .hooks import Hook
     from .models import Model
     from .tools import Tool
@@ -46,6 +49,12 @@ class Plan:
     """What else searches ask: memories, indexes and functions."""
     own_models: Mapping[str, Model] = field(default_factory=dict)
     """Further models of one's own, by the names that requests hold."""
+    agents: Mapping[str, AgentPlan] = field(default_factory=dict)
+    """What sub-agents need, by their kind: `explore`, `lead/explore`."""
+    remember: Remembering | None = None
+    """What memory is asked, and told."""
+    lookups: Lookups | None = None
+    """Who searches, fetches and embeds for a research."""
     hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
     """Hooks by stage."""
     chooser: Hook | None = None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
-from contextlib import closing
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import _core
 from ._continue import Begun, forking, resuming
 from ._plan import Plan, model_name, new_run, run_id
+from ._remember import Following, recall_config, remembering
 from .budget import Budget
 from .errors import LoopwrightError, UsageError
 from .events import RunFinished
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
     from ._approval import Approval
-    from ._driver import Driver
+    from ._driver import AsyncDriver, Driver
     from ._output import OutputType
+    from .after import AfterTurn, Work
+    from .children import AgentPlan, SubAgent
     from .context import ContextPolicy
     from .events import Event
     from .guard import Approvals, Policy
+    from .handle import RunHandle
     from .hooks import Hook, Hooks, ModelChoice, ModelContext
+    from .memory import Memory
     from .messages import Content
     from .models import Model
     from .senses import MomentumPolicy, StuckPolicy
@@ -93,12 +98,19 @@ class Agent(Generic[Output]):
         momentum: When too little success ends a run: a `MomentumPolicy`, `True` for the usual one, `None` for never.
         check_in: Pause with `check_in` after every so many iterations.
         approval_timeout: Seconds that a person has to answer; silence is a no.
-        price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`.
+        price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`. Without it the tables of
+            `loopwright.prices` are asked.
         journal: Where the journals of runs go: a store (`Journal("project.db")`, or a path that ends in `.db`,
             `.sqlite` or `.sqlite3`), or a folder for a file of each run.
         durable: Whether the journal is on disk before a tool with side effects starts.
         seed: The source of all jitter; 0 is another one for each run, which its journal keeps.
         name: A name for people.
+        description: What it is good for, where it serves another agent as a sub-agent.
+        agents: Sub-agents that the model may hand tasks to: `SubAgent`s, or agents with a `name`.
+        max_children: How many sub-agents one run may start.
+        max_depth: How deep they may nest: at 1 a sub-agent starts none itself.
+        complexity: How hard the tasks are: `"simple"`, `"moderate"`, `"complex"`, `"breaking"`, or `"auto"`, by the
+            words of each prompt. It sets the budget's `iterations`.
         labels: What the first line of each journal says about whose run it is; anything that JSON can hold.
         hooks: Functions that are asked at stages of a run: a list of `Hook` and `Hooks` (see `loopwright.hooks`).
         choose_model: Who chooses the model of a run, before its first request: a function, sync or async, that takes a
@@ -107,6 +119,13 @@ class Agent(Generic[Output]):
         escalate_to: The model that goes on, once, where too little succeeds: `provider:model`.
         wind_down: From so many tool rounds left on the model is told of them, the plainer the fewer; with none left it
             is told to answer.
+        memory: A `loopwright.Memory`, or the path of its file. What it knows of a prompt stands before the
+            conversation, fenced as data; what follows a turn is kept in the background (`after`).
+        user: Whose memories are recalled and kept, beside those that are everybody's.
+        session: The session that is kept; by default that of the memory.
+        recall: How memory is asked: `hits` (5), `characters` of each (400), `timeout` in seconds (5); `False` for
+            never.
+        after: What follows a turn: a `loopwright.after.AfterTurn`, or `False` for nothing.
     """
 
     _folders: tuple[str, ...] = ()
@@ -151,11 +170,21 @@ class Agent(Generic[Output]):
         seed: int = 0,
         name: str | None = None,
         labels: Mapping[str, Any] | None = None,
+        description: str | None = None,
+        agents: Iterable[SubAgent | Agent[Any]] = (),
+        max_children: int = 8,
+        max_depth: int = 1,
+        complexity: str | None = None,
         hooks: Hook | Hooks | Iterable[Hook | Hooks] | None = None,
         choose_model: Callable[[ModelContext], Any] | ModelChoice | None = None,
         take_suggestions: bool = False,
         escalate_to: str | None = None,
         wind_down: int = 2,
+        memory: Memory | str | os.PathLike[str] | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        recall: Mapping[str, Any] | bool = True,
+        after: AfterTurn | bool | None = None,
     ) -> None:
         from . import _options
         from .tools import ToolSet
@@ -181,6 +210,10 @@ class Agent(Generic[Output]):
             price=price,
             seed=seed,
             name=name,
+            description=description,
+            max_children=max_children,
+            max_depth=max_depth,
+            complexity=complexity,
             wind_down=wind_down,
         )
         self.name = name
@@ -192,26 +225,25 @@ class Agent(Generic[Output]):
             pairs = _options.names(headers if headers is not None else {})
             limits = dict(timeouts or {})
             self._endpoint = _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
+        elif isinstance(model, _core.Endpoint):
+            # That of the agent whose sub-agent this one is.
+            self._endpoint = model
         elif callable(getattr(model, "respond", None)) and not isinstance(model, type):
             self._own_model = model
         else:
             message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
             hint = "give an instance of the class" if isinstance(model, type) else "write provider:model"
             raise UsageError(message, "unknown_model", hint)
+        self.description, self._complexity = description, complexity
         self.tools = ToolSet(tools)
         self._output: OutputType[Output] | None = None
         if output_type is not None:
             from ._output import OutputType
 
             self._output = OutputType(output_type)
-        if approvals is not None:
-            if approve is not None:
-                message = "approve and approvals both say who is asked"
-                raise UsageError(message, "invalid_option", "give one of them: Approvals(approve) is both")
-            approve = approvals
         if approval_timeout is None:
             approval_timeout = getattr(approvals, "timeout", 60.0)
-        self._approve = approve
+        self._approve = _approver(approve, approvals)
         guard, self._around = _guard_of(
             self.tools, policy, cautious or ("run" if approvals is None else "intent"), workspace
         )
@@ -241,19 +273,34 @@ class Agent(Generic[Output]):
             **_options.policies(stuck=stuck, momentum=momentum),
             "approval_timeout": approval_timeout,
             "guard": guard,
-            "price": dict(price) if price else None,
+            "price": dict(price) if price else _price(self._endpoint),
             "seed": seed,
             "wind_down": wind_down,
         }
         held = _context(context, self._endpoint)
         if held is not None:
             self._config["context"] = held
+        self._remember = remembering(memory, user, session, after)
+        self._config |= recall_config(self._remember, recall)
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
-        self._reach = (base_url, api_key, headers, timeouts)
+        self._own_policy = policy is not None
+        self._take_agents(agents, max_children, max_depth)
+        # A function: whoever looks at an agent's parts sees no key.
+        self._reach: Callable[[], tuple[Any, ...]] = lambda: (base_url, api_key, headers, timeouts)
         self._take_hooks(hooks, choose_model, escalate_to, take_suggestions=take_suggestions)
         self._plans: dict[tuple[bool, Budget], Plan] = {}
         # What can't work is said here, not in the middle of a program.
         self._plan(self.budget, stream=False)
+
+    def _take_agents(self, agents: Iterable[SubAgent | Agent[Any]], most: int, depth: int) -> None:
+        """The sub-agents that there are."""
+        self._children_limits = (most, depth)
+        self._agents: list[Agent[Any]] = []
+        if agents:
+            from .children import checked_agents, made
+
+            self._agents = made(self, checked_agents(agents))
+            _check_policies(self, self._agents)
 
     def _take_hooks(
         self, hooks: object, choose_model: object, escalate_to: str | None, *, take_suggestions: bool
@@ -277,6 +324,35 @@ class Agent(Generic[Output]):
     def __repr__(self) -> str:
         names = ", ".join(tool.name for tool in self.tools)
         return f"<Agent {self.model} tools=[{names}]>"
+
+    @property
+    def memory(self) -> Memory | None:
+        """What the agent remembers with."""
+        return None if self._remember is None else self._remember.memory
+
+    def whom(self, user: str | None = None, session: str | None = None) -> Agent[Output]:
+        """The same agent, with the same memory, for another user or session."""
+        from copy import copy
+
+        if self._remember is None:
+            message = "the agent has no memory"
+            raise UsageError(message, "no_memory", "give it memory=Memory(...) or a path")
+        other = copy(self)
+        other._remember = self._remember.whom(user, session)
+        other._plans = {}
+        return other
+
+    def work(self, state: str | None = None) -> list[Work]:
+        """The work after turns that is `queued`, `running`, `done` or `failed`, oldest first."""
+        return [] if self._remember is None else self._remember.memory.work(state)  # type: ignore[arg-type]
+
+    async def drain(self, timeout: float = 5.0) -> list[Work]:
+        """Waits for the work after turns, so many seconds at most; gives what is left of it."""
+        return [] if self._remember is None else await self._remember.memory.adrain(timeout)
+
+    def drain_sync(self, timeout: float = 5.0) -> list[Work]:
+        """`drain` without asyncio."""
+        return [] if self._remember is None else self._remember.memory.drain(timeout)
 
     async def run(
         self,
@@ -320,7 +396,7 @@ class Agent(Generic[Output]):
     ) -> Result[Output]:
         """`run` without asyncio: in scripts, threads, tests, and inside a notebook's running loop."""
         conversation = self._conversation(prompt, messages)
-        limits = self.budget if budget is None else _checked_budget(budget)
+        limits = self._limits(prompt, budget)
         return self._driven(conversation, limits, deps, on_event, journal, signal, None)
 
     def _driven(
@@ -341,6 +417,7 @@ class Agent(Generic[Output]):
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")
         watch = on_event is not None
         earlier: Result[Any] | None = None
+        prompt_at = None if conversation is None else len(conversation) - 1
         driver: SyncDriver | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = self._plan(limits, stream=watch)
@@ -349,8 +426,9 @@ class Agent(Generic[Output]):
             begin = None
             run, path, name = begun.run, begun.path, begun.name
             driver = SyncDriver(plan, run, name, deps, watch=watch, after=driver)
+            following = Following(self._remember, driver, prompt_at)
             try:
-                with closing(driver.events(begun.start, signal)) as events:
+                with following, closing(driver.events(begun.start, signal)) as events:
                     for event in events:
                         if on_event is not None:
                             _heard(on_event(event))
@@ -363,9 +441,11 @@ class Agent(Generic[Output]):
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        warned: list[Event] = [*following.end(result)]
         self._reflect(result, deps)
         if on_event is not None:
-            _heard(on_event(_last(driver, result)))
+            for event in [*warned, _last(driver, result)]:
+                _heard(on_event(event))
         return cast("Result[Output]", _checked(result))
 
     def stream(
@@ -392,6 +472,30 @@ class Agent(Generic[Output]):
                         print(result.stop_reason)
         """
         return self._stream(prompt, messages, deps, budget, journal, signal, watch=True)
+
+    def start(
+        self,
+        prompt: Content | Message | Sequence[Content],
+        *,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
+        deps: Any = None,
+        budget: Budget | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> RunHandle[Output]:
+        """Starts a run that goes on by itself in the running event loop, and gives a handle of it.
+
+        ::
+
+            run = agent.start("…")
+            run.pause()             # nothing new starts after what is under way
+            run.resume()
+            run.cancel()            # what was reached is the result
+            result = await run
+        """
+        from .handle import RunHandle
+
+        return RunHandle(self._stream(prompt, messages, deps, budget, journal, signal, watch=True))
 
     async def resume(
         self,
@@ -498,7 +602,7 @@ class Agent(Generic[Output]):
         watch: bool,
     ) -> RunStream[Output]:
         conversation = self._conversation(prompt, messages)
-        limits = self.budget if budget is None else _checked_budget(budget)
+        limits = self._limits(prompt, budget)
         place = self.journal if journal is None else journal
         return RunStream(self, conversation, deps, limits, place, signal, watch=watch)
 
@@ -516,23 +620,13 @@ class Agent(Generic[Output]):
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = self._plans.get((stream, budget))
         if plan is None:
-            from dataclasses import asdict
+            config = self._turn(budget, stream=stream)
+            agents: dict[str, AgentPlan] = {}
+            if self._agents:
+                from .children import compose
 
-            config = {**self._config, "stream": stream, "budget": asdict(budget)}
-            config["tools"] = [
-                {
-                    **tool.definition(),
-                    "schema": tool.schema,
-                    "risk": tool.risk,
-                    "read_only": tool.read_only,
-                    "timeout": tool.timeout,
-                    "max_output": tool.max_output,
-                }
-                for tool in self.tools
-            ]
-            if self._output is not None:
-                name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
-                config["output"] = {"name": name, "schema": self._output.schema}
+                configs, agents = compose(self._agents, stream=stream)
+                config["children"] = {"agents": configs, **self._limits_of_children()}
             machine = self._machine(config)
             tools = {tool.name: tool for tool in self.tools}
             plan = Plan(
@@ -546,10 +640,12 @@ class Agent(Generic[Output]):
                 around=self._around,
                 labels=self._labels,
                 asked_model=self._config["model"],
+                agents=agents,
                 hooks=self._hooks,
                 chooser=self._chooser,
                 chooses="choice" in self._config,
                 new_endpoint=self._endpoint_at,
+                remember=self._remember,
             )
             if self._escalate_to is not None:
                 # What can't be reached is said before the run that needs it.
@@ -559,9 +655,44 @@ class Agent(Generic[Output]):
             self._plans[stream, budget] = plan
         return plan
 
+    def _turn(self, budget: Budget, *, stream: bool) -> dict[str, Any]:
+        """The configuration of its turns, sub-agents aside."""
+        from dataclasses import asdict
+
+        config = {**self._config, "stream": stream, "budget": asdict(budget)}
+        config["tools"] = [
+            {
+                **tool.definition(),
+                "schema": tool.schema,
+                "risk": tool.risk,
+                "read_only": tool.read_only,
+                "timeout": tool.timeout,
+                "max_output": tool.max_output,
+            }
+            for tool in self.tools
+        ]
+        if self._output is not None:
+            name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
+            config["output"] = {"name": name, "schema": self._output.schema}
+        return config
+
+    def _limits_of_children(self) -> dict[str, int]:
+        most, depth = self._children_limits
+        return {"most": most, "depth": depth}
+
+    def _limits(self, prompt: Any, budget: Budget | None) -> Budget:
+        """What a run on this prompt may use."""
+        if budget is not None:
+            return _checked_budget(budget)
+        if self._complexity is None:
+            return self.budget
+        from dataclasses import replace
+
+        return replace(self.budget, iterations=Budget.for_task(prompt_of(prompt), self._complexity).iterations)
+
     def _endpoint_at(self, model: str) -> _core.Endpoint:
         """The endpoint of another model: at the agent's own address if it is of the same provider."""
-        base_url, api_key, headers, timeouts = self._reach
+        base_url, api_key, headers, timeouts = self._reach()
         limits: dict[str, Any] = dict(timeouts or {})
         if self._endpoint is None or model.partition(":")[0] != self._endpoint.provider:
             return _core.Endpoint(model, **limits)
@@ -598,7 +729,13 @@ class Agent(Generic[Output]):
         assert outcome is not None, "a driver ends with an outcome"  # noqa: S101 - a fault of ours
         history = run.messages
         result = from_outcome(
-            outcome, messages=history, run_id=name, model=plan.model_name, journal=path or run.journal
+            outcome,
+            messages=history,
+            run_id=name,
+            model=plan.model_name,
+            journal=path or run.journal,
+            models={kind: model_name(each.endpoint, each.model) for kind, each in plan.agents.items()},
+            noted=run.noted(),
         )
         if earlier is not None:
             result = added(earlier, result)
@@ -663,6 +800,10 @@ class RunStream(Generic[Output]):
         self._watch = watch
         self._begin = begin
         self._result: Result[Any] | None = None
+        self._driver: AsyncDriver | None = None
+        self._path: str | None = None
+        self._lines: str | None = None
+        self._over = False
         self._events = self._run()
 
     @property
@@ -682,6 +823,35 @@ class RunStream(Generic[Output]):
         """End the run between two rounds."""
         if self._signal is not None:
             self._signal.interrupt()
+
+    def pause(self) -> None:
+        """Start nothing new after what is under way; the time of the run stands still then."""
+        if self._signal is not None:
+            self._signal.pause()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        if self._signal is not None:
+            self._signal.resume()
+
+    def leave(self) -> None:
+        """Leaves the run as it is, for `Agent.resume`: iterating raises a `UsageError` with the code `suspended`."""
+        if self._driver is not None:
+            self._driver.interrupt_soon("leave")
+
+    @property
+    def state(self) -> str:
+        """`running`, `pausing`, `paused` or `done`."""
+        if self._driver is not None:
+            return self._driver.run.state
+        return "done" if self._over else "running"
+
+    @property
+    def journal(self) -> str | None:
+        """Where the journal is, or its lines where it is kept in memory."""
+        if self._path is not None:
+            return self._path
+        return self._lines if self._driver is None else self._driver.run.journal
 
     def events(self) -> AsyncIterator[Event]:
         """The events, each with the next `event_id`; the same as iterating over the stream itself."""
@@ -708,6 +878,7 @@ class RunStream(Generic[Output]):
 
         agent, conversation, limits = self._agent, self._conversation, self._budget
         earlier: Result[Any] | None = None
+        prompt_at = None if conversation is None else len(conversation) - 1
         driver: AsyncDriver | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = agent._plan(limits, stream=self._watch)
@@ -715,14 +886,19 @@ class RunStream(Generic[Output]):
             begun = begin(plan) if begin is not None else agent._begun(plan, self._journal, attempt, conversation)
             run, path, name = begun.run, begun.path, begun.name
             driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch, after=driver)
+            self._driver, self._path = driver, path
+            following = Following(agent._remember, driver, prompt_at)
             batches = driver.batches(begun.start, self._signal)
             try:
                 try:
-                    async for batch in batches:
-                        for event in batch:
-                            yield event
+                    with following:
+                        async with aclosing(batches):
+                            async for batch in batches:
+                                for event in batch:
+                                    yield event
                 finally:
-                    await batches.aclose()
+                    # Nobody is there to be paused any more, and the journal is not held.
+                    self._driver, self._lines, self._over = None, run.journal, True
             except LoopwrightError as error:
                 agent._explain(error, driver, run, plan, name, path, earlier)
                 raise
@@ -736,10 +912,12 @@ class RunStream(Generic[Output]):
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
             earlier = result
+        warned: list[Event] = [*await following.aend(result)]
         self._result = result
         agent._reflect(result, self._deps)
         if self._watch:
-            yield _last(driver, result)
+            for event in [*warned, _last(driver, result)]:
+                yield event
         _checked(result)
 
 
@@ -862,6 +1040,37 @@ def _guard_of(
         "by_arguments": sorted(tool.name for tool in tools if getattr(tool, "by_arguments", False)),
     }
     return guard, around
+
+
+def _approver(approve: Callable[[Approval], Any] | None, approvals: Approvals | None) -> Callable[[Any], Any] | None:
+    """Who is asked."""
+    if approvals is None:
+        return approve
+    if approve is not None:
+        message = "approve and approvals both say who is asked"
+        raise UsageError(message, "invalid_option", "give one of them: Approvals(approve) is both")
+    return approvals
+
+
+def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
+    """The calls of sub-agents are judged by the policy of the run: another one would be lost without a word."""
+    for agent in agents:
+        if agent._own_policy and agent._config["guard"]["policy"] != parent._config["guard"]["policy"]:
+            message = (
+                f"the sub-agent {agent.name!r} has a policy of its own, and its calls are judged by that of the run"
+            )
+            raise UsageError(message, "invalid_option", "give the policy to the agent that starts it")
+        _check_policies(parent, agent._agents)
+
+
+def _price(endpoint: _core.Endpoint | None) -> dict[str, Any] | None:
+    """What a model costs, where a table knows it."""
+    if endpoint is None:
+        return None
+    from . import prices
+
+    found = prices.of(f"{endpoint.provider}:{endpoint.model}")
+    return None if found is None else found._asdict()
 
 
 def _context(given: ContextPolicy | int | bool | None, endpoint: _core.Endpoint | None) -> dict[str, Any] | None:  # noqa: FBT001

@@ -54,3 +54,17 @@ class Budget:
             message = f"{complexity!r} is no complexity"
             raise UsageError(message, "invalid_budget", f"use one of {', '.join(_ITERATIONS)}")
         return replace(cls(iterations=_ITERATIONS[complexity]), **limits)
+
+    @classmethod
+    def for_task(cls, task: Any, complexity: str = "auto", **limits: Any) -> Budget:
+        """A budget for a task in words: its complexity is judged by them, unless it is given.
+
+        >>> Budget.for_task("What is the capital of Norway?").iterations
+        3
+        """
+        if complexity == "auto":
+            from . import _core
+
+            text = task if isinstance(task, str) else task.text
+            complexity = _core.judge_complexity(text)
+        return cls.for_complexity(complexity, **limits)  # type: ignore[arg-type]

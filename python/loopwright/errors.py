@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from .result import Result
 
-__all__ = ["InternalError", "LoopwrightError", "ModelError", "ProviderError", "ToolError", "UsageError"]
+__all__ = ["HookError", "InternalError", "LoopwrightError", "ModelError", "ProviderError", "ToolError", "UsageError"]
 
 
 class LoopwrightError(Exception):
@@ -73,6 +73,12 @@ def _rebuild(kind: type[LoopwrightError], message: str) -> LoopwrightError:
 
 class UsageError(LoopwrightError):
     """Something that the caller did."""
+
+
+class HookError(UsageError):
+    """A hook failed that must not fail, and ended the run. `__cause__` is what it raised, where that is known."""
+
+    default_code = "hook_failed"
 
 
 class ModelError(LoopwrightError):

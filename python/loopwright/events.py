@@ -24,6 +24,8 @@ __all__ = [
     "ArgumentsDelta",
     "Assessed",
     "CallJudged",
+    "ChildFinished",
+    "ChildStarted",
     "Compacted",
     "Draft",
     "Event",
@@ -31,17 +33,21 @@ __all__ = [
     "HookAnswered",
     "HookFailed",
     "IntentAssessed",
+    "MemoryRecalled",
     "ModelChosen",
+    "Paused",
     "PhaseFinished",
     "PhaseStarted",
     "ProviderDelta",
     "ReasoningDelta",
     "Reset",
+    "Resumed",
     "Retry",
     "RoundFinished",
     "RoundStarted",
     "RunFinished",
     "SearchCompleted",
+    "Status",
     "TextDelta",
     "Told",
     "ToolFinished",
@@ -55,9 +61,14 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True)
 class Told:
     """What all events but the pieces of answers have in common."""
 
+    agent: str | None = field(default=None, kw_only=True, repr=False)
+    """The name of the sub-agent that tells it; nothing where the run itself does."""
+    path: str | None = field(default=None, kw_only=True, repr=False)
+    """Which of the run's children that is: `explore`, `explore#2`, `lead/explore`."""
     event_id: ClassVar[int] = 0
     """The event's number. It only grows, and is the same when the event is read from the journal."""
 
@@ -228,6 +239,12 @@ class IntentAssessed(Told):
     question: str | None
     escalated: bool
     plan: bool
+    sub_agents: list[str] = field(default_factory=list)
+    """The sub-agents that fit, of those that there are."""
+    policy_checked: bool = False
+    """Whether the calls that it names were held against the policy."""
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    """The calls that it names, with what the policy says of them."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +290,69 @@ class Draft(Told):
     text: str
     attempt: int
     verified: bool
+
+
+@dataclass(frozen=True)
+class ChildStarted(Told):
+    """A sub-agent begins: `id` is the call that started it, `child` names it among the run's children."""
+
+    id: str
+    child: str
+    name: str
+    task: str
+    model: str
+
+
+@dataclass(frozen=True)
+class ChildFinished(Told):
+    """A sub-agent has ended; `usage`, `cost` and `requests` hold those of its own children."""
+
+    id: str
+    child: str
+    name: str
+    stop: str
+    is_error: bool
+    usage: dict[str, int]
+    cost: float | None
+    requests: int
+    duration: float
+    excerpt: str
+
+
+@dataclass(frozen=True)
+class Paused(Told):
+    """Nothing is under way any more, and nothing starts until somebody resumes. `waiting` says what else it needs."""
+
+    waiting: list[str]
+
+
+@dataclass(frozen=True)
+class Resumed(Told):
+    """The run goes on; `after` seconds that do not count."""
+
+    after: float
+
+
+@dataclass(frozen=True)
+class MemoryRecalled(Told):
+    """Memory has said what it knows of the prompt: so many memories stand before the conversation.
+
+    `ids` are their numbers in the store, for `memory.why` and `memory.forget`.
+    """
+
+    hits: int
+    trusted: int
+    ids: list[int]
+    characters: int
+    duration: float
+
+
+@dataclass(frozen=True)
+class Status(Told):
+    """What a research does just now, in a sentence or two for whoever waits."""
+
+    cycle: int
+    text: str
 
 
 @dataclass(frozen=True)
@@ -353,14 +433,21 @@ Event: TypeAlias = (
     | PhaseStarted
     | PhaseFinished
     | Draft
+    | ChildStarted
+    | ChildFinished
+    | Paused
+    | Resumed
     | HookAnswered
     | HookFailed
     | ModelChosen
+    | MemoryRecalled
     | RunFinished
+    | Status
 )
 
+_TELLER = ("agent", "path")
 _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    name: (kind, tuple(field.name for field in fields(kind)))
+    name: (kind, tuple(field.name for field in fields(kind) if field.name not in _TELLER))
     for name, kind in {
         "round_started": RoundStarted,
         "round_finished": RoundFinished,
@@ -380,9 +467,15 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "phase_started": PhaseStarted,
         "phase_finished": PhaseFinished,
         "draft": Draft,
+        "child_started": ChildStarted,
+        "child_finished": ChildFinished,
+        "paused": Paused,
+        "resumed": Resumed,
+        "status": Status,
         "hook_answered": HookAnswered,
         "hook_failed": HookFailed,
         "model_chosen": ModelChosen,
+        "memory_recalled": MemoryRecalled,
     }.items()
 }
 
@@ -403,10 +496,14 @@ _OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 def from_notice(notice: dict[str, Any]) -> Event | UnknownEvent:
     """The event for what a machine tells."""
+    teller: dict[str, str] = {}
+    while notice["type"] == "child":
+        teller = {"agent": notice["agent"], "path": notice["path"]}
+        notice = notice["told"]
     if notice["type"] not in _NOTICES:
         return UnknownEvent(notice["type"], {name: value for name, value in notice.items() if name != "type"})
     kind, names = _NOTICES[notice["type"]]
-    event: Event = kind(**{name: notice[name] for name in names if name in notice})
+    event: Event = kind(**{name: notice[name] for name in names if name in notice}, **teller)
     return event
 
 
@@ -424,6 +521,8 @@ def to_dict(event: Event | UnknownEvent) -> dict[str, Any]:
     for field_name in fields_of:
         value = getattr(event, field_name)
         told[field_name] = value.to_dict() if name == "run_finished" else value
+    if getattr(event, "path", None) is not None:
+        told.update({each: getattr(event, each) for each in _TELLER})
     return told
 
 
@@ -441,6 +540,7 @@ def from_dict(data: dict[str, Any]) -> Event | UnknownEvent:
             from .result import Result
 
             rest["result"] = Result.from_dict(rest["result"])
+        names = names if name in _DELTAS else (*names, *_TELLER)
         event = kind(**{key: rest[key] for key in names if key in rest})
     if name in _DELTAS:
         event.event_id = number

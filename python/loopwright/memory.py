@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from .after import Audited, Episode, Reflection, State, Work, Worker
     from .messages import Message
 
 __all__ = [
@@ -87,6 +88,7 @@ class Note(TypedDict, total=False):
     at: datetime | float | None
     expires: datetime | float | None
     derived_from: Sequence[int]
+    user: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +118,19 @@ class Hit:
     """How often it was said."""
     found_by: tuple[str, ...]
     """Why it was found: the words of the query that it holds."""
+    user: str | None = None
+    """Whose it is; `None`: everybody's."""
+    sensitivity: Literal["normal", "sensitive"] = "normal"
+    """Whether it holds what belongs to persons. What opens something is never kept."""
+    used: int = 0
+    """How often a run was given it."""
 
     @classmethod
     def _of(cls, said: Mapping[str, Any]) -> Hit:
         return cls(
             said["id"],
             said["text"],
-            said["score"],
+            said.get("score", 0.0),
             said["kind"],
             said["session"],
             said["speaker"],
@@ -134,9 +142,12 @@ class Hit:
             said["importance"],
             said["at"],
             said["stored_at"],
-            said["age"],
+            said.get("age", 0.0),
             said["seen"],
-            tuple(said["found_by"]),
+            tuple(said.get("found_by", ())),
+            said["user"],
+            said["sensitivity"],
+            said["used"],
         )
 
 
@@ -407,6 +418,7 @@ class Memory:
             embedder = minilm() if minilm_installed() else None
         self._embedder = embedder
         self._core = _core.MemoryStore(name, session, read_only, patience)
+        self._worker: Worker | None = None
 
     def remember(
         self,
@@ -424,6 +436,7 @@ class Memory:
         expires: datetime | float | None = None,
         importance: float | None = None,
         derived_from: Sequence[int] = (),
+        user: str | None = None,
     ) -> int:
         """Remembers one thing; gives its number.
 
@@ -444,6 +457,7 @@ class Memory:
             "expires": expires,
             "importance": importance,
             "derived_from": derived_from,
+            "user": user,
         }
         return self.remember_many([note])[0]
 
@@ -453,7 +467,8 @@ class Memory:
         text = json.dumps(written)
         if self._embedder is None or not written:
             return self._core.remember(text)
-        vectors = self._embed([str(note.get("text", "")) for note in written])
+        # What must not be kept is shown to no embedder either.
+        vectors = self._embed(_core.MemoryStore.admitted([str(note.get("text", "")) for note in written]))
         return self._core.remember(text, _name(self._embedder), vectors)
 
     def recall(
@@ -471,8 +486,12 @@ class Memory:
         since: datetime | float | None = None,
         until: datetime | float | None = None,
         now: datetime | float | None = None,
+        user: str | None = None,
     ) -> list[Hit]:
-        """What fits `query` best, best first: of these kinds, with all of these tags, trusted at least so much."""
+        """What fits `query` best, best first: of these kinds, with all of these tags, trusted at least so much.
+
+        With `user`, what belongs to that user and what belongs to everybody; an empty name means the latter alone.
+        """
         where: dict[str, Any] = {
             "kinds": kinds,
             "session": session,
@@ -484,6 +503,7 @@ class Memory:
             "since": since,
             "until": until,
             "now": now,
+            "user": user,
         }
         asked = self._asked(query, limit, where)
         return [Hit._of(hit) for hit in json.loads(self._core.recall(asked))]
@@ -553,6 +573,92 @@ class Memory:
         counts: dict[str, int] = json.loads(self._core.stats())
         return counts
 
+    def newest(
+        self,
+        limit: int = 100,
+        *,
+        kinds: Sequence[Kind] = (),
+        session: str | None = None,
+        category: str | None = None,
+        user: str | None = None,
+    ) -> list[Hit]:
+        """What is remembered, newest first."""
+        where = {"kinds": kinds, "session": session, "category": category, "user": user}
+        asked = {name: value for name, value in where.items() if value}
+        if kinds:
+            asked["kinds"] = [*kinds]
+        return [
+            Hit._of(hit) for hit in json.loads(self._core.newest(json.dumps({"text": "", "limit": limit, **asked})))
+        ]
+
+    def work(self, state: State | None = None) -> list[Work]:
+        """The work after turns that is `queued`, `running`, `done` or `failed`, oldest first."""
+        from .after import works
+
+        return works(self, state)
+
+    def drain(self, timeout: float = 5.0) -> list[Work]:
+        """Waits for the work after turns, so many seconds at most; gives what is left of it."""
+        return self._after.drain(timeout)
+
+    async def adrain(self, timeout: float = 5.0) -> list[Work]:
+        """`drain`, to be awaited."""
+        from asyncio import to_thread
+
+        return await to_thread(self.drain, timeout)
+
+    def episodes(self, session: str | None = None, *, limit: int = 100) -> list[Episode]:
+        """The turns that were kept, newest first."""
+        from .after import episodes
+
+        return episodes(self, session, limit)
+
+    def reflections(self, category: str | None = None, *, stale: bool | None = None) -> list[Reflection]:
+        """What was learned from looking back, surest first: of the category `reflection` or `adversarial`."""
+        from .after import reflections
+
+        return reflections(self, category, stale)
+
+    def audit(
+        self,
+        *,
+        session: str | None = None,
+        turn: str | None = None,
+        user: str | None = None,
+        type: str | None = None,
+        since: datetime | float | None = None,
+        until: datetime | float | None = None,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> list[Audited]:
+        """What happened, oldest first; with `limit`, the newest so many. `after` is the number of an event."""
+        from .after import audited
+
+        wanted = {"session": session, "turn": turn, "user": user, "type": type, "after": after, "limit": limit}
+        return audited(self, {**wanted, "since": _seconds(since), "until": _seconds(until)})
+
+    def sync_file(self, path: str | os.PathLike[str], user: str | None = None) -> dict[str, int]:
+        """Brings a file of preferences, say `MEMORY.md`, and memory in step; says how many lines were `written`,
+        `learned`, `changed` and `removed`.
+        """
+        from os import fspath
+
+        done: dict[str, int] = json.loads(self._core.sync_file(fspath(path), user))
+        return done
+
+    @property
+    def _after(self) -> Worker:
+        """What does the work after turns."""
+        if self._worker is None:
+            from .after import Worker
+
+            self._worker = Worker(self)
+        return self._worker
+
+    @property
+    def _embedder_name(self) -> str:
+        return "" if self._embedder is None else _name(self._embedder)
+
     async def aremember(self, text: str, kind: Kind = "episodic", **about: Any) -> int:
         """`remember`, to be awaited."""
         from asyncio import to_thread
@@ -591,6 +697,8 @@ class Memory:
 
     def close(self) -> None:
         """Lets go of the file. Using the memory after that is an error; closing it again is none."""
+        if self._worker is not None:
+            self._worker.stop()
         self._core.close()
 
     def __enter__(self) -> Self:

@@ -11,7 +11,10 @@ from ._core import History
 from .messages import Message, checked, decoded, messages_json
 
 if TYPE_CHECKING:
+    from ._trace import RoundTrace
+    from .children import ChildRun
     from .errors import LoopwrightError
+    from .events import GoalDrifted, IntentAssessed
 
 __all__ = ["Messages", "Result", "Source", "ToolCall", "Usage"]
 
@@ -172,6 +175,12 @@ class Result(Generic[Output]):
     """Answers that came late or twice."""
     phases: list[dict[str, Any]] = field(default_factory=list)
     """The phases of a grounded answer: `phase`, `attempt`, `at`, `duration`, `input` and `output` of each."""
+    children: list[ChildRun] = field(default_factory=list)
+    """The runs of sub-agents, in the order in which they ended."""
+    plans: list[IntentAssessed] = field(default_factory=list)
+    """How the request was taken up: decision, confidence, signals, sub-agents, and whether the policy was asked."""
+    drifts: list[GoalDrifted] = field(default_factory=list)
+    """When the conversation left its goal, and came back."""
 
     @property
     def hit_ceiling(self) -> bool:
@@ -182,6 +191,12 @@ class Result(Generic[Output]):
     def partial(self) -> bool:
         """Whether there is no answer, only what was said so far."""
         return self.final is None
+
+    def trace(self) -> list[RoundTrace]:
+        """The debug trace of each round, from the run's journal."""
+        from ._trace import trace_of
+
+        return trace_of(self.journal, self.run_id)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data for JSON. `output` is left out where it is `final` or of a type that JSON lacks."""
@@ -199,6 +214,8 @@ class Result(Generic[Output]):
                     value = value.model_dump()
                 if value == self.final or not _is_json(value):
                     continue
+            elif each.name in ("children", "plans", "drifts"):
+                value = [item.to_dict() for item in value]
             elif isinstance(value, list):
                 value = [vars(item) if is_dataclass(item) else item for item in value]
             elif is_dataclass(value):
@@ -227,6 +244,7 @@ class Result(Generic[Output]):
                 "usage": Usage(**given["usage"]),
                 "tool_calls": [ToolCall(**call) for call in given["tool_calls"]],
                 "sources": [Source(**source) for source in given["sources"]],
+                **_told_of(given),
             }
         )
         return made
@@ -246,9 +264,21 @@ class Result(Generic[Output]):
         return f"<Result {self.stop_reason} after {self.rounds} rounds: {shown!r}>"
 
 
-_LIMITS = frozenset({"max_iterations", "tool_rounds", "wall_time", "tokens", "cost"})
+_LIMITS = frozenset({"max_iterations", "tool_rounds", "wall_time", "tokens", "cost", "approvals"})
 _SHOWN = 60
 _LOOKED_AT = 4_000
+
+
+def _told_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Sub-agents, plans and drifts from plain data; results of earlier versions have none."""
+    from .children import ChildRun
+    from .events import from_dict
+
+    return {
+        "children": [ChildRun.from_dict(child) for child in data.get("children", ())],
+        "plans": [from_dict(event) for event in data.get("plans", ())],
+        "drifts": [from_dict(event) for event in data.get("drifts", ())],
+    }
 
 
 def _said(error: LoopwrightError) -> dict[str, Any]:
@@ -263,9 +293,28 @@ def _is_json(value: object) -> bool:
     return True
 
 
-def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, model: str, journal: str | None) -> Any:
+def from_outcome(
+    outcome: dict[str, Any],
+    *,
+    messages: History,
+    run_id: str,
+    model: str,
+    journal: str | None,
+    models: Mapping[str, str] | None = None,
+    noted: Sequence[dict[str, Any]] = (),
+) -> Any:
     """The result for how a machine ended."""
     spent = outcome["spent"]
+    children: list[ChildRun] = []
+    if outcome.get("children"):
+        from .children import children_of
+
+        children = children_of(outcome, run_id=run_id, models=models or {})
+    told: list[Any] = []
+    if noted:
+        from .events import from_notice
+
+        told = [from_notice(notice) for notice in noted]
     return Result(
         final=outcome["final"],
         output=outcome["final"],
@@ -291,6 +340,9 @@ def from_outcome(outcome: dict[str, Any], *, messages: History, run_id: str, mod
         journal=journal,
         dropped=outcome["dropped"],
         phases=outcome.get("phases", []),
+        children=children,
+        plans=[each for each in told if hasattr(each, "decision")],
+        drifts=[each for each in told if not hasattr(each, "decision")],
     )
 
 
@@ -314,6 +366,9 @@ def added(earlier: Result[Any], result: Result[Any]) -> Any:
         warnings=[*earlier.warnings, *result.warnings],
         iterations=[*earlier.iterations, *result.iterations],
         dropped=earlier.dropped + result.dropped,
+        children=[*earlier.children, *result.children],
+        plans=[*earlier.plans, *result.plans],
+        drifts=[*earlier.drifts, *result.drifts],
     )
 
 
@@ -332,7 +387,5 @@ def error_of(outcome: dict[str, Any]) -> LoopwrightError | None:
     }
     kind = kinds.get(error["guilt"], errors.InternalError)
     if error["code"] == "hook_failed":
-        from .hooks import HookError
-
-        kind = HookError
+        kind = errors.HookError
     return kind(error["message"], error["code"], error.get("hint"))

@@ -6,7 +6,7 @@
 use std::{
     collections::HashSet,
     fs::File,
-    io::Read,
+    io::Read as _,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -109,6 +109,35 @@ pub fn gather_all<P: AsRef<Path>>(
     strange.take().into_iter().for_each(|problem| tally.problems.add(problem));
     gathered.problems = tally.problems.finish();
     Ok(gathered)
+}
+
+/// The reference of a file, and its text.
+pub type FileText = (String, String);
+
+/// The text of all files under `roots` that gathering would read, each with its reference, and what could not be read.
+pub fn read_folders<P: AsRef<Path>>(roots: &[P], limits: &GatherLimits) -> Result<(Vec<FileText>, Vec<String>)> {
+    let mut tally = Tally { limits, files: 0, bytes: 0, problems: Problems::default() };
+    let strange = Strange::default();
+    let (mut names, mut all) = (HashSet::new(), Vec::new());
+    'folders: for root in roots {
+        let root = root.as_ref();
+        let place = root.canonicalize().map_err(|error| {
+            Error::usage("folder_not_found", format!("the folder {} can't be read: {error}", root.display()))
+                .hint("check the path of the folder")
+        })?;
+        let prefix = if roots.len() > 1 { prefix_of(&place, &mut names) } else { String::new() };
+        let folder = Folder { root: &place, prefix: &prefix };
+        for entry in entries_of(&place, limits, &strange) {
+            match entry.map(|entry| folder.read(&entry, &mut tally)) {
+                Ok(Taken::Text(parts)) => all.extend(parts),
+                Ok(Taken::Skip) => {}
+                Ok(Taken::Stop) => break 'folders,
+                Err(error) => tally.problems.add(error.to_string()),
+            }
+        }
+    }
+    strange.take().into_iter().for_each(|problem| tally.problems.add(problem));
+    Ok((all, tally.problems.finish()))
 }
 
 /// Rules that can't be read, met by a walk.

@@ -20,21 +20,22 @@ use super::{
     under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
 };
 use crate::core::{
-    error::Result,
+    error::{Error, Result},
     guard::RiskLevel,
     journal::Run,
     machine::{
         ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, ModelChoice, Notice, Outcome,
-        Time,
+        Time, turn::Recollection,
     },
     message::{Message, ToolFailure, ToolResult, ToolUse, Usage},
-    request::{Delta, History},
+    request::{Delta, History, Response},
     retrieve,
 };
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type ToolFn = Arc<dyn Fn(ToolUse) -> Boxed<ToolResult> + Send + Sync>;
 type ChooseFn = Arc<dyn Fn(Message) -> Boxed<Option<ModelChoice>> + Send + Sync>;
+type MemoryFn = Arc<dyn Fn(&str, usize, usize) -> Result<Recollection> + Send + Sync>;
 type ApproveFn = Arc<dyn Fn(ToolUse, RiskLevel) -> Boxed<ApprovalDecision> + Send + Sync>;
 
 /// Whoever chooses the model has this long.
@@ -69,6 +70,16 @@ impl Stopper {
     pub fn stop(&self, how: Interrupt) -> bool {
         self.0.send(EventKind::Interrupt { how, partial: None }).is_ok()
     }
+
+    /// Lets nothing new start after what is under way; false if the run has already ended.
+    pub fn pause(&self) -> bool {
+        self.0.send(EventKind::Pause).is_ok()
+    }
+
+    /// Lets a run that was paused go on; false if it has already ended.
+    pub fn resume(&self) -> bool {
+        self.0.send(EventKind::Resume).is_ok()
+    }
 }
 
 /// What runs need: a model, tools, somebody to ask.
@@ -80,9 +91,11 @@ pub struct Driver {
     tools: BTreeMap<String, ToolFn>,
     approve: Option<ApproveFn>,
     folder: Option<PathBuf>,
+    agents: BTreeMap<String, Arc<Endpoint>>,
     hooks: Vec<Hook>,
     models: BTreeMap<String, (Arc<Endpoint>, String)>,
     choose: Option<ChooseFn>,
+    memory: Option<MemoryFn>,
 }
 
 impl Driver {
@@ -95,10 +108,20 @@ impl Driver {
             tools: BTreeMap::new(),
             approve: None,
             folder: None,
+            agents: BTreeMap::new(),
             hooks: Vec::new(),
             models: BTreeMap::new(),
             choose: None,
+            memory: None,
         }
+    }
+
+    /// Sets where the model of a sub-agent lives: `explore`, or `lead/explore` for one of a sub-agent's own. The others
+    /// use the driver's.
+    #[must_use]
+    pub fn agent(mut self, kind: &str, endpoint: Endpoint) -> Self {
+        self.agents.insert(kind.to_owned(), Arc::new(endpoint));
+        self
     }
 
     /// Sets the time limits of one model call.
@@ -112,6 +135,17 @@ impl Driver {
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
+        self
+    }
+
+    /// Sets what is asked before the first request of a turn whose configuration has `recall`: the prompt, how many
+    /// memories, and how many characters of each. With the feature `store`, `Memory::recollect` is such a function.
+    #[must_use]
+    pub fn memory<F>(mut self, ask: F) -> Self
+    where
+        F: Fn(&str, usize, usize) -> Result<Recollection> + Send + Sync + 'static,
+    {
+        self.memory = Some(Arc::new(ask));
         self
     }
 
@@ -179,7 +213,8 @@ impl Driver {
             shown,
             tasks: JoinSet::new(),
             handles: BTreeMap::new(),
-            answer: None,
+            answers: BTreeMap::new(),
+            has_children: config.has_agents(),
             started: Instant::now(),
         };
         let turn = config.turn_mut();
@@ -202,15 +237,18 @@ impl Driver {
                     Some(_) = work.tasks.join_next() => continue,
                 }
             };
-            let kind = work.with_partial(kind);
-            if matches!(kind, EventKind::Generated { .. } | EventKind::Failed { .. }) {
-                work.answer = None;
+            let (partials, kind) = work.with_partial(kind);
+            if let EventKind::Generated { id, .. } | EventKind::Failed { id, .. } = &kind {
+                work.answers.remove(id);
             }
             // What is kept has been told.
             while let Ok(deltas) = pieces.try_recv() {
                 told(Told::Deltas(deltas));
             }
             let at = Time::from_seconds(work.started.elapsed().as_secs_f64());
+            if let Some(kind) = partials {
+                run.step(Event { at, kind });
+            }
             let commands = run.step(Event { at, kind });
             journal.extend(run.take_log());
             for command in commands {
@@ -221,7 +259,10 @@ impl Driver {
                     }
                     Command::Emit { notice } => told(Told::Notice(notice)),
                     Command::Refuse { error } => return Err(error),
-                    other => work.carry_out(other),
+                    other => {
+                        let agent = other.id().and_then(|id| run.tree().agent_of(id)).map(|place| place.kind.as_str());
+                        work.carry_out(other, agent);
+                    }
                 }
             }
         }
@@ -235,8 +276,10 @@ struct Work<'a> {
     shown: mpsc::UnboundedSender<Vec<Delta>>,
     tasks: JoinSet<()>,
     handles: BTreeMap<Id, Vec<AbortHandle>>,
-    /// What has been shown of the answer that is under way.
-    answer: Option<Shown>,
+    /// What has been shown of the answers that are under way.
+    answers: BTreeMap<Id, Shown>,
+    /// Several answers may be under way at once.
+    has_children: bool,
     started: Instant,
 }
 
@@ -258,16 +301,26 @@ impl Watch for Watcher {
 }
 
 impl Work<'_> {
-    /// A run that ends while an answer streams keeps what had come of it.
-    fn with_partial(&self, kind: EventKind) -> EventKind {
-        let shown = || self.answer.as_ref().and_then(Shown::partial);
-        match kind {
-            EventKind::Fired { id, partial: None } => EventKind::Fired { id, partial: shown() },
-            EventKind::Interrupt { how: Interrupt::Cancel, partial: None } => {
-                EventKind::Interrupt { how: Interrupt::Cancel, partial: shown() }
-            }
-            other => other,
+    /// A run that ends while answers stream keeps what had come of them: in the event that ends it, or in one before.
+    fn with_partial(&self, kind: EventKind) -> (Option<EventKind>, EventKind) {
+        let ends = matches!(
+            kind,
+            EventKind::Fired { partial: None, .. } | EventKind::Interrupt { how: Interrupt::Cancel, partial: None }
+        );
+        if !ends || self.answers.is_empty() {
+            return (None, kind);
         }
+        if self.has_children {
+            let answers = self.answers.iter().filter_map(|(id, shown)| Some((*id, *shown.partial()?))).collect();
+            let own = match &kind {
+                EventKind::Fired { id, .. } => *id >> 32,
+                _ => 0,
+            };
+            let same = self.answers.iter().find(|(id, _)| **id >> 32 == own).and_then(|(_, shown)| shown.partial());
+            return (Some(EventKind::Partials { answers }), with(kind, same));
+        }
+        let shown = self.answers.values().next_back().and_then(Shown::partial);
+        (None, with(kind, shown))
     }
 
     fn start(&mut self, id: Id, work: impl Future<Output = EventKind> + Send + 'static) {
@@ -279,7 +332,7 @@ impl Work<'_> {
         self.handles.entry(id).or_default().push(handle);
     }
 
-    fn carry_out(&mut self, command: Command) {
+    fn carry_out(&mut self, command: Command, agent: Option<&str>) {
         match command {
             Command::Generate { id, request, .. } => {
                 let driver = self.driver;
@@ -290,10 +343,10 @@ impl Work<'_> {
                         request.model.clone_from(model);
                         endpoint.clone()
                     }
-                    None => driver.endpoint.clone(),
+                    None => agent.and_then(|agent| driver.agents.get(agent)).unwrap_or(&driver.endpoint).clone(),
                 };
                 let shown = self.shown.clone();
-                let answer = self.answer.insert(Shown::default()).clone();
+                let answer = self.answers.entry(id).or_default().clone();
                 self.start(id, async move {
                     let watch = Watcher { answer, shown };
                     let answer = caught(ask(&client, &endpoint, &timeouts, &request, watch)).await;
@@ -341,6 +394,19 @@ impl Work<'_> {
                     EventKind::Found { id, found: found.unwrap_or_else(|words| Err(broken_search(&words))) }
                 });
             }
+            Command::Recall { id, query, hits, characters } => {
+                let memory = self.driver.memory.clone();
+                self.start(id, async move {
+                    let ask = move || match memory {
+                        Some(memory) => memory(&query, hits, characters),
+                        None => Err(Error::usage("no_memory", "the driver has no memory")),
+                    };
+                    let found = tokio::task::spawn_blocking(|| caught_now(ask)).await;
+                    let found = found.unwrap_or_else(|error| Err(error.to_string()));
+                    let found = found.unwrap_or_else(|words| Err(Error::internal("memory_failed", words)));
+                    EventKind::Recalled { id, found }
+                });
+            }
             Command::Timer { id, at } => {
                 let due = self.started + Duration::from_secs_f64(at.seconds().min(1e9));
                 self.start(id, async move {
@@ -349,9 +415,20 @@ impl Work<'_> {
                 });
             }
             Command::Abort { id } => {
+                self.answers.remove(&id);
                 for handle in self.handles.remove(&id).unwrap_or_default() {
                     handle.abort();
                 }
+            }
+            // Drivers in Rust have neither searches nor embedders of their own yet; without them words are hashed.
+            Command::Query { id, .. } => {
+                self.start(id, async move { EventKind::Hits { id, hits: Err(nothing_there("search")) } })
+            }
+            Command::Fetch { id, .. } => {
+                self.start(id, async move { EventKind::Fetched { id, page: Err(nothing_there("pages")) } })
+            }
+            Command::Embed { id, .. } => {
+                self.start(id, async move { EventKind::Embedded { id, vectors: Err(nothing_there("an embedder")) } })
             }
             Command::Hook { id, stage, subject, .. } => {
                 let hooks = self.driver.hooks.iter().filter(|hook| hook.stage() == stage).cloned().collect();
@@ -380,6 +457,15 @@ impl Work<'_> {
     }
 }
 
+/// The event with what had come of an answer.
+fn with(kind: EventKind, partial: Option<Box<Response>>) -> EventKind {
+    match kind {
+        EventKind::Fired { id, .. } => EventKind::Fired { id, partial },
+        EventKind::Interrupt { how, .. } => EventKind::Interrupt { how, partial },
+        other => other,
+    }
+}
+
 async fn call(tool: Option<ToolFn>, tool_use: ToolUse, timeout: Option<f64>) -> ToolResult {
     let (id, name) = (tool_use.id.clone(), tool_use.name.clone());
     let failed = |kind: &str, message: String| {
@@ -400,6 +486,10 @@ async fn call(tool: Option<ToolFn>, tool_use: ToolUse, timeout: Option<f64>) -> 
         Ok(Err(error)) => failed("exception", format!("the tool broke down: {error}")),
         Err(_) => failed("timeout", format!("{name:?} gave no result within {} s", limit.as_secs_f64())),
     }
+}
+
+fn nothing_there(what: &str) -> Error {
+    Error::usage("unavailable", format!("this driver has not {what}")).hint("drive the machine from a host that has")
 }
 
 struct AbortOnDrop(AbortHandle);

@@ -11,6 +11,8 @@ use crate::core::{
     machine::{
         ApprovalDecision, Command, Event, EventKind, HookReply, HookStage, HookSubject, Id, Interrupt, MachineConfig,
         ModelChoice, Notice, Outcome, Time,
+        research::{Hit, PageText, Vector},
+        turn::Recollection,
     },
     message::{Message, ToolResult, ToolUse},
     request::{History, Request, Response},
@@ -31,8 +33,12 @@ pub enum Step {
 type ToolFn = Box<dyn FnMut(&ToolUse) -> (f64, ToolResult)>;
 type ModelFn = Box<dyn FnMut(&Request) -> Step>;
 type PersonFn = Box<dyn FnMut(&ToolUse, &str) -> Option<(f64, String, ApprovalDecision)>>;
+type HitsFn = Box<dyn FnMut(&str, usize) -> Result<Vec<Hit>, Error>>;
+type PageFn = Box<dyn FnMut(&str) -> Result<PageText, Error>>;
+type EmbedFn = Box<dyn FnMut(&[String]) -> Result<Vec<Vector>, Error>>;
 type HookFn = Box<dyn FnMut(HookStage, &HookSubject) -> Option<(f64, Vec<HookReply>)>>;
 type ChooseFn = Box<dyn FnMut(&Message) -> Option<ModelChoice>>;
+type MemoryFn = Box<dyn FnMut(&str) -> Option<(f64, Result<Recollection, Error>)>>;
 type SearchFn = Box<dyn FnMut(&str) -> Result<Gathered, Error>>;
 
 /// A simulated world.
@@ -41,9 +47,14 @@ pub struct World {
     tools: BTreeMap<String, ToolFn>,
     approve: PersonFn,
     search: SearchFn,
+    hits: HitsFn,
+    page: PageFn,
+    embed: EmbedFn,
     hooks: HookFn,
     choose: ChooseFn,
+    memory: MemoryFn,
     interrupts: Vec<(f64, Interrupt)>,
+    events: Vec<(f64, EventKind)>,
     /// The requests that the model was sent.
     pub requests: Vec<Request>,
     /// What was told to listeners.
@@ -81,9 +92,14 @@ impl World {
             tools: BTreeMap::new(),
             approve: Box::new(|_, _| None),
             search: Box::new(|_| Ok(Gathered::default())),
+            hits: Box::new(|_, _| Ok(Vec::new())),
+            page: Box::new(|_| Err(Error::usage("unavailable", "there are no pages in this world"))),
+            embed: Box::new(|_| Err(Error::usage("unavailable", "there is no embedder in this world"))),
             hooks: Box::new(|_, _| Some((0.0, Vec::new()))),
             choose: Box::new(|_| None),
+            memory: Box::new(|_| Some((0.0, Ok(Recollection::default())))),
             interrupts: Vec::new(),
+            events: Vec::new(),
             requests: Vec::new(),
             notices: Vec::new(),
             commands: Vec::new(),
@@ -116,6 +132,27 @@ impl World {
         self
     }
 
+    /// Adds what queries find.
+    #[must_use]
+    pub fn hits(mut self, hits: impl FnMut(&str, usize) -> Result<Vec<Hit>, Error> + 'static) -> Self {
+        self.hits = Box::new(hits);
+        self
+    }
+
+    /// Adds what stands at an address.
+    #[must_use]
+    pub fn pages(mut self, page: impl FnMut(&str) -> Result<PageText, Error> + 'static) -> Self {
+        self.page = Box::new(page);
+        self
+    }
+
+    /// Adds an embedder.
+    #[must_use]
+    pub fn embedder(mut self, embed: impl FnMut(&[String]) -> Result<Vec<Vector>, Error> + 'static) -> Self {
+        self.embed = Box::new(embed);
+        self
+    }
+
     /// Adds hooks: what those of a stage say of a subject, after so many seconds; `None` is silence.
     #[must_use]
     pub fn hooks(
@@ -133,10 +170,27 @@ impl World {
         self
     }
 
+    /// Adds what memory knows: seconds, and what; `None` is silence.
+    #[must_use]
+    pub fn remembers(
+        mut self,
+        memory: impl FnMut(&str) -> Option<(f64, Result<Recollection, Error>)> + 'static,
+    ) -> Self {
+        self.memory = Box::new(memory);
+        self
+    }
+
     /// Interrupts the run at a time.
     #[must_use]
     pub fn interrupt(mut self, at: f64, how: Interrupt) -> Self {
         self.interrupts.push((at, how));
+        self
+    }
+
+    /// Lets something happen at a time: a pause, for instance.
+    #[must_use]
+    pub fn happens(mut self, at: f64, what: EventKind) -> Self {
+        self.events.push((at, what));
         self
     }
 
@@ -155,6 +209,9 @@ impl World {
         plan(&mut agenda, Time(0), EventKind::Start { messages });
         for (at, how) in std::mem::take(&mut self.interrupts) {
             plan(&mut agenda, Time::from_seconds(at), EventKind::Interrupt { how, partial: None });
+        }
+        for (at, what) in std::mem::take(&mut self.events) {
+            plan(&mut agenda, Time::from_seconds(at), what);
         }
         while let Some(((now, _), kind)) = agenda.pop_first() {
             let commands = run.step(Event { at: now, kind });
@@ -203,6 +260,21 @@ impl World {
                         let key = plan(&mut agenda, now, EventKind::Found { id, found });
                         owners.entry(id).or_default().push(key);
                     }
+                    Command::Query { id, query, k } => {
+                        let hits = (self.hits)(&query, k);
+                        let key = plan(&mut agenda, now, EventKind::Hits { id, hits });
+                        owners.entry(id).or_default().push(key);
+                    }
+                    Command::Fetch { id, url, .. } => {
+                        let page = (self.page)(&url);
+                        let key = plan(&mut agenda, now, EventKind::Fetched { id, page });
+                        owners.entry(id).or_default().push(key);
+                    }
+                    Command::Embed { id, texts } => {
+                        let vectors = (self.embed)(&texts);
+                        let key = plan(&mut agenda, now, EventKind::Embedded { id, vectors });
+                        owners.entry(id).or_default().push(key);
+                    }
                     Command::Hook { id, stage, subject, .. } => {
                         if let Some((after, replies)) = (self.hooks)(stage, &subject) {
                             let key = plan(&mut agenda, now.after(after), EventKind::Hooked { id, replies });
@@ -213,6 +285,12 @@ impl World {
                         let choice = (self.choose)(&prompt);
                         let key = plan(&mut agenda, now, EventKind::Chosen { id, choice, error: None });
                         owners.entry(id).or_default().push(key);
+                    }
+                    Command::Recall { id, query, .. } => {
+                        if let Some((after, found)) = (self.memory)(&query) {
+                            let key = plan(&mut agenda, now.after(after), EventKind::Recalled { id, found });
+                            owners.entry(id).or_default().push(key);
+                        }
                     }
                     Command::Timer { id, at } => {
                         let key = plan(&mut agenda, at.max(now), EventKind::Fired { id, partial: None });

@@ -137,6 +137,9 @@ impl Hub {
     }
 
     /// Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before it.
+    /// With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
+    #[pyo3(signature = (key, command, endpoint, show, quietly=false))]
+    #[allow(clippy::too_many_arguments)]
     fn generate(
         &self,
         py: Python<'_>,
@@ -144,6 +147,7 @@ impl Hub {
         command: &machine::Command,
         endpoint: &Endpoint,
         show: bool,
+        quietly: bool,
     ) -> PyResult<ModelCall> {
         let Command::Generate { id, .. } = &*command.0 else {
             return Err(errors::usage("invalid_value", "only a `generate` command can be sent to a model"));
@@ -157,7 +161,7 @@ impl Hub {
         let seen = shown.clone();
         let task = handle.spawn(async move {
             let Command::Generate { request, .. } = &*command else { return };
-            let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox };
+            let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox, quietly };
             // Whoever waits for this call is told of its end, whatever that is.
             // One of several models is named with its provider; the provider knows it by its own name.
             let named = request.model.strip_prefix(&*endpoint.inner.name).and_then(|rest| rest.strip_prefix(':'));
@@ -175,7 +179,7 @@ impl Hub {
                     EventKind::Failed {
                         id,
                         failure,
-                        visible: visible && seen.is_some(),
+                        visible: visible && seen.is_some() && !quietly,
                         partial: partial.map(Box::new),
                     }
                 }
@@ -262,12 +266,17 @@ struct Watcher<'a> {
     key: u64,
     seen: Option<&'a Shown>,
     inbox: &'a Inbox,
+    /// Nobody is told.
+    quietly: bool,
 }
 
 impl Watch for Watcher<'_> {
     fn deltas(&mut self, deltas: Vec<Delta>) {
         let Some(seen) = self.seen else { return };
         seen.add(&deltas);
+        if self.quietly {
+            return;
+        }
         self.inbox.push((self.key, Item::Deltas(deltas)));
     }
 

@@ -6,7 +6,7 @@ use pyo3::{prelude::*, types::PyDict};
 
 use super::{convert, errors, history};
 use crate::core::{
-    error::{Failure, FailureKind},
+    error::{Error, Failure, FailureKind},
     json::Raw,
     machine::{self, ApprovalDecision, Digest, EventKind, Interrupt, Machine as _, Time},
     message::{Block, ToolFailure, ToolResult},
@@ -141,6 +141,30 @@ impl Event {
         Ok(Self(EventKind::Interrupt { how, partial: partial_of(partial) }))
     }
 
+    /// What had come of model calls that are under way, by the events that `ModelCall.peek` gave: for the machines that
+    /// the next event ends.
+    #[staticmethod]
+    #[allow(clippy::needless_pass_by_value, reason = "it is taken out of a Python list")]
+    fn partials(calls: Vec<PyRef<'_, Self>>) -> Self {
+        let answers = calls.iter().filter_map(|event| match &event.0 {
+            EventKind::Failed { id, partial: Some(partial), .. } => Some((*id, (**partial).clone())),
+            _ => None,
+        });
+        Self(EventKind::Partials { answers: answers.collect() })
+    }
+
+    /// Somebody wants the run to stand still when what is under way has ended.
+    #[staticmethod]
+    const fn pause() -> Self {
+        Self(EventKind::Pause)
+    }
+
+    /// Somebody wants a run that was paused to go on.
+    #[staticmethod]
+    const fn resume() -> Self {
+        Self(EventKind::Resume)
+    }
+
     /// The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its text (JSON
     /// of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
     #[staticmethod]
@@ -160,6 +184,19 @@ impl Event {
         let confidence = if confidence.is_finite() { confidence } else { 0.0 };
         let choice = model.map(|model| machine::ModelChoice { model, confidence, reason });
         Self(EventKind::Chosen { id, choice, error })
+    }
+
+    /// Memory said what it knows: `found` in the canonical form, with `trusted`, `context` and `hits`.
+    #[staticmethod]
+    fn recalled(id: u64, found: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(EventKind::Recalled { id, found: Ok(convert::parse(found, "recollection")?) }))
+    }
+
+    /// Memory could not be asked.
+    #[staticmethod]
+    fn recall_failed(id: u64, code: String, message: String) -> Self {
+        let error = Error { code: code.into(), ..Error::usage("memory_failed", message) };
+        Self(EventKind::Recalled { id, found: Err(error) })
     }
 
     /// An event from the form in which journals hold it.
@@ -185,8 +222,8 @@ pub(super) struct Command(pub(super) Arc<machine::Command>);
 
 #[pymethods]
 impl Command {
-    /// `generate`, `execute`, `approve`, `search`, `timer`, `abort`, `emit`, `persist`, `refuse`, `finish`, `hook` or
-    /// `choose`.
+    /// `generate`, `execute`, `approve`, `search`, `timer`, `abort`, `emit`, `persist`, `refuse`, `finish`, `hook`,
+    /// `choose` or `recall`.
     #[getter]
     pub(super) fn kind(&self) -> &'static str {
         use machine::Command as C;
@@ -203,8 +240,12 @@ impl Command {
             C::Persist => "persist",
             C::Refuse { .. } => "refuse",
             C::Finish { .. } => "finish",
+            C::Query { .. } => "query",
+            C::Fetch { .. } => "fetch",
+            C::Embed { .. } => "embed",
             C::Hook { .. } => "hook",
             C::Choose { .. } => "choose",
+            C::Recall { .. } => "recall",
         }
     }
 
@@ -316,13 +357,36 @@ impl Command {
         }
     }
 
-    /// The question of a `search`.
+    /// How many memories a `recall` asks for at most, and how many characters of each.
+    #[getter]
+    fn shape(&self) -> Option<(usize, usize)> {
+        match &*self.0 {
+            machine::Command::Recall { hits, characters, .. } => Some((*hits, *characters)),
+            _ => None,
+        }
+    }
+
+    /// The question of a `search`, the prompt of a `recall`.
     #[getter]
     fn question(&self) -> Option<&str> {
         match &*self.0 {
             machine::Command::Search { question, .. } => Some(question),
+            machine::Command::Recall { query, .. } => Some(query),
             _ => None,
         }
+    }
+
+    /// What a `query` (`query`, `k`), a `fetch` (`url`, `max_chars`) or an `embed` (`texts`) wants, as a dict.
+    #[getter]
+    fn wanted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        use machine::Command as C;
+        let wanted = match &*self.0 {
+            C::Query { query, k, .. } => serde_json::json!({"query": query, "k": k}),
+            C::Fetch { url, max_chars, .. } => serde_json::json!({"url": url, "max_chars": max_chars}),
+            C::Embed { texts, .. } => serde_json::json!({"texts": texts}),
+            _ => return Ok(None),
+        };
+        convert::loads(py, &json_of(&wanted)).map(Some)
     }
 
     /// The stage of a `hook`.
@@ -548,6 +612,14 @@ impl MachineConfig {
         Ok(Self(machine::MachineConfig::Grounded(config)))
     }
 
+    /// A research's configuration, checked like a turn's.
+    #[staticmethod]
+    fn research(config: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let config: machine::research::ResearchConfig = convert::parse(config, "configuration")?;
+        config.check().map_err(|error| errors::exception(&error))?;
+        Ok(Self(machine::MachineConfig::Research(config)))
+    }
+
     fn to_json(&self) -> String {
         json_of(&self.0)
     }
@@ -587,6 +659,12 @@ impl TurnMachine {
     #[getter]
     fn waiting(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).tree().waiting()
+    }
+
+    /// `running`, `pausing`, `paused` or `done`.
+    #[getter]
+    fn state(&self) -> &'static str {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).tree().state().name()
     }
 
     /// Whether it has finished.

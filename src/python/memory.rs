@@ -7,14 +7,23 @@ use std::{
 };
 
 use pyo3::prelude::*;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::errors;
+use super::{errors, run::Run};
 use crate::{
-    core::error::{Error, Result},
+    core::{
+        error::{Error, Result},
+        guard::sensitivity::without_secrets,
+        machine::Notice,
+    },
     store::{
-        memory::{self, MAX_TEXT, Note, Query, RELATIONS, Relation, Rules, Shape, Trust},
+        audit::{self, Wanted},
+        memory::{
+            self, MAX_TEXT, Note, Query, RELATIONS, Relation, Rules, Shape, Trust,
+            after::{After, Thought, Turn, instructions},
+        },
         open::Options,
+        work::Job,
     },
 };
 
@@ -45,6 +54,69 @@ fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> Result<T> {
 
 fn json<T: Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("store_failed", error.to_string()))
+}
+
+/// What a turn has beside what its run knows.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct About {
+    run: String,
+    session: Option<String>,
+    user: Option<String>,
+    started_at: f64,
+    ended_at: f64,
+    prompt_at: Option<usize>,
+    after: After,
+}
+
+/// The turn of a run that has ended.
+fn turn_of(run: &Run, about: &str) -> Result<Turn> {
+    let about: About = parsed("turn", about)?;
+    let session = about.session.unwrap_or_else(|| "default".to_owned());
+    run.told(|history, outcome, notices, recalled| {
+        let outcome = outcome
+            .ok_or_else(|| Error::usage("not_finished", "the run has not ended").hint("queue its work when it has"))?;
+        let mut turn = Turn::of(history, outcome, about.prompt_at);
+        turn.events = notices.iter().map(|(at, notice)| told_of(about.started_at + at, notice)).collect();
+        let detail = serde_json::json!({
+            "stop": turn.stop, "tokens": outcome.spent.usage.total(), "cost": outcome.spent.cost,
+            "seconds": outcome.duration, "tools": outcome.tool_calls.len(), "rounds": outcome.spent.iterations,
+        });
+        let ended = |kind: &str, detail: &serde_json::Value| audit::Event {
+            at: about.ended_at,
+            kind: kind.to_owned(),
+            detail: detail.to_string(),
+        };
+        turn.events.push(ended("run_finished", &detail));
+        if let Some(error) = &outcome.error {
+            turn.events.push(ended("run_failed", &serde_json::json!({"code": error.code})));
+        }
+        turn.outside |= recalled.iter().any(|hit| hit.trust == "untrusted");
+        turn.recalled = recalled.iter().map(|hit| hit.id).collect();
+        turn.run.clone_from(&about.run);
+        turn.session.clone_from(&session);
+        turn.user.clone_from(&about.user);
+        (turn.started_at, turn.ended_at) = (about.started_at, about.ended_at);
+        turn.after = about.after.clone();
+        Ok(turn)
+    })
+}
+
+/// What the audit keeps of a notice: what happened, without what was said.
+fn told_of(at: f64, notice: &Notice) -> audit::Event {
+    let mut value = serde_json::to_value(notice).unwrap_or_default();
+    let mut kind = String::from("other");
+    if let Some(members) = value.as_object_mut() {
+        if let Some(serde_json::Value::String(name)) = members.remove("type") {
+            kind = name;
+        }
+        for said in ["input", "excerpt", "query", "evidence", "question", "goal", "saw", "output", "text", "span"] {
+            if let Some(serde_json::Value::String(text)) = members.remove(said) {
+                members.insert(format!("{said}_characters"), text.chars().count().into());
+            }
+        }
+    }
+    audit::Event { at, kind, detail: value.to_string() }
 }
 
 fn trust_of(name: &str) -> Result<Trust> {
@@ -97,6 +169,130 @@ impl MemoryStore {
             let injection = memory.inject(&parsed::<Query>("query", query)?, Shape { hits, characters })?;
             Ok((injection.text, json(&injection.hits)?))
         })
+    }
+
+    /// What a run is given for a prompt: JSON with what is trusted, the rest, and the hits.
+    fn recollect(&self, py: Python<'_>, query: &str, hits: usize, characters: usize) -> PyResult<String> {
+        self.with(py, |memory| json(&memory.recollect(&parsed::<Query>("query", query)?, Shape { hits, characters })?))
+    }
+
+    /// The memories that live, newest first, as JSON.
+    fn newest(&self, py: Python<'_>, query: &str) -> PyResult<String> {
+        self.with(py, |memory| json(&memory.list(&parsed::<Query>("query", query)?)?))
+    }
+
+    /// The turn of a run that has ended, as JSON without its secrets. `about` is JSON: what a turn has beside what the
+    /// run knows, and where its prompt stands (`prompt_at`).
+    #[staticmethod]
+    fn turn(py: Python<'_>, run: &Run, about: &str) -> PyResult<String> {
+        apart(py, || json(&turn_of(run, about)?.cleaned()))
+    }
+
+    /// Queues the work that follows a turn; gives the numbers of its pieces.
+    fn queue_turn(&self, py: Python<'_>, turn: &str) -> PyResult<Vec<i64>> {
+        self.with(py, |memory| memory.queue_turn(&parsed("turn", turn)?))
+    }
+
+    /// Takes the next piece of work for so many seconds, as JSON.
+    fn claim(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<String>> {
+        self.with(py, |memory| memory.claim(seconds)?.map(|job| json(&job)).transpose())
+    }
+
+    /// Does a piece of work by rule; gives the numbers of the memories that came of it.
+    fn perform(&self, py: Python<'_>, job: &str) -> PyResult<Vec<i64>> {
+        self.with(py, |memory| memory.perform(&parsed("job", job)?))
+    }
+
+    /// Ends the work of looking back with what somebody thought, a JSON list.
+    fn reflect(&self, py: Python<'_>, job: &str, thoughts: &str) -> PyResult<Vec<i64>> {
+        self.with(py, |memory| {
+            let thoughts: Vec<Thought> = parsed("reflection", thoughts)?;
+            memory.reflect(&parsed("job", job)?, Some(&thoughts))
+        })
+    }
+
+    /// What a model is asked that looks back on the turn of a piece of work.
+    #[staticmethod]
+    fn reflection_prompt(job: &str, adversarial: bool) -> PyResult<String> {
+        let job: Job = parsed("job", job).map_err(|error| errors::exception(&error))?;
+        let turn: Turn = parsed("turn", &job.payload).map_err(|error| errors::exception(&error))?;
+        Ok(instructions(&turn, adversarial))
+    }
+
+    /// A piece of work failed; gives where it stands then, or nothing if this process no longer held it.
+    fn work_failed(&self, py: Python<'_>, job: &str, error: &str, for_good: bool) -> PyResult<Option<String>> {
+        self.with(py, |memory| {
+            let state = memory.work_failed(&parsed("job", job)?, error, for_good)?;
+            state.map(|state| json(&state)).transpose()
+        })
+    }
+
+    /// The work that is known, as JSON; in one state alone, if given.
+    #[pyo3(signature = (state=None))]
+    fn work(&self, py: Python<'_>, state: Option<&str>) -> PyResult<String> {
+        self.with(py, |memory| {
+            let state = state.map(|state| parsed("state", &format!("{state:?}"))).transpose()?;
+            json(&memory.work(state)?)
+        })
+    }
+
+    /// Seconds until the next piece of work is due.
+    fn work_due(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.with(py, memory::Memory::work_due)
+    }
+
+    /// Queues tidying up if the last time is so many seconds ago.
+    fn queue_consolidation(&self, py: Python<'_>, every: f64) -> PyResult<bool> {
+        self.with(py, |memory| memory.queue_consolidation(every))
+    }
+
+    /// What the audit holds, as JSON.
+    fn audit(&self, py: Python<'_>, wanted: &str) -> PyResult<String> {
+        self.with(py, |memory| json(&memory.audit(&parsed::<Wanted>("query", wanted)?)?))
+    }
+
+    /// The episodes that are kept, newest first, as JSON.
+    #[pyo3(signature = (session, limit))]
+    fn episodes(&self, py: Python<'_>, session: Option<&str>, limit: usize) -> PyResult<String> {
+        self.with(py, |memory| json(&memory.episodes(session, limit)?))
+    }
+
+    /// What was learned from looking back, as JSON.
+    #[pyo3(signature = (category))]
+    fn reflections(&self, py: Python<'_>, category: Option<&str>) -> PyResult<String> {
+        self.with(py, |memory| json(&memory.reflections(category)?))
+    }
+
+    /// Brings a file of preferences and memory in step; what was done, as JSON.
+    #[pyo3(signature = (path, user))]
+    #[allow(clippy::needless_pass_by_value)] // as Python gives them
+    fn sync_file(&self, py: Python<'_>, path: std::path::PathBuf, user: Option<&str>) -> PyResult<String> {
+        self.with(py, |memory| json(&memory.sync_file(&path, user)?))
+    }
+
+    /// Those of these memories of which no embedder has made a vector.
+    #[allow(clippy::needless_pass_by_value)] // as Python gives them
+    fn without_vectors(&self, py: Python<'_>, ids: Vec<i64>) -> PyResult<Vec<(i64, String)>> {
+        self.with(py, |memory| memory.without_vectors(&ids))
+    }
+
+    /// Keeps what an embedder made of memories that are there.
+    #[allow(clippy::needless_pass_by_value)] // as Python gives them
+    fn keep_vectors(&self, py: Python<'_>, embedder: &str, vectors: Vec<(i64, Vec<f32>)>) -> PyResult<()> {
+        self.with(py, |memory| memory.keep_vectors(embedder, &vectors))
+    }
+
+    /// The types of events of the audit, and what each says.
+    #[staticmethod]
+    fn audit_types() -> Vec<(&'static str, &'static str)> {
+        audit::TYPES.to_vec()
+    }
+
+    /// Texts without what must not be kept.
+    #[staticmethod]
+    #[allow(clippy::needless_pass_by_value)] // as Python gives them
+    fn admitted(py: Python<'_>, texts: Vec<String>) -> Vec<String> {
+        py.detach(|| texts.iter().map(|text| without_secrets(text).0.into_owned()).collect())
     }
 
     /// Where a memory comes from, as JSON.

@@ -16,13 +16,18 @@ use crate::{
         error::Error,
         journal::{self, Change, Continued, Journal},
         json::Raw,
-        machine::{Command, Event, MachineConfig, Time},
+        machine::{Command, Event, EventKind, MachineConfig, Notice, Outcome, Time, turn::RecalledHit},
+        request::History,
     },
     store::journal::{self as store, Kept, RunPlace, Store, Telling},
 };
 
 struct State {
     run: journal::Run,
+    /// What was told, and when, for whoever keeps it.
+    notices: Option<Vec<(f64, Notice)>>,
+    /// What memory knew.
+    recalled: Vec<RecalledHit>,
     file: Option<Arc<File>>,
     kept: Option<Vec<u8>>,
     stored: Option<Stored>,
@@ -159,13 +164,35 @@ impl Run {
     fn step(&self, py: Python<'_>, event: &machine::Event, notices: bool) -> PyResult<Vec<machine::Command>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let at = Time::from_seconds(self.now());
+        if let EventKind::Recalled { found: Ok(found), .. } = &event.0 {
+            state.recalled.clone_from(&found.hits);
+        }
         let prompt = state.stored.as_ref().and_then(|_| Telling::prompt_of(&event.0));
         let commands = state.run.step(Event { at, kind: event.0.clone() });
+        if let Some(kept) = &mut state.notices {
+            let told = commands.iter().filter_map(|command| match command {
+                Command::Emit { notice } => Some((at.seconds(), notice.clone())),
+                _ => None,
+            });
+            let room = MOST_NOTICES.saturating_sub(kept.len());
+            kept.extend(told.take(room));
+        }
         let kept = state.write(&commands, prompt.as_deref())?;
         drop(state);
         self.until(py, kept, false)?;
         let wanted = commands.into_iter().filter(|command| notices || !matches!(command, Command::Emit { .. }));
         Ok(wanted.map(|command| machine::Command(Arc::new(command))).collect())
+    }
+
+    /// Writes nothing any more: another process may go on with the journal.
+    fn close(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.file, state.stored) = (None, None);
+    }
+
+    /// Keeps what is told from now on, for memory's audit.
+    fn keep_notices(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).notices.get_or_insert_default();
     }
 
     /// All events so far are on disk, whatever happens to the machine.
@@ -187,6 +214,25 @@ impl Run {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).run.seq()
     }
 
+    /// Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the run's
+    /// own machine did.
+    fn agent_of(&self, command: u64) -> Option<(String, String, String)> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.run.tree().agent_of(command).map(|place| (place.kind.clone(), place.name.clone(), place.path.clone()))
+    }
+
+    /// `running`, `pausing`, `paused` or `done`.
+    #[getter]
+    fn state(&self) -> &'static str {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().state().name()
+    }
+
+    /// What was told of plans (`intent_assessed`) and of drift (`goal_drifted`), as dicts.
+    fn noted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        convert::loads(py, Raw::of(&state.run.tree().noted()).text())
+    }
+
     /// The history so far.
     #[getter]
     fn messages(&self) -> history::History {
@@ -201,7 +247,20 @@ impl Run {
     }
 }
 
+/// No run keeps more notices for the audit.
+const MOST_NOTICES: usize = 2_000;
+
 impl Run {
+    /// What is known of the run: its history, its end, what was told, what memory knew.
+    pub(super) fn told<T>(
+        &self,
+        look: impl FnOnce(&History, Option<&Outcome>, &[(f64, Notice)], &[RecalledHit]) -> T,
+    ) -> T {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let tree = state.run.tree();
+        look(&tree.history(), tree.outcome(), state.notices.as_deref().unwrap_or_default(), &state.recalled)
+    }
+
     fn of(mut run: journal::Run, sink: Sink, from: Time) -> Self {
         let (mut file, mut kept, mut stored) = (None, None, None);
         match sink {
@@ -213,7 +272,7 @@ impl Run {
                 stored = Some(Stored { place, since: (0, 0), saved: 0 });
             }
         }
-        let state = Mutex::new(State { run, file, kept, stored });
+        let state = Mutex::new(State { run, file, kept, stored, notices: None, recalled: Vec::new() });
         Self { state, started: Instant::now(), from }
     }
 

@@ -7,6 +7,8 @@
 // Clocks and files are what this room is for.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod audit;
 pub mod journal;
 pub mod memory;
 pub mod open;
+pub mod work;

@@ -54,7 +54,7 @@ def test_a07_tools_run_and_their_results_reach_the_model(serve: Any, wire: str, 
         calls(Call("population", {"city": "Oslo"}), Call("slowly", {"word": "abc"}), text="Let me look."),
         text("717,710 people."),
     )
-    agent = agent_at(server, wire, tools=[population, slowly], system="Be brief.", budget=Budget(iterations=4))
+    agent = agent_at(server, wire, tools=[population, slowly], system="Be brief.", budget=Budget(iterations=5))
     result, events = run(agent, "How many live in Oslo?", way)
     assert result.final == "717,710 people."
     assert result.output == result.final

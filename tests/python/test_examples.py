@@ -14,6 +14,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SAYS = {
     "quickstart.py": ["Glazes are mixed on Wednesday evening", "offline-extractive (not an LLM)"],
     "pure_asyncio_driver.py": ["717,710 people live in Oslo.", "5 lines of journal"],
+    "sub_agents.py": [
+        "clays begins: Which clays",
+        "the run stands still",
+        "Two glazes and two clays. [natural; 6 requests of 8]",
+    ],
     "streaming.py": ["broke off", "[what stood here is void]", "Take a coat.\n[natural;"],
     "tools.py": ["I have ordered 100 nuts.", "'number': 500}) denied", "screws'}) unknown_part", "[max_iterations;"],
 }

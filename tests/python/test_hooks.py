@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import doctest
+import fcntl
+import gc
+import importlib
 import json
 import threading
 import time
@@ -11,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, LoopwrightError, replay, tool
+from loopwright import Agent, Grounded, LoopwrightError, MachineEvent, TurnMachine, replay, tool
 from loopwright.events import HookAnswered, HookFailed
 from loopwright.guard import Approvals
 from loopwright.hooks import (
@@ -542,6 +546,57 @@ def test_d03_a_run_resumes_where_its_hooks_were_asked(serve: Serve, tmp_path: Pa
         assert replay(cut).identical
 
 
+def test_d03_a_run_does_not_go_on_without_its_hooks(serve: Serve, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    hooks = [Hook("pre_tool", lambda _: None), Hook("post_llm", lambda _: None)]
+    agent_at(serve(call("look", path="a"), text("done")), tools=[look], hooks=hooks).run_sync("go", journal=path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]))
+    with pytest.raises(LoopwrightError) as caught:
+        agent_at(serve("done"), tools=[look], hooks=hooks[:1]).resume_sync(path)
+    assert caught.value.code == "missing_hook"
+    assert "post_llm" in caught.value.message
+    assert agent_at(serve("done"), tools=[look], hooks=hooks).resume_sync(path).final == "done"
+
+
+@pytest.mark.parametrize("kind", ["sync", "async", "inline"])
+def test_d03_nothing_of_a_run_is_kept_by_its_hooks(serve: Serve, tmp_path: Path, way: str, kind: str) -> None:
+    """The journal is free for others at once, without a garbage collection."""
+
+    async def later(context: HookContext) -> None:
+        await asyncio.sleep(0)
+
+    function = later if kind == "async" else (lambda _: None)
+    hooks = [Hook(stage, function, inline=kind == "inline") for stage in STAGES[:10]]
+    path = tmp_path / "run.jsonl"
+    gc.collect()
+    gc.disable()
+    try:
+        run(agent_at(serve(call("look", path="a"), text("done")), tools=[look], hooks=hooks), "go", way, journal=path)
+
+        def free() -> bool:
+            with path.open("ab") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    return False
+                return True
+
+        assert eventually(free)
+    finally:
+        gc.enable()
+
+
+def test_d03_many_hooks_cost_each_the_same(serve: Serve) -> None:
+    """Two thousand hooks of one run, in threads: what is asked does not get slower with what was asked."""
+    server = serve("done")
+    asked: list[float] = []
+    hooks = [Hook("pre_llm", lambda _: asked.append(time.monotonic())) for _ in range(2_000)]
+    result = agent_at(server, hooks=hooks).run_sync("go")
+    assert result.final == "done"
+    assert len(asked) == 2_000
+
+
 def test_d03_without_hooks_a_run_is_what_it_was(serve: Serve) -> None:
     server = serve(call("look", path="a"), text("done"))
     result = agent_at(server, tools=[look]).run_sync("go", journal=True)
@@ -569,6 +624,20 @@ def test_d03_work_after_the_answer_never_blocks_it(serve: Serve, way: str) -> No
     release.set()
     assert drain()
     assert seen == ["done", "post_reflect"]
+
+
+def test_d03_a_grounded_answer_has_hooks_too(serve: Serve, way: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("The breaker opens after 3 failures.\n")
+    seen: list[str] = []
+    hooks = [
+        Hook("pre_llm", lambda context: seen.append(context.stage)),
+        Hook("pre_output", lambda _: Veto("not today")),
+    ]
+    server = serve("The breaker opens after 3 failures [1].")
+    agent = Grounded("anthropic:test", sources=[tmp_path], base_url=server.url, api_key="k", hooks=hooks)
+    result, _ = run(agent, "When does the breaker open?", way)
+    assert (result.stop_reason, result.final, result.message) == ("hook_veto", None, "not today")
+    assert seen == ["pre_llm"]
 
 
 def test_d03_stages_can_be_run_outside_of_a_run() -> None:
@@ -602,3 +671,44 @@ def test_d03_wrong_hooks_are_errors_that_say_what_to_do(make: Callable[[], Any],
         make()
     assert caught.value.code == code
     assert caught.value.hint
+
+
+def test_d03_a_host_of_its_own_answers_hooks_itself() -> None:
+    machine = TurnMachine({"model": "m", "hooks": ["pre_llm", "pre_output"], "choice": {"ask": True}})
+    commands = machine.step(MachineEvent.start([{"role": "user", "content": [{"type": "text", "text": "go"}]}]))
+    asked = next(each for each in commands if each.kind == "choose")
+    assert (asked.model, json.loads(asked.subject or "")["role"]) == ("m", "user")
+    commands = machine.step(MachineEvent.chosen(asked.id or 0, "other", 0.9, "so"))
+    hook = next(each for each in commands if each.kind == "hook")
+    assert (hook.stage, hook.round, hook.request is not None) == ("pre_llm", 1, True)
+    assert hook.request is not None
+    assert hook.request.model == "other"
+    with pytest.raises(LoopwrightError) as caught:
+        hook.after("replace", '"text"')
+    assert caught.value.code == "invalid_replacement"
+    changed = hook.after("replace", '{"max_tokens": 5}')
+    assert changed.request is not None
+    assert json.loads(changed.request.to_json())["max_tokens"] == 5
+    replies = [("mine", "replace", '{"max_tokens": 5}', False)]
+    restored = TurnMachine.load(machine.save())
+    for each in (machine, restored):
+        commands = each.step(MachineEvent.hooked(hook.id or 0, replies))
+        sent = next(command for command in commands if command.kind == "generate")
+        assert sent.request is not None
+        assert json.loads(sent.request.to_json())["max_tokens"] == 5
+    answer = {"message": {"role": "assistant", "content": [{"type": "text", "text": "done"}]}, "stop": "end_turn"}
+    commands = machine.step(MachineEvent.generated(sent.id or 0, {**answer, "usage": {"input": 1, "output": 1}}))
+    hook = next(each for each in commands if each.kind == "hook")
+    assert json.loads(hook.subject or "")["answer"] == {"text": "done", "stop": "natural"}
+    commands = machine.step(MachineEvent.hooked(hook.id or 0, [("mine", "veto", "no", False)]))
+    outcome = next(each.outcome for each in commands if each.kind == "finish")
+    assert outcome is not None
+    assert (outcome["stop"], outcome["final"], outcome["message"]) == ("hook_veto", None, "no")
+
+
+@pytest.mark.parametrize("name", ["_builtin", "_hook", "_run"])
+def test_examples_of_the_docstrings_run(name: str) -> None:
+    module = importlib.import_module(f"loopwright.hooks.{name}")
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert not found.failed

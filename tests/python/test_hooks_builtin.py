@@ -60,6 +60,14 @@ def test_d04_audit_adds_to_a_file_and_to_a_function(serve: Serve, tmp_path: Path
     assert caught.value.code == "audit_file"
 
 
+def test_d04_audit_cuts_no_secret_in_two(serve: Serve) -> None:
+    seen: list[dict[str, Any]] = []
+    hooks = audit(seen.append, stages=["pre_assess"])
+    for before in range(1_950, 2_010, 7):
+        agent_at(serve("done"), hooks=hooks).run_sync("x" * (before - 1) + " " + SECRET + " and more " * 300)
+        assert SECRET[:12] not in seen[-1]["prompt"], before
+
+
 def test_d04_cost_lets_no_request_go_out_above_its_limit(serve: Serve, way: str) -> None:
     script = [
         response(Response("", [Call("read", {"path": "a"})], input_tokens=1_000_000, output_tokens=0)),

@@ -42,6 +42,25 @@ def test_d20_instructions_escalate_from_round_to_round(serve: Serve, wire: str, 
     assert choice in ("none", {"type": "none"}), "at last tools are off"
 
 
+def test_d07_rounds_of_tools_are_limited(serve: Serve, wire: str, way: str) -> None:
+    """Eight by default; then tools are off, and a model that calls all the same is not obeyed."""
+    ran: list[int] = []
+
+    @tool
+    def step(n: int) -> str:
+        """Take a step."""
+        ran.append(n)
+        return f"step {n}"
+
+    for budget, most in ((None, 8), (Budget(tool_rounds=2), 2), (Budget(tool_rounds=1), 1)):
+        ran.clear()
+        server = serve(*[call("step", n=n) for n in range(20)])
+        result, _ = run(agent_at(server, wire, tools=[step]), "go", way, budget=budget)
+        assert (result.stop_reason, result.tool_rounds, ran) == ("tool_rounds", most, list(range(most)))
+        assert result.hit_ceiling
+        assert any("tool rounds" in warning for warning in result.warnings)
+
+
 def test_d20_by_default_two_rounds_are_announced(serve: Serve) -> None:
     server = serve(*[call("look", n=n) for n in range(8)], text("done"))
     agent_at(server, tools=[look]).run_sync("read on")

@@ -12,6 +12,8 @@ from loopwright.events import (
     ArgumentsDelta,
     Assessed,
     CallJudged,
+    ChildFinished,
+    ChildStarted,
     Compacted,
     Draft,
     Event,
@@ -19,17 +21,21 @@ from loopwright.events import (
     HookAnswered,
     HookFailed,
     IntentAssessed,
+    MemoryRecalled,
     ModelChosen,
+    Paused,
     PhaseFinished,
     PhaseStarted,
     ProviderDelta,
     ReasoningDelta,
     Reset,
+    Resumed,
     Retry,
     RoundFinished,
     RoundStarted,
     RunFinished,
     SearchCompleted,
+    Status,
     TextDelta,
     ToolFinished,
     ToolProgress,
@@ -116,14 +122,22 @@ def what_happened(event: Event) -> str:
             return assert_type(decision, str) + assert_type(rule, str)
         case PhaseStarted(phase=phase) | PhaseFinished(phase=phase):
             return assert_type(phase, str)
-        case Draft(text=text):
+        case Draft(text=text) | Status(text=text):
             return assert_type(text, str)
+        case ChildStarted(child=child) | ChildFinished(child=child):
+            return assert_type(child, str)
+        case Paused(waiting=waiting):
+            return str(assert_type(waiting, list[str]))
+        case Resumed(after=after):
+            return str(assert_type(after, float))
         case HookAnswered(answer=answer, reason=why):
             return assert_type(answer, str) + (assert_type(why, str | None) or "")
         case HookFailed(error=error, stop=stop):
             return f"{assert_type(error, str)} {assert_type(stop, bool)}"
         case ModelChosen(model=model, confidence=confidence):
             return f"{assert_type(model, str)} {assert_type(confidence, float)}"
+        case MemoryRecalled(hits=hits, ids=ids):
+            return f"{assert_type(hits, int)} {assert_type(ids, list[int])}"
         case RunFinished(result=result):
             return result.stop_reason
         case _:

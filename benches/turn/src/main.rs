@@ -1,18 +1,32 @@
 //! The loop alone: a run of tool turns with a model and a tool in memory, journal written, nothing sent.
 //!
 //! Prints CPU microseconds per turn for runs of several lengths, and the bytes of their journals. Arguments: rounds of
-//! measuring (default 5), then `guard` or `plain`: with the guard that the package switches on, or without.
+//! measuring (default 5), then `guard` or `plain`: with the guard that the package switches on, or without; then `hooks`
+//! for a hook at each of ten stages, which has nothing to say, or the names of stages.
 
 use loopwright::core::{
     journal::Run,
-    machine::{Command, Event, EventKind, MachineConfig, Time},
+    machine::{Command, Event, EventKind, HookAnswer, HookReply, MachineConfig, Time},
     message::{Block, Message, Role, StopReason, ToolResult, ToolUse, Usage},
     request::Response,
 };
 
+const ALL: [&str; 10] = [
+    "pre_assess",
+    "post_assess",
+    "pre_reason",
+    "pre_llm",
+    "post_llm",
+    "post_reason",
+    "pre_tool",
+    "post_tool",
+    "pre_output",
+    "post_output",
+];
+
 const PROMPT: &str = "Look every key up, then say so.";
 
-fn config(guard: bool) -> MachineConfig {
+fn config(guard: bool, hooks: &[String]) -> MachineConfig {
     let mut turn = serde_json::json!({
         "model": "fake",
         "tools": [{
@@ -22,6 +36,10 @@ fn config(guard: bool) -> MachineConfig {
         "budget": {"tool_rounds": 1000, "iterations": 1000, "wall_time": 600.0},
         "seed": 7,
     });
+    if !hooks.is_empty() {
+        let all = hooks[0] == "hooks";
+        turn["hooks"] = if all { serde_json::json!(ALL) } else { serde_json::json!(hooks) };
+    }
     if guard {
         turn["guard"] = serde_json::json!({"around": {"home": "/home/me", "workspace": "/home/me/work"}});
     }
@@ -68,6 +86,10 @@ fn run(config: &MachineConfig, turns: usize) -> (usize, usize) {
                         queue.push_back(EventKind::Executed { id, result });
                     }
                 }
+                Command::Hook { id, .. } => {
+                    let replies = vec![HookReply { name: "nothing".into(), answer: HookAnswer::Continue }];
+                    queue.push_back(EventKind::Hooked { id, replies });
+                }
                 Command::Finish { outcome } => assert!(outcome.r#final.is_some(), "{outcome:?}"),
                 _ => {}
             }
@@ -87,7 +109,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let rounds = arguments.first().and_then(|rounds| rounds.parse().ok()).unwrap_or(5);
     let guard = arguments.get(1).is_none_or(|kind| kind == "guard");
-    let config = config(guard);
+    let config = config(guard, arguments.get(2..).unwrap_or_default());
     for turns in [0_usize, 10, 50, 199, 599] {
         // Many, because some kernels count in ticks.
         let repeat = 40_000 / (turns + 1);

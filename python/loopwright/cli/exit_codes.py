@@ -43,6 +43,7 @@ _STOPS: dict[str, tuple[int, str]] = {
     "wall_time": (LIMIT, "The time was up."),
     "tokens": (LIMIT, "The limit of tokens was reached."),
     "cost": (LIMIT, "The limit of money was reached."),
+    "approvals": (LIMIT, "The limit of questions to you was reached."),
     "output_limit": (LIMIT, "The answer was cut at the model's output limit."),
     "context_window": (LIMIT, "The model's context window was full."),
     "refusal": (REFUSED, "The model refused."),

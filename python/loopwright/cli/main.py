@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from .exit_codes import BROKEN_PIPE, ERROR, INTERRUPTED, TABLE, USAGE
@@ -22,6 +23,18 @@ _ENDINGS = {
 _RUN = "the name of a run, its beginning, or the path of a journal"
 _DEFAULT = " (default: $LOOPWRIGHT_JOURNAL, or .loopwright/journal.db)"
 _WHERE = "where the journals are: a store or a folder" + _DEFAULT
+_COMMANDS = {
+    "ask": ("ask", "ask"),
+    "research": ("research", "research"),
+    "run": ("run", "run"),
+    "resume": ("past", "resume"),
+    "fork": ("past", "fork"),
+    "diff": ("past", "diff"),
+    "runs": ("runs", "runs"),
+    "replay": ("replay", "replay"),
+    "memory": ("memory", "memory"),
+    "audit": ("memory", "audit"),
+}
 _MOST = 10_000
 _DAY = 86_400.0
 
@@ -43,21 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     arguments = _parser().parse_args(argv)
     try:
-        command: Callable[[argparse.Namespace], int]
-        if arguments.command == "ask":
-            from .ask import ask as command
-        elif arguments.command == "run":
-            from .run import run as command
-        elif arguments.command == "resume":
-            from .past import resume as command
-        elif arguments.command == "fork":
-            from .past import fork as command
-        elif arguments.command == "diff":
-            from .past import diff as command
-        elif arguments.command == "runs":
-            from .runs import runs as command
-        else:
-            from .replay import replay as command
+        # Loaded when it is wanted.
+        home, name = _COMMANDS[arguments.command]
+        command: Callable[[argparse.Namespace], int] = getattr(import_module(f".{home}", __package__), name)
         return command(arguments)
     except BrokenPipeError:
         raise
@@ -113,11 +114,16 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _ask_arguments(_command(commands, "ask", "answer a question from the files of a folder, with sources"))
     _run_arguments(_command(commands, "run", "do a task with a model and the built-in tools"))
+    _research_arguments(
+        _command(commands, "research", "research a question in cycles, and write a report with sources")
+    )
     _replay_arguments(_command(commands, "replay", "feed a journal to a new machine and compare"))
     _resume_arguments(_command(commands, "resume", "go on with a run that broke off"))
     _fork_arguments(_command(commands, "fork", "start a run that begins as another one did"))
     _diff_arguments(_command(commands, "diff", "show where two runs part"))
     _runs_arguments(_command(commands, "runs", "list the runs of the project"))
+    _memory_arguments(_command(commands, "memory", "show what is remembered, why, and what work follows turns"))
+    _audit_arguments(_command(commands, "audit", "show what happened"))
     return parser
 
 
@@ -173,6 +179,28 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
         help="what calls that change something need: nothing, a word of the task, or a person (default: intent)",
     )
     parser.add_argument("--system", metavar="TEXT", help="instructions in place of the built-in ones")
+    parser.add_argument("--memory", metavar="FILE", help="remember what is told and done, in this file")
+    _common_arguments(parser)
+
+
+def _research_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", type=_text, metavar="QUESTION")
+    parser.add_argument(
+        "--in", dest="folders", action="append", default=[], metavar="FOLDER", help="where to look; may be repeated"
+    )
+    parser.add_argument(
+        "--search",
+        action="append",
+        default=[],
+        metavar="PROVIDER",
+        help="a search engine: searxng:URL, brave or tavily (their keys from the environment); may be repeated",
+    )
+    _model_arguments(parser, "offline:extractive, which is not an LLM and needs neither key nor network")
+    parser.add_argument(
+        "--style", choices=("detailed", "summary", "progress"), default="detailed", help="how much is written out"
+    )
+    parser.add_argument("--cycles", type=_count, metavar="N", help="cycles at most (default: 5)")
+    parser.add_argument("--out", metavar="FILE", help="write the report there: .md, .html or .json by its ending")
     _common_arguments(parser)
 
 
@@ -182,6 +210,7 @@ def _replay_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--steps", action="store_true", help="show what each event led to")
     parser.add_argument("--commands", action="store_true", help="print every command in the journal's form")
+    parser.add_argument("--trace", action="store_true", help="show each round: request, answer, decision, calls")
 
 
 def _resume_arguments(parser: argparse.ArgumentParser) -> None:
@@ -212,6 +241,26 @@ def _diff_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _runs_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def _memory_arguments(parser: argparse.ArgumentParser) -> None:
+    views = ("list", "why", "forget", "work", "reflections")
+    parser.add_argument("view", nargs="?", choices=views, default="list", help="what to show (default: list)")
+    parser.add_argument("query", nargs="?", type=_text, metavar="WORDS|NUMBER", help="what to look for, or a memory")
+    parser.add_argument("--memory", metavar="FILE", help="the store (default: that of the project)")
+    parser.add_argument("--limit", type=_count, metavar="N", help="so many at most (default: 50)")
+    parser.add_argument("--erase", action="store_true", help="forget: overwrite the words too")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def _audit_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--memory", metavar="FILE", help="the store (default: that of the project)")
+    parser.add_argument("--session", type=_text, metavar="NAME", help="of this session alone")
+    parser.add_argument("--turn", type=_text, metavar="RUN", help="of this run alone")
+    parser.add_argument("--type", type=_text, metavar="TYPE", help="of this type alone")
+    parser.add_argument("--last", type=_seconds, metavar="S", help="of the last so many seconds; 90, 5m, 2h")
+    parser.add_argument("--limit", type=_count, metavar="N", help="the newest so many")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 

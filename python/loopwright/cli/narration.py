@@ -14,6 +14,7 @@ from .text import fit, one_line
 __all__ = ["arguments_of", "doing", "excerpt"]
 
 _SENTENCES = {
+    "spawn": ("Waiting for {agent}", ("agent",)),
     "read_file": ("Reading {path}", ("path",)),
     "list_folder": ("Listing {path}", ("path",)),
     "glob_files": ("Looking for files like {pattern}", ("pattern",)),

@@ -24,7 +24,19 @@ if TYPE_CHECKING:
 __all__ = ["diff", "fork", "labels", "resume"]
 
 _KEPT = {
-    "run": ("model", "base_url", "workspace", "no_shell", "system", "max_rounds", "max_time", "policy", "cautious"),
+    "run": (
+        "model",
+        "base_url",
+        "workspace",
+        "no_shell",
+        "system",
+        "max_rounds",
+        "max_time",
+        "policy",
+        "cautious",
+        "memory",
+    ),
+    "research": ("model", "base_url", "folders", "search", "style", "cycles", "max_time"),
     "ask": ("model", "base_url", "folders", "profile", "attempts", "max_time"),
 }
 _LONGEST = 2_000
@@ -81,6 +93,11 @@ def _again(arguments: argparse.Namespace, place: Place, go_on: Callable[[Any, An
         from .run import run
 
         return run(given, go_on)
+    if command == "research":
+        from .research import research
+
+        given.out = None
+        return research(given, go_on)
     from .ask import ask
 
     return ask(given, go_on)

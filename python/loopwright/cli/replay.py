@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import LoopwrightError
@@ -12,12 +13,12 @@ from . import journals
 from .exit_codes import DIVERGED, OK, UNREADABLE
 from .report import error_line, failure_json
 from .screen import Screen, Style
-from .text import clean, fit, one_line, plural
+from .text import clean, fit, one_line, plural, seconds
 
 if TYPE_CHECKING:
     import argparse
 
-    from loopwright import Replay
+    from loopwright import Replay, RoundTrace
 
 __all__ = ["replay"]
 
@@ -29,9 +30,12 @@ def replay(arguments: argparse.Namespace) -> int:
     import loopwright
 
     screen = Screen(bare=arguments.json)
+    rounds: list[RoundTrace] = []
     try:
         place = journals.found(arguments.file, arguments.journal)
         found = loopwright.replay(place.path or "", place.run)
+        if arguments.trace:
+            rounds = loopwright.trace(place.path or "", place.run)
     except LoopwrightError as error:
         if arguments.json:
             screen.answer(failure_json(error, UNREADABLE))
@@ -39,19 +43,48 @@ def replay(arguments: argparse.Namespace) -> int:
         return UNREADABLE
     code = UNREADABLE if found.damage else OK if found.identical else DIVERGED
     if arguments.json:
-        screen.answer(_json(found, code, steps=arguments.steps or arguments.commands))
+        traced = [asdict(each) for each in rounds] if arguments.trace else None
+        screen.answer(_json(found, code, steps=arguments.steps or arguments.commands, trace=traced))
     elif arguments.commands:
         for step in found.steps:
             for command in step:
                 screen.answer(redact_json(command))
     else:
         _tell(found, screen, steps=arguments.steps)
+        for each in rounds:
+            _tell_round(each, screen)
     if not found.identical and arguments.commands:
         screen.say("The replay gave other commands than the journal.", style=Style.RED)
     return code
 
 
-def _json(found: Replay, code: int, *, steps: bool) -> str:
+def _tell_round(found: RoundTrace, screen: Screen) -> None:
+    """One round of the trace."""
+
+    def row(name: str, text: str) -> None:
+        screen.answer(fit(f"  {name:<10}{redact(one_line(text))}", max(screen.columns, 100)))
+
+    where = f"round {found.round}" + (f" of machine {found.machine}" if found.machine else "")
+    screen.answer("")
+    how = f"{seconds(found.duration)}, {plural(found.attempts, 'attempt')}, {found.emission}"
+    screen.answer(fit(one_line(f"{where}: {found.model}, {how}"), max(screen.columns, 100)), style=Style.BOLD)
+    tools = ", ".join(found.tools) or "no tools"
+    row("asked", f"{plural(found.messages, 'message')}; {tools}")
+    usage = f"{found.usage.get('input', 0):,} tokens in, {found.usage.get('output', 0):,} out"
+    thought = f", {plural(found.reasoning, 'character')} of reasoning" if found.reasoning else ""
+    row("answered", f"{plural(found.text, 'character')}{thought}, {usage}, {found.stop or 'no end'}")
+    if found.decision:
+        row("decided", f"{found.decision} by {found.rule}: {found.saw}")
+    for call in found.calls:
+        how = "text " if call.written else ""
+        ended = {None: "no result", True: "failed", False: "gave"}[call.is_error]
+        row(f"{how}call", f"{call.name} {json.dumps(call.input, ensure_ascii=False)} [{call.verdict or 'not judged'}]")
+        row("", f"{ended} {plural(call.length, 'character')} in {seconds(call.duration)}: {call.excerpt}")
+    for line in (*found.hooks, *found.notes):
+        row("note", line)
+
+
+def _json(found: Replay, code: int, *, steps: bool, trace: Any = None) -> str:
     told: dict[str, Any] = {
         "run": found.run,
         "identical": found.identical,
@@ -65,6 +98,8 @@ def _json(found: Replay, code: int, *, steps: bool) -> str:
     }
     if steps:
         told["steps"] = found.steps
+    if trace is not None:
+        told["trace"] = trace
     return redact_json(json.dumps(told))
 
 

@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
         workspace=folder,
         journal=journal_place(arguments.journal, screen, wanted=not arguments.no_journal),
         labels=labels(arguments, model=model, workspace=str(folder), policy=rules),
+        memory=arguments.memory,
     )
     watcher = Watcher(screen)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Watcher"]
 
 _LOOKED_AT = 1_000
+_OF_CHILDREN = (events.ToolStarted, events.ToolFinished, events.CallJudged, events.Warning, events.ApprovalDecided)
 
 
 class Watcher:
@@ -61,12 +62,20 @@ class Watcher:
             events.Warning: lambda event: self.warn(f"{event.code}: {event.message}"),
             events.PhaseStarted: self._phase_started,
             events.PhaseFinished: self._phase_finished,
+            events.ChildStarted: self._child_started,
+            events.ChildFinished: self._child_finished,
+            events.Paused: lambda _: self._note("Standing still: nothing new starts until it is resumed"),
+            events.Resumed: lambda event: self._note(f"Going on after {seconds(event.after)}"),
             events.RunFinished: self._finished,
+            events.Status: lambda event: self._note(one_line(event.text)),
         }
 
     def __call__(self, event: events.Event) -> None:
         """Shows one event."""
         handle = self._handlers.get(type(event))
+        if handle is not None and getattr(event, "path", None) is not None:
+            # What a sub-agent does is told in a line of its own; only its tools and its questions are.
+            handle = self._of_child if isinstance(event, _OF_CHILDREN) else None
         if handle is not None:
             handle(event)
 
@@ -153,6 +162,32 @@ class Watcher:
             self._screen.note(f"    {shown}", style=Style.RED if event.is_error else Style.DIM)
         left = list(self._running.values())
         self._status(left[-1] if left else "Thinking")
+
+    def _child_started(self, event: events.ChildStarted) -> None:
+        self._note(f"Handing to {one_line(event.child)}: {one_line(event.task)}")
+        self._status(f"Waiting for {one_line(event.child)}")
+
+    def _child_finished(self, event: events.ChildFinished) -> None:
+        ended = f"gave up ({one_line(event.stop)})" if event.is_error else "is back"
+        used = f"{plural(event.requests, 'request')}, {seconds(event.duration)}"
+        self._note(f"{one_line(event.child)} {ended} ({used})")
+
+    def _of_child(self, event: Any) -> None:
+        who = one_line(event.path)
+        if isinstance(event, events.ToolStarted):
+            sentence = doing(event.name, event.input)
+            if self._screen.plain():
+                self._note(f"  {who}: {sentence}")
+            self._status(f"{who}: {sentence}")
+        elif isinstance(event, events.ToolFinished) and event.is_error:
+            shown = excerpt(event.excerpt, self._screen.columns - 5, is_error=True)
+            self._note(f"  {who}: {one_line(event.name)} failed: {shown}")
+        elif isinstance(event, events.CallJudged) and event.verdict == "forbid":
+            self._note(f"  {who}: forbidden: {one_line(event.name)}: {one_line(event.why)}")
+        elif isinstance(event, events.Warning):
+            self.warn(f"{who}: {event.code}: {event.message}")
+        elif isinstance(event, events.ApprovalDecided) and not event.allowed:
+            self._note(f"  {who}: not run: {one_line(event.reason)}")
 
     def _searched(self, event: events.SearchCompleted) -> None:
         # A tool of ours that searches was told already.

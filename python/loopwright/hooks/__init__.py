@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from ._hook import STAGES, Hook, HookError, Hooks
     from ._models import ModelChoice, ModelContext
-    from ._run import HookReply, run_stage
+    from ._run import HookReply, run_stage, run_stage_async
 
 _HOMES = {
     "AddContext": "_answers",
@@ -74,6 +74,7 @@ _HOMES = {
     "cost": "_builtin",
     "loop_detection": "_builtin",
     "run_stage": "_run",
+    "run_stage_async": "_run",
 }
 
 __all__ = [
@@ -105,6 +106,7 @@ __all__ = [
     "cost",
     "loop_detection",
     "run_stage",
+    "run_stage_async",
 ]
 
 

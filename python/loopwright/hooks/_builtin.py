@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["audit", "capture_output", "content_safety", "cost", "loop_detection"]
 
 _SHOWN = 2_000
+_LOOKED_AT = 64_000
 _RUNS = 256
 """Runs of which something is kept."""
 
@@ -102,10 +103,17 @@ class _Open:
         os.close(self.file)
 
 
+def _short(text: str) -> str:
+    """The beginning of a text, without secrets: a cut would make one unknown that it hits."""
+    from loopwright.guard import redact
+
+    return text if len(text) <= _SHOWN else redact(text[:_LOOKED_AT])[:_SHOWN] + "…"
+
+
 def _told(subject: object) -> dict[str, Any]:
     """A subject as an audit tells of it."""
     if isinstance(subject, PromptSubject):
-        return {"prompt": subject.text[:_SHOWN]}
+        return {"prompt": _short(subject.text)}
     if isinstance(subject, AssessmentSubject):
         return {"decision": subject.decision, "confidence": subject.confidence, "signals": subject.signals}
     if isinstance(subject, RoundSubject):
@@ -117,7 +125,7 @@ def _told(subject: object) -> dict[str, Any]:
     if isinstance(subject, ResponseSubject):
         calls = [call.name for call in subject.message.tool_uses]
         usage = {"input": subject.usage.input, "output": subject.usage.output}
-        return {"text": subject.text[:_SHOWN], "calls": calls, "stop": subject.stop, "usage": usage}
+        return {"text": _short(subject.text), "calls": calls, "stop": subject.stop, "usage": usage}
     if isinstance(subject, CallSubject):
         return {"id": subject.id, "tool": subject.name, "arguments": subject.arguments}
     if isinstance(subject, ResultSubject):
@@ -126,10 +134,10 @@ def _told(subject: object) -> dict[str, Any]:
             "tool": subject.name,
             "is_error": subject.is_error,
             "characters": len(subject.text),
-            "text": subject.text[:_SHOWN],
+            "text": _short(subject.text),
         }
     if isinstance(subject, AnswerSubject):
-        return {"text": subject.text[:_SHOWN], "stop_reason": subject.stop_reason}
+        return {"text": _short(subject.text), "stop_reason": subject.stop_reason}
     return {}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from loopwright.errors import UsageError
+from loopwright.errors import HookError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,12 +31,6 @@ STAGES = (
 """The stages, in the order in which a run passes them."""
 
 _LONGEST = 3600.0
-
-
-class HookError(UsageError):
-    """A hook failed that must not fail, and ended the run. `__cause__` is what it raised, where that is known."""
-
-    default_code = "hook_failed"
 
 
 @dataclass(frozen=True, eq=False)

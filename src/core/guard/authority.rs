@@ -24,7 +24,7 @@ const MOST_WORDS: usize = 20_000;
 const REACH: usize = 6;
 
 /// Fences in which text of others stands inside user messages.
-const FENCES: [&str; 14] = [
+const FENCES: [&str; 16] = [
     "tool_result",
     "tool_results",
     "tool_response",
@@ -39,6 +39,8 @@ const FENCES: [&str; 14] = [
     "web_page",
     "page",
     "quote",
+    "memories",
+    "memory",
 ];
 
 /// Words that mean the same wish, by group.
@@ -97,6 +99,16 @@ const GROUPS: [&[&str]; 11] = [
     &["install", "add", "upgrade", "setup"],
     &["commit", "stage", "checkpoint"],
     &["format", "lint", "tidy"],
+];
+
+/// How words of ours to a model begin.
+const OURS: [&str; 6] = [
+    "[No tool rounds are left",
+    "[One tool round is left",
+    "[The tokens are nearly used up",
+    "[The money is nearly used up",
+    "[The time is nearly up",
+    "[Nobody will be asked about calls any more",
 ];
 
 const NEGATIONS: [&str; 16] = [
@@ -162,27 +174,7 @@ impl Authority {
     }
 
     fn hear(&mut self, text: &str) {
-        if text.starts_with(CONTEXT_MARK) {
-            return;
-        }
-        let asked = parse_prompt(text).map(|(_, question, _)| question);
-        let text = asked.as_deref().unwrap_or(text);
-        // Our own words to a model are nobody's wish.
-        let ours = text.starts_with('[')
-            && text.get(..60).unwrap_or(text).split_once(" tool round").is_some_and(|(count, rest)| {
-                !count.contains(' ') && (rest.starts_with("s are left.") || rest.starts_with(" is left."))
-            });
-        if ours || parse_feedback(text).is_some() {
-            return;
-        }
-        let mut from = text.len().saturating_sub(MOST_TEXT);
-        while !text.is_char_boundary(from) {
-            from += 1;
-        }
-        let own = without_fences(&text[from..]);
-        for line in own.lines().filter(|line| !line.trim_start().starts_with('>')) {
-            self.hear_line(line);
-        }
+        own_words(text).lines().for_each(|line| self.hear_line(line));
     }
 
     fn hear_line(&mut self, line: &str) {
@@ -368,6 +360,33 @@ fn stem(word: &str) -> String {
         base.pop();
     }
     base.into_iter().collect()
+}
+
+/// What a person wrote of a text, without documents, quotes, results of tools and our own words to a model.
+pub(crate) fn own_words(text: &str) -> String {
+    if text.starts_with(CONTEXT_MARK) {
+        return String::new();
+    }
+    let asked = parse_prompt(text).map(|(_, question, _)| question);
+    let text = asked.as_deref().unwrap_or(text);
+    // Our own words to a model are nobody's wish.
+    let ours = OURS.iter().any(|words| text.starts_with(words))
+        || text.starts_with('[')
+            && text.get(..60).unwrap_or(text).split_once(" tool round").is_some_and(|(count, rest)| {
+                !count.contains(' ') && (rest.starts_with("s are left.") || rest.starts_with(" is left."))
+            });
+    if ours || parse_feedback(text).is_some() {
+        return String::new();
+    }
+    let mut from = text.len().saturating_sub(MOST_TEXT);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let mut own = without_fences(&text[from..]);
+    if own.lines().any(|line| line.trim_start().starts_with('>')) {
+        own = own.lines().filter(|line| !line.trim_start().starts_with('>')).collect::<Vec<_>>().join("\n");
+    }
+    own
 }
 
 /// The text without what stands in fences of others.

@@ -19,6 +19,8 @@ mod sql;
 mod table;
 
 pub use authority::Authority;
+#[cfg(feature = "store")]
+pub(crate) use authority::own_words;
 pub use gate::{Cautious, DecidedBy, Declared, GuardConfig, Judgement, judge};
 pub use level::RiskLevel;
 pub use paths::RiskContext;

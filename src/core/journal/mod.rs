@@ -142,7 +142,7 @@ impl Run {
 
     /// The run as it stands, for [`resume_saved`]; `None` while a model is asked, whose request would be kept once more.
     pub fn save(&self) -> Option<Saved> {
-        let open = self.open.as_deref().filter(|open| !open.asks_a_model())?;
+        let open = self.open.as_deref().filter(|open| !open.is_large())?;
         let state = serde_json::to_string(&State { tree: &self.tree, open }).ok()?;
         Some(Saved { seq: self.seq, sum: self.sum, state })
     }

@@ -3,7 +3,7 @@
 //! A tool call whose start was written down and whose result was not may have taken effect. It is handed out like the
 //! other open commands; whoever drives decides whether it may run again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -64,6 +64,8 @@ pub(super) struct Open {
     places: BTreeMap<Id, u64>,
     given: u64,
     at: Time,
+    /// Requests that were given and not kept.
+    asked: BTreeSet<Id>,
 }
 
 /// The commands in the order in which they were given, and the time of the last event.
@@ -91,9 +93,13 @@ impl Open {
             | EventKind::Failed { id, .. }
             | EventKind::Decided { id, .. }
             | EventKind::Found { id, .. }
+            | EventKind::Hits { id, .. }
+            | EventKind::Fetched { id, .. }
+            | EventKind::Embedded { id, .. }
             | EventKind::Fired { id, .. }
             | EventKind::Hooked { id, .. }
-            | EventKind::Chosen { id, .. } => self.close(*id),
+            | EventKind::Chosen { id, .. }
+            | EventKind::Recalled { id, .. } => self.close(*id),
             EventKind::Executed { id, result } => {
                 let Some(place) = self.places.get(id) else { return };
                 if let Some(Command::Execute { calls, .. }) = self.commands.get_mut(&(*place, *id)) {
@@ -106,11 +112,15 @@ impl Open {
             EventKind::Start { .. }
             | EventKind::Delta { .. }
             | EventKind::Child { .. }
-            | EventKind::Interrupt { .. } => {}
+            | EventKind::Interrupt { .. }
+            | EventKind::Partials { .. }
+            | EventKind::Pause
+            | EventKind::Resume => {}
         }
     }
 
     fn close(&mut self, id: Id) {
+        self.asked.remove(&id);
         if let Some(place) = self.places.remove(&id) {
             self.commands.remove(&(place, id));
         }
@@ -118,15 +128,24 @@ impl Open {
 
     /// Commands were given, and are needed for themselves.
     pub(super) fn given_some(&mut self, commands: &[Command]) {
-        let told = |command: &Command| {
-            matches!(command, Command::Emit { .. } | Command::Persist | Command::Refuse { .. } | Command::Finish { .. })
-        };
-        self.given(commands.iter().filter(|command| !told(command)).cloned().collect());
+        for command in commands {
+            match command {
+                Command::Abort { id } => self.close(*id),
+                Command::Execute { .. } | Command::Approve { .. } | Command::Timer { .. } => {
+                    self.given(vec![command.clone()]);
+                }
+                // Most hold a whole request: nothing is saved while they are open, so they need not be kept.
+                command => self.asked.extend(command.id()),
+            }
+        }
     }
 
-    /// Whether an answer of a model is awaited.
-    pub(super) fn asks_a_model(&self) -> bool {
-        self.commands.values().any(|command| matches!(command, Command::Generate { .. }))
+    /// Whether something is open that is better not saved: a request, or what holds one.
+    pub(super) fn is_large(&self) -> bool {
+        let small = |command: &Command| {
+            matches!(command, Command::Execute { .. } | Command::Approve { .. } | Command::Timer { .. })
+        };
+        !self.asked.is_empty() || !self.commands.values().all(small)
     }
 
     /// Commands were given.

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Price, Stop};
-use crate::core::message::Usage;
+use crate::core::{message::Usage, sense::intent::IntentSignals};
 
 /// Tokens of output that must fit into the budget: OpenAI's Responses refuse a smaller limit.
 const LEAST_ANSWER: u64 = 16;
@@ -33,6 +33,33 @@ impl Complexity {
             Self::Moderate => 5,
             Self::Complex => 10,
             Self::Breaking => 15,
+        }
+    }
+
+    /// How hard a request is, by what was seen in its words. What can't be undone in several steps is the hardest; a
+    /// question that nothing has to be looked up for is simple.
+    pub const fn of(signals: &IntentSignals) -> Self {
+        let s = signals;
+        let work = s.is_code_task || s.is_exploratory || s.is_research || s.is_planning_task;
+        if s.is_complex && (s.is_destructive || s.is_irreversible) {
+            Self::Breaking
+        } else if s.is_complex || s.has_independent_parts || (s.is_multi_step && work) {
+            Self::Complex
+        } else if s.is_multi_step || s.is_destructive || s.is_irreversible || (work && !s.is_question) || s.is_research
+        {
+            Self::Moderate
+        } else {
+            Self::Simple
+        }
+    }
+
+    /// The name in configurations.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simple => "simple",
+            Self::Moderate => "moderate",
+            Self::Complex => "complex",
+            Self::Breaking => "breaking",
         }
     }
 
@@ -116,6 +143,8 @@ pub enum Limit {
     Tokens,
     /// Money.
     Cost,
+    /// Questions to a person.
+    Approvals,
 }
 
 impl Limit {
@@ -127,6 +156,7 @@ impl Limit {
             Self::WallTime => Stop::WallTime,
             Self::Tokens => Stop::Tokens,
             Self::Cost => Stop::Cost,
+            Self::Approvals => Stop::Approvals,
         }
     }
 }

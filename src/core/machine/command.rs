@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{HookStage, HookSubject, Id, Interrupt, Outcome, Spent, Time, tree::MachineConfig};
 use crate::core::{
     error::Error,
-    guard::{Judgement, RiskLevel},
+    guard::{Judgement, RiskLevel, policy::Verdict},
     json::Raw,
     message::{Message, ToolUse, Usage},
     request::{Request, Response},
@@ -128,6 +128,31 @@ pub enum Command {
         /// Why.
         error: Error,
     },
+    /// Look for something. Answered by `Hits`.
+    Query {
+        /// The number.
+        id: Id,
+        /// What to look for.
+        query: String,
+        /// Hits at most.
+        k: usize,
+    },
+    /// Read a page as text. Answered by `Fetched`.
+    Fetch {
+        /// The number.
+        id: Id,
+        /// Its address.
+        url: String,
+        /// Characters at most.
+        max_chars: usize,
+    },
+    /// Make vectors of texts. Answered by `Embedded`.
+    Embed {
+        /// The number.
+        id: Id,
+        /// The texts.
+        texts: Vec<String>,
+    },
     /// The run has ended.
     Finish {
         /// How.
@@ -155,6 +180,17 @@ pub enum Command {
         /// The newest message.
         prompt: Box<Message>,
     },
+    /// Ask memory what it knows of a prompt. Answered by `Recalled`.
+    Recall {
+        /// The number.
+        id: Id,
+        /// The prompt.
+        query: String,
+        /// At most so many memories.
+        hits: usize,
+        /// At most so many characters of each.
+        characters: usize,
+    },
 }
 
 impl Command {
@@ -168,9 +204,13 @@ impl Command {
             | Self::Spawn { id, .. }
             | Self::Interrupt { id, .. }
             | Self::Timer { id, .. }
+            | Self::Query { id, .. }
+            | Self::Fetch { id, .. }
+            | Self::Embed { id, .. }
             | Self::Abort { id }
             | Self::Hook { id, .. }
-            | Self::Choose { id, .. } => Some(*id),
+            | Self::Choose { id, .. }
+            | Self::Recall { id, .. } => Some(*id),
             Self::Emit { .. } | Self::Persist | Self::Refuse { .. } | Self::Finish { .. } => None,
         }
     }
@@ -334,6 +374,15 @@ pub enum Notice {
         escalated: bool,
         /// A plan should be noted down first.
         plan: bool,
+        /// The sub-agents that fit, of those that there are.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sub_agents: Vec<String>,
+        /// The calls that it names were held against the policy.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        policy_checked: bool,
+        /// The calls that it names, as the policy sees them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<PlannedCall>,
     },
     /// The conversation has left the goal it began with, or is back.
     GoalDrifted {
@@ -380,6 +429,13 @@ pub enum Notice {
         /// Always false: drafts are not verified.
         verified: bool,
     },
+    /// What a research does just now, in a sentence or two for whoever waits.
+    Status {
+        /// The cycle, from 1.
+        cycle: u32,
+        /// In words.
+        text: String,
+    },
     /// A hook has answered.
     HookAnswered {
         /// The stage.
@@ -424,6 +480,100 @@ pub enum Notice {
         /// Why.
         reason: String,
     },
+    /// Memory has said what it knows of the prompt.
+    MemoryRecalled {
+        /// Memories that stand before the history.
+        hits: usize,
+        /// How many of them are trusted.
+        trusted: usize,
+        /// Their numbers in the store.
+        ids: Vec<i64>,
+        /// Characters of their text, labels included.
+        characters: usize,
+        /// Seconds it took.
+        duration: f64,
+    },
+    /// A sub-agent begins.
+    ChildStarted {
+        /// The id of the call that started it.
+        id: String,
+        /// Which child of the run: `explore`, `explore#2`, `lead/explore`.
+        child: String,
+        /// The sub-agent's name.
+        name: String,
+        /// What it shall do, shortened.
+        task: String,
+        /// The model.
+        model: String,
+    },
+    /// A sub-agent has ended.
+    ChildFinished {
+        /// The id of the call that started it.
+        id: String,
+        /// Which child of the run.
+        child: String,
+        /// The sub-agent's name.
+        name: String,
+        /// Why it ended.
+        stop: String,
+        /// Whether it did not reach what it was for.
+        is_error: bool,
+        /// Tokens, those of its own children included.
+        usage: Usage,
+        /// Money, where the prices are known.
+        cost: Option<f64>,
+        /// Requests to the model.
+        requests: u32,
+        /// Seconds it took.
+        duration: f64,
+        /// What it said, shortened.
+        excerpt: String,
+    },
+    /// What a sub-agent tells.
+    Child {
+        /// The sub-agent's name.
+        agent: String,
+        /// Which child of the run.
+        path: String,
+        /// What it tells.
+        told: Box<Notice>,
+    },
+    /// Nothing is under way any more, and nothing starts until somebody resumes.
+    Paused {
+        /// What the run waits for beside that, in words.
+        waiting: Vec<String>,
+    },
+    /// The run goes on.
+    Resumed {
+        /// Seconds that it stood still; they do not count.
+        after: f64,
+    },
+}
+
+impl Notice {
+    /// What is told, whoever tells it.
+    pub fn own(&self) -> &Self {
+        let mut notice = self;
+        while let Self::Child { told, .. } = notice {
+            notice = told;
+        }
+        notice
+    }
+}
+
+/// A call that a plan names, and what the guard says of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedCall {
+    /// The tool.
+    pub tool: String,
+    /// The arguments, as JSON text.
+    pub input: String,
+    /// What may be done with it.
+    pub verdict: Verdict,
+    /// How much harm it may do.
+    pub risk: RiskLevel,
+    /// The rules that decided.
+    pub rules: Vec<String>,
 }
 
 /// How many messages, and their tokens.
@@ -461,6 +611,15 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
             messages: usize,
             history: String,
         },
+        #[serde(rename = "spawn")]
+        SpawnAgent {
+            id: Id,
+            agent: &'a str,
+            model: &'a str,
+            config: String,
+            messages: usize,
+            history: String,
+        },
         Hook {
             id: Id,
             stage: HookStage,
@@ -484,6 +643,12 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
             tool_choice: request.tool_choice.as_ref(),
         }
         .serialize(serializer),
+        Command::Spawn { id, config, messages } if config.agent().is_some() => {
+            let (agent, model) = config.agent().map_or(("", ""), |(place, model)| (place.path.as_str(), model));
+            let config = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(Raw::of(config).text().as_bytes()));
+            let history = format!("{:016x}", messages.digest());
+            Short::SpawnAgent { id: *id, agent, model, config, messages: messages.len(), history }.serialize(serializer)
+        }
         Command::Spawn { id, config, messages } => {
             Short::Spawn { id: *id, config, messages: messages.len(), history: format!("{:016x}", messages.digest()) }
                 .serialize(serializer)

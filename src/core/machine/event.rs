@@ -4,7 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{HookReply, Id, ModelChoice, Outcome};
+use super::{
+    HookReply, Id, ModelChoice, Outcome,
+    research::{Hit, PageText, Vector},
+    turn::Recollection,
+};
 use crate::core::{
     error::{Error, Failure},
     json::Raw,
@@ -109,6 +113,27 @@ pub enum EventKind {
         /// The sources, or why there are none.
         found: Result<Gathered, Error>,
     },
+    /// A search gave its hits.
+    Hits {
+        /// The command.
+        id: Id,
+        /// The hits, or why there are none.
+        hits: Result<Vec<Hit>, Error>,
+    },
+    /// A page was read.
+    Fetched {
+        /// The command.
+        id: Id,
+        /// The page, or why there is none.
+        page: Result<PageText, Error>,
+    },
+    /// An embedder gave its vectors, one for each text.
+    Embedded {
+        /// The command.
+        id: Id,
+        /// The vectors, or why there are none.
+        vectors: Result<Vec<Vector>, Error>,
+    },
     /// A child machine finished. Made by the tree, never by a driver.
     Child {
         /// The command that started it.
@@ -126,6 +151,13 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
+    /// Memory said what it knows.
+    Recalled {
+        /// The command.
+        id: Id,
+        /// What it knows, or why it could not be asked.
+        found: Result<Recollection, Error>,
+    },
     /// Somebody wants the run to end.
     Interrupt {
         /// How.
@@ -134,6 +166,15 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
+    /// What had come of answers under way, by their commands: for the machines that the next event ends.
+    Partials {
+        /// The answers.
+        answers: Vec<(Id, Response)>,
+    },
+    /// Somebody wants the run to stand still when what is under way has ended.
+    Pause,
+    /// Somebody wants a run that was paused to go on.
+    Resume,
     /// The hooks of a stage have answered.
     Hooked {
         /// The command.
@@ -154,6 +195,31 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// The command that the event answers and ends. Results of tools end their command one by one.
+    pub const fn answers(&self) -> Option<Id> {
+        match self {
+            Self::Generated { id, .. }
+            | Self::Failed { id, .. }
+            | Self::Decided { id, .. }
+            | Self::Found { id, .. }
+            | Self::Hits { id, .. }
+            | Self::Fetched { id, .. }
+            | Self::Embedded { id, .. }
+            | Self::Recalled { id, .. }
+            | Self::Fired { id, .. }
+            | Self::Hooked { id, .. }
+            | Self::Chosen { id, .. } => Some(*id),
+            Self::Start { .. }
+            | Self::Delta { .. }
+            | Self::Executed { .. }
+            | Self::Child { .. }
+            | Self::Interrupt { .. }
+            | Self::Partials { .. }
+            | Self::Pause
+            | Self::Resume => None,
+        }
+    }
+
     /// The name in journals and tables.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -164,11 +230,18 @@ impl EventKind {
             Self::Executed { .. } => "executed",
             Self::Decided { .. } => "decided",
             Self::Found { .. } => "found",
+            Self::Hits { .. } => "hits",
+            Self::Fetched { .. } => "fetched",
+            Self::Embedded { .. } => "embedded",
             Self::Child { .. } => "child",
             Self::Fired { .. } => "fired",
             Self::Interrupt { .. } => "interrupt",
+            Self::Partials { .. } => "partials",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
             Self::Hooked { .. } => "hooked",
             Self::Chosen { .. } => "chosen",
+            Self::Recalled { .. } => "recalled",
         }
     }
 }

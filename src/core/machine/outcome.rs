@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Spent;
-use crate::core::{error::Error, json::Raw, retrieve::sources::Source, sense::breakpoint::Breakpoint};
+use super::{Spent, research::Researched};
+use crate::core::{
+    error::Error, json::Raw, request::History, retrieve::sources::Source, sense::breakpoint::Breakpoint,
+};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,6 +59,8 @@ pub enum Stop {
     ContextWindow,
     /// An error; it says which.
     Error,
+    /// No more questions to a person.
+    Approvals,
     /// A hook said no; the outcome's message says why.
     HookVeto,
     /// A hook failed that must not fail; the error says how.
@@ -91,6 +95,7 @@ impl Stop {
             Self::ContentFilter => "content_filter",
             Self::ContextWindow => "context_window",
             Self::Error => "error",
+            Self::Approvals => "approvals",
             Self::HookVeto => "hook_veto",
             Self::HookFailed => "hook_failed",
         }
@@ -126,6 +131,7 @@ impl Stop {
             | Self::Refusal
             | Self::ContentFilter
             | Self::ContextWindow
+            | Self::Approvals
             | Self::Error
             | Self::HookVeto
             | Self::HookFailed => return None,
@@ -134,7 +140,10 @@ impl Stop {
 
     /// Whether a limit of the budget ended the run.
     pub const fn is_limit(self) -> bool {
-        matches!(self, Self::MaxIterations | Self::ToolRounds | Self::WallTime | Self::Tokens | Self::Cost)
+        matches!(
+            self,
+            Self::MaxIterations | Self::ToolRounds | Self::WallTime | Self::Tokens | Self::Cost | Self::Approvals
+        )
     }
 }
 
@@ -208,6 +217,12 @@ pub struct Outcome {
     /// The phases it went through, where the machine has phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseRecord>,
+    /// Report and state of a research.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub research: Option<Box<Researched>>,
+    /// Its sub-agents, in the order in which they ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<ChildRecord>,
 }
 
 /// A phase of a run.
@@ -225,6 +240,23 @@ pub struct PhaseRecord {
     pub input: serde_json::Value,
     /// What came of it: counts, issues.
     pub output: serde_json::Value,
+}
+
+/// A sub-agent that has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChildRecord {
+    /// Its name.
+    pub name: String,
+    /// Which child of the run: `explore`, `explore#2`, `lead/explore`.
+    pub path: String,
+    /// The id of the call that started it.
+    pub call: String,
+    /// What it was to do.
+    pub task: String,
+    /// Its messages.
+    pub messages: History,
+    /// How it ended.
+    pub outcome: Box<Outcome>,
 }
 
 impl Outcome {
@@ -248,6 +280,8 @@ impl Outcome {
             duration: 0.0,
             dropped: 0,
             phases: Vec::new(),
+            children: Vec::new(),
+            research: None,
         }
     }
 

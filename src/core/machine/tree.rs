@@ -4,12 +4,16 @@
 //! stream of commands and needs to know nothing about who gave them. A command's number names the machine that gave
 //! it in its upper 32 bits; answers find their way by it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Command, Event, EventKind, Id, Interrupt, Machine, Outcome, Time,
+    Command, Event, EventKind, Id, Interrupt, Machine, Notice, Outcome, Stop, Time,
     grounded::{GroundedConfig, GroundedMachine},
-    turn::{TurnConfig, TurnMachine},
+    pause::{Incoming, Pause, RunState},
+    research::{ResearchConfig, ResearchMachine},
+    turn::{AgentPlace, TurnConfig, TurnMachine},
 };
 use crate::core::{
     error::Error,
@@ -25,6 +29,8 @@ pub enum MachineConfig {
     Turn(TurnConfig),
     /// A grounded answer.
     Grounded(GroundedConfig),
+    /// A research.
+    Research(ResearchConfig),
 }
 
 impl MachineConfig {
@@ -33,8 +39,27 @@ impl MachineConfig {
         let turn = match self {
             Self::Turn(turn) => turn,
             Self::Grounded(grounded) => &grounded.turn,
+            Self::Research(research) => &research.turn,
         };
         turn.guard.as_ref().map(|guard| guard.policy.digest())
+    }
+
+    /// Which sub-agent it is, if it is one, and its model.
+    pub fn agent(&self) -> Option<(&AgentPlace, &str)> {
+        match self {
+            Self::Turn(turn) => turn.agent.as_ref().map(|place| (place, turn.model.as_str())),
+            Self::Grounded(_) | Self::Research(_) => None,
+        }
+    }
+
+    /// Whether it may have sub-agents.
+    pub const fn has_agents(&self) -> bool {
+        let turn = match self {
+            Self::Turn(turn) => turn,
+            Self::Grounded(grounded) => &grounded.turn,
+            Self::Research(research) => &research.turn,
+        };
+        !turn.children.agents.is_empty()
     }
 
     /// What its turns are made of.
@@ -42,6 +67,7 @@ impl MachineConfig {
         match self {
             Self::Turn(turn) => turn,
             Self::Grounded(grounded) => &mut grounded.turn,
+            Self::Research(research) => &mut research.turn,
         }
     }
 }
@@ -51,6 +77,7 @@ impl MachineConfig {
 enum Node {
     Turn(Box<TurnMachine>),
     Grounded(Box<GroundedMachine>),
+    Research(Box<ResearchMachine>),
 }
 
 impl Node {
@@ -58,6 +85,7 @@ impl Node {
         match config {
             MachineConfig::Turn(config) => Self::Turn(Box::new(TurnMachine::new(config, base))),
             MachineConfig::Grounded(config) => Self::Grounded(Box::new(GroundedMachine::new(config, base))),
+            MachineConfig::Research(config) => Self::Research(Box::new(ResearchMachine::new(config, base))),
         }
     }
 
@@ -65,6 +93,7 @@ impl Node {
         match self {
             Self::Turn(machine) => machine.as_mut(),
             Self::Grounded(machine) => machine.as_mut(),
+            Self::Research(machine) => machine.as_mut(),
         }
     }
 
@@ -72,6 +101,7 @@ impl Node {
         match self {
             Self::Turn(machine) => machine.as_ref(),
             Self::Grounded(machine) => machine.as_ref(),
+            Self::Research(machine) => machine.as_ref(),
         }
     }
 
@@ -79,6 +109,15 @@ impl Node {
         match self {
             Self::Turn(machine) => machine.history(),
             Self::Grounded(machine) => machine.history(),
+            Self::Research(machine) => machine.history(),
+        }
+    }
+
+    /// Which sub-agent it is, if it is one.
+    fn agent(&self) -> Option<&AgentPlace> {
+        match self {
+            Self::Turn(machine) => machine.agent().map(|(place, _)| place),
+            Self::Grounded(_) | Self::Research(_) => None,
         }
     }
 }
@@ -97,15 +136,37 @@ pub struct Tree {
     outcome: Option<Box<Outcome>>,
     history: Option<History>,
     dropped: u64,
+    #[serde(default, skip_serializing_if = "Pause::is_default")]
+    pause: Pause,
+    /// What had come of answers that the next event may end, by machine.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    partials: BTreeMap<u32, Response>,
+    /// What was told of plans and of drift.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    noted: Vec<Notice>,
+    /// It stood still when somebody wanted it to end after its round.
+    #[serde(skip)]
+    soft: bool,
 }
 
 const SHIFT: u32 = 32;
+/// Plans and drifts that are kept.
+const MOST_NOTED: usize = 1_000;
 
 impl Tree {
     /// A tree of one machine that has not begun.
     pub fn new(config: MachineConfig) -> Self {
         let root = Member { node: Node::new(config, 0), parent: None };
-        Self { members: vec![Some(root)], outcome: None, history: None, dropped: 0 }
+        Self {
+            members: vec![Some(root)],
+            outcome: None,
+            history: None,
+            dropped: 0,
+            pause: Pause::default(),
+            partials: BTreeMap::new(),
+            noted: Vec::new(),
+            soft: false,
+        }
     }
 
     /// How the run ended, once it has.
@@ -125,6 +186,29 @@ impl Tree {
     /// Answers that came for nobody.
     pub const fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Where the run stands as a whole.
+    pub const fn state(&self) -> RunState {
+        if self.outcome.is_some() { RunState::Done } else { self.pause.state() }
+    }
+
+    /// What was told of plans (`intent_assessed`) and of drift (`goal_drifted`), in order.
+    pub fn noted(&self) -> &[Notice] {
+        &self.noted
+    }
+
+    /// Which sub-agent gave the command of that number; `None` where the run's own machine did.
+    pub fn agent_of(&self, command: Id) -> Option<&AgentPlace> {
+        let mut at = (command >> SHIFT) as u32;
+        loop {
+            let member = self.members.get(at as usize)?.as_ref()?;
+            if let Some(place) = member.node.agent() {
+                return Some(place);
+            }
+            // What a sub-agent's machine has started is the sub-agent's.
+            at = member.parent?.0;
+        }
     }
 
     fn step_member(&mut self, at: u32, event: Event, out: &mut Vec<Command>) {
@@ -154,13 +238,63 @@ impl Tree {
                     },
                     Command::Interrupt { id, how, partial } => {
                         if let Some(child) = self.child_of(at, id) {
+                            let partial = partial.or_else(|| self.partials.remove(&child).map(Box::new));
                             queue.push_back((child, interrupt(now, how, partial)));
                         }
+                    }
+                    Command::Emit { notice } => {
+                        if matches!(notice, Notice::IntentAssessed { .. } | Notice::GoalDrifted { .. })
+                            && self.noted.len() < MOST_NOTED
+                        {
+                            self.noted.push(notice.clone());
+                        }
+                        let place = self.agent_of(Id::from(at) << SHIFT);
+                        let notice = match place {
+                            Some(AgentPlace { name, path, .. }) => {
+                                Notice::Child { agent: name.clone(), path: path.clone(), told: Box::new(notice) }
+                            }
+                            None => notice,
+                        };
+                        out.push(Command::Emit { notice });
                     }
                     other => out.push(other),
                 }
             }
         }
+    }
+
+    /// Feeds the machines, whose commands pass the gate.
+    fn deliver(&mut self, event: Event, out: &mut Vec<Command>) {
+        let id = match &event.kind {
+            EventKind::Delta { id, .. } | EventKind::Executed { id, .. } => *id,
+            other => other.answers().unwrap_or_default(),
+        };
+        let mut commands = Vec::new();
+        self.step_member((id >> SHIFT) as u32, event, &mut commands);
+        self.pause.pass(commands, out);
+    }
+
+    /// After a pause was asked for or something has ended: the moment from which on nothing is under way.
+    fn settle(&mut self, at: Time, out: &mut Vec<Command>) {
+        if self.outcome.is_some() {
+            if self.pause.state() != RunState::Done {
+                self.pause.end();
+            }
+        } else if self.pause.settle(at) {
+            let notice = Notice::Paused { waiting: self.waiting() };
+            out.push(Command::Emit { notice });
+        }
+    }
+
+    /// Somebody wants the run to end after its round. One that stands still is between two rounds.
+    fn end_paused(&mut self, event: Event, out: &mut Vec<Command>) {
+        let at = event.at;
+        self.soft = true;
+        self.deliver(event, out);
+        if self.outcome.is_none() {
+            self.deliver(interrupt(at, Interrupt::Cancel, None), out);
+        }
+        self.soft = false;
     }
 
     fn finished(
@@ -181,6 +315,9 @@ impl Tree {
             queue.push_back((parent, Event { at: now, kind }));
         } else {
             outcome.dropped += self.dropped;
+            if self.soft && outcome.stop == Stop::Cancelled {
+                outcome.stop = Stop::UserInterrupt;
+            }
             self.history = Some(messages);
             self.outcome = Some(outcome.clone());
             out.push(Command::Finish { outcome });
@@ -200,29 +337,44 @@ fn interrupt(at: Time, how: Interrupt, partial: Option<Box<Response>>) -> Event 
 
 impl Machine for Tree {
     fn step(&mut self, event: Event) -> Vec<Command> {
-        let mut out = Vec::new();
-        let id = match &event.kind {
-            EventKind::Start { .. } | EventKind::Interrupt { .. } => 0,
+        let (mut out, at) = (Vec::new(), event.at);
+        match event.kind {
             EventKind::Child { .. } => {
                 let error = Error::usage("internal_event", "`child` events are made by the tree, not by drivers");
                 return vec![Command::Refuse { error }];
             }
-            EventKind::Delta { id, .. }
-            | EventKind::Generated { id, .. }
-            | EventKind::Failed { id, .. }
-            | EventKind::Executed { id, .. }
-            | EventKind::Decided { id, .. }
-            | EventKind::Found { id, .. }
-            | EventKind::Fired { id, .. }
-            | EventKind::Hooked { id, .. }
-            | EventKind::Chosen { id, .. } => *id,
-        };
-        self.step_member((id >> SHIFT) as u32, event, &mut out);
+            EventKind::Partials { answers } => {
+                self.partials = answers.into_iter().map(|(id, answer)| ((id >> SHIFT) as u32, answer)).collect();
+                return out;
+            }
+            EventKind::Pause if self.outcome.is_none() => {
+                self.pause.pause();
+            }
+            EventKind::Resume if self.outcome.is_none() => match self.pause.resume(at) {
+                Some(commands) => out = commands,
+                None => self.dropped += 1,
+            },
+            EventKind::Pause | EventKind::Resume => self.dropped += 1,
+            kind => match self.pause.incoming(Event { at, kind }) {
+                Incoming::Keep(commands) => out = commands,
+                Incoming::Deliver(event)
+                    if self.pause.state() == RunState::Paused
+                        && matches!(event.kind, EventKind::Interrupt { how: Interrupt::AfterRound, .. }) =>
+                {
+                    self.end_paused(event, &mut out);
+                }
+                Incoming::Deliver(event) => self.deliver(event, &mut out),
+            },
+        }
+        self.partials.clear();
+        self.settle(at, &mut out);
         out
     }
 
     fn waiting(&self) -> Vec<String> {
-        self.members.iter().flatten().flat_map(|member| member.node.view().waiting()).collect()
+        let paused = (self.state() == RunState::Paused).then(|| "somebody to resume the run".to_owned());
+        let members = self.members.iter().flatten().flat_map(|member| member.node.view().waiting());
+        paused.into_iter().chain(members).collect()
     }
 
     fn is_finished(&self) -> bool {

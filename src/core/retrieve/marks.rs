@@ -8,7 +8,7 @@ use super::sentences::{Kind, comment_mark, mark_of};
 const MAX_QUOTE: usize = 1_000;
 
 /// A unit as it is quoted: on one line, without the marks of lists, quotes, comments, links and stress.
-pub(super) fn clean(raw: &str, kind: Kind, plain: bool) -> String {
+pub(crate) fn clean(raw: &str, kind: Kind, plain: bool) -> String {
     let mut text = String::with_capacity(raw.len());
     for (at, line) in raw.lines().enumerate() {
         let mut line = line.trim();

@@ -7,7 +7,7 @@ pub mod extractive;
 pub mod gather;
 pub mod index;
 pub mod lsa;
-mod marks;
+pub(crate) mod marks;
 pub mod passages;
 pub mod plain;
 mod question;

@@ -150,6 +150,8 @@ struct Reader {
     space: bool,
     /// Where the link that is being read starts, and leads to.
     link: Option<(usize, String)>,
+    /// Where a link within the page starts.
+    anchor: Option<usize>,
     heading: Option<u8>,
     /// The item that begins with the next block.
     item: Option<(usize, Option<u32>)>,
@@ -172,6 +174,7 @@ impl Reader {
             links: Vec::new(),
             space: false,
             link: None,
+            anchor: None,
             heading: None,
             item: None,
             code: None,
@@ -282,6 +285,9 @@ impl Reader {
 
     /// What an element that is read begins with.
     fn begin(&mut self, opened: &Open, attributes: &[Attribute]) {
+        if opened.literal && !matches!(opened.role, Role::Literal | Role::Code | Role::Link) {
+            return self.part_lines(opened.role);
+        }
         match opened.role {
             Role::Heading(level) => {
                 self.flush();
@@ -301,6 +307,7 @@ impl Reader {
             }
             Role::Literal => {
                 self.flush();
+                self.loosen();
                 self.code = Some(language(attributes).unwrap_or_default().to_owned());
             }
             Role::Code if opened.literal => {
@@ -330,7 +337,9 @@ impl Reader {
             Role::Formula => self.word("$"),
             Role::Link => {
                 self.end_link();
-                if let Some(url) = attribute(attributes, "href").and_then(|href| self.whole(href)) {
+                let href = attribute(attributes, "href").unwrap_or_default();
+                self.anchor = href.starts_with('#').then_some(self.line.len());
+                if let Some(url) = self.whole(href) {
                     self.link = Some((self.line.len(), url));
                 }
             }
@@ -368,9 +377,14 @@ impl Reader {
     fn pop(&mut self) {
         let Some(open) = self.stack.last() else { return };
         let (role, skipped, literal) = (open.role, open.skipped, open.literal);
-        if !skipped {
+        if !skipped && literal && !matches!(role, Role::Literal | Role::Link) {
+            self.part_lines(role);
+        } else if !skipped {
             match role {
-                Role::Link => self.end_link(),
+                Role::Link => {
+                    self.end_anchor();
+                    self.end_link();
+                }
                 Role::Code if !literal => self.end_code(),
                 Role::Formula => self.line.push('$'),
                 Role::Raised => self.raised = false,
@@ -390,6 +404,25 @@ impl Reader {
             }
         }
         self.stack.pop();
+    }
+
+    /// Blocks in a piece of code are lines of it.
+    fn part_lines(&mut self, role: Role) {
+        if !matches!(role, Role::Inline | Role::Code | Role::Raised | Role::Link | Role::Cell { .. })
+            && !self.line.is_empty()
+            && !self.line.ends_with('\n')
+        {
+            self.line.push('\n');
+        }
+    }
+
+    /// The mark beside a heading that leads to itself is not part of it.
+    fn end_anchor(&mut self) {
+        let Some(start) = self.anchor.take() else { return };
+        let said = self.line.get(start..).unwrap_or_default().trim();
+        if matches!(said, "§" | "¶" | "#" | "🔗" | "⚓") {
+            self.line.truncate(start);
+        }
     }
 
     /// Ends what the new element ends though no tag says so.

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use serde::Serialize;
+use serde_json::json;
 
 use super::{
     Memory,
     kinds::{Kind, Note, Trust},
     now,
+    work::event,
     write::{next_revision, terms},
 };
-use crate::core::error::Result;
+use crate::{core::error::Result, store::audit::Whose};
 
 /// How memories are consolidated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,7 @@ impl Memory {
                 let revision = next_revision(&transaction)?;
                 done.expired = expire(&transaction, revision)?;
                 done.merged = merge(&transaction, revision)?;
+                transaction.execute("UPDATE memory_episodes SET consolidated = 1 WHERE consolidated = 0", [])?;
                 facts = repeated(&transaction, rules)?;
                 transaction.execute(
                     "INSERT INTO memory_notes VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
@@ -69,6 +72,9 @@ impl Memory {
         if !facts.is_empty() {
             done.promoted = self.remember_many(&facts)?;
         }
+        let detail = json!({"merged": done.merged, "promoted": done.promoted, "expired": done.expired});
+        let whose = Whose { session: &self.session, ..Whose::default() };
+        self.tell_audit(&whose, &event("memory_consolidated", &detail))?;
         Ok(done)
     }
 
@@ -91,15 +97,15 @@ fn expire(transaction: &Transaction<'_>, revision: i64) -> rusqlite::Result<usiz
 
 /// Merges what says the same word for word, unless it is an episode: those have their place in time.
 fn merge(transaction: &Transaction<'_>, revision: i64) -> rusqlite::Result<usize> {
-    let mut groups: BTreeMap<(i64, i64), Vec<i64>> = BTreeMap::new();
+    let mut groups: BTreeMap<(i64, i64, Option<String>), Vec<i64>> = BTreeMap::new();
     {
         let mut statement = transaction.prepare(
-            "SELECT fingerprint, kind, id FROM memories WHERE state = 0 AND kind <> 0 AND (fingerprint, kind) IN (\
+            "SELECT fingerprint, kind, id, user FROM memories WHERE state = 0 AND kind <> 0 AND (fingerprint, kind) IN (\
              SELECT fingerprint, kind FROM memories WHERE state = 0 GROUP BY 1, 2 HAVING count(*) > 1) ORDER BY id",
         )?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            groups.entry((row.get(0)?, row.get(1)?)).or_default().push(row.get(2)?);
+            groups.entry((row.get(0)?, row.get(1)?, row.get(3)?)).or_default().push(row.get(2)?);
         }
     }
     let mut merged = 0;
@@ -136,9 +142,9 @@ fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec
         note: Note,
         trust: usize,
     }
-    let mut groups: BTreeMap<BTreeSet<String>, Group> = BTreeMap::new();
+    let mut groups: BTreeMap<(BTreeSet<String>, Option<String>), Group> = BTreeMap::new();
     let mut statement = transaction.prepare(
-        "SELECT id, text, trust, category, tags, entities, session, coalesce(said_at, stored_at) FROM memories \
+        "SELECT id, text, trust, category, tags, entities, session, coalesce(said_at, stored_at), user FROM memories \
          WHERE state = 0 AND kind = 0 ORDER BY id",
     )?;
     let mut rows = statement.query([])?;
@@ -151,8 +157,9 @@ fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec
         if words.len() < rules.terms {
             continue;
         }
-        let group = groups.entry(words).or_insert_with(|| Group {
-            note: Note { text: text.to_owned(), kind: Kind::Semantic, ..Note::default() },
+        let user: Option<String> = row.get(8)?;
+        let group = groups.entry((words, user.clone())).or_insert_with(|| Group {
+            note: Note { text: text.to_owned(), kind: Kind::Semantic, user, ..Note::default() },
             trust: Trust::Verified as usize,
         });
         if group.note.derived_from.len() < super::MAX_WORDS {

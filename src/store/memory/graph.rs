@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use rusqlite::TransactionBehavior;
+use rusqlite::{Transaction, TransactionBehavior};
 use serde::Serialize;
 
 use super::{
@@ -11,7 +11,10 @@ use super::{
     now,
     write::{admit, unknown},
 };
-use crate::core::error::{Error, Result};
+use crate::{
+    core::error::{Error, Result},
+    store::open,
+};
 
 /// The relations that there are.
 pub const RELATIONS: [&str; 13] = [
@@ -86,42 +89,10 @@ impl Memory {
             let message = format!("{:?} is no relation", relation.relation);
             return Err(Error::usage("unknown_relation", message).hint(format!("one of {}", RELATIONS.join(", "))));
         }
-        let (subject, object) = (admit(relation.subject).trim(), admit(relation.object).trim());
         let trouble = self.trouble();
         let mut connection = self.writing()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
-        let mut trust = relation.trust;
-        if let Some(id) = relation.memory {
-            let found = transaction.query_row("SELECT trust FROM memories WHERE id = ?1 AND state = 0", [id], |row| {
-                row.get::<_, usize>(0)
-            });
-            let found = match found {
-                Err(rusqlite::Error::QueryReturnedNoRows) => return Err(unknown(id)),
-                found => found.map_err(&trouble)?,
-            };
-            trust = trust.min(Trust::ALL.get(found).copied().unwrap_or(Trust::Untrusted));
-        }
-        transaction
-            .prepare_cached(
-                "INSERT INTO memory_relations (subject, subject_key, relation, object, object_key, source, memory, \
-                 trust, stored_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE NOT EXISTS (\
-                 SELECT 1 FROM memory_relations WHERE subject_key = ?2 AND relation = ?3 AND object_key = ?5 \
-                 AND source IS ?6 AND memory IS ?7 AND trust = ?8 AND forgotten_at IS NULL)",
-            )
-            .and_then(|mut insert| {
-                insert.execute(rusqlite::params![
-                    subject,
-                    key_of(subject),
-                    relation.relation,
-                    object,
-                    key_of(object),
-                    relation.source.map(admit),
-                    relation.memory,
-                    trust as i64,
-                    now(),
-                ])
-            })
-            .map_err(&trouble)?;
+        insert_relation(&transaction, relation, &self.name)?;
         transaction.commit().map_err(&trouble)
     }
 
@@ -202,4 +173,43 @@ impl Memory {
         all.truncate(limit);
         Ok(all)
     }
+}
+
+/// Keeps a relation that was looked at, as part of a change to the store of that name.
+pub(super) fn insert_relation(transaction: &Transaction<'_>, relation: &Relation<'_>, name: &str) -> Result<()> {
+    let (subject, object) = (admit(relation.subject.trim()), admit(relation.object.trim()));
+    let (subject, object) = (subject.as_ref(), object.as_ref());
+    let trouble = |error: rusqlite::Error| open::trouble(&error, name);
+    let mut trust = relation.trust;
+    if let Some(id) = relation.memory {
+        let found = transaction
+            .query_row("SELECT trust FROM memories WHERE id = ?1 AND state = 0", [id], |row| row.get::<_, usize>(0));
+        let found = match found {
+            Err(rusqlite::Error::QueryReturnedNoRows) => return Err(unknown(id)),
+            found => found.map_err(trouble)?,
+        };
+        trust = trust.min(Trust::ALL.get(found).copied().unwrap_or(Trust::Untrusted));
+    }
+    transaction
+        .prepare_cached(
+            "INSERT INTO memory_relations (subject, subject_key, relation, object, object_key, source, memory, \
+             trust, stored_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE NOT EXISTS (\
+             SELECT 1 FROM memory_relations WHERE subject_key = ?2 AND relation = ?3 AND object_key = ?5 \
+             AND source IS ?6 AND memory IS ?7 AND trust = ?8 AND forgotten_at IS NULL)",
+        )
+        .and_then(|mut insert| {
+            insert.execute(rusqlite::params![
+                subject,
+                key_of(subject),
+                relation.relation,
+                object,
+                key_of(object),
+                relation.source.map(admit).as_deref(),
+                relation.memory,
+                trust as i64,
+                now(),
+            ])
+        })
+        .map_err(trouble)?;
+    Ok(())
 }

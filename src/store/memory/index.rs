@@ -66,6 +66,8 @@ pub(super) struct Entry {
     pub speaker: Option<u32>,
     /// The day that the text names, or on which it was said.
     pub day: Option<i64>,
+    /// Whose it is, by [`Index::user`].
+    pub user: Option<u32>,
 }
 
 #[derive(Clone, Copy)]
@@ -93,6 +95,7 @@ pub(super) struct Index {
     slots: Vec<Slot>,
     by_id: HashMap<i64, u32>,
     sessions: HashMap<String, u32>,
+    users: HashMap<String, u32>,
     /// Speakers by their names.
     speakers: HashMap<String, u32>,
     /// Speakers by each word of their names.
@@ -121,6 +124,17 @@ impl Index {
         let number = self.sessions.len() as u32;
         self.sessions.insert(name.to_owned(), number);
         number
+    }
+
+    /// The number of a user, by the name.
+    pub(super) fn user(&mut self, name: &str) -> u32 {
+        let number = self.users.len() as u32;
+        *self.users.entry(name.to_owned()).or_insert(number)
+    }
+
+    /// The number of a user whom some memory belongs to.
+    pub(super) fn known_user(&self, name: &str) -> Option<u32> {
+        self.users.get(name).copied()
     }
 
     /// The number of a speaker, by the name.

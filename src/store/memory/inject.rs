@@ -7,10 +7,14 @@ use std::fmt::Write as _;
 
 use super::{
     Memory,
-    kinds::{Hit, Query, Trust},
+    kinds::{Hit, Kind, Query, Trust},
     write::{fingerprint, terms},
 };
-use crate::core::error::Result;
+use crate::core::{
+    error::Result,
+    guard::sensitivity::Level,
+    machine::turn::{RecalledHit, Recollection},
+};
 
 /// How hits are written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,18 @@ impl Memory {
         let mut hits = merged(self.recall(&wide)?, shape.hits);
         self.trust_least(&mut hits)?;
         Ok(Injection { text: written(&hits, shape.characters), hits })
+    }
+
+    /// What fits a prompt, for a run: what is trusted apart from the rest.
+    pub fn recollect(&self, query: &Query, shape: Shape) -> Result<Recollection> {
+        let hits = self.inject(query, shape)?.hits;
+        let told = |hit: &Hit| RecalledHit { id: hit.record.id, trust: hit.record.trust.name().to_owned() };
+        let told = hits.iter().map(told).collect();
+        // What once was asked for is no standing wish, whoever said it.
+        let stands = |hit: &Hit| hit.record.trust >= Trust::User && hit.record.kind != Kind::Episodic;
+        let (trusted, others): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(stands);
+        let characters = shape.characters;
+        Ok(Recollection { trusted: written(&trusted, characters), context: written(&others, characters), hits: told })
     }
 }
 
@@ -121,6 +137,7 @@ fn written(hits: &[Hit], characters: usize) -> String {
         attribute("entities", &record.entities.join(", "));
         attribute("speaker", record.speaker.as_deref().unwrap_or_default());
         attribute("source", record.source.as_deref().unwrap_or_default());
+        attribute("sensitivity", if record.sensitivity >= Level::Sensitive { record.sensitivity.name() } else { "" });
         let (trust, age) = (record.trust.name(), age(hit.age));
         let warned = if record.trust == Trust::Untrusted { " warning=\"from outside\"" } else { "" };
         let _ = write!(text, " trust=\"{trust}\" age=\"{age}\"{warned}>");

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::guard::sensitivity::Level;
+
 /// What a memory is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -113,6 +115,9 @@ pub struct Note {
     /// The memories it was made from.
     #[serde(default)]
     pub derived_from: Vec<i64>,
+    /// Whose it is: a user or a team; without one it is everybody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
 }
 
 impl Note {
@@ -167,6 +172,9 @@ pub struct Query {
     /// The embedder's name: only what the same one made is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
+    /// What belongs to this user and what belongs to nobody; an empty name: to nobody alone. Without one, everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
 }
 
 const fn five() -> usize {
@@ -191,6 +199,7 @@ impl Query {
             now: None,
             vector: None,
             embedder: None,
+            user: None,
         }
     }
 }
@@ -228,6 +237,12 @@ pub struct Record {
     pub expires: Option<f64>,
     /// How often it was said.
     pub seen: u32,
+    /// Whose it is.
+    pub user: Option<String>,
+    /// Whether it holds what belongs to persons.
+    pub sensitivity: Level,
+    /// How often a run was given it.
+    pub used: u32,
 }
 
 /// A memory that was found.

@@ -4,6 +4,7 @@
 //! little as the least of what it was made from. What is forgotten is not recalled from that moment on, by any
 //! process, nor is what was derived from it alone. Recall never fails for what a query holds, and never writes.
 
+pub mod after;
 mod apart;
 mod consolidate;
 mod dates;
@@ -16,6 +17,7 @@ mod read;
 mod tables;
 mod tells;
 mod vectors;
+mod work;
 mod write;
 
 use std::{
@@ -33,9 +35,14 @@ pub use self::{
     read::{Provenance, Source, Stats},
     tables::TABLES,
     vectors::{HASHING, hashed},
+    work::{CONSOLIDATION, FILE, REFLECTION, TURN},
 };
 use self::{index::Index, vectors::Vectors};
-use super::open::{self, Options, Place};
+use super::{
+    audit,
+    open::{self, Options, Place},
+    work as queue,
+};
 use crate::core::error::{Error, Result};
 
 /// No text is longer, in bytes.
@@ -58,6 +65,9 @@ pub struct Memory {
     index: RwLock<Index>,
     /// The vectors of the embedder that was used last.
     vectors: Mutex<Vectors>,
+    place: Place,
+    /// A connection for what must not wait, once it was wanted.
+    queue: Mutex<Option<Connection>>,
 }
 
 impl Memory {
@@ -65,12 +75,13 @@ impl Memory {
     /// it says otherwise.
     pub fn open(options: &Options, session: &str) -> Result<Self> {
         check_word("session", session)?;
-        let writer = open::open(options, &[TABLES])?;
+        let rooms = [TABLES, queue::TABLES, audit::TABLES];
+        let writer = open::open(options, &rooms)?;
         let (name, reader) = match &options.path {
             Place::Nowhere => (":memory:".to_owned(), None),
             Place::File(path) => {
                 let reading = Options { read_only: true, ..options.clone() };
-                (path.display().to_string(), Some(Mutex::new(open::open(&reading, &[TABLES])?)))
+                (path.display().to_string(), Some(Mutex::new(open::open(&reading, &rooms)?)))
             }
         };
         Ok(Self {
@@ -82,6 +93,8 @@ impl Memory {
             reader,
             index: RwLock::new(Index::default()),
             vectors: Mutex::new(Vectors::default()),
+            place: options.path.clone(),
+            queue: Mutex::new(None),
         })
     }
 
@@ -111,12 +124,17 @@ impl Memory {
         .hint("open the memory anew in each process"))
     }
 
-    fn writing(&self) -> Result<MutexGuard<'_, Connection>> {
+    fn check_writable(&self) -> Result<()> {
         self.check_process()?;
         if self.read_only {
             return Err(Error::usage("read_only_store", format!("{} was opened for reading alone", self.name))
                 .hint("open it without read_only"));
         }
+        Ok(())
+    }
+
+    fn writing(&self) -> Result<MutexGuard<'_, Connection>> {
+        self.check_writable()?;
         Ok(self.writer.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

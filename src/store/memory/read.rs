@@ -20,7 +20,7 @@ use super::{
     vectors::{HASHING, Vectors},
     write::{checksum, unknown},
 };
-use crate::core::{error::Result, retrieve::words};
+use crate::core::{error::Result, guard::sensitivity::Level, retrieve::words};
 
 /// What time and little importance can take from a score at most: relevance decides, age breaks near ties.
 const FADING: f64 = 0.1;
@@ -79,7 +79,8 @@ pub struct Stats {
 
 pub(super) const COLUMNS: &str = "id, text, kind, session, speaker, category, tags, entities, trust, importance, \
      said_at, stored_at, expires_at, seen, checksum, \
-     (SELECT source FROM memory_sources WHERE memory = id ORDER BY at LIMIT 1)";
+     (SELECT source FROM memory_sources WHERE memory = id ORDER BY at LIMIT 1), \
+     user, sensitivity, used";
 
 /// A record, and whether its text is as it was stored.
 pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<(Record, bool)> {
@@ -104,6 +105,9 @@ pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<(Record, bool)> {
         expires: row.get(12)?,
         seen: row.get(13)?,
         source: row.get(15)?,
+        user: row.get(16)?,
+        sensitivity: if row.get::<_, i64>(17)? >= Level::Sensitive as i64 { Level::Sensitive } else { Level::Normal },
+        used: row.get(18)?,
     };
     Ok((record, whole))
 }
@@ -130,7 +134,9 @@ impl Memory {
                         None => return Ok(Vec::new()),
                     },
                 };
-                let keep = |entry: &Entry| filter.keeps(entry, session);
+                let user = query.user.as_deref().map(|name| index.known_user(name));
+                let theirs = |entry: &Entry| user.is_none_or(|user| entry.user.is_none() || entry.user == user);
+                let keep = |entry: &Entry| theirs(entry) && filter.keeps(entry, session);
                 let worth = |entry: &Entry| worth(entry, time) as f32;
                 if vectors.is_none() {
                     let found = index.search(&query.text, wanted, keep, worth);
@@ -142,9 +148,7 @@ impl Memory {
                     let words = index.search(&query.text, depth, keep, worth);
                     let near =
                         vectors.as_ref().zip(query.vector.as_deref()).map_or_else(Vec::new, |(vectors, vector)| {
-                            vectors.nearest(vector, depth, |id| {
-                                index.entry(id).is_some_and(|entry| filter.keeps(entry, session))
-                            })
+                            vectors.nearest(vector, depth, |id| index.entry(id).is_some_and(&keep))
                         });
                     let all = words.len() < depth && near.len() < depth;
                     let weight = if query.embedder.as_deref() == Some(HASHING) { SPELLING } else { MEANING };
@@ -184,6 +188,71 @@ impl Memory {
     pub fn get(&self, id: i64) -> Result<Option<Record>> {
         let connection = self.reading()?;
         Ok(live(&connection, id).map_err(self.trouble())?.map(|(record, _)| record))
+    }
+
+    /// The memories that live, newest first: of these kinds, of this session and of this user, where they are given.
+    pub fn list(&self, query: &Query) -> Result<Vec<Record>> {
+        let trouble = self.trouble();
+        let connection = self.reading()?;
+        let time = query.now.unwrap_or_else(now);
+        let filter = Filter::new(query, time);
+        let read = || -> rusqlite::Result<Vec<Record>> {
+            let columns = format!("SELECT {COLUMNS} FROM memories WHERE state = 0 ORDER BY id DESC");
+            let mut statement = connection.prepare_cached(&columns)?;
+            let mut rows = statement.query([])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let (one, whole) = record(row)?;
+                let theirs = query.user.as_ref().is_none_or(|user| one.user.as_ref().is_none_or(|name| name == user));
+                let fits = theirs
+                    && (query.kinds.is_empty() || query.kinds.contains(&one.kind))
+                    && query.session.as_ref().is_none_or(|session| one.session == *session)
+                    && query.trust.is_none_or(|trust| one.trust >= trust)
+                    && one.expires.is_none_or(|expires| expires > time)
+                    && filter.fits(&one);
+                if fits && whole {
+                    found.push(one);
+                }
+                if found.len() >= query.limit {
+                    break;
+                }
+            }
+            Ok(found)
+        };
+        read().map_err(trouble)
+    }
+
+    /// Those of these memories of which no embedder has made a vector, with their texts.
+    pub fn without_vectors(&self, ids: &[i64]) -> Result<Vec<(i64, String)>> {
+        let connection = self.reading()?;
+        let read = || -> rusqlite::Result<Vec<(i64, String)>> {
+            let mut statement = connection.prepare_cached(
+                "SELECT text FROM memories WHERE id = ?1 AND state = 0 \
+                 AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory = ?1)",
+            )?;
+            let mut found = Vec::new();
+            for id in ids {
+                let text: Option<String> = statement.query_row([id], |row| row.get(0)).optional()?;
+                found.extend(text.map(|text| (*id, text)));
+            }
+            Ok(found)
+        };
+        read().map_err(self.trouble())
+    }
+
+    /// Keeps what an embedder made of memories that are there.
+    pub fn keep_vectors(&self, embedder: &str, vectors: &[(i64, Vec<f32>)]) -> Result<()> {
+        let trouble = self.trouble();
+        let mut connection = self.writing()?;
+        let transaction = connection.transaction().map_err(&trouble)?;
+        for (id, vector) in vectors {
+            let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
+            transaction
+                .prepare_cached("INSERT OR REPLACE INTO memory_vectors VALUES (?1, ?2, ?3)")
+                .and_then(|mut insert| insert.execute((id, embedder, bytes)))
+                .map_err(&trouble)?;
+        }
+        transaction.commit().map_err(&trouble)
     }
 
     /// How much there is.
@@ -270,7 +339,7 @@ fn read_changes(connection: &Connection, index: &mut Index) -> rusqlite::Result<
     let order = if index.revision == 0 { "id" } else { "revision, id" };
     let query = format!(
         "SELECT id, revision, state, session, kind, trust, importance, coalesce(said_at, stored_at), expires_at, text, \
-         speaker, category, tags, entities, said_at FROM memories WHERE revision > ?1 ORDER BY {order}"
+         speaker, category, tags, entities, said_at, user FROM memories WHERE revision > ?1 ORDER BY {order}"
     );
     let mut statement = connection.prepare_cached(&query)?;
     let mut rows = statement.query([index.revision])?;
@@ -329,6 +398,7 @@ fn entry(row: &Row<'_>, id: i64, index: &mut Index) -> rusqlite::Result<Entry> {
         tells: Tells::of(text),
         speaker: (!speaker.is_empty()).then(|| index.speaker(speaker)),
         day,
+        user: row.get_ref(15)?.as_str_or_null()?.map(|user| index.user(user)),
     })
 }
 
@@ -450,8 +520,8 @@ fn provenance(
     let found = connection
         .prepare_cached(&query)?
         .query_row([id], |row| {
-            let state = ["live", "forgotten", "merged"].get(row.get::<_, usize>(16)?).copied().unwrap_or("unknown");
-            Ok((record(row)?.0, state, row.get(17)?, row.get(18)?))
+            let state = ["live", "forgotten", "merged"].get(row.get::<_, usize>(19)?).copied().unwrap_or("unknown");
+            Ok((record(row)?.0, state, row.get(20)?, row.get(21)?))
         })
         .optional()?;
     let Some((record, state, changed_at, merged_into)) = found else { return Ok(None) };

@@ -3,7 +3,7 @@
 use crate::store::open::Tables;
 
 /// What [`open`](crate::store::open::open) brings up to date.
-pub const TABLES: Tables = Tables { room: "memory", migrations: &[FIRST] };
+pub const TABLES: Tables = Tables { room: "memory", migrations: &[FIRST, SECOND] };
 
 /// `revision` grows with every change, so that each process reads what others changed since it last looked.
 /// A row is never deleted: `state` says whether it lives (0), was forgotten (1) or was merged into another (2).
@@ -67,4 +67,39 @@ CREATE TABLE memory_vectors (
     vector BLOB NOT NULL
 ) STRICT;
 CREATE TABLE memory_notes (name TEXT PRIMARY KEY, value REAL NOT NULL) STRICT;
+";
+
+/// Whose a memory is, how much care it needs, how often it was used; what belongs to episodes and reflections alone; and
+/// which memories stand in a file that people edit.
+const SECOND: &str = "
+ALTER TABLE memories ADD COLUMN user TEXT;
+ALTER TABLE memories ADD COLUMN sensitivity INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE memories ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE memory_episodes (
+    memory INTEGER PRIMARY KEY REFERENCES memories (id),
+    run TEXT NOT NULL,
+    topics TEXT NOT NULL,
+    started_at REAL NOT NULL,
+    ended_at REAL NOT NULL,
+    turns INTEGER NOT NULL,
+    consolidated INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE memory_reflections (
+    memory INTEGER PRIMARY KEY REFERENCES memories (id),
+    confidences REAL NOT NULL,
+    count INTEGER NOT NULL,
+    last_at REAL NOT NULL
+) STRICT;
+CREATE TABLE memory_supports (
+    memory INTEGER NOT NULL REFERENCES memories (id),
+    event TEXT NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (memory, event)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE memory_files (
+    path TEXT NOT NULL,
+    memory INTEGER NOT NULL REFERENCES memories (id),
+    line TEXT NOT NULL,
+    PRIMARY KEY (path, memory)
+) STRICT, WITHOUT ROWID;
 ";

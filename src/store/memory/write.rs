@@ -1,20 +1,25 @@
 //! Remembering and forgetting.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use xxhash_rust::xxh3::xxh3_64;
 
+use serde_json::json;
+
+use super::work::event;
 use super::{MAX_TEXT, MAX_WORDS, Memory, check_word, kinds::Kind, kinds::Note, kinds::Trust, names, now};
 use crate::core::{
     error::{Error, Result},
+    guard::sensitivity::without_secrets,
     retrieve::words,
 };
+use crate::store::audit::{self, Whose};
 
 /// Every text that is stored, every word beside it and every name in the graph passes here once: what must not be kept
-/// is taken out here.
-pub(super) fn admit(text: &str) -> &str {
-    text
+/// is taken out here. What opens something never enters; what belongs to persons does, under a label.
+pub(in crate::store) fn admit(text: &str) -> Cow<'_, str> {
+    without_secrets(text).0
 }
 
 impl Memory {
@@ -84,6 +89,8 @@ impl Memory {
         }
         let revision = next_revision(&transaction).map_err(&trouble)?;
         let forgotten = forget_all(&transaction, id, revision, erase).map_err(&trouble)?;
+        let told = event("memory_forgotten", &json!({"ids": forgotten, "erased": erase}));
+        audit::write(&transaction, &Whose { session: &self.session, ..Whose::default() }, &told).map_err(&trouble)?;
         transaction.commit().map_err(&trouble)?;
         Ok(forgotten)
     }
@@ -120,6 +127,7 @@ fn check(note: &Note) -> Result<()> {
         ("speaker", &note.speaker),
         ("category", &note.category),
         ("source", &note.source),
+        ("user", &note.user),
     ];
     for (what, word) in one {
         if let Some(word) = word {
@@ -163,7 +171,7 @@ fn exists(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
 }
 
 /// The trust of a note: its own, or that of the least trusted memory it was made from; or the parent that is none.
-fn derived_trust(connection: &Connection, note: &Note) -> rusqlite::Result<Result<Trust, i64>> {
+pub(super) fn derived_trust(connection: &Connection, note: &Note) -> rusqlite::Result<Result<Trust, i64>> {
     let mut trust = note.trust;
     for &parent in &note.derived_from {
         let found: Option<usize> = connection
@@ -193,7 +201,7 @@ pub(super) fn checksum(text: &str) -> i64 {
     xxh3_64(text.as_bytes()).cast_signed()
 }
 
-fn store(
+pub(super) fn store(
     transaction: &Transaction<'_>,
     note: &Note,
     session: &str,
@@ -201,7 +209,8 @@ fn store(
     revision: i64,
     time: f64,
 ) -> rusqlite::Result<i64> {
-    let text = admit(note.text.trim_end());
+    let (text, level) = without_secrets(note.text.trim_end());
+    let text = text.as_ref();
     let fingerprint = fingerprint(text);
     let known: Option<i64> = if note.kind == Kind::Episodic {
         None
@@ -209,9 +218,9 @@ fn store(
         transaction
             .prepare_cached(
                 "SELECT id FROM memories WHERE fingerprint = ?1 AND kind = ?2 AND state = 0 \
-                 AND category IS ?3 AND (expires_at IS NULL OR expires_at > ?4) LIMIT 1",
+                 AND category IS ?3 AND (expires_at IS NULL OR expires_at > ?4) AND user IS ?5 LIMIT 1",
             )?
-            .query_row((fingerprint, note.kind as i64, &note.category, time), |row| row.get(0))
+            .query_row((fingerprint, note.kind as i64, &note.category, time, &note.user), |row| row.get(0))
             .optional()?
     };
     let id = if let Some(id) = known {
@@ -226,22 +235,22 @@ fn store(
         let speaker = note.speaker.as_deref().or_else(|| names::speaker(text));
         let entities = note.entities.clone().unwrap_or_else(|| names::entities(text));
         let json = |list: &Vec<String>| {
-            let list: Vec<&str> = list.iter().map(|word| admit(word)).collect();
+            let list: Vec<Cow<'_, str>> = list.iter().map(|word| admit(word)).collect();
             serde_json::to_string(&list).unwrap_or_else(|_| "[]".to_owned())
         };
         transaction
             .prepare_cached(
                 "INSERT INTO memories (revision, session, kind, text, speaker, category, tags, entities, trust, \
-                 importance, said_at, stored_at, expires_at, changed_at, fingerprint, checksum) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?12, ?14, ?15)",
+                 importance, said_at, stored_at, expires_at, changed_at, fingerprint, checksum, user, sensitivity) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?12, ?14, ?15, ?16, ?17)",
             )?
             .execute(rusqlite::params![
                 revision,
-                admit(session),
+                admit(session).as_ref(),
                 note.kind as i64,
                 text,
-                speaker.map(admit),
-                note.category.as_deref().map(admit),
+                speaker.map(admit).as_deref(),
+                note.category.as_deref().map(admit).as_deref(),
                 json(&note.tags),
                 json(&entities),
                 trust as i64,
@@ -251,13 +260,15 @@ fn store(
                 note.expires,
                 fingerprint,
                 checksum(text),
+                note.user,
+                level as i64,
             ])?;
         transaction.last_insert_rowid()
     };
     if let Some(source) = &note.source {
         transaction.prepare_cached("INSERT OR IGNORE INTO memory_sources VALUES (?1, ?2, ?3, ?4)")?.execute((
             id,
-            admit(source),
+            admit(source).as_ref(),
             note.trust as i64,
             time,
         ))?;
@@ -273,13 +284,19 @@ fn store(
 }
 
 /// Forgets `id`, its duplicates, and all that is left without anything it was made from.
-fn forget_all(transaction: &Transaction<'_>, id: i64, revision: i64, erase: bool) -> rusqlite::Result<Vec<i64>> {
+pub(super) fn forget_all(
+    transaction: &Transaction<'_>,
+    id: i64,
+    revision: i64,
+    erase: bool,
+) -> rusqlite::Result<Vec<i64>> {
     let mut forgotten: BTreeSet<i64> = BTreeSet::new();
     let mut next = vec![id];
     while let Some(id) = next.pop() {
         if !forgotten.insert(id) {
             continue;
         }
+        next.extend(repeats(transaction, id)?);
         transaction
             .prepare_cached("UPDATE memories SET state = 1, revision = ?2, changed_at = ?3 WHERE id = ?1")?
             .execute((id, revision, now()))?;
@@ -312,6 +329,35 @@ fn forget_all(transaction: &Transaction<'_>, id: i64, revision: i64, erase: bool
     }
     Ok(forgotten.into_iter().collect())
 }
+
+/// What rests on a memory and says it again: it goes with it, whatever else it rests on.
+fn repeats(transaction: &Transaction<'_>, id: i64) -> rusqlite::Result<Vec<i64>> {
+    let text: String = transaction
+        .prepare_cached("SELECT text FROM memories WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()?
+        .unwrap_or_default();
+    let own = terms(&text);
+    if own.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut statement = transaction.prepare_cached(
+        "SELECT id, text FROM memory_derivations JOIN memories ON id = child WHERE parent = ?1 AND state <> 1",
+    )?;
+    let mut rows = statement.query([id])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let held = terms(row.get_ref(1)?.as_str()?);
+        let both = own.intersection(&held).count() as f64;
+        if both >= own.len() as f64 * REPEATS {
+            found.push(row.get(0)?);
+        }
+    }
+    Ok(found)
+}
+
+/// What holds this share of a memory's terms says it again.
+const REPEATS: f64 = 0.6;
 
 /// The different terms of a text, in order.
 pub(super) fn terms(text: &str) -> BTreeSet<String> {

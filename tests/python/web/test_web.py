@@ -175,9 +175,8 @@ def test_a_picture_is_not_even_downloaded(site, fetch):
         request.send(b"HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 1000000000\r\n\r\n")
         time.sleep(5)
 
-    began = time.monotonic()
+    # Waiting for its body would end as `cut`.
     assert code(fetch, site.on("/big.png", picture)) == "not_text"
-    assert time.monotonic() - began < 4
 
 
 def test_redirects_are_followed_and_checked_at_each_step(site, fetch):

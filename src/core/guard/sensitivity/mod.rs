@@ -19,7 +19,7 @@ use std::{collections::BTreeMap, ops::Range};
 use serde::{Deserialize, Serialize};
 
 pub use detector::Detector;
-pub use redact::{Redacted, redact, redact_json, redact_with_hits};
+pub use redact::{Redacted, redact, redact_json, redact_with_hits, without_secrets};
 
 /// Who may see a text, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

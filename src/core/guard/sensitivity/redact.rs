@@ -2,7 +2,7 @@
 //!
 //! What comes out holds no hit at or above `Sensitive`, and redacting it again changes nothing.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use serde_json::Value;
 
@@ -30,23 +30,41 @@ pub fn redact(text: &str) -> String {
 
 /// The text without its hits, and what they were.
 pub fn redact_with_hits(text: &str) -> Redacted {
+    redact_from(text, Level::Sensitive)
+}
+
+/// The text without what opens something, and the level of what is left. What belongs to persons stays.
+pub fn without_secrets(text: &str) -> (Cow<'_, str>, Level) {
     let hits = scan::hits(text, Level::Sensitive);
+    if hits.is_empty() {
+        return (Cow::Borrowed(text), Level::Normal);
+    }
+    if hits.iter().all(|hit| hit.level < Level::Secret) {
+        return (Cow::Borrowed(text), Level::Sensitive);
+    }
+    let text = redact_from(text, Level::Secret).text;
+    let level = if scan::hits(&text, Level::Sensitive).is_empty() { Level::Normal } else { Level::Sensitive };
+    (Cow::Owned(text), level)
+}
+
+fn redact_from(text: &str, least: Level) -> Redacted {
+    let hits = scan::hits(text, least);
     if hits.is_empty() {
         return Redacted { text: text.to_owned(), hits };
     }
     let mut out = replace(text, &hits);
     for _ in 0..ROUNDS {
-        let more = scan::hits(&out, Level::Sensitive);
+        let more = scan::hits(&out, least);
         if more.is_empty() {
             return Redacted { text: out, hits };
         }
         out = replace(&out, &more);
     }
     // Text made to resist: lines go as a whole, in the end everything.
-    let more = scan::hits(&out, Level::Sensitive);
+    let more = scan::hits(&out, least);
     if !more.is_empty() {
         out = without_lines(&out, &more);
-        if !scan::hits(&out, Level::Sensitive).is_empty() {
+        if !scan::hits(&out, least).is_empty() {
             "[redacted]".clone_into(&mut out);
         }
     }

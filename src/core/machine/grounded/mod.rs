@@ -266,6 +266,9 @@ impl GroundedMachine {
         }));
         outcome.searches += child.searches;
         outcome.dropped += child.dropped;
+        if child.stop == Stop::HookVeto {
+            outcome.message = child.message;
+        }
         for warning in child.warnings {
             if !outcome.warnings.contains(&warning) {
                 outcome.warnings.push(warning);

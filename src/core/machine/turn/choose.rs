@@ -58,7 +58,7 @@ impl TurnMachine {
         let instead_of = self.model().to_owned();
         let ModelChoice { model, confidence, reason } = choice;
         let notice = Notice::ModelChosen {
-            round: self.spent.iterations.saturating_add(1),
+            round: self.round().saturating_add(1),
             model: shorten(&model, 256),
             instead_of,
             // A journal holds finite numbers alone.

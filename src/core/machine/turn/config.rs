@@ -7,11 +7,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::ContextConfig;
+use super::{AgentPlace, ChildrenConfig, ContextConfig, RecallConfig};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
-    guard::{GuardConfig, RiskLevel},
+    guard::{Authority, GuardConfig, RiskLevel},
     json::Raw,
     machine::{
         Budget, ChoiceConfig, HookStage, Price, RetryPolicy,
@@ -105,6 +105,18 @@ pub struct TurnConfig {
     pub price: Option<Price>,
     /// The source of all jitter.
     pub seed: u64,
+    /// The sub-agents that it may start.
+    #[serde(skip_serializing_if = "ChildrenConfig::is_default")]
+    pub children: ChildrenConfig,
+    /// Which sub-agent it is itself, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentPlace>,
+    /// Whose words may authorise its calls; `None` for those of the messages it begins with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authority: Option<Authority>,
+    /// How memory is asked before the first request; `None` where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall: Option<RecallConfig>,
     /// The stages that have hooks.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub hooks: BTreeSet<HookStage>,
@@ -150,9 +162,13 @@ impl Default for TurnConfig {
             degrade_without_tools: true,
             price: None,
             seed: 0,
+            children: ChildrenConfig::default(),
+            agent: None,
+            authority: None,
             hooks: BTreeSet::new(),
             choice: ChoiceConfig::default(),
             wind_down: 1,
+            recall: None,
         }
     }
 }
@@ -169,7 +185,11 @@ impl TurnConfig {
         }
         self.check_tools()?;
         self.context.check()?;
+        self.children.check()?;
         self.choice.check()?;
+        if let Some(recall) = &self.recall {
+            recall.check()?;
+        }
         self.check_numbers()
     }
 

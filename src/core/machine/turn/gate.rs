@@ -3,7 +3,7 @@
 //! A judgement belongs to a call's id, tool and arguments, by their hash: a call that is another one by then does not
 //! run. Without a guard in the configuration the tool's declared level decides alone, as a host without rules wants it.
 
-use super::{Round, TurnMachine, emit};
+use super::{Round, TurnMachine, children::judged_spawn, emit};
 use crate::core::{
     guard::{DecidedBy, Declared, Judgement, RiskLevel, judge, policy::Verdict},
     machine::{Command, Notice},
@@ -19,6 +19,10 @@ impl TurnMachine {
             by_arguments: self.config.guard.as_ref().is_some_and(|guard| guard.by_arguments.contains(&call.name)),
         };
         match &self.config.guard {
+            Some(guard) if self.is_spawn(&call.name) => {
+                let input = judged_spawn(&call.input);
+                judge(guard, &self.authority, &call.name, &input.value(), declared)
+            }
             Some(guard) => judge(guard, &self.authority, &call.name, &call.input.value(), declared),
             None => by_declaration(&call.name, declared.risk),
         }

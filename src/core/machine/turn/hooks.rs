@@ -105,7 +105,7 @@ impl TurnMachine {
     /// The command that runs the hooks of a stage.
     pub(super) fn hook(&mut self, stage: HookStage, subject: HookSubject, out: &mut Vec<Command>) -> Id {
         let id = self.id();
-        let (round, spent) = (self.spent.iterations, Box::new(self.spent.clone()));
+        let (round, spent) = (self.round(), Box::new(self.spent.clone()));
         out.push(Command::Hook { id, stage, round, subject: Box::new(subject), spent });
         id
     }
@@ -147,6 +147,13 @@ impl TurnMachine {
     }
 
     fn choose(&mut self, out: &mut Vec<Command>) {
+        if !self.begin_recall(out) {
+            self.pick(out);
+        }
+    }
+
+    /// The prompt is assessed, and memory was asked.
+    pub(super) fn pick(&mut self, out: &mut Vec<Command>) {
         match self.history.last() {
             Some(message) if self.config.choice.ask => {
                 let prompt = Box::new(message.clone());
@@ -163,7 +170,7 @@ impl TurnMachine {
         if !self.hooked(HookStage::PreReason) {
             return false;
         }
-        let round = self.spent.iterations.saturating_add(1);
+        let round = self.round().saturating_add(1);
         let messages = self.history.len();
         self.hold(Then::Begin, HookSubject::Round { round, messages }, out);
         true
@@ -356,7 +363,7 @@ impl TurnMachine {
         out: &mut Vec<Command>,
     ) -> Heard {
         let mut heard = Heard::default();
-        let round = self.spent.iterations;
+        let round = self.round();
         for HookReply { name, mut answer } in replies {
             let wrong = check_answer(stage, &answer).and_then(|()| match (&answer, &mut subject) {
                 (HookAnswer::Replace { value }, Some(subject)) => subject.replace(value),

@@ -1,15 +1,12 @@
 //! What the words of the person say when a turn begins: how the request is best taken up, and whether the conversation
 //! still serves the goal it began with. Both are told and stop nothing: the gate stands before the tool call.
 
-use super::{Command, TurnMachine, emit};
+use super::{Command, TurnMachine, emit, plans::Plan};
 use crate::core::{
     machine::{Notice, command::shorten},
     message::{Block, Message, Role},
     request::History,
-    sense::{
-        drift::{DriftPolicy, GoalDrift},
-        intent::assess_intent,
-    },
+    sense::drift::{DriftPolicy, GoalDrift},
 };
 
 /// Messages before the last one in which a reference may find what it means.
@@ -29,7 +26,7 @@ fn words_of(message: &Message) -> Option<String> {
 
 impl TurnMachine {
     /// Tells what the newest message says of its intent, and of the goal.
-    pub(super) fn tell_intent(&self, out: &mut Vec<Command>) {
+    pub(super) fn tell_intent(&mut self, out: &mut Vec<Command>) {
         if self.base != 0 {
             // The words of a child are those of the machine that started it.
             return;
@@ -38,8 +35,10 @@ impl TurnMachine {
         let Some(request) = history.last().and_then(words_of) else { return };
         let before: Vec<String> = history.iter().rev().skip(1).take(LOOKED_AT).map(Message::prose).collect();
         let before: Vec<&str> = before.iter().rev().map(String::as_str).collect();
-        // A turn has nobody to hand work to.
-        let intent = assess_intent(&request, &before, &[]);
+        let plan = self.plan_for(&request, &before);
+        let drift = drift(history);
+        self.advise(&plan);
+        let Plan { intent, sub_agents, calls, policy_checked } = plan;
         let evidence = intent.evidence.iter().map(|one| {
             let words = request.get(one.words.clone()).unwrap_or_default();
             (one.signal.clone(), shorten(words, TOLD))
@@ -54,9 +53,12 @@ impl TurnMachine {
                 question: intent.question,
                 escalated: intent.escalated,
                 plan: intent.plan,
+                sub_agents,
+                policy_checked,
+                calls,
             },
         );
-        if let Some(notice) = drift(history) {
+        if let Some(notice) = drift {
             emit(out, notice);
         }
     }

@@ -7,6 +7,7 @@
 //! All transitions stand in one table, [`TRANSITIONS`].
 
 mod calls;
+mod children;
 mod choose;
 mod config;
 mod decision;
@@ -14,6 +15,8 @@ mod gate;
 mod hooks;
 mod intent;
 mod limits;
+mod plans;
+mod recall;
 mod round;
 mod senses;
 mod table;
@@ -26,10 +29,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use calls::{CallIds, Tidy, holds_a_prompt, legal_history, not_run, tidy_reply};
+use children::Children;
+pub use children::{AgentConfig, AgentPlace, ChildrenConfig};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
 pub(crate) use hooks::legal;
 use hooks::{Decided, Held};
+use recall::{Front, Recalling};
+pub use recall::{RecallConfig, RecalledHit, Recollection};
 use round::Round;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
@@ -72,6 +79,8 @@ enum Phase {
     Done,
     /// Hooks, or a choice of the model, are under way.
     Held(Box<Held>),
+    /// Memory is asked what it knows of the prompt.
+    Recalling(Recalling),
 }
 
 /// A request to the model, over all its attempts.
@@ -118,6 +127,8 @@ pub struct TurnMachine {
     tools_off: bool,
     without_tools: bool,
     interrupted: bool,
+    #[serde(default, skip_serializing_if = "Children::is_default")]
+    children: Children,
     /// What hooks have added and no request has held yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     added: Vec<Block>,
@@ -129,11 +140,15 @@ pub struct TurnMachine {
     model: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     escalated: bool,
+    /// What memory knew of the prompt.
+    #[serde(default, skip_serializing_if = "Front::is_empty")]
+    front: Front,
 }
 
 impl TurnMachine {
     /// A turn that has not begun. `base` is added to the number of every command.
-    pub fn new(config: TurnConfig, base: Id) -> Self {
+    pub fn new(mut config: TurnConfig, base: Id) -> Self {
+        let children = Children::offer(&mut config);
         let stuck = StuckDetector::new(config.stuck.clone().unwrap_or_default());
         Self {
             config,
@@ -161,10 +176,12 @@ impl TurnMachine {
             tools_off: false,
             without_tools: false,
             interrupted: false,
+            children,
             added: Vec::new(),
             halted: None,
             model: None,
             escalated: false,
+            front: Front::default(),
         }
     }
 
@@ -183,7 +200,13 @@ impl TurnMachine {
             Phase::Tools(_) => "tools",
             Phase::Done => "done",
             Phase::Held(_) => "held",
+            Phase::Recalling(_) => "recalling",
         }
+    }
+
+    /// Which sub-agent it is, if it is one, and its model.
+    pub fn agent(&self) -> Option<(&AgentPlace, &str)> {
+        self.config.agent.as_ref().map(|place| (place, self.config.model.as_str()))
     }
 
     /// Answers so far that came late, twice or unasked, and were dropped.
@@ -221,7 +244,9 @@ impl TurnMachine {
         }
         self.started = self.now;
         if self.config.guard.is_some() {
-            self.authority = Authority::of(self.history.iter());
+            // What one model writes to another is nobody's wish.
+            let given = self.config.authority.take();
+            self.authority = given.unwrap_or_else(|| Authority::of(self.history.iter()));
         }
         if self.config.budget.cost.is_some() && self.config.price.is_none() {
             self.warn(out, "cost_unknown", "the price of the model is not known: the limit on the cost can't be kept");
@@ -253,7 +278,7 @@ impl TurnMachine {
             return self.stop_at(limit, out);
         }
         self.spent.iterations += 1;
-        let round = self.spent.iterations;
+        let round = self.round();
         emit(out, Notice::RoundStarted { round, model: self.model().to_owned() });
         let id = self.id();
         let asking = Asking { id, attempt: 1, since: self.now, visible: false, last_failure: None };
@@ -263,11 +288,11 @@ impl TurnMachine {
     /// The next request, as it stands.
     fn request_now(&mut self) -> Request {
         let mut request = self.template().clone();
-        request.messages = self.view();
+        request.messages = self.fronted();
         if let Some(model) = &self.model {
             request.model.clone_from(model);
         }
-        if self.spent.iterations > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
+        if self.round() > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
             // A forced tool is for the first request only; forced again it would never let the model answer.
             request.tool_choice = None;
         }
@@ -280,15 +305,14 @@ impl TurnMachine {
             // Providers refuse a choice among no tools.
             request.tool_choice = None;
         }
-        if let Some(tokens) = self.config.budget.tokens {
-            let left = tokens.saturating_sub(self.spent.usage.total()).saturating_sub(self.prompt_estimate()).max(1);
+        if let Some(left) = self.room_for_answer() {
             request.max_tokens = Some(request.max_tokens.map_or(left, |most| most.min(left)));
         }
         request
     }
 
     fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
-        let round = self.spent.iterations;
+        let round = self.round();
         self.spent.add(response.usage, self.config.price.as_ref());
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
@@ -434,7 +458,7 @@ impl TurnMachine {
     }
 
     fn count_provider_searches(&mut self, message: &Message, out: &mut Vec<Command>) {
-        let round = self.spent.iterations;
+        let round = self.round();
         for block in &message.content {
             if let Block::Provider(block) = block
                 && block.is_tool_use()
@@ -472,7 +496,7 @@ impl TurnMachine {
                 self.keep_partial(partial);
                 return self.stop_at(limit, out);
             }
-            let round = self.spent.iterations;
+            let round = self.round();
             let reason = failure.message.clone();
             emit(out, Notice::Retry { round, attempt: asking.attempt, delay, reason });
             if visible {
@@ -492,7 +516,7 @@ impl TurnMachine {
                 return self.stop_at(limit, out);
             }
             if visible {
-                emit(out, Notice::Reset { round: self.spent.iterations });
+                emit(out, Notice::Reset { round: self.round() });
             }
             asking.visible = false;
             asking.attempt += 1;
@@ -510,7 +534,7 @@ impl TurnMachine {
                 return self.stop_at(limit, out);
             }
             if visible {
-                emit(out, Notice::Reset { round: self.spent.iterations });
+                emit(out, Notice::Reset { round: self.round() });
             }
             asking.visible = false;
             asking.attempt += 1;
@@ -566,12 +590,19 @@ impl TurnMachine {
                         out.push(Command::Abort { id: timer });
                         self.finish(Stop::UserInterrupt, out);
                     }
-                    Phase::Tools(_) => self.advance(out),
+                    Phase::Tools(_) => {
+                        self.interrupt_children(out);
+                        self.advance(out);
+                    }
                     Phase::Held(_) => self.interrupt_held(out),
+                    Phase::Recalling(_) => self.interrupt_recall(out),
                     Phase::Idle | Phase::Asking(_) | Phase::Done => {}
                 }
             }
             Interrupt::Cancel => {
+                if self.end_children(Stop::Cancelled, "the run was cancelled", out) {
+                    return;
+                }
                 self.abort(partial, out, "the run was cancelled");
                 self.finish(Stop::Cancelled, out);
             }
@@ -590,6 +621,7 @@ impl TurnMachine {
                 self.keep_partial(partial);
             }
             Phase::Waiting { timer, .. } => out.push(Command::Abort { id: timer }),
+            Phase::Recalling(recalling) => Self::abort_recall(&recalling, out),
             Phase::Tools(mut round) => {
                 round.abort(why, self.now, out);
                 let results = self.take_results(round);
@@ -650,7 +682,12 @@ impl TurnMachine {
         } else {
             self.halted.or_else(|| self.interrupted.then_some(Stop::UserInterrupt))
         };
+        let spent = round.unasked && stop.is_none();
         let mut blocks = self.take_results(round);
+        if spent {
+            self.history.push(Message::new(Role::User, blocks));
+            return self.stop_at(Limit::Approvals, out);
+        }
         let (stop, word) = match stop {
             Some(stop) => (Some(stop), None),
             None => self.sense_round(out),
@@ -670,7 +707,7 @@ impl TurnMachine {
 
     /// Records a round and gives its results, in the order of the calls.
     fn take_results(&mut self, round: Round) -> Vec<Block> {
-        let iteration = self.spent.iterations;
+        let iteration = self.round();
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
         let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
         self.last_failure = senses::failure_of(pairs.clone());
@@ -762,7 +799,14 @@ impl Machine for TurnMachine {
                 self.decided(id, &hash, decision, &mut out);
             }
             EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
-            EventKind::Found { .. } | EventKind::Child { .. } => self.drop_answer(),
+            EventKind::Child { id, outcome, messages } => self.child_ended(id, outcome, &messages, &mut out),
+            EventKind::Found { .. }
+            | EventKind::Hits { .. }
+            | EventKind::Fetched { .. }
+            | EventKind::Embedded { .. }
+            | EventKind::Partials { .. }
+            | EventKind::Pause
+            | EventKind::Resume => self.drop_answer(),
             EventKind::Hooked { id, replies } => {
                 if !self.was_hooked(id, replies, &mut out) {
                     self.drop_answer();
@@ -773,6 +817,7 @@ impl Machine for TurnMachine {
                     self.drop_answer();
                 }
             }
+            EventKind::Recalled { id, found } => self.recalled_from_memory(id, found, &mut out),
         }
         out
     }
@@ -784,6 +829,7 @@ impl Machine for TurnMachine {
             Phase::Waiting { asking, .. } => vec![format!("the next attempt ({})", asking.attempt + 1)],
             Phase::Tools(round) => round.waiting(),
             Phase::Held(held) => vec![Self::waiting_held(held)],
+            Phase::Recalling(_) => vec!["what memory knows of the prompt".to_owned()],
         }
     }
 
@@ -802,7 +848,7 @@ impl TurnMachine {
         let finished = Notice::ToolFinished {
             id: pending.call.id.clone(),
             name: name.clone(),
-            round: self.spent.iterations,
+            round: self.round(),
             is_error: pending.result.as_ref().is_some_and(|result| result.is_error),
             excerpt: super::command::shorten(&pending.result.as_ref().map(ToolResult::prose).unwrap_or_default(), 200),
             duration: pending.duration,
@@ -817,7 +863,7 @@ impl TurnMachine {
         }
         if name.contains("search") {
             self.outcome.searches += 1;
-            let notice = Notice::SearchCompleted { round: self.spent.iterations, query, count: self.outcome.searches };
+            let notice = Notice::SearchCompleted { round: self.round(), query, count: self.outcome.searches };
             emit(out, notice);
         }
         self.advance(out);
@@ -836,6 +882,9 @@ impl TurnMachine {
     fn fired(&mut self, id: Id, partial: Option<Response>, out: &mut Vec<Command>) {
         if id == self.deadline {
             self.deadline = 0;
+            if self.end_children(Stop::WallTime, "the time of the run was up", out) {
+                return;
+            }
             self.abort(partial, out, "the time of the run was up");
             return self.stop_at(Limit::WallTime, out);
         }
@@ -853,6 +902,11 @@ impl TurnMachine {
                 if round.lapsed(id, out) {
                     self.advance(out);
                 } else {
+                    self.drop_answer();
+                }
+            }
+            Phase::Recalling(_) => {
+                if !self.recall_lapsed(id, out) {
                     self.drop_answer();
                 }
             }

@@ -30,7 +30,7 @@ pub(super) struct Pending {
     /// What the guard said of it.
     pub(super) judged: Judgement,
     /// The call that was judged.
-    hash: String,
+    pub(super) hash: String,
     /// A person has changed its arguments.
     edited: bool,
     /// The command that runs it.
@@ -39,6 +39,9 @@ pub(super) struct Pending {
     pub(super) since: Option<Time>,
     pub(super) duration: f64,
     pub(super) result: Option<ToolResult>,
+    /// The sub-agent that carries it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) child: Option<String>,
     /// Where it stands with its hooks.
     #[serde(default, skip_serializing_if = "Hooking::is_idle")]
     pub(super) hooking: Hooking,
@@ -76,6 +79,14 @@ impl Hooking {
 }
 
 impl Pending {
+    /// Whether a sub-agent is at work for it.
+    pub(super) const fn runs_child(&self) -> bool {
+        self.child.is_some()
+            && self.running.is_some()
+            && self.result.is_none()
+            && !matches!(self.hooking, Hooking::Ran(_) | Hooking::After(..))
+    }
+
     pub(super) fn is_forbidden(&self) -> bool {
         self.judged.verdict == Ruled::Forbid
     }
@@ -107,10 +118,13 @@ pub(super) struct Round {
     /// Calls without a result.
     open: usize,
     /// Of those: calls that run.
-    running: usize,
+    pub(super) running: usize,
     question: Option<Question>,
     /// A person ended the run.
     pub(super) aborted: bool,
+    /// A call needed a person, and the budget has no more questions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) unasked: bool,
     limits: Vec<Option<usize>>,
     /// Hooks that are under way, and their calls.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -144,6 +158,7 @@ impl Round {
                     since: None,
                     duration: 0.0,
                     result,
+                    child: None,
                     hooking: Hooking::Idle,
                 }
             })
@@ -151,7 +166,18 @@ impl Round {
         let mut by_id: Vec<usize> = (0..calls.len()).collect();
         by_id.sort_by(|a, b| calls[*a].call.id.cmp(&calls[*b].call.id));
         let open = calls.iter().filter(|pending| pending.result.is_none()).count();
-        Self { calls, by_id, next: 0, open, running: 0, question: None, aborted: false, limits, hooks: BTreeMap::new() }
+        Self {
+            calls,
+            by_id,
+            next: 0,
+            open,
+            running: 0,
+            question: None,
+            aborted: false,
+            unasked: false,
+            limits,
+            hooks: BTreeMap::new(),
+        }
     }
 
     /// Calls that the machine answered itself are told of like others.
@@ -159,7 +185,7 @@ impl Round {
         if !turn.offers_recall() {
             return;
         }
-        let round = turn.spent.iterations;
+        let round = turn.round();
         for Pending { call, result, .. } in self.calls.iter().filter(|pending| pending.call.name == turn.recall_name())
         {
             let Some(result) = result else { continue };
@@ -277,6 +303,9 @@ impl Round {
 
     /// The calls that start together with `first`.
     fn group(&self, first: usize, turn: &TurnMachine) -> Vec<usize> {
+        if self.calls.get(first).is_some_and(|pending| turn.is_spawn(&pending.call.name)) {
+            return self.spawns(first, turn);
+        }
         if !self.is_free(first, turn) {
             return vec![first];
         }
@@ -288,6 +317,10 @@ impl Round {
 
     /// Runs a group; false if every call of it was answered at once (its tool's breaker is open).
     fn start(&mut self, group: &[usize], parallel: bool, turn: &mut TurnMachine, out: &mut Vec<Command>) -> bool {
+        let spawn = |at: &usize| self.calls.get(*at).is_some_and(|pending| turn.is_spawn(&pending.call.name));
+        if group.iter().any(spawn) {
+            return self.start_children(group, turn, out);
+        }
         let now = turn.now;
         let mut started = Vec::with_capacity(group.len());
         for at in group.iter().copied() {
@@ -315,7 +348,7 @@ impl Round {
             out.push(Command::Persist);
         }
         let id = turn.id();
-        let round = turn.spent.iterations;
+        let round = turn.round();
         let mut calls = Vec::with_capacity(started.len());
         for at in started {
             let pending = &mut self.calls[at];
@@ -339,6 +372,7 @@ impl Round {
         let pending = &self.calls[at];
         let risk = pending.judged.risk;
         if turn.spent.approvals >= turn.config.budget.approvals {
+            self.unasked = true;
             self.fail(at, denied("the budget of approvals is used up"));
             return false;
         }
@@ -485,7 +519,8 @@ impl Round {
         let mut aborted = None;
         for at in self.next..self.calls.len() {
             let pending = &mut self.calls[at];
-            if pending.result.is_some() {
+            // A child tells itself how far it has come.
+            if pending.result.is_some() || pending.runs_child() {
                 continue;
             }
             let open = pending.hooking.open();

@@ -48,7 +48,7 @@ impl TurnMachine {
 
     /// A round has ended: the reason to stop, or a word to the model.
     pub(super) fn sense_round(&mut self, out: &mut Vec<Command>) -> (Option<Stop>, Option<String>) {
-        let round = self.spent.iterations;
+        let round = self.round();
         if let Some(policy) = &self.config.stuck
             && let (Some(mark), Some(verdict)) = (self.stuck.mark(), self.stuck.verdict())
         {
@@ -93,7 +93,7 @@ impl TurnMachine {
         let warn = self.config.stuck.as_ref().is_some_and(|policy| policy.warn);
         let tell = warn && !self.told.contains(&TEXT) && self.next_request_exceeds().is_none() && !self.interrupted;
         let decision = if tell { "tell" } else { "stuck" };
-        assessed(out, self.spent.iterations, decision, verdict.pattern.name(), verdict.sentence.clone());
+        assessed(out, self.round(), decision, verdict.pattern.name(), verdict.sentence.clone());
         if !tell {
             return self.finish(Stop::NoProgress, out);
         }
@@ -126,7 +126,7 @@ impl TurnMachine {
             Decision::Limit(limit) => format!("the limit {}", limit.stop().name()),
             Decision::Stuck(_) => self.stuck.verdict().map(|verdict| verdict.sentence).unwrap_or_default(),
         };
-        assessed(out, self.spent.iterations, decision.name(), decision.rule(situation), saw);
+        assessed(out, self.round(), decision.name(), decision.rule(situation), saw);
     }
 
     fn words_on_momentum(&self) -> String {

@@ -74,6 +74,16 @@ pub const TRANSITIONS: &[(&str, &str, &str)] = &[
     ("tools", "hooked", "asking"),
     ("tools", "hooked", "held"),
     ("tools", "hooked", "done"),
+    // Memory is asked first, where there is one: it answers, fails, or takes too long.
+    ("idle", "start", "recalling"),
+    ("recalling", "recalled", "asking"),
+    ("recalling", "recalled", "done"),
+    ("recalling", "fired", "asking"),
+    ("recalling", "fired", "done"),
+    ("recalling", "interrupt", "done"),
+    ("held", "hooked", "recalling"),
+    ("recalling", "recalled", "held"),
+    ("recalling", "fired", "held"),
 ];
 
 /// The transitions of the turn: from where, at which event, to where.

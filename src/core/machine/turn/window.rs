@@ -207,7 +207,7 @@ impl TurnMachine {
             let tools: usize = config.tools.iter().map(super::limits::tool_bytes).sum();
             let provider: usize = config.provider_tools.iter().map(|tool| Raw::of(tool).text().len()).sum();
             let system = config.system.as_ref().map_or(0, String::len);
-            tools + provider + system + 64 * (config.tools.len() + 16)
+            tools + provider + system + self.front.bytes() + 64 * (config.tools.len() + 16)
         });
         let text = self.history.bytes() + beside;
         let inside = |block: &Block| match block {
@@ -243,6 +243,7 @@ impl TurnMachine {
         let mut tools = template.tools.to_vec();
         tools.extend(context.recall.then(|| self.recall_tool()));
         let mut policy = context.policy.clone();
+        policy.reserve = policy.reserve.saturating_add(self.front.tokens(&mut counter));
         policy.reserve = policy.reserve.saturating_add(system).saturating_add(tools_tokens(&tools, &mut counter));
         let (budget, _) = self.budget_of_context();
         let mut window = ContextWindow::with_marks(budget, policy, context.high, context.low).keeping_all();
@@ -276,7 +277,7 @@ impl TurnMachine {
     /// The provider refused the request as too long: the window becomes smaller, once for each request. False if that
     /// does not help.
     pub(super) fn shrink(&mut self, failure: &Failure, out: &mut Vec<Command>) -> bool {
-        let round = self.spent.iterations;
+        let round = self.round();
         if !self.config.context.on || self.window.refused == round {
             return false;
         }
@@ -297,7 +298,7 @@ impl TurnMachine {
 
     /// After a compaction: the view is made anew, and it is said.
     fn compacted(&mut self, reason: &str, before: usize, out: &mut Vec<Command>) {
-        let round = self.spent.iterations + u32::from(reason == "full");
+        let round = self.round() + u32::from(reason == "full");
         let Some(live) = &mut self.window.live else { return };
         live.make_view(&self.history);
         self.window.marks = Some(live.window.marks().clone());
@@ -315,6 +316,11 @@ impl TurnMachine {
         let Some(live) = &mut self.window.live else { return self.history.clone() };
         live.take(&self.history);
         live.view.clone().unwrap_or_else(|| self.history.clone())
+    }
+
+    /// How often the view was made anew.
+    pub(super) fn compactions(&self) -> usize {
+        self.window.live.as_ref().map_or(0, |live| live.window.compactions())
     }
 
     /// What a request's prompt is made of, for whoever estimates it: messages, and their bytes.
@@ -356,6 +362,9 @@ impl TurnMachine {
     pub(super) fn template(&mut self) -> &Request {
         if self.template.is_none() {
             let mut request = self.config.request();
+            if !self.front.is_empty() {
+                request.system = self.fronted_system();
+            }
             if self.offers_recall() {
                 request.tools = request.tools.iter().cloned().chain([self.recall_tool()]).collect();
                 request.tool_format.clone_from(&self.config.tool_format);

@@ -1,0 +1,61 @@
+"""Two sub-agents at once, watched while they work; then a run that is paused. No key, no network.
+
+python examples/sub_agents.py
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from loopwright import Agent, Budget, Call, SubAgent, tool
+from loopwright.events import ChildFinished, ChildStarted, Paused, ToolStarted
+from loopwright.testing import ScriptedModel, call, calls
+
+
+@tool(read_only=True)
+async def read_shelf(shelf: str) -> str:
+    """Reads what stands on a shelf."""
+    await asyncio.sleep(0.1)
+    return {"glazes": "celadon, tenmoku", "clays": "stoneware, porcelain"}[shelf]
+
+
+def librarian(name: str, shelf: str) -> SubAgent:
+    """A sub-agent that reads one shelf; a model with a name, `anthropic:…`, would do as well."""
+    script = [call("read_shelf", shelf=shelf), f"On the shelf of {shelf} I found what we need."]
+    return SubAgent(name, f"knows the shelf of {shelf}", tools=[read_shelf], model=ScriptedModel(script))
+
+
+async def main() -> None:
+    """Runs it."""
+    both = calls(
+        Call("spawn", {"agent": "glazes", "task": "Which glazes are there?"}),
+        Call("spawn", {"agent": "clays", "task": "Which clays are there?"}),
+    )
+    agent = Agent(
+        ScriptedModel([both, "Two glazes and two clays."]),
+        agents=[librarian("glazes", "glazes"), librarian("clays", "clays")],
+        budget=Budget(iterations=8),
+    )
+    run = agent.start("Look at both shelves at once.")
+    paused = False
+    async for event in run.events():
+        match event:
+            case ChildStarted(child=child, task=task):
+                print(f"{child} begins: {task}")
+            case ToolStarted(name="read_shelf", path=path):
+                print(f"{path} reads")
+                if not paused:
+                    paused = True
+                    run.pause()
+            case Paused():
+                print("the run stands still")
+                run.resume()
+            case ChildFinished(child=child, stop=stop):
+                print(f"{child} has ended: {stop}")
+            case _:
+                pass
+    result = await run
+    print(result.final, f"[{result.stop_reason}; {result.rounds} requests of {agent.budget.iterations}]")
+
+
+asyncio.run(main())

@@ -1,0 +1,166 @@
+"""What a research asks of the world: searches, pages, vectors. Whatever goes wrong there is an answer, too.
+
+A provider is anything with `search(query, k)`, or a function of these two, sync or async, that gives hits: objects or
+dicts with `title`, `url`, `snippet` and, where it has them, `text` and `published`. Plain functions run in threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .errors import LoopwrightError, ProviderError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Lookups", "look_up"]
+
+_GUILT = {"UsageError": "usage", "ModelError": "model", "ToolError": "tool", "InternalError": "internal"}
+_LONGEST = 4_000_000
+_BATCH = 16
+
+
+@dataclass
+class Lookups:
+    """Who searches, who fetches, who embeds."""
+
+    search: tuple[Any, ...] = ()
+    fetch: Callable[[str, int], Any] | None = None
+    embed: Callable[[list[str]], Any] | None = None
+    hints: dict[str, str] = field(default_factory=dict)
+
+
+async def look_up(lookups: Lookups, kind: str, command_id: int, wanted: Mapping[str, Any]) -> str:
+    """The event that answers a `query`, `fetch` or `embed`, as JSON."""
+    name, key, work = {
+        "query": ("hits", "hits", _query),
+        "fetch": ("fetched", "page", _fetch),
+        "embed": ("embedded", "vectors", _embed),
+    }[kind]
+    try:
+        # What can't be written as JSON, NaN among it, is a fault of whoever gave it.
+        answer = json.dumps({"Ok": await work(lookups, wanted)}, allow_nan=False)
+    except asyncio.CancelledError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the run goes on without it
+        answer = json.dumps({"Err": _error(error, kind)})
+    return f'{{"{name}":{{"id":{command_id},"{key}":{answer}}}}}'
+
+
+def _error(error: Exception, kind: str) -> dict[str, Any]:
+    if isinstance(error, LoopwrightError):
+        guilt = _GUILT.get(type(error).__name__, "provider")
+        found = {"guilt": guilt, "code": error.code, "message": error.message}
+        return {**found, "hint": error.hint} if error.hint else found
+    what = {"query": "search", "fetch": "fetch", "embed": "embedding"}[kind]
+    message = f"{type(error).__name__}: {error}"[:500]
+    return {"guilt": "provider", "code": f"{what}_failed", "message": message}
+
+
+async def _called(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function gives, whichever kind it is."""
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
+        return await function(*arguments)
+    answer = await asyncio.to_thread(function, *arguments)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+async def _query(lookups: Lookups, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
+    query, k = wanted["query"], wanted["k"]
+    functions = [getattr(each, "search", each) for each in lookups.search]
+    if not functions:
+        message = "there is nothing to search"
+        raise UsageError(message, "no_search", "give Research search=[...] or corpus=...")
+    answers = await asyncio.gather(*(_called(each, query, k) for each in functions), return_exceptions=True)
+    lists: list[list[dict[str, Any]]] = []
+    failures: list[BaseException] = []
+    for answer in answers:
+        try:
+            if isinstance(answer, BaseException):
+                raise answer
+            lists.append([_hit(each) for each in list(answer)[:k]])
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the others may have found something
+            failures.append(error)
+    if failures and not lists:
+        raise failures[0]
+    # The first of each, then the second of each: no provider hides another.
+    found: dict[str, dict[str, Any]] = {}
+    for at in range(k):
+        for hits in lists:
+            if at < len(hits):
+                found.setdefault(hits[at]["url"], hits[at])
+    return list(found.values())[:k]
+
+
+def _hit(given: Any) -> dict[str, Any]:
+    def of(name: str) -> Any:
+        return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+
+    url = of("url")
+    if not isinstance(url, str) or not url:
+        message = f"a hit has a url, this has none: {given!r:.100}"
+        raise UsageError(message, "invalid_hit", "give hits with title, url and snippet")
+    hit = {"url": _text(url), "title": _text(of("title")), "snippet": _text(of("snippet"))}
+    for name in ("text", "published"):
+        value = of(name)
+        if value is not None:
+            hit[name] = _text(value)
+    return hit
+
+
+def _text(value: Any) -> str:
+    """Text that JSON can hold: halves of characters are replaced."""
+    text = value if isinstance(value, str) else "" if value is None else str(value)
+    return text[:_LONGEST].encode("utf-8", "replace").decode()
+
+
+async def _fetch(lookups: Lookups, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    fetch = lookups.fetch or _fetch_text
+    page = await _called(fetch, wanted["url"], wanted["max_chars"])
+    if isinstance(page, str):
+        page = {"text": page}
+    found = {}
+    for name in ("url", "title", "text", "published"):
+        value = page.get(name) if isinstance(page, Mapping) else getattr(page, name, None)
+        if value is not None:
+            found[name] = _text(value)
+    # Only what will be read crosses over, and a little for what the count of characters leaves open.
+    found["text"] = found.get("text", "")[: wanted["max_chars"]]
+    return found
+
+
+async def _fetch_text(url: str, max_chars: int) -> Any:
+    """A page of the web as text."""
+    from .web import fetch_page
+
+    page = await fetch_page(url, max_chars=max_chars, inline_links=False)
+    if page.status >= 400:  # noqa: PLR2004 - HTTP
+        message = f"the page answered {page.status}"
+        raise ProviderError(message, "http_status")
+    return page
+
+
+async def _embed(lookups: Lookups, wanted: Mapping[str, Any]) -> list[list[float]]:
+    assert lookups.embed is not None  # noqa: S101 - a machine without a named embedder never asks
+    texts = wanted["texts"]
+    vectors: list[list[float]] = []
+    for at in range(0, len(texts), _BATCH):
+        batch = texts[at : at + _BATCH]
+        given = await _called(lookups.embed, batch)
+        made = [[float(value) for value in vector] for vector in given]
+        if len(made) != len(batch):
+            message = f"the embedder gave {len(made)} vectors for {len(batch)} texts"
+            raise UsageError(message, "invalid_vectors", "give one vector for each text")
+        if not all(math.isfinite(value) for vector in made for value in vector):
+            message = "the embedder gave what is no number"
+            raise UsageError(message, "invalid_vectors", "give finite numbers")
+        vectors.extend(made)
+    return vectors

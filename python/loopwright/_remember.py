@@ -1,0 +1,197 @@
+"""Memory in a run: what it is asked before the first request, and what is queued when the run has ended."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from .errors import LoopwrightError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from . import events
+    from ._driver import Driver
+    from .after import AfterTurn
+    from .memory import Memory
+    from .result import Result
+
+__all__ = ["Following", "Remembering", "recall_config", "remembering"]
+
+
+@dataclass(frozen=True)
+class Remembering:
+    """The memory of an agent, for whom it remembers, and what follows a turn."""
+
+    memory: Memory
+    user: str | None
+    session: str | None
+    after: AfterTurn | None
+
+    def whom(self, user: str | None, session: str | None) -> Remembering:
+        """The same memory for somebody else."""
+        return replace(self, user=user, session=session)
+
+    def recalled(self, command: _core.Command) -> _core.Event:
+        """The event that answers a `recall`: whatever goes wrong is told by it, and stops nothing."""
+        number, query, shape = command.id, command.question, command.shape
+        assert number is not None  # noqa: S101 - a recall has all of these
+        assert query is not None  # noqa: S101
+        assert shape is not None  # noqa: S101
+        try:
+            asked = self.memory._asked(query, shape[0], {"user": self.user or ""})
+            return _core.Event.recalled(number, self.memory._core.recollect(asked, *shape))
+        except LoopwrightError as error:
+            return _core.Event.recall_failed(number, error.code, error.message)
+        except Exception as error:  # noqa: BLE001 - an embedder may raise anything
+            return _core.Event.recall_failed(number, "memory_failed", f"{type(error).__name__}: {error}")
+
+    def begin(self, run: _core.Run) -> float:
+        """A run begins; gives the time."""
+        if self.after is not None and self.after.audit:
+            run.keep_notices()
+        return time.time()
+
+    def end(self, run: _core.Run, name: str, began: float, prompt_at: int | None) -> tuple[str, str] | None:
+        """A run has ended: what follows is queued, and started in the background. Gives what the caller should know."""
+        if self.after is None:
+            return None
+        about = {
+            "run": name,
+            "session": self.session if self.session is not None else self.memory.session,
+            "user": self.user,
+            "started_at": began,
+            "ended_at": time.time(),
+            "prompt_at": prompt_at,
+            "after": self.after._as_json(),
+        }
+        worker = self.memory._after
+        try:
+            turn = _core.MemoryStore.turn(run, json.dumps(about))
+            self.memory._core.queue_turn(turn)
+        except LoopwrightError as error:
+            if error.code == "store_busy" and worker.keep(name, turn, self.after):
+                return "remembered_later", f"what follows the turn waits in this process: {error.message}"
+            code = error.code if error.code == "queue_full" else "not_remembered"
+            return code, f"what follows the turn was not queued ({error.code}): {error.message}"
+        worker.wake(self.after, name)
+        return None
+
+
+class Following:
+    """A run whose turn is to be remembered, if there is a memory: what follows is queued once, however the run ends."""
+
+    __slots__ = ("_began", "_driver", "_prompt_at", "_remember")
+
+    def __init__(self, remember: Remembering | None, driver: Driver, prompt_at: int | None) -> None:
+        self._remember = remember
+        self._driver = driver
+        self._prompt_at = prompt_at
+        self._began = 0.0 if remember is None else remember.begin(driver.run)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        # A run that was broken off from outside has no caller who would wait for its end.
+        if kind is not None and self._driver.outcome is not None:
+            self._end()
+
+    def end(self, result: Result[Any]) -> list[events.Warning]:
+        """The run has ended; gives what its caller should know."""
+        return self._told(result, self._end())
+
+    async def aend(self, result: Result[Any]) -> list[events.Warning]:
+        """The same, in a thread: a store that is locked holds up whoever waits for this answer, and nobody else."""
+        if self._remember is None:
+            return []
+        from asyncio import to_thread
+
+        return self._told(result, await to_thread(self._end))
+
+    def _end(self) -> tuple[str, str] | None:
+        if self._remember is None:
+            return None
+        driver = self._driver
+        return self._remember.end(driver.run, driver.run_id, self._began, self._prompt_at)
+
+    def _told(self, result: Result[Any], told: tuple[str, str] | None) -> list[events.Warning]:
+        if told is None:
+            return []
+        from . import events
+
+        result.warnings.append(": ".join(told))
+        event: events.Warning = self._driver.numbered(events.Warning(*told))
+        return [event]
+
+
+def remembering(memory: object, user: object, session: object, after: object) -> Remembering | None:
+    """The memory of an agent, from its options."""
+    if memory is None:
+        for option, value in (("user", user), ("session", session), ("after", after or None)):
+            if value is not None:
+                message = f"{option} is about memory, and there is none"
+                raise UsageError(message, "invalid_option", "give memory=Memory(...) or a path")
+        return None
+    from .memory import Memory
+
+    if isinstance(memory, (str, os.PathLike)):
+        memory = Memory(memory)
+    elif not isinstance(memory, Memory):
+        raise _wrong("memory", memory, "a Memory, or the path of its file")
+    found = Remembering(memory, _name("user", user), _name("session", session), _after(after))
+    if found.after is not None:
+        # What a process before this one left behind is taken up.
+        memory._after.wake(found.after)
+    return found
+
+
+def _name(option: str, value: object) -> str | None:
+    if value is None or (isinstance(value, str) and value.strip()):
+        return value
+    raise _wrong(option, value, "a name, or None")
+
+
+def _after(given: object) -> AfterTurn | None:
+    """What follows a turn, looked at."""
+    from .after import AfterTurn
+
+    if given is None or given is True:
+        return AfterTurn()
+    if given is False:
+        return None
+    if not isinstance(given, AfterTurn):
+        raise _wrong("after", given, "an AfterTurn, True or False")
+    for option in ("reflector", "on_end"):
+        value = getattr(given, option)
+        if value is not None and not callable(value):
+            raise _wrong(option, value, "a function")
+    every = given.consolidate_every
+    if every is not None and not (isinstance(every, (int, float)) and every > 0):
+        raise _wrong("consolidate_every", every, "seconds above 0, or None")
+    if given.memory_file is not None and not isinstance(given.memory_file, (str, os.PathLike)):
+        raise _wrong("memory_file", given.memory_file, "the path of a file")
+    return given
+
+
+def recall_config(remember: Remembering | None, recall: Mapping[str, Any] | bool) -> dict[str, Any]:  # noqa: FBT001
+    """How memory is asked, as the machine wants it."""
+    if isinstance(recall, bool):
+        return {"recall": {}} if recall and remember is not None else {}
+    if not isinstance(recall, dict) or not {"hits", "characters", "timeout"} >= set(recall):
+        raise _wrong("recall", recall, "a dict with hits, characters and timeout, True or False")
+    if not all(isinstance(value, (int, float)) and math.isfinite(value) for value in recall.values()):
+        raise _wrong("recall", recall, "finite numbers")
+    if remember is None:
+        message = "recall is about memory, and there is none"
+        raise UsageError(message, "invalid_option", "give memory=Memory(...) or a path")
+    return {"recall": dict(recall)}
+
+
+def _wrong(option: str, value: object, wanted: str) -> UsageError:
+    return UsageError(f"{option} can't be {value!r:.100}", "invalid_option", f"give {wanted}")

@@ -1,0 +1,277 @@
+"""The debug trace of a run, round by round: a view of the events in its journal, nothing more."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._places import located
+from ._replay import naming
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["CallTrace", "RoundTrace", "trace"]
+
+_SHIFT = 32
+
+
+@dataclass
+class CallTrace:
+    """A tool call of a round."""
+
+    id: str
+    name: str
+    input: Any
+    written: bool
+    """Whether it stood in the text as markup; else it came in the provider's own way."""
+    verdict: str = ""
+    """What the guard said: `allow`, `ask` or `forbid`."""
+    is_error: bool | None = None
+    """Whether it failed; `None` if it has no result."""
+    length: int = 0
+    """Characters of its result."""
+    excerpt: str = ""
+    duration: float = 0.0
+    """Seconds."""
+
+
+@dataclass
+class RoundTrace:
+    """A request to the model, its answer, and what was made of it."""
+
+    run: str
+    """The turn's id."""
+    machine: int
+    """Which machine of the run: 0 is the first, others were started by it."""
+    round: int
+    model: str
+    at: float
+    """Seconds from the run's start to the request."""
+    tools: list[str]
+    """The tools on offer."""
+    stream: bool
+    """Whether the answer was streamed."""
+    emission: str
+    """How its text came out: `streamed` as it was written, `streamed without calls` where text is looked through for
+    calls before it is shown, `whole`; `held` where hooks see it before it counts.
+    """
+    messages: int = 0
+    """Messages of the request."""
+    attempts: int = 1
+    duration: float = 0.0
+    text: int = 0
+    """Characters of prose in the answer."""
+    reasoning: int = 0
+    """Characters of reasoning."""
+    stop: str = ""
+    """Why the answer ended, as the provider says."""
+    usage: dict[str, int] = field(default_factory=dict)
+    decision: str = ""
+    rule: str = ""
+    saw: str = ""
+    calls: list[CallTrace] = field(default_factory=list)
+    hooks: list[str] = field(default_factory=list)
+    """Hooks that answered or failed, as `stage name: answer`."""
+    notes: list[str] = field(default_factory=list)
+    """Retries, resets, warnings, compactions, choices of the model."""
+
+
+def trace(journal: str | os.PathLike[str], run: str | None = None) -> list[RoundTrace]:
+    """The rounds of a journal: a path, or its lines as text; or the run of a store; or a run of the project by its
+    name. What stands before damage counts.
+
+    ::
+
+        for round in loopwright.trace("runs/8f2c.jsonl"):
+            print(round.round, round.decision, [call.name for call in round.calls])
+    """
+    place = located(journal, run)
+    with naming(place):
+        text = place.read()
+        name, _, machine = _core.journal_head(text)
+        whole = _core.replay(text, None)[0]["events"]
+    reader = _Reader(name, json.loads(machine))
+    for line in text.splitlines()[1:]:
+        if reader.lines >= whole:
+            break
+        found = _parsed(line)
+        if isinstance(found, dict) and found.get("seq") == reader.lines + 1:
+            reader.lines += 1
+            reader.take(found)
+    return reader.rounds
+
+
+def trace_of(journal: str | None, run: str) -> list[RoundTrace]:
+    """The trace of a result's journal."""
+    if journal is None:
+        message = "the run kept no journal, and the trace is a view of it"
+        raise UsageError(message, "no_journal", "run it with journal=True, or with a folder for journals")
+    lines = "\n" in journal or journal.endswith(".jsonl")
+    return trace(journal, None if lines else run)
+
+
+def _parsed(line: str) -> Any:
+    try:
+        found = json.loads(line)
+        return json.loads(found["escaped"]) if "escaped" in found else found
+    except (ValueError, TypeError):
+        return None
+
+
+class _Reader:
+    def __init__(self, run: str, machine: dict[str, Any]) -> None:
+        turn = next((found for found in (machine.get("turn"), *_inner(machine)) if isinstance(found, dict)), {})
+        self.run = run
+        self.lines = 0
+        self.rounds: list[RoundTrace] = []
+        self.tools = [tool["name"] for tool in turn.get("tools", [])]
+        self.stream = bool(turn.get("stream"))
+        looked_through = bool(self.tools) and bool(turn.get("read_markup") or turn.get("tool_format"))
+        self.emission = "whole"
+        if self.stream:
+            self.emission = "streamed without calls" if looked_through else "streamed"
+        if {"post_llm", "pre_output"} & set(turn.get("hooks", [])):
+            self.emission += ", held"
+        self.ids: set[str] = set()
+        self.waiting: tuple[list[str], list[str]] = ([], [])
+
+    @property
+    def last(self) -> RoundTrace | None:
+        return self.rounds[-1] if self.rounds else None
+
+    def take(self, line: dict[str, Any]) -> None:
+        kind, event = next(iter(line["event"]["kind"].items()))
+        seconds = line["event"]["at"] / 1e6
+        if kind == "generated" and self.last is not None:
+            self.answered(self.last, event["response"])
+        elif kind == "executed" and self.last is not None:
+            result = event["result"]
+            for call in self.last.calls:
+                if call.id == result["id"]:
+                    call.length = sum(len(block.get("text", "")) for block in result["content"])
+        for command in line["commands"]:
+            if isinstance(command, dict):
+                self.command(command, seconds)
+
+    def answered(self, last: RoundTrace, response: dict[str, Any]) -> None:
+        blocks = response["message"]["content"]
+        last.text = sum(len(block["text"]) for block in blocks if block["type"] == "text")
+        last.reasoning = sum(len(block.get("text", "")) for block in blocks if block["type"] == "thinking")
+        stop = response["stop"]
+        last.stop = stop if isinstance(stop, str) else next(iter(stop.values()))
+        last.usage = response["usage"]
+        self.ids = {block["id"] for block in blocks if block["type"] == "tool_use"}
+
+    def command(self, command: dict[str, Any], seconds: float) -> None:
+        name, found = next(iter(command.items()))
+        if name == "emit":
+            notice = found["notice"]
+            tell = getattr(self, f"on_{notice['type']}", None)
+            if tell is not None:
+                tell(notice)
+        elif name == "generate":
+            self.generate(found, seconds)
+        elif name == "execute" and self.last is not None:
+            for each in found["calls"]:
+                self.call(each["tool_use"]["id"], each["tool_use"]["name"]).input = each["tool_use"]["input"]
+
+    def generate(self, found: dict[str, Any], seconds: float) -> None:
+        machine = found["id"] >> _SHIFT
+        if found["attempt"] > 1 and self.last is not None:
+            self.last.attempts = found["attempt"]
+            return
+        number = 1 + sum(1 for each in self.rounds if each.machine == machine)
+        none = found.get("tool_choice") == "none"
+        tools = [] if none else list(self.tools)
+        hooks, notes = self.waiting
+        self.waiting = ([], [])
+        messages = found["messages"]
+        self.rounds.append(
+            RoundTrace(
+                self.run,
+                machine,
+                number,
+                found["model"],
+                seconds,
+                tools,
+                self.stream,
+                self.emission,
+                messages,
+                hooks=hooks,
+                notes=notes,
+            )
+        )
+
+    def call(self, call_id: str, name: str) -> CallTrace:
+        assert self.last is not None  # noqa: S101 - calls come after an answer
+        for call in self.last.calls:
+            if call.id == call_id:
+                return call
+        call = CallTrace(call_id, name, None, written=call_id not in self.ids)
+        self.last.calls.append(call)
+        return call
+
+    def hook(self, stage: str, line: str) -> None:
+        before = stage in ("pre_assess", "post_assess", "pre_reason", "pre_llm")
+        (self.waiting[0] if before or self.last is None else self.last.hooks).append(line)
+
+    def note(self, line: str, *, before: bool = False) -> None:
+        (self.waiting[1] if before or self.last is None else self.last.notes).append(line)
+
+    def on_round_finished(self, notice: dict[str, Any]) -> None:
+        if self.last is not None:
+            self.last.duration = notice["duration"]
+
+    def on_assessed(self, notice: dict[str, Any]) -> None:
+        if self.last is None:
+            return
+        if notice["decision"] in ("tell", "slow", "pause_check") and self.last.decision:
+            self.note(f"{notice['decision']} by {notice['rule']}: {notice['saw']}")
+        else:
+            self.last.decision, self.last.rule, self.last.saw = notice["decision"], notice["rule"], notice["saw"]
+
+    def on_call_judged(self, notice: dict[str, Any]) -> None:
+        if self.last is not None:
+            self.call(notice["id"], notice["name"]).verdict = notice["verdict"]
+
+    def on_tool_finished(self, notice: dict[str, Any]) -> None:
+        if self.last is not None:
+            call = self.call(notice["id"], notice["name"])
+            call.is_error, call.excerpt, call.duration = notice["is_error"], notice["excerpt"], notice["duration"]
+
+    def on_approval_decided(self, notice: dict[str, Any]) -> None:
+        said = "allowed" if notice["allowed"] else f"denied: {notice['reason']}"
+        self.note(f"call {notice['id']} {said}")
+
+    def on_retry(self, notice: dict[str, Any]) -> None:
+        self.note(f"attempt {notice['attempt']} failed: {notice['reason']}")
+
+    def on_reset(self, _: dict[str, Any]) -> None:
+        self.note("what was shown is void")
+
+    def on_warning(self, notice: dict[str, Any]) -> None:
+        self.note(f"{notice['code']}: {notice['message']}")
+
+    def on_compacted(self, notice: dict[str, Any]) -> None:
+        self.note(f"compacted: {notice['before']} tokens became {notice['after']}", before=notice["reason"] == "full")
+
+    def on_model_chosen(self, notice: dict[str, Any]) -> None:
+        used = "used" if notice["used"] else "not used"
+        line = f"model {notice['model']} ({notice['mode']}, {notice['confidence']:g}, {used}): {notice['reason']}"
+        self.note(line, before=True)
+
+    def on_hook_answered(self, notice: dict[str, Any]) -> None:
+        reason = f" ({notice['reason']})" if notice.get("reason") else ""
+        self.hook(notice["stage"], f"{notice['stage']} {notice['name']}: {notice['answer']}{reason}")
+
+    def on_hook_failed(self, notice: dict[str, Any]) -> None:
+        self.hook(notice["stage"], f"{notice['stage']} {notice['name']}: failed ({notice['error']})")
+
+
+def _inner(machine: dict[str, Any]) -> list[Any]:
+    """The turns inside of other machines."""
+    return [found.get("turn") for found in machine.values() if isinstance(found, dict)]

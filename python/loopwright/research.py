@@ -1,0 +1,376 @@
+"""`Research`: a question, researched in cycles; a report in which every statement names its source and was checked.
+
+::
+
+    >>> pages = [
+    ...     {"title": "Tides", "url": "tides.md", "text": "Tides are the rise and fall of the sea. The moon causes "
+    ...      "most of the tide. High water comes about every 12 hours and 25 minutes on most coasts of the world."},
+    ... ]
+    >>> research = Research("offline:extractive", corpus=pages)
+    >>> result = research.run_sync("What causes the tides?")
+    >>> result.report["bibliography"][0]["url"]
+    'tides.md'
+    >>> result.state["cycles"] >= 1
+    True
+
+Without a model rules do all of it: they quote, and say so. With one, it plans, writes and reviews; what it writes is
+held against its sources all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, cast
+
+from . import _core
+from ._lookups import Lookups
+from .agent import Agent, RunStream
+from .budget import Budget
+from .errors import UsageError
+from .result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._plan import Plan
+    from .events import Event
+    from .models import Model
+    from .signal import Signal
+
+__all__ = ["Research", "ResearchResult", "research_tool", "run_deep_research"]
+
+STYLES = ("detailed", "summary", "progress")
+_OFFLINE = "offline:extractive"
+_BUDGET = Budget(iterations=120, tool_rounds=24, wall_time=1_800.0)
+
+
+@dataclass(frozen=True, repr=False)
+class ResearchResult(Result[str]):
+    """What a research gives: a `Result` with its report. `final` is the report as Markdown, in the style of the run."""
+
+    report: dict[str, Any] = field(default_factory=dict)
+    """Title, abstract, sections with their statements and citations, bibliography, why it stopped, what was not found,
+    contradictions. Empty if the run broke off before there was one.
+    """
+    state: dict[str, Any] = field(default_factory=dict)
+    """All that is known: query, outline, plan, critiques, gains, coverage, results, chunks with vectors, sources."""
+    style: str = "detailed"
+
+    @property
+    def markdown(self) -> str:
+        """The report as Markdown, in the style of the run."""
+        return self.render(self.style)
+
+    @property
+    def html(self) -> str:
+        """The report as an HTML page that needs nothing beside itself."""
+        return self.render(self.style, form="html")
+
+    @property
+    def json(self) -> str:
+        """The report as JSON."""
+        return json.dumps(self.report)
+
+    def render(self, style: str = "detailed", *, form: str = "markdown") -> str:
+        """The report in another style, as `markdown` or `html`; empty if there is none."""
+        if not self.report:
+            return ""
+        return _core.render_report(json.dumps(self.report), _style(style), form)
+
+
+class Research:
+    """Researches questions in cycles: plan & critique, act, analyse & update, until there is enough; then a report.
+
+    ::
+
+        research = Research("anthropic:claude-sonnet-4-5", corpus="docs")
+        result = await research.run("How are failed requests retried?")
+        print(result.markdown)
+
+    Args:
+        model: As for `Agent`; `"offline:extractive"` needs no model: rules plan, and the report is made of quotes.
+        search: Whom to ask: objects with `search(query, k)` or functions like it, sync or async. A hit is an object or
+            a dict with `title`, `url`, `snippet`, and `text` where the page need not be fetched.
+        corpus: What is at hand: a folder, an object with `search`, or a list of documents (dicts with `title`, `url`
+            and `text`, or plain texts).
+        embedder: Texts to vectors: a function, sync or async, as `loopwright.memory.minilm()` or `EndpointEmbedder`.
+            Without one words are hashed, which knows no meanings but needs nothing.
+        fetch: Who fetches pages, in place of the built-in client: a function of an address and a number of characters
+            that gives text, or an object or dict with `text` and `title`.
+        style: How reports are written out: `"detailed"`, `"summary"` or `"progress"`.
+        limits: How much: `hits` (8), `page_chars` (40,000), `least_chars` (100), `chunk_sentences` (4),
+            `section_chunks` (12), `searches` of a plan (6), `topics` (10), `rewrites` (2), `repeated` (0.8), …
+        explore: Whether topics that nobody named are looked for.
+        thresholds: `"background"`: in standard deviations of the embedder's own background; `"seed"`: absolute cosines
+            as they were tuned for one embedder.
+        select: Which chunks are kept: `relevance` (0.65), `top` (15), …
+        stop: When it is enough: `window` (2), `epsilon`, `chunks`, `claims`.
+        options: Options of `Agent`: `budget`, `base_url`, `api_key`, `timeouts`, `retry`, `price`, `journal`, ….
+    """
+
+    def __init__(
+        self,
+        model: str | Model = _OFFLINE,
+        *,
+        search: Any = (),
+        corpus: Any = None,
+        embedder: Callable[[list[str]], Any] | None = None,
+        fetch: Callable[[str, int], Any] | None = None,
+        style: str = "detailed",
+        limits: Mapping[str, Any] | None = None,
+        explore: bool = True,
+        thresholds: str = "background",
+        select: Mapping[str, Any] | None = None,
+        stop: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        for name in ("output_type", "tools"):
+            if options.get(name):
+                message = f"a research has no {name}"
+                raise UsageError(message, "invalid_option", "give search=[...] what it shall ask")
+        for name, function in (("embedder", embedder), ("fetch", fetch)):
+            if function is not None and not callable(function):
+                message = f"{name} can't be {function!r:.100}"
+                raise UsageError(message, "invalid_option", "give a function")
+        if thresholds not in ("background", "seed"):
+            message = f"thresholds can't be {thresholds!r}"
+            raise UsageError(message, "invalid_option", "use 'background' or 'seed'")
+        options.setdefault("budget", _BUDGET)
+        providers = tuple(_providers(search, corpus))
+        rules: dict[str, Any] = {
+            "style": _style(style),
+            "limits": dict(limits or {}),
+            "explore": "latent" if explore else "off",
+            "embedder": _name(embedder),
+            **_thresholds(thresholds, select, stop),
+        }
+        self._agent = _ResearchAgent(model, Lookups(providers, fetch, embedder), rules, **options)
+
+    @property
+    def model(self) -> str:
+        """How the model is shown; never holds a key."""
+        return self._agent.model
+
+    @property
+    def budget(self) -> Budget:
+        """What a run may use."""
+        return self._agent.budget
+
+    def __repr__(self) -> str:
+        return f"<Research {self.model}>"
+
+    async def run(
+        self,
+        query: str,
+        style: str | None = None,
+        *,
+        budget: Budget | None = None,
+        on_event: Callable[[Event], Any] | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> ResearchResult:
+        """Researches `query`, in the caller's task.
+
+        Args:
+            query: The question. Nothing changes it on the way.
+            style: How the report is written out; `result.render` gives the other styles.
+            budget: What this run may use.
+            on_event: Called with each event: `PhaseStarted`, `PhaseFinished`, `Status`, `SearchCompleted`, `Draft`, ….
+            journal: As for `Agent.run`.
+            signal: Ends the run from outside.
+
+        Limits raise nothing: the report is made of what was found until then, and says so (`stop_reason`, and
+        `report["stopped"]`). Where nothing was found the `stop_reason` is `"abstained"`. Raises a `LoopwrightError`
+        if the question can't be embedded, if the model never answers, or if every search fails.
+        """
+        agent = self._agent.styled(style)
+        result = await agent.run(query, budget=budget, on_event=on_event, journal=journal, signal=signal)
+        return cast("ResearchResult", result)
+
+    def run_sync(
+        self,
+        query: str,
+        style: str | None = None,
+        *,
+        budget: Budget | None = None,
+        on_event: Callable[[Event], Any] | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> ResearchResult:
+        """`run` without asyncio: in scripts, threads, tests, and inside a notebook's running loop."""
+        agent = self._agent.styled(style)
+        result = agent.run_sync(query, budget=budget, on_event=on_event, journal=journal, signal=signal)
+        return cast("ResearchResult", result)
+
+    def stream(
+        self,
+        query: str,
+        style: str | None = None,
+        *,
+        budget: Budget | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> RunStream[str]:
+        """The events of a run as they happen: phases, status, searches, drafts, and `RunFinished` at the end."""
+        return self._agent.styled(style).stream(query, budget=budget, journal=journal, signal=signal)
+
+    async def resume(
+        self,
+        journal: str | os.PathLike[str],
+        run: str | None = None,
+        *,
+        on_event: Callable[[Event], Any] | None = None,
+        signal: Signal | None = None,
+    ) -> ResearchResult:
+        """Goes on with a run that broke off, in the middle of a cycle too; see `Agent.resume`."""
+        result = await self._agent.resume(journal, run, on_event=on_event, signal=signal)
+        return cast("ResearchResult", result)
+
+    def resume_sync(
+        self,
+        journal: str | os.PathLike[str],
+        run: str | None = None,
+        *,
+        on_event: Callable[[Event], Any] | None = None,
+        signal: Signal | None = None,
+    ) -> ResearchResult:
+        """`resume` without asyncio."""
+        result = self._agent.resume_sync(journal, run, on_event=on_event, signal=signal)
+        return cast("ResearchResult", result)
+
+
+class _ResearchAgent(Agent[str]):
+    """An agent whose runs are researches."""
+
+    def __init__(self, model: str | Model, lookups: Lookups, rules: dict[str, Any], **options: Any) -> None:
+        self._lookups = lookups
+        self._rules = rules
+        offline = isinstance(model, str) and model.partition(":")[0] == "offline"
+        self._rules["without_model"] = offline
+        super().__init__(model, **options)
+
+    def styled(self, style: str | None) -> _ResearchAgent:
+        """The same with another style."""
+        if style is None or style == self._rules["style"]:
+            return self
+        import copy
+
+        agent = copy.copy(self)
+        agent.restyle(_style(style))
+        return agent
+
+    def restyle(self, style: str) -> None:
+        """Another style from now on."""
+        self._plans = {}
+        self._rules = {**self._rules, "style": style}
+
+    def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
+        return _core.MachineConfig.research(json.dumps({"turn": turn, **self._rules}))
+
+    def _plan(self, budget: Budget, *, stream: bool) -> Plan:
+        plan = super()._plan(budget, stream=stream)
+        plan.lookups = self._lookups
+        return plan
+
+    def _finish(self, outcome: dict[str, Any] | None, *given: Any) -> tuple[Result[Any], str | None]:
+        result, feedback = super()._finish(outcome, *given)
+        found = (outcome or {}).get("research") or {}
+        values = {each.name: getattr(result, each.name) for each in fields(Result)}
+        report = found.get("report", {})
+        style = report.get("style", self._rules["style"])
+        whole = ResearchResult(**values, report=report, state=found.get("state", {}), style=style)
+        if whole.error is not None:
+            whole.error.result = whole
+        return whole, feedback
+
+
+async def run_deep_research(
+    query: str,
+    output_style: str = "detailed",
+    *,
+    model: str | Model | None = None,
+    search: Any = (),
+    corpus: Any = None,
+    **options: Any,
+) -> str:
+    """Researches `query` and gives the report as Markdown; `output_style` is `detailed`, `summary` or `progress`.
+
+    Without a model that of `$LOOPWRIGHT_MODEL` is taken, else none: then the report is made of quotes.
+    """
+    named = model if model is not None else os.environ.get("LOOPWRIGHT_MODEL", "").strip() or _OFFLINE
+    research = Research(named, search=search, corpus=corpus, style=output_style, **options)
+    result = await research.run(query)
+    return str(result) or result.markdown
+
+
+def research_tool(research: Research) -> Callable[..., Any]:
+    """A plain async function of texts that gives text: a tool for an agent, or for a server of the Model Context
+    Protocol (`server.tool()(research_tool(research))`).
+
+    >>> tool = research_tool(Research(corpus=["Tea is made of leaves. It is drunk hot."]))
+    >>> tool.__name__
+    'run_deep_research'
+    """
+
+    async def run_deep_research(query: str, output_style: str = "detailed") -> str:
+        """Research a question in depth. Gives a report in Markdown with numbered sources.
+
+        Args:
+            query: The question.
+            output_style: detailed, summary or progress.
+        """
+        result = await research.run(query, _style(output_style))
+        return str(result) or result.markdown
+
+    return run_deep_research
+
+
+def _style(style: str) -> str:
+    if style in STYLES:
+        return style
+    message = f"{style!r:.60} is no style"
+    raise UsageError(message, "invalid_option", f"use {', '.join(STYLES[:-1])} or {STYLES[-1]}")
+
+
+def _name(embedder: Any) -> str | None:
+    if embedder is None:
+        return None
+    name = getattr(embedder, "name", None) or getattr(embedder, "__qualname__", None)
+    return str(name or type(embedder).__qualname__)
+
+
+def _thresholds(kind: str, select: Mapping[str, Any] | None, stop: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the machine's own values are changed to."""
+    chosen: dict[str, Any] = {"relevance": 0.65, "top": 15, "copy": {"cosine": 0.995}}
+    enough: dict[str, Any] = {"window": 2, "chunks": True, "claims": True}
+    latent: dict[str, Any] = {}
+    if kind == "seed":
+        enough["epsilon"], latent["novel"], near = {"cosine": 0.005}, {"cosine": 0.65}, {"cosine": 0.8}
+    else:
+        chosen["least"] = {"z": 1.0}
+        enough["epsilon"], latent["novel"], near = {"z": 0.04}, {"z": 4.5}, {"z": 6.0}
+    return {
+        "select": {**chosen, **(select or {})},
+        "stop": {**enough, **(stop or {})},
+        "latent": latent,
+        "near": near,
+    }
+
+
+def _providers(search: Any, corpus: Any) -> Iterable[Any]:
+    given = [search] if callable(search) or callable(getattr(search, "search", None)) else search
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        message = f"search can't be {search!r:.100}"
+        raise UsageError(message, "invalid_option", "give a list of providers: objects with search(query, k)")
+    for each in given:
+        if not callable(each) and not callable(getattr(each, "search", None)):
+            message = f"{each!r:.100} can't search"
+            raise UsageError(message, "invalid_option", "give an object with search(query, k), or a function")
+        yield each
+    if corpus is not None:
+        from ._corpus import corpus_of
+
+        yield corpus_of(corpus)

@@ -1,0 +1,257 @@
+//! Pausing: nothing new starts after what is under way, and the clock of the run stands still.
+//!
+//! A tree of machines knows nothing of it. Commands that would start something are held back here until somebody
+//! resumes; while nothing is under way, no time passes for the machines, so that neither the run's time nor a person's
+//! to answer runs out. A run that was never paused is not changed by any of this.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Command, Event, EventKind, Id, Notice, Time};
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// It goes on.
+    #[default]
+    Running,
+    /// Somebody wants it to pause; what is under way is waited for.
+    Pausing,
+    /// Nothing is under way, and nothing starts.
+    Paused,
+    /// It has ended.
+    Done,
+}
+
+impl RunState {
+    /// The name in Python and in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Pausing => "pausing",
+            Self::Paused => "paused",
+            Self::Done => "done",
+        }
+    }
+}
+
+/// The states of a run as a whole: from where, at which event, to where. `answer` is what ends the last of what is
+/// under way.
+pub const RUN_TRANSITIONS: &[(&str, &str, &str)] = &[
+    ("running", "pause", "pausing"),
+    ("running", "pause", "paused"),
+    ("pausing", "answer", "paused"),
+    ("pausing", "resume", "running"),
+    ("paused", "resume", "running"),
+    ("running", "answer", "done"),
+    ("pausing", "answer", "done"),
+    ("running", "interrupt", "done"),
+    ("pausing", "interrupt", "done"),
+    ("paused", "interrupt", "done"),
+];
+
+/// What is under way for a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Work {
+    /// The ids of tool calls.
+    Calls(Vec<String>),
+    /// One answer.
+    One(()),
+}
+
+/// The gate that commands pass.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Pause {
+    state: RunState,
+    /// When the clock stopped.
+    since: Time,
+    /// Microseconds that the clock stood still, over all pauses.
+    lost: u64,
+    under_way: BTreeMap<Id, Work>,
+    /// When timers are due, by the clock of the machines.
+    timers: BTreeMap<Id, Time>,
+    /// Timers that fired while the clock stood still.
+    overdue: Vec<Id>,
+    held: Vec<Command>,
+}
+
+/// What becomes of an event.
+pub(super) enum Incoming {
+    /// It goes to the machines.
+    Deliver(Event),
+    /// It does not, and these commands are given.
+    Keep(Vec<Command>),
+}
+
+impl Pause {
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) const fn state(&self) -> RunState {
+        self.state
+    }
+
+    /// The time by the clock of the machines.
+    fn own(&self, at: Time) -> Time {
+        let at = if self.state == RunState::Paused { self.since } else { at };
+        Time(at.0.saturating_sub(self.lost))
+    }
+
+    const fn real(&self, at: Time) -> Time {
+        Time(at.0.saturating_add(self.lost))
+    }
+
+    /// Somebody wants a pause; false if there is nothing to pause.
+    pub(super) fn pause(&mut self) -> bool {
+        let running = self.state == RunState::Running;
+        if running {
+            self.state = RunState::Pausing;
+        }
+        running
+    }
+
+    /// Once nothing is under way the clock stops: true at that moment.
+    pub(super) fn settle(&mut self, at: Time) -> bool {
+        if self.state != RunState::Pausing || !self.under_way.is_empty() {
+            return false;
+        }
+        self.since = at;
+        self.state = RunState::Paused;
+        true
+    }
+
+    /// Somebody resumes: what was held back goes out. `None` if nothing was paused.
+    pub(super) fn resume(&mut self, at: Time) -> Option<Vec<Command>> {
+        let mut out = Vec::new();
+        match self.state {
+            RunState::Paused => {
+                let stood = at.0.saturating_sub(self.since.0);
+                self.lost = self.lost.saturating_add(stood);
+                self.state = RunState::Running;
+                out.push(Command::Emit { notice: Notice::Resumed { after: Time(stood).seconds() } });
+            }
+            RunState::Pausing => self.state = RunState::Running,
+            RunState::Running | RunState::Done => return None,
+        }
+        for id in std::mem::take(&mut self.overdue) {
+            if let Some(due) = self.timers.get(&id) {
+                out.push(Command::Timer { id, at: self.real(*due) });
+            }
+        }
+        let held = std::mem::take(&mut self.held);
+        self.pass(held, &mut out);
+        Some(out)
+    }
+
+    /// The run has ended.
+    pub(super) fn end(&mut self) {
+        *self = Self { state: RunState::Done, lost: self.lost, ..Self::default() };
+    }
+
+    /// An event comes from outside.
+    pub(super) fn incoming(&mut self, mut event: Event) -> Incoming {
+        match &event.kind {
+            EventKind::Fired { id, .. } => {
+                if let Some(due) = self.timers.get(id).copied() {
+                    if self.state == RunState::Paused {
+                        if !self.overdue.contains(id) {
+                            self.overdue.push(*id);
+                        }
+                        return Incoming::Keep(Vec::new());
+                    }
+                    if self.lost > 0 && self.own(event.at) < due {
+                        // It was set before a pause.
+                        return Incoming::Keep(vec![Command::Timer { id: *id, at: self.real(due) }]);
+                    }
+                    self.timers.remove(id);
+                }
+            }
+            EventKind::Executed { id, result } => {
+                let done = match self.under_way.get_mut(id) {
+                    Some(Work::Calls(open)) => {
+                        open.retain(|call| *call != result.id);
+                        open.is_empty()
+                    }
+                    Some(Work::One(())) => true,
+                    None => false,
+                };
+                if done {
+                    self.under_way.remove(id);
+                }
+            }
+            other => {
+                if let Some(id) = other.answers() {
+                    self.under_way.remove(&id);
+                }
+            }
+        }
+        event.at = self.own(event.at);
+        Incoming::Deliver(event)
+    }
+
+    /// Commands go out; those that would start something wait while the run is paused.
+    pub(super) fn pass(&mut self, commands: Vec<Command>, out: &mut Vec<Command>) {
+        for command in commands {
+            let holds = matches!(self.state, RunState::Pausing | RunState::Paused);
+            match command {
+                Command::Timer { id, at } => {
+                    self.timers.insert(id, at);
+                    out.push(Command::Timer { id, at: self.real(at) });
+                }
+                Command::Abort { id } => {
+                    self.timers.remove(&id);
+                    self.under_way.remove(&id);
+                    self.overdue.retain(|timer| *timer != id);
+                    let before = self.held.len();
+                    self.held.retain(|held| held.id() != Some(id));
+                    // What was never started is not stopped.
+                    if self.held.len() == before {
+                        out.push(Command::Abort { id });
+                    }
+                }
+                Command::Emit { notice } if holds && self.waits(&notice) => self.held.push(Command::Emit { notice }),
+                Command::Persist if holds => self.held.push(Command::Persist),
+                Command::Finish { .. } | Command::Emit { .. } | Command::Persist | Command::Refuse { .. } => {
+                    out.push(command);
+                }
+                Command::Approve { .. } if holds => self.held.push(command),
+                Command::Approve { id, call, hash, risk, why, expires, judged } => {
+                    out.push(Command::Approve { id, call, hash, risk, why, expires: self.real(expires), judged });
+                }
+                command if holds => self.held.push(command),
+                command => {
+                    if let Some(id) = command.id() {
+                        let work = match &command {
+                            Command::Execute { calls, .. } => {
+                                Work::Calls(calls.iter().map(|call| call.tool_use.id.clone()).collect())
+                            }
+                            _ => Work::One(()),
+                        };
+                        self.under_way.insert(id, work);
+                    }
+                    out.push(command);
+                }
+            }
+        }
+    }
+
+    /// Whether what a notice tells of has not happened yet.
+    fn waits(&self, notice: &Notice) -> bool {
+        match notice {
+            Notice::RoundStarted { .. } | Notice::ToolStarted { .. } | Notice::ApprovalAsked { .. } => true,
+            Notice::ToolFinished { id, .. } => self.held.iter().any(|held| match held {
+                Command::Emit { notice } => {
+                    matches!(notice.own(), Notice::ToolStarted { id: began, .. } if began == id)
+                }
+                _ => false,
+            }),
+            Notice::Child { told, .. } => self.waits(told),
+            _ => false,
+        }
+    }
+}

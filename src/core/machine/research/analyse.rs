@@ -1,0 +1,311 @@
+//! Analyse and update: a document imagined for each topic, vectors, what is kept, and what the cycle was worth.
+
+use super::{
+    ResearchMachine, Stage, Work,
+    claims::claims,
+    hashing, prompts,
+    state::{CycleRecord, Hypothesis, Topic, Vector},
+};
+use crate::core::{
+    analysis::{self, Coverage, Gains, LatentPolicy, SelectPolicy, StopPolicy, StopRule, Trend, TrendPolicy},
+    error::Result,
+    machine::{Command, command::shorten},
+};
+
+/// Texts that go to an embedder at once.
+const BATCH: usize = 64;
+/// Chunks of a cluster that are worth a name.
+const CLUSTER: usize = 3;
+/// Labels of latent topics that a planner is told.
+const LABELS: usize = 5;
+
+/// What a round of measuring is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// What the set-up found, against the question.
+    First,
+    /// The same against the new outline.
+    Baseline,
+    /// What a cycle found.
+    Cycle,
+}
+
+impl ResearchMachine {
+    pub(super) fn pass(&self) -> Pass {
+        if self.state.outline.is_empty() {
+            Pass::First
+        } else if self.state.last_coverage_vector.is_none() {
+            Pass::Baseline
+        } else {
+            Pass::Cycle
+        }
+    }
+
+    /// The topics that things are measured against; before there is an outline, the question.
+    pub(super) fn topics(&self) -> Vec<Topic> {
+        if self.state.outline.is_empty() {
+            vec![Topic { topic: self.state.query.clone(), subtopics: Vec::new() }]
+        } else {
+            self.state.outline.clone()
+        }
+    }
+
+    /// Imagines a document for each topic that has none. One that is there stays: it is frozen.
+    pub(super) fn imagine(&mut self, out: &mut Vec<Command>) {
+        for topic in self.topics() {
+            if self.state.hypotheses.contains_key(&topic.topic) {
+                continue;
+            }
+            if self.config.without_model {
+                self.imagined(&topic.topic, None);
+                continue;
+            }
+            let prompt = prompts::about_topic(&self.state.query, &topic.line());
+            let ask = super::Ask {
+                work: Work::Hypothesis { topic: topic.topic.clone() },
+                system: prompts::HYPOTHESIS.to_owned(),
+                prompt,
+                temperature: 0.4,
+                max_tokens: 512,
+                output: None,
+            };
+            self.ask(ask, out);
+        }
+    }
+
+    /// The document of a topic; without one its own words stand for it.
+    pub(super) fn imagined(&mut self, topic: &str, document: Option<String>) {
+        let document = document.filter(|text| text.chars().any(char::is_alphanumeric));
+        let (model, text) = match document {
+            Some(text) => (self.config.turn.model.clone(), shorten(text.trim(), 8_000)),
+            None => (String::new(), self.line_of(topic)),
+        };
+        self.state.hypotheses.insert(topic.to_owned(), Hypothesis { model, text, vector: None });
+    }
+
+    fn line_of(&self, topic: &str) -> String {
+        let known = self.state.outline.iter().find(|one| one.topic == topic);
+        known.map_or_else(|| topic.to_owned(), Topic::line)
+    }
+
+    /// Asks for the vectors of new topics and fresh chunks.
+    pub(super) fn measure(&mut self, out: &mut Vec<Command>) {
+        let lacking: Vec<(String, String)> = self
+            .topics()
+            .iter()
+            .filter_map(|topic| {
+                let hypothesis = self.state.hypotheses.get(&topic.topic)?;
+                hypothesis.vector.is_none().then(|| (topic.topic.clone(), hypothesis.text.clone()))
+            })
+            .collect();
+        if !lacking.is_empty() {
+            let texts = lacking.iter().flat_map(|(topic, document)| [self.line_of(topic), document.clone()]).collect();
+            let topics = lacking.into_iter().map(|(topic, _)| topic).collect();
+            self.embed(texts, Work::EmbedTopics { topics }, out);
+        }
+        let texts: Vec<String> = self.fresh.iter().map(|fresh| Self::embedded_text(&fresh.chunk)).collect();
+        for (batch, texts) in texts.chunks(BATCH).enumerate() {
+            self.embed(texts.to_vec(), Work::EmbedChunks { from: batch * BATCH }, out);
+        }
+    }
+
+    /// The vector of a topic is the mean of its own and that of its document: neither is used alone.
+    pub(super) fn topics_embedded(
+        &mut self,
+        topics: &[String],
+        vectors: Result<Vec<Vec<f32>>>,
+        out: &mut Vec<Command>,
+    ) {
+        match vectors {
+            Ok(vectors) => {
+                for (topic, pair) in topics.iter().zip(vectors.chunks(2)) {
+                    let [line, document] = pair else { continue };
+                    if let Some(hypothesis) = self.state.hypotheses.get_mut(topic) {
+                        hypothesis.vector = Some(Vector(hashing::mean(line, document)));
+                    }
+                }
+            }
+            Err(error) => self.problem(format!("topics could not be embedded: {error}"), out),
+        }
+    }
+
+    pub(super) fn chunks_embedded(&mut self, from: usize, vectors: Result<Vec<Vec<f32>>>, out: &mut Vec<Command>) {
+        match vectors {
+            Ok(vectors) => {
+                for (fresh, vector) in self.fresh.iter_mut().skip(from).zip(vectors) {
+                    fresh.vector = Vector(vector);
+                }
+            }
+            Err(error) => self.problem(format!("some passages could not be embedded: {error}"), out),
+        }
+    }
+
+    fn width(&self) -> Option<usize> {
+        self.state.query_embedding.as_ref().map(|vector| vector.0.len())
+    }
+
+    /// Keeps what is worth it, and measures what the cycle was worth.
+    pub(super) fn update(&mut self) -> (usize, usize) {
+        let cycle = if self.pass() == Pass::Cycle { self.state.cycles + 1 } else { 1 };
+        let fresh = std::mem::take(&mut self.fresh);
+        let seen = fresh.len();
+        let width = self.width();
+        let vectors: Vec<Vec<f32>> = fresh.iter().map(|one| one.vector.0.clone()).collect();
+        let good = analysis::usable(&vectors, width);
+        let fresh: Vec<_> = good.iter().filter_map(|at| fresh.get(*at)).collect();
+        let vectors: Vec<&[f32]> = good.iter().filter_map(|at| vectors.get(*at)).map(Vec::as_slice).collect();
+        let (names, topics) = self.topic_vectors();
+        let kept = self.kept();
+        let kept: Vec<&[f32]> = kept.iter().map(Vec::as_slice).collect();
+        let policy = SelectPolicy { background: self.state.background, ..self.config.select.clone() };
+        let topic_rows: Vec<&[f32]> = topics.iter().map(Vec::as_slice).collect();
+        // With no topic that has a vector nothing can be judged, and nothing is kept.
+        let selected = analysis::select(&topic_rows[..], &vectors[..], &kept[..], &policy).unwrap_or_default();
+        let (mut accepted, mut new_claims) = (0, 0);
+        for one in selected {
+            let Some(fresh) = fresh.get(one.chunk) else { continue };
+            let mut chunk = fresh.chunk.clone();
+            chunk.topic = names.get(one.topic).cloned().unwrap_or_default();
+            (chunk.cycle, chunk.score, chunk.novelty) = (cycle, one.score, one.novelty);
+            accepted += 1;
+            for claim in claims(&chunk.text) {
+                new_claims += usize::from(self.state.claims.insert(claim));
+            }
+            self.state.chunk_embedding_cache.insert(chunk.key(), fresh.vector.clone());
+            self.state.all_chunks.push(chunk);
+        }
+        if self.pass() != Pass::Baseline {
+            let pages = std::mem::take(&mut self.pages_read);
+            let record = CycleRecord { cycle, pages, seen, accepted, claims: new_claims, ..CycleRecord::default() };
+            self.state.history.push(record);
+        }
+        if self.pass() != Pass::First {
+            self.record_coverage(&names, &topics);
+        }
+        (accepted, new_claims)
+    }
+
+    fn record_coverage(&mut self, names: &[String], topics: &[Vec<f32>]) {
+        let kept = self.kept();
+        let covered = analysis::coverage(topics, &kept).unwrap_or_default();
+        // Rounded: what no machine computes otherwise is compared.
+        let covered: Vec<f32> = covered.into_iter().map(|value| value.max(0.0)).collect();
+        let mean = covered.iter().sum::<f32>() / covered.len().max(1) as f32;
+        let first = self.state.last_coverage_vector.is_none();
+        let now = Coverage::new(names.iter().cloned(), covered);
+        let mut gains = Gains {
+            history: std::mem::take(&mut self.state.information_gain_history),
+            last: self.state.last_coverage_vector.take(),
+        };
+        let gained = gains.record(now);
+        self.state.information_gain_history = if first { vec![1.0] } else { gains.history };
+        self.state.last_coverage_vector = gains.last;
+        if let Some(record) = self.state.history.last_mut() {
+            (record.gain, record.coverage) = (gained, mean);
+        }
+    }
+
+    /// The topics that have a vector.
+    fn topic_vectors(&self) -> (Vec<String>, Vec<Vec<f32>>) {
+        let topics = self.topics();
+        let vectors: Vec<Vec<f32>> = topics.iter().map(|topic| self.state.topic_vector(&topic.topic)).collect();
+        let good = analysis::usable(&vectors, self.width());
+        let names = good.iter().filter_map(|at| topics.get(*at)).map(|topic| topic.topic.clone()).collect();
+        (names, good.iter().filter_map(|at| vectors.get(*at)).cloned().collect())
+    }
+
+    fn kept(&self) -> Vec<Vec<f32>> {
+        let all = self.state.kept_vectors();
+        analysis::usable(&all, self.width()).iter().filter_map(|at| all.get(*at)).cloned().collect()
+    }
+
+    pub(super) fn trend(&self) -> Trend {
+        let stop = StopPolicy { background: self.state.background, ..self.config.stop };
+        let epsilon = stop.epsilon().unwrap_or(TrendPolicy::default().epsilon);
+        analysis::trend(&self.state.information_gain_history, &TrendPolicy { epsilon, ..self.config.trend })
+    }
+
+    /// Whether there is enough, by the rules.
+    pub(super) fn enough(&self, accepted: usize, claims: usize) -> Option<StopRule> {
+        let policy = StopPolicy { background: self.state.background, ..self.config.stop };
+        analysis::enough(&self.state.information_gain_history, &policy, Some(accepted), Some(claims))
+    }
+
+    /// What was found and belongs to no topic: its label, and how relevant it is to the question.
+    pub(super) fn latent(&self) -> Vec<(String, f32)> {
+        if self.config.explore == super::config::Explore::Off || self.state.outline.is_empty() {
+            return Vec::new();
+        }
+        let all = self.state.kept_vectors();
+        let good = analysis::usable(&all, self.width());
+        let vectors: Vec<&[f32]> = good.iter().filter_map(|at| all.get(*at)).map(Vec::as_slice).collect();
+        let (_, topics) = self.topic_vectors();
+        let rows: Vec<&[f32]> = topics.iter().map(Vec::as_slice).collect();
+        let policy = LatentPolicy { background: self.state.background, least: CLUSTER, ..self.config.latent.clone() };
+        let clusters = analysis::latent(&vectors[..], &rows[..], &policy).unwrap_or_default();
+        let avoid: std::collections::HashSet<String> =
+            crate::core::retrieve::words::terms(&self.state.query).into_iter().collect();
+        let relevant = super::rules::relevance(&self.state.query, &self.state.all_chunks);
+        let label = |cluster: &analysis::Cluster| {
+            let places = cluster.members.iter().filter_map(|at| good.get(*at));
+            let chunks: Vec<_> = places.filter_map(|at| self.state.all_chunks.get(*at)).take(5).collect();
+            let label = super::rules::telling(&chunks, &self.state.all_chunks, &avoid, 3).join(" ");
+            let places = cluster.members.iter().filter_map(|at| good.get(*at));
+            let best = places.filter_map(|at| relevant.get(*at)).copied().fold(0.0, f32::max);
+            (label, best)
+        };
+        let novel = clusters.iter().filter(|cluster| cluster.novel).map(label);
+        novel.filter(|(label, _)| !label.is_empty()).take(LABELS).collect()
+    }
+
+    /// Asks for vectors. Without an embedder of the driver's they are there at once.
+    pub(super) fn embed(&mut self, texts: Vec<String>, work: Work, out: &mut Vec<Command>) {
+        if self.config.embedder.is_none() {
+            let vectors = texts.iter().map(|text| hashing::hashed(text)).collect();
+            self.ready.push_back((work, super::Gave::Vectors(Ok(vectors))));
+            return;
+        }
+        let id = self.issue(work);
+        out.push(Command::Embed { id, texts });
+    }
+
+    /// Goes from analysing to what follows.
+    pub(super) fn analysed(&mut self, out: &mut Vec<Command>) {
+        let pass = self.pass();
+        let (accepted, new_claims) = self.update();
+        if pass != Pass::First {
+            self.state.cycles += 1;
+            let last = self.state.history.last().copied().unwrap_or_default();
+            let output = serde_json::json!({
+                "seen": last.seen, "accepted": last.accepted, "claims": last.claims, "gain": last.gain,
+                "coverage": last.coverage, "trend": self.trend().name(),
+            });
+            self.end(output, out);
+        }
+        match pass {
+            Pass::First => {
+                self.go("first results", Stage::Outlining, out);
+                self.outline(out);
+            }
+            Pass::Baseline | Pass::Cycle => {
+                let rule = if pass == Pass::Cycle { self.enough(accepted, new_claims) } else { None };
+                if let Some(rule) = rule {
+                    self.stopped(rule.name(), rule.words());
+                    self.go("enough", Stage::Writing, out);
+                    self.write(out);
+                } else if self.state.cycles >= self.config.turn.budget.research_cycles {
+                    self.stopped(
+                        "research_cycles",
+                        &format!("all {} cycles of the budget were used", self.state.cycles),
+                    );
+                    self.go("enough", Stage::Writing, out);
+                    self.write(out);
+                } else {
+                    self.go("go on", Stage::Planning, out);
+                    self.plan_attempts = 0;
+                    self.plan(out);
+                }
+            }
+        }
+    }
+}
