@@ -215,7 +215,7 @@ class Index:
         """What the best passages say to a question, in their own sentences; nothing where its support is low.
 
         >>> index = Index(["The wait doubles from 200 ms.", "Oslo lies by a fjord."])
-        >>> index.quote("How long is the wait?").text, bool(index.quote("Who sings in the choir of Bergen?"))
+        >>> index.quote("When does the wait double?").text, bool(index.quote("Who sings in the choir of Bergen?"))
         ('The wait doubles from 200 ms. [passage 1:1]', False)
         """
         from .citations import sources_json, whole

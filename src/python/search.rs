@@ -117,7 +117,7 @@ impl LocalIndex {
     #[allow(clippy::needless_pass_by_value)] // what Python gives is converted
     fn of_folders(py: Python<'_>, folders: Vec<PathBuf>) -> PyResult<Self> {
         let read = py.detach(|| {
-            let limits = GatherLimits::default();
+            let limits = GatherLimits::wide();
             gather::read_folders(&folders, &limits).map(|(documents, problems)| Self::of(documents, problems))
         });
         read.map_err(|error| errors::exception(&error))
