@@ -398,7 +398,7 @@ mod tests {
         while let Some(job) = claim(&connection, 10.0, 1.0).unwrap() {
             assert!(done(&connection, job.id, job.attempts, 1.0).unwrap());
         }
-        assert_eq!(list(&connection, None).unwrap().len() as i64, MOST_ENDED);
+        assert_eq!(i64::try_from(list(&connection, None).unwrap().len()), Ok(MOST_ENDED));
         let kept: i64 =
             connection.query_row("SELECT count(*) FROM work WHERE payload IS NOT NULL", [], |row| row.get(0)).unwrap();
         assert_eq!(kept, 0);

@@ -252,7 +252,9 @@ mod tests {
             return;
         };
         let mut index = Index::default();
-        documents.iter().for_each(|text| index.add(text, None).unwrap());
+        for text in &documents {
+            index.add(text, None).unwrap();
+        }
         index.prepare();
         let figure = |ways: Ways| {
             let each: Vec<f64> = queries

@@ -400,7 +400,9 @@ mod tests {
 
     fn index(texts: &[&str]) -> Index {
         let mut index = Index::default();
-        texts.iter().for_each(|text| index.add(text, None).unwrap());
+        for text in texts {
+            index.add(text, None).unwrap();
+        }
         index.prepare();
         index
     }
@@ -437,7 +439,9 @@ mod tests {
         #[test]
         fn any_text_can_be_searched(texts in proptest::collection::vec("[a-f]{1,3}( [a-f]{1,3}){0,6}|\\PC{0,12}", 0..72), query in "[a-f]{1,3} [a-f]{1,3}|\\PC{0,9}", k in 0_usize..20) {
             let mut index = Index::default();
-            texts.iter().for_each(|text| index.add(text, None).unwrap());
+            for text in &texts {
+            index.add(text, None).unwrap();
+        }
             index.prepare();
             let hits = index.search(&query, None, Ways::default(), k).unwrap();
             proptest::prop_assert!(hits.len() <= k && hits.iter().all(|one| one.passage < texts.len()));

@@ -104,7 +104,9 @@ impl Lsa {
         }
         let length = sum.iter().map(|x| x * x).sum::<f32>().sqrt();
         if length > 0.0 {
-            sum.iter_mut().for_each(|x| *x /= length);
+            for x in &mut sum {
+                *x /= length;
+            }
         }
         sum
     }
@@ -113,7 +115,9 @@ impl Lsa {
 fn unit(mut document: Weighted) -> Weighted {
     let length = document.iter().map(|(_, w)| w * w).sum::<f32>().sqrt();
     if length > 0.0 {
-        document.iter_mut().for_each(|(_, w)| *w /= length);
+        for (_, weight) in &mut *document {
+            *weight /= length;
+        }
     }
     document
 }
@@ -176,7 +180,9 @@ fn orthonormal(x: &mut [f64], width: usize, times: usize) {
         }
         let length = column.iter().map(|x| x * x).sum::<f64>().sqrt();
         let vanished = length <= before * 1e-10 || length <= f64::MIN_POSITIVE;
-        column.iter_mut().for_each(|x| *x = if vanished { 0.0 } else { *x / length });
+        for x in &mut *column {
+            *x = if vanished { 0.0 } else { *x / length };
+        }
     }
     for row in 0..height {
         for (at, column) in columns.iter().enumerate() {
@@ -221,9 +227,9 @@ fn eigen(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>) {
                 let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
                 let c = 1.0 / (t * t + 1.0).sqrt();
                 let s = t * c;
-                rotate_rows(&mut a, n, p, q, c, s);
-                rotate_columns(&mut a, n, p, q, c, s);
-                rotate_columns(&mut v, n, p, q, c, s);
+                rotate_rows(&mut a, n, p, q, (c, s));
+                rotate_columns(&mut a, n, p, q, (c, s));
+                rotate_columns(&mut v, n, p, q, (c, s));
             }
         }
         if off <= norm * 1e-22 {
@@ -233,23 +239,23 @@ fn eigen(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>) {
     ((0..n).map(|i| at(&a, i, i)).collect(), v)
 }
 
-fn rotate_columns(m: &mut [f64], n: usize, p: usize, q: usize, c: f64, s: f64) {
-    for row in m.chunks_exact_mut(n) {
-        let (Some(x), Some(y)) = (row.get(p).copied(), row.get(q).copied()) else { continue };
+fn rotate_columns(matrix: &mut [f64], n: usize, p: usize, q: usize, (cosine, sine): (f64, f64)) {
+    for row in matrix.chunks_exact_mut(n) {
+        let (Some(left), Some(right)) = (row.get(p).copied(), row.get(q).copied()) else { continue };
         if let Some(slot) = row.get_mut(p) {
-            *slot = c * x - s * y;
+            *slot = cosine * left - sine * right;
         }
         if let Some(slot) = row.get_mut(q) {
-            *slot = s * x + c * y;
+            *slot = sine * left + cosine * right;
         }
     }
 }
 
-fn rotate_rows(m: &mut [f64], n: usize, p: usize, q: usize, c: f64, s: f64) {
-    let (upper, lower) = m.split_at_mut(q * n);
+fn rotate_rows(matrix: &mut [f64], n: usize, p: usize, q: usize, (cosine, sine): (f64, f64)) {
+    let (upper, lower) = matrix.split_at_mut(q * n);
     let (Some(first), Some(second)) = (upper.get_mut(p * n..(p + 1) * n), lower.get_mut(..n)) else { return };
-    for (x, y) in first.iter_mut().zip(second) {
-        (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
+    for (one, other) in first.iter_mut().zip(second) {
+        (*one, *other) = (cosine * *one - sine * *other, sine * *one + cosine * *other);
     }
 }
 

@@ -124,9 +124,8 @@ impl GroundedMachine {
             Phase::Idle => "idle",
             Phase::Gathering { .. } => "gathering",
             Phase::Acting { ending: None, .. } => "acting",
-            Phase::Acting { .. } => "ending",
             Phase::Judging(judging) if judging.ending.is_none() => "judging",
-            Phase::Judging(_) => "ending",
+            Phase::Acting { .. } | Phase::Judging(_) => "ending",
             Phase::Done => "done",
         }
     }

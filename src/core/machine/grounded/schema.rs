@@ -125,9 +125,8 @@ fn check(value: &Value, schema: &Value, at: &str, problems: &mut Vec<String>) {
             for (name, field) in fields {
                 let below = format!("{at}.{name}");
                 match (known.and_then(|known| known.get(name)), rules.get("additionalProperties")) {
-                    (Some(rule), _) => check(field, rule, &below, problems),
                     (None, Some(Value::Bool(false))) => problems.push(format!("{at} must not hold {name:?}")),
-                    (None, Some(rule)) => check(field, rule, &below, problems),
+                    (Some(rule), _) | (None, Some(rule)) => check(field, rule, &below, problems),
                     (None, None) => {}
                 }
             }
