@@ -395,8 +395,9 @@ fn e20_graceful_failure_keeps_the_best_draft() {
     assert_eq!(codes(&outcome).first(), Some(&"UNSUPPORTED"));
     assert_eq!(outcome.transcript, drafts.join("\n\n"));
     let message = outcome.message.unwrap();
-    assert!(message.contains("sorry") && message.contains("3 attempts") && message.matches('•').count() == 2);
-    assert!(message.ends_with("Could you rephrase the question, or add details?"), "{message}");
+    let (reasons, issues) = message.split_once("What is wrong with the best draft").unwrap();
+    assert!(reasons.contains("sorry") && reasons.contains("3 attempts") && reasons.matches('•').count() == 2);
+    assert!(issues.contains("UNSUPPORTED") && issues.contains("Could you rephrase the question"), "{message}");
     assert_eq!(ended.messages.len(), 6);
 }
 
@@ -628,7 +629,7 @@ fn any_event(dice: &mut Dice) -> EventKind {
 fn the_table_and_the_machine_hold_each_other() {
     let mut seen = BTreeSet::new();
     let mut dice = Dice(0x1234_5678_9ABC_DEF1);
-    for turn in 0..1_500 {
+    for turn in 0..4_000 {
         let judge = JudgeConfig { model: "j".into(), instructions: None };
         let config = GroundedConfig { judge: (turn % 2 == 0).then_some(judge), ..config() };
         let mut machine = GroundedMachine::new(config, 0);
@@ -639,7 +640,8 @@ fn the_table_and_the_machine_hold_each_other() {
             seen.insert((from, "start", machine.phase()));
         }
         for at in 0..30 {
-            let kind = any_event(&mut dice);
+            let deadline = machine.phase() == "judging" && dice.roll(16) == 0;
+            let kind = if deadline { EventKind::Fired { id: 1, partial: None } } else { any_event(&mut dice) };
             let (from, name, before) = (machine.phase(), kind.name(), machine.is_finished());
             let was = serde_json::to_value(&machine).unwrap();
             let commands = machine.step(Event { at: Time(at), kind });

@@ -652,6 +652,7 @@ fn every_kind_of_event_is_in_the_search() {
         ("hits", "tests/python/test_research.py"),
         ("fetched", "tests/python/test_research.py"),
         ("embedded", "tests/python/test_research.py"),
+        ("partials", "tests/children.rs"),
     ];
     fed.extend(elsewhere.iter().map(|(kind, _)| *kind));
     let missing: Vec<&&str> = all.difference(&fed).collect();

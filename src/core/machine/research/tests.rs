@@ -333,7 +333,7 @@ fn b01_every_line_of_the_table_is_taken() {
     let mut taken: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
     let mut seed = 7_u32;
     let stages: Vec<&str> = TRANSITIONS.iter().filter(|line| line.1 == "interrupt").map(|line| line.0).collect();
-    for round in 0..(stages.len() * 7) {
+    for round in 0..(stages.len() * 14) {
         let numbers: Vec<u8> = (0..40)
             .map(|_| {
                 seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -341,7 +341,7 @@ fn b01_every_line_of_the_table_is_taken() {
             })
             .collect();
         let stage = stages[round % stages.len()];
-        let interrupt = (round < stages.len() * 5).then_some((When::Stage(stage), (round / stages.len()) as u8));
+        let interrupt = (round < stages.len() * 12).then_some((When::Stage(stage), (round / stages.len()) as u8));
         let mut config =
             config(round % 5 == 0 && stage != "fronting", round % 3 == 0 || matches!(stage, "vetting" | "embedding"));
         if round % 7 == 6 {
