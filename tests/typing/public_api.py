@@ -31,11 +31,16 @@ from loopwright.events import (
     Reset,
     Resumed,
     Retry,
+    RoleAnswered,
+    RoleFailed,
     RoundFinished,
     RoundStarted,
     RunFinished,
+    SanityChecked,
     SearchCompleted,
     Status,
+    Summarized,
+    Supervised,
     TextDelta,
     ToolFinished,
     ToolProgress,
@@ -138,6 +143,12 @@ def what_happened(event: Event) -> str:
             return f"{assert_type(model, str)} {assert_type(confidence, float)}"
         case MemoryRecalled(hits=hits, ids=ids):
             return f"{assert_type(hits, int)} {assert_type(ids, list[int])}"
+        case RoleAnswered(role=role) | RoleFailed(role=role):
+            return assert_type(role, str)
+        case SanityChecked(on_track=fine) | Supervised(allowed=fine):
+            return str(assert_type(fine, bool))
+        case Summarized(by=by):
+            return assert_type(by, str)
         case RunFinished(result=result):
             return result.stop_reason
         case _:

@@ -57,6 +57,10 @@ _STOPS: dict[str, tuple[int, str]] = {
     "cancelled": (INTERRUPTED, "Cancelled."),
     "user_interrupt": (INTERRUPTED, "Stopped, as you wished."),
     "destructive_operation": (INTERRUPTED, "Stopped, as you wished."),
+    "hook_veto": (REFUSED, "A hook said no."),
+    "hook_failed": (ERROR, "A hook failed that must not fail."),
+    "sanity_pause": (NEEDS_INPUT, "Paused: a check of the run says that somebody should look."),
+    "sanity_abort": (STUCK, "Stopped: a check of the run says that it goes nowhere."),
     "error": (ERROR, "An error ended the run."),
 }
 
@@ -68,7 +72,7 @@ exit codes:
   3    abstained: the sources do not hold the answer
   4    unverified: no draft passed the check
   5    a limit was reached (rounds, time, tokens, cost, output, context)
-  6    refused, by the model or the provider's filter
+  6    refused, by the model, the provider's filter or a hook
   7    the model asks you something first, or paused for a check-in
   8    no progress: the same calls or errors again and again
   130  stopped or cancelled by you
