@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .after import AfterTurn
     from .memory import Memory
     from .result import Result
+    from .roles import Roles
 
 __all__ = ["Following", "Remembering", "recall_config", "remembering"]
 
@@ -130,8 +131,10 @@ class Following:
         return [event]
 
 
-def remembering(memory: object, user: object, session: object, after: object) -> Remembering | None:
-    """The memory of an agent, from its options."""
+def remembering(
+    memory: object, user: object, session: object, after: object, roles: Roles | None
+) -> Remembering | None:
+    """The memory of an agent, from its options; the reflector among its roles looks back on its turns."""
     if memory is None:
         for option, value in (("user", user), ("session", session), ("after", after or None)):
             if value is not None:
@@ -144,11 +147,50 @@ def remembering(memory: object, user: object, session: object, after: object) ->
         memory = Memory(memory)
     elif not isinstance(memory, Memory):
         raise _wrong("memory", memory, "a Memory, or the path of its file")
-    found = Remembering(memory, _name("user", user), _name("session", session), _after(after))
+    found = Remembering(
+        memory, _name("user", user), _name("session", session), _reflecting(_after(after), after, roles)
+    )
     if found.after is not None:
         # What a process before this one left behind is taken up.
         memory._after.wake(found.after)
     return found
+
+
+_PATTERNS = {
+    "type": "object",
+    "properties": {
+        "patterns": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"pattern": {"type": "string"}, "confidence": {"type": "number"}},
+                "required": ["pattern", "confidence"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["patterns"],
+    "additionalProperties": False,
+}
+
+
+def _reflecting(after: AfterTurn | None, given: object, roles: Roles | None) -> AfterTurn | None:
+    """What follows a turn, with the reflector of the roles where none is given. Naming one turns reflection on."""
+    role = roles.role("reflector") if roles is not None else None
+    if after is None or role is None:
+        return after
+    if given is None or given is True:
+        after = replace(after, reflection=True)
+    if after.reflector is not None or role.model == "rules":
+        return after
+
+    def look_back(prompt: str) -> Any:
+        from .roles import ask_sync
+
+        # Nothing where no model of the role gave anything that can be used: the rules look back then.
+        return ask_sync(role, prompt, _PATTERNS).value
+
+    return replace(after, reflector=look_back)
 
 
 def _name(option: str, value: object) -> str | None:

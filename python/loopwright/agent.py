@@ -280,7 +280,7 @@ class Agent(Generic[Output]):
         held = _context(context, self._endpoint)
         if held is not None:
             self._config["context"] = held
-        self._remember = remembering(memory, user, session, after)
+        self._remember = remembering(memory, user, session, after, roles)
         self._config |= recall_config(self._remember, recall)
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
         self._own_policy = policy is not None

@@ -498,6 +498,34 @@ def test_d28_d41_d42_reflection_by_rule_is_kept_once_with_its_events(tmp_path: P
     assert len(Memory(tmp_path / "m.db").reflections(stale=True)) == len(learned) + len(critiques)
 
 
+def test_c01_d28_the_reflector_among_the_roles_looks_back_on_a_turn() -> None:
+    from loopwright.roles import Role, Roles
+
+    said = [
+        '{"patterns": [{"pattern": "Short questions need no tools.", "confidence": 0.4}]}',
+        '{"patterns": [{"pattern": "Nobody looked at empty input.", "confidence": 0.9}]}',
+    ]
+    memory = Memory(":memory:")
+    with WireServer([text(one) for one in said]) as server:
+        reflector = Role("anthropic:small", base_url=server.url, api_key="k")
+        agent = Agent(ScriptedModel(["4."]), memory=memory, roles=Roles(reflector=reflector))
+        assert agent.run_sync("What is 2 + 2?").final == "4."
+        assert agent.drain_sync(30) == []
+        assert [request["body"]["model"] for request in server.requests] == ["small", "small"]
+    assert {one.pattern for one in memory.reflections()} == {
+        "Short questions need no tools.",
+        "Nobody looked at empty input.",
+    }
+    # A reflector that gives nothing of use leaves it to the rules; the answer never waits for it.
+    memory = Memory(":memory:")
+    with WireServer([text("no idea")] * 8) as server:
+        reflector = Role("anthropic:small", base_url=server.url, api_key="k")
+        agent = Agent(ScriptedModel(["4."]), memory=memory, roles=Roles(reflector=reflector))
+        assert agent.run_sync("What is 2 + 2?").final == "4."
+        assert agent.drain_sync(30) == []
+        assert len(server.requests) > 1
+
+
 def test_d28_d41_a_reflector_is_asked_twice_and_repaired_once() -> None:
     prompts: list[str] = []
 
