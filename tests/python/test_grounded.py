@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Budget, Call, Grounded, Response, Signal, UsageError, replay, tool
+from loopwright import Budget, Call, Grounded, ProviderError, Response, Signal, UsageError, replay, tool
 from loopwright.events import Draft, PhaseFinished, PhaseStarted, RunFinished, TextDelta
+from loopwright.testing import WireServer, fault
 
 HANDBOOK = Path(__file__).parent.parent / "data" / "handbook"
 OFFLINE = "offline:extractive"
@@ -257,6 +258,29 @@ def test_cancel_keeps_what_was_used(docs: Path) -> None:
     result = asyncio.run(grounded.run(QUESTION, signal=signal))
     assert (result.stop_reason, result.final, result.verified) == ("cancelled", None, False)
     assert result.usage.input == 7 and [call.name for call in result.tool_calls] == ["look"]
+
+
+def test_e26_errors_are_typed_by_guilt_and_say_what_to_do(docs: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as missing:
+        Grounded(OFFLINE, sources=[tmp_path / "nowhere"]).run_sync(SNAPSHOT)
+    assert (missing.value.code, missing.value.hint) == ("folder_not_found", "check the path of the folder")
+    with pytest.raises(UsageError) as empty:
+        Grounded(OFFLINE, sources=[docs]).run_sync(" ")
+    assert empty.value.code == "empty_prompt"
+    with pytest.raises(UsageError) as profile:
+        Grounded(OFFLINE, sources=[docs], profile="fax")
+    assert profile.value.code == "invalid_value"
+    with WireServer([fault.status(500)] * 9) as server, pytest.raises(ProviderError) as broken:
+        Grounded(
+            "anthropic:any", base_url=server.url, api_key="k", sources=[docs], retry={"attempts": 2, "base": 0.01}
+        ).run_sync("How often is a failed request tried again?")
+    # What the run had until then comes with the error.
+    assert broken.value.result is not None
+    assert broken.value.result.stop_reason == "error"
+    assert broken.value.result.final is None
+    with WireServer([fault.status(401)]) as server, pytest.raises(UsageError) as key:
+        Grounded("anthropic:any", base_url=server.url, api_key="k", sources=[docs]).run_sync(SNAPSHOT)
+    assert key.value.code == "auth"
 
 
 def test_repr_shows_the_model_and_the_folders(docs: Path) -> None:

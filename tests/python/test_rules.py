@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Approval, Budget, Call, Context, Response, Signal, tool
-from loopwright.events import ApprovalAsked, Retry, RunFinished, TextDelta
+from loopwright.events import ApprovalAsked, Assessed, Compacted, Retry, RunFinished, TextDelta
 from loopwright.testing import ScriptedModel, call, calls, fault, response, text
 from ways import agent_at, run
 
@@ -329,3 +329,47 @@ def test_c21_what_a_tool_asks_for_in_its_last_line_holds(way: str, how: str, rea
     agent = Agent(model, tools=[last if kind == "async" else plain])
     result, _ = run(agent, "go", way, signal=signal)
     assert (result.stop_reason, len(model.requests)) == (reason, 1)
+
+
+def test_c33_risk_continuation_stuck_momentum_tiers_and_parallel_calls_stand_in_one_run(serve: Any) -> None:
+    pair = threading.Barrier(2)
+    asked: list[str] = []
+
+    @tool(read_only=True)
+    def peek(name: str) -> str:
+        """Look."""
+        # Two at once, or neither comes through.
+        pair.wait(30)
+        return f"{name}: " + "nothing new. " * 400
+
+    @tool(read_only=True)
+    def probe(name: str) -> str:
+        """Probe."""
+        raise ValueError(f"no {name} there")
+
+    server = serve(
+        "I'll look at page 1.",
+        calls(Call("peek", {"name": "a"}), Call("peek", {"name": "b"})),
+        calls(Call("remove", {"path": "a"})),
+        calls(Call("probe", {"name": "c"})),
+        repeat_last=True,
+    )
+    agent = agent_at(
+        server,
+        "anthropic",
+        tools=[peek, probe, remove],
+        approve=lambda question: asked.append(question.risk) or False,
+        budget=Budget(iterations=30, tool_rounds=30),
+        context=1_500,
+    )
+    result, events = run(agent, "go", "stream")
+    # Continuation: the stated step was asked for. Risk: one question, answered no. Parallel: both came through.
+    assert "Proceed with: look at page 1" in json.dumps(server.requests[1]["body"])
+    assert asked == ["confirm"]
+    assert [call.name for call in result.tool_calls[:3]] == ["peek", "peek", "remove"]
+    assert result.tool_calls[2].failure == "denied"
+    # Tiers: what is old went out in a shorter form. Stuck and momentum: the same failure again and again ended it.
+    assert any(isinstance(event, Compacted) for event in events)
+    assert result.stop_reason in ("repeated_failures", "no_progress", "low_momentum")
+    assert result.rounds < 12
+    assert any(isinstance(event, Assessed) for event in events)

@@ -102,6 +102,29 @@ def test_x25_history_of_any_kind_resolves_a_reference() -> None:
     assert caught.value.code == "invalid_history"
 
 
+@pytest.mark.parametrize(
+    ("words", "decision"),
+    [
+        # A question mark is no ambiguity (X25); a missing target is.
+        ("What does the parser return for an empty list?", "direct"),
+        ("Delete it.", "ask_first"),
+        # Words that destroy stop nothing where the target is named (X05); several steps of them want a plan.
+        ("Delete all completed sessions.", "direct"),
+        ("Drop the staging database, purge the cache and remove the old backups, then recreate everything.", "plan"),
+        (
+            "Refactor the auth module, then update every caller, add tests, run them, and write a changelog entry.",
+            "plan",
+        ),
+        ("Fix the bug in the function parse_date.", "plan"),
+    ],
+)
+def test_d35_words_in_a_task_lead_to_decisions(words: str, decision: str) -> None:
+    found = assess_intent(words)
+    assert found.decision.startswith(decision), found
+    # What decided can be read, where it stands in the words.
+    assert found.signals
+
+
 def test_d36_an_unsure_direct_becomes_a_question() -> None:
     intent = assess_intent("banana")
     assert intent.escalated
