@@ -48,6 +48,24 @@ class IndexSource:
         return [_document("file", f"index#{hit.id + 1}", hit.text, found=True) for hit in found]
 
 
+def _tried(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function gives. One that wants the process to end fails: it ends no loop that is not its own."""
+    try:
+        return function(*arguments)
+    except (SystemExit, KeyboardInterrupt) as error:
+        message = f"{type(error).__name__}: {error}"
+        raise RuntimeError(message) from error
+
+
+async def _kept_in(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The same for one that is awaited."""
+    try:
+        return await function(*arguments)
+    except (SystemExit, KeyboardInterrupt) as error:
+        message = f"{type(error).__name__}: {error}"
+        raise RuntimeError(message) from error
+
+
 class FunctionSource:
     """What a function gives for the question: text, texts, mappings with `text`, or `Source`s."""
 
@@ -58,11 +76,11 @@ class FunctionSource:
     async def find(self, question: str) -> list[dict[str, Any]]:
         function = self._function
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
-            given = await function(question)
+            given = await _kept_in(function, question)
         else:
-            given = await asyncio.to_thread(function, question)
+            given = await asyncio.to_thread(_tried, function, question)
             if inspect.isawaitable(given):
-                given = await given
+                given = await _kept_in(lambda: given)
         if given is None:
             return []
         if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):

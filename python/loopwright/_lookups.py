@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ._gather import _kept_in, _tried
 from .errors import LoopwrightError, ProviderError, UsageError
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ def _error(error: Exception, kind: str) -> dict[str, Any]:
 async def _called(function: Callable[..., Any], *arguments: Any) -> Any:
     """What a function gives, whichever kind it is."""
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
-        return await function(*arguments)
-    answer = await asyncio.to_thread(function, *arguments)
-    return await answer if inspect.isawaitable(answer) else answer
+        return await _kept_in(function, *arguments)
+    answer = await asyncio.to_thread(_tried, function, *arguments)
+    return await _kept_in(lambda: answer) if inspect.isawaitable(answer) else answer
 
 
 async def _in_time(patience: float, function: Callable[..., Any], *arguments: Any) -> Any:

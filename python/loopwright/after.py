@@ -322,14 +322,14 @@ class Worker:
             with self._lock:
                 self._patient -= 1
 
-    def stop(self) -> None:
-        """Takes no more work; what is under way is ended."""
+    def stop(self, patience: float = _EXIT) -> None:
+        """Takes no more work; what is under way has so many seconds to end."""
         with self._lock:
             self._stopped = True
             self._lock.notify_all()
             thread = self._thread
         if thread is not None and thread is not threading.current_thread() and self._process == os.getpid():
-            thread.join(_EXIT)
+            thread.join(max(0.0, patience))
 
     def heard(self) -> list[WorkEnded]:
         """What ended since this was last asked."""
@@ -537,4 +537,4 @@ def _drain_all() -> None:
     for worker in list(_WORKERS):
         with contextlib.suppress(Exception):
             worker.drain(end - time.monotonic(), own=True)
-            worker.stop()
+            worker.stop(end - time.monotonic())

@@ -626,7 +626,7 @@ class Agent(Generic[Output]):
             if self._agents:
                 from .children import compose
 
-                configs, agents = compose(self._agents, stream=stream)
+                configs, agents = compose(self._agents, stream=stream, chains=self._chains)
                 config["children"] = {"agents": configs, **self._limits_of_children()}
             machine = self._machine(config)
             tools = {tool.name: tool for tool in self.tools}
@@ -1115,6 +1115,13 @@ def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
                 f"the sub-agent {agent.name!r} has a policy of its own, and its calls are judged by that of the run"
             )
             raise UsageError(message, "invalid_option", "give the policy to the agent that starts it")
+        lost = {"hooks": agent._hooks, "approve": agent._approve, "choose_model": agent._chooser}
+        for option, value in lost.items():
+            if value and value is not getattr(parent, "_approve", None):
+                message = (
+                    f"the sub-agent {agent.name!r} has {option} of its own, which a run of another agent does not ask"
+                )
+                raise UsageError(message, "invalid_option", f"give {option} to the agent that starts it")
         _check_policies(parent, agent._agents)
 
 

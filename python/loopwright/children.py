@@ -206,7 +206,7 @@ def _agent_of(parent: Agent[Any], given: SubAgent) -> Agent[Any]:
 
 
 def compose(
-    agents: Sequence[Agent[Any]], *, stream: bool, above: str = ""
+    agents: Sequence[Agent[Any]], *, stream: bool, chains: Mapping[str, Any], above: str = ""
 ) -> tuple[list[dict[str, Any]], dict[str, AgentPlan]]:
     """The machine's configuration of sub-agents, and what a driver needs for each kind of them."""
     configs: list[dict[str, Any]] = []
@@ -219,7 +219,7 @@ def compose(
         turn.pop("hooks", None)
         turn.pop("choice", None)
         turn.pop("recall", None)
-        nested, further = compose(agent._agents, stream=stream, above=f"{kind}/")
+        nested, further = compose(agent._agents, stream=stream, chains=chains, above=f"{kind}/")
         if nested:
             turn["children"] = {"agents": nested, **agent._limits_of_children()}
         configs.append(
@@ -230,9 +230,10 @@ def compose(
                 "by_arguments": sorted(tool.name for tool in agent.tools if getattr(tool, "by_arguments", False)),
             }
         )
-        plans[kind] = AgentPlan(
-            agent._endpoint, agent._own_model, {tool.name: tool for tool in agent.tools}, agent._chains
-        )
+        # The supervisor is that of the run, as its policy is.
+        own = {**agent._chains, **{role: chains[role] for role in ("supervisor",) if role in chains}}
+        tools = {tool.name: tool for tool in agent.tools}
+        plans[kind] = AgentPlan(agent._endpoint, agent._own_model, tools, own)
         plans.update(further)
     return configs, plans
 

@@ -55,6 +55,7 @@ class RunHandle(Generic[Output]):
         self._queues: list[asyncio.Queue[Event | None]] = []
         self._children: dict[str, ChildStatus] = {}
         self._settled = asyncio.Event()
+        self._ended = False
         self._running = asyncio.Event()
         self._running.set()
         self._task: asyncio.Task[Result[Output]] = asyncio.get_running_loop().create_task(self._run())
@@ -67,6 +68,7 @@ class RunHandle(Generic[Output]):
             return self._stream.result
         finally:
             # Whoever waits for a pause, or for events, waits no longer.
+            self._ended = True
             self._settled.set()
             self._running.set()
             for queue in self._queues:
@@ -102,7 +104,8 @@ class RunHandle(Generic[Output]):
 
     def resume(self) -> None:
         """Go on."""
-        self._settled.clear()
+        if not self._ended:
+            self._settled.clear()
         self._stream.resume()
 
     async def until_paused(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from typing import Any
@@ -566,3 +567,41 @@ def test_x01_two_questions_of_children_go_to_the_same_person(way: str) -> None:
     assert {each.path for each in asked} == {"a", "b"}
     assert at_once == [1, 1], "a person who reads one question is not asked another"
     assert [each.result.tool_calls[0].failure for each in result.children] == [None, None]
+
+
+@pytest.mark.parametrize("whose", ["of the run", "of the sub-agent"])
+@pytest.mark.parametrize("task", ["z", "Give me Ann's e-mail address and phone number by memory search."])
+def test_d13_what_the_model_may_not_see_its_sub_agents_may_not_see(whose: str, task: str) -> None:
+    from loopwright.roles import Roles
+
+    @tool(read_only=True)
+    def memory_search(q: str) -> str:
+        "Search."
+        return "Ann Smith, ann.smith@example.com, phone +44 20 7946 0958, SSN 123-45-6789"
+
+    asked: list[str] = []
+    model = ScriptedModel([call("memory_search", q="z"), "done"])
+    rules = Roles(supervisor="rules")
+    child = Agent(model, name="c", tools=[memory_search], roles=rules if whose == "of the sub-agent" else None)
+    agent = Agent(
+        ScriptedModel([calls(Call("spawn", {"agent": "c", "task": task})), "ok"]),
+        agents=[child],
+        roles=rules if whose == "of the run" else None,
+        approve=lambda question: asked.append(question.tool) or False,
+    )
+    # The person asked about the weather: a task that a model wrote is not the person's wish.
+    result = agent.run_sync("How is the weather?", journal=True)
+    seen = json.dumps([message.to_dict() for message in result.children[0].result.messages])
+    assert asked == ["memory_search"]
+    assert "ann.smith" not in seen
+
+
+def test_an_agent_s_own_hooks_and_approvals_are_not_lost_as_a_sub_agent() -> None:
+    from loopwright.hooks import Hook, Veto
+
+    hooked = Agent(ScriptedModel(["x"]), name="c", hooks=[Hook("pre_tool", lambda context: Veto("no"))])
+    asking = Agent(ScriptedModel(["x"]), name="c", approve=lambda question: False)
+    for child in (hooked, asking):
+        with pytest.raises(UsageError) as lost:
+            Agent(ScriptedModel(["x"]), agents=[child])
+        assert lost.value.code == "invalid_option"

@@ -15,6 +15,7 @@ import pytest
 from loopwright import Budget, Call, Grounded, Memory, Response, UsageError, check_citations, tool
 from loopwright.events import Draft, PhaseFinished, Warning
 from loopwright.retrieve import Index
+from loopwright.testing import ScriptedModel
 
 OFFLINE = "offline:extractive"
 QUESTION = "How often is a failed request retried?"
@@ -167,7 +168,7 @@ def test_e25_a_judge_that_gives_no_json_is_asked_once_more(docs: Path) -> None:
     judge = Scripted("Looks fine to me!", '{"verdict": "pass"}')
     result = Grounded(Scripted(GOOD), sources=docs, judge=judge).run_sync(QUESTION)
     assert result.verified and len(judge.requests) == 2
-    judge = Scripted("Fine!", '{"verdict": "pass", "more": 1}')
+    judge = Scripted("Fine!", '{"verdict": "fine"}')
     result = Grounded(Scripted(GOOD), sources=docs, judge=judge).run_sync(QUESTION)
     assert result.verified and any(w.startswith("judge_invalid") for w in result.warnings)
     judge = Scripted('{"verdict": "fail"}', JUDGE_NO)
@@ -311,3 +312,32 @@ def test_x16_check_citations_names_what_is_unsupported() -> None:
     assert not check_citations("It holds. [3]", sources)
     with pytest.raises(UsageError):
         check_citations("x", [{"txt": "y"}])
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        '```json\n{"verdict": "fail", "problems": [{"claim": "a", "why": "b"}]}\n```',
+        '{"verdict": "FAIL", "problems": [{"claim": "a", "why": "b", "more": 1}], "confidence": 1}',
+        '{"verdict": "fail"}',
+    ],
+)
+def test_e25_a_fail_however_it_is_written_never_passes(tmp_path: Path, verdict: str) -> None:
+    (tmp_path / "net.md").write_text("# Retries\n\nA failed request is tried again up to 3 times.\n")
+    good = "A failed request is tried again up to 3 times. [net.md:3]"
+    judge = ScriptedModel([verdict] * 9)
+    result = Grounded(ScriptedModel([good] * 3), sources=[tmp_path], judge=judge).run_sync(
+        "How often is it tried again?"
+    )
+    assert result.final is None
+    assert result.stop_reason == "unverified"
+
+
+def test_a_source_that_wants_the_process_to_end_is_left_out(tmp_path: Path) -> None:
+    import sys
+
+    (tmp_path / "net.md").write_text("# Retries\n\nA failed request is tried again up to 3 times.\n")
+    result = Grounded("offline:extractive", sources=[tmp_path, lambda question: sys.exit(3)]).run_sync(
+        "How often is a failed request tried again?"
+    )
+    assert "3 times" in (result.final or "")

@@ -402,3 +402,14 @@ def test_d45_a_streaming_answer_that_is_cancelled_while_pausing_is_kept(serve: A
         assert await asyncio.to_thread(eventually, lambda: server.open_connections == 0)
 
     asyncio.run(main())
+
+
+def test_d45_a_run_that_has_ended_is_waited_for_by_nobody() -> None:
+    async def main() -> None:
+        run = Agent(ScriptedModel(["hi"])).start("x")
+        await run
+        run.resume()
+        assert await asyncio.wait_for(run.until_paused(), 10) is False
+        await asyncio.wait_for(run.suspend(), 10)
+
+    asyncio.run(main())

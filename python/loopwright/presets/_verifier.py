@@ -299,7 +299,7 @@ class Verifier:
         tools = list(options.pop("tools", ()))
         web: bool | Mapping[str, Any] = False
         if search is True or isinstance(search, dict):
-            web = search
+            web = search or True
         elif search:
             from loopwright.search import as_search
 
@@ -308,6 +308,7 @@ class Verifier:
             for number, each in enumerate(self.own_searches, 1):
                 name = "web_search" if number == 1 else f"web_search_{number}"
                 tools.append(each.as_tool(name))
+        self.searches = bool(web or tools)
         limits = {"total": float(timeout), **options.pop("timeouts", {})}
         self.agent: Agent[Any] = Agent(model, tools=tools, web_search=web, timeouts=limits, **options)
         # Where the provider's search fails again and again, claims are checked without it for a while.
@@ -413,7 +414,7 @@ class _Check:
         self.prompt = prompt(claim) if callable(prompt) else prompt.format(claim=claim)
         self.verifier = verifier
         self.agent = verifier.agent
-        self.why_not: str | None = None
+        self.why_not: str | None = None if verifier.searches else "the search was turned off"
         self.probing = False
         if verifier.without_search is not None:
             left = verifier.breaker.check(time.monotonic())

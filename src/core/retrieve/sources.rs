@@ -125,7 +125,7 @@ pub fn render_prompt(question: &str, sources: &[Source], feedback: Option<&str>)
             let _ = writeln!(prompt, "|§ {}", one_line(&source.heading));
         }
         for line in source.text.split('\n') {
-            let _ = writeln!(prompt, "| {line}");
+            let _ = writeln!(prompt, "| {}", one_bar(line));
         }
     }
     prompt.push('\n');
@@ -227,6 +227,12 @@ fn parse_question(text: &str) -> (String, Option<String>) {
         question.push_str(if escaped { line.get(1..).unwrap_or_default() } else { line });
     }
     (question, None)
+}
+
+/// What stands behind a bar: what else would begin a line is a space there.
+pub(crate) fn one_bar(line: &str) -> std::borrow::Cow<'_, str> {
+    let breaks = |c: char| matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    if line.trim_end_matches('\r').contains(breaks) { line.replace(breaks, " ").into() } else { line.into() }
 }
 
 /// A name on one line, so that it can't pass for anything else.

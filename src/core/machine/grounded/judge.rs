@@ -12,7 +12,7 @@ use crate::core::{
     machine::{Command, Id, MachineConfig, Notice, Outcome, Stop, Time, command::shorten, turn::TurnConfig},
     message::Message,
     request::History,
-    retrieve::sources::{Source, render_prompt},
+    retrieve::sources::{Source, one_bar, render_prompt},
 };
 
 /// At most this many problems of a judge are told.
@@ -51,25 +51,28 @@ pub(super) struct Judging {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Verdict {
-    Pass,
-    Fail,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Said {
-    verdict: Verdict,
+    verdict: String,
     #[serde(default)]
     problems: Vec<Problem>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Problem {
+    #[serde(default)]
     claim: String,
+    #[serde(default)]
     why: String,
+}
+
+/// What a judge has said: whether the answer passed, and why not; nothing where it gave no verdict.
+fn said(reply: &str) -> Option<(bool, Vec<Problem>)> {
+    let said: Said = serde_json::from_str(super::schema::bare(reply)).ok()?;
+    match said.verdict.trim().to_ascii_lowercase().as_str() {
+        "pass" => Some((true, said.problems)),
+        "fail" => Some((false, said.problems)),
+        _ => None,
+    }
 }
 
 impl GroundedMachine {
@@ -83,13 +86,13 @@ impl GroundedMachine {
         }
         let attempt = self.outcome.attempts;
         emit(out, Notice::PhaseStarted { phase: "judge".to_owned(), attempt });
-        let quoted: Vec<String> = text.split('\n').map(|line| format!("| {line}")).collect();
+        let quoted: Vec<String> = text.split('\n').map(|line| format!("| {}", one_bar(line))).collect();
         let asked = render_prompt(&self.question, &self.sources, None);
         let tools: Vec<Source> = super::tool_sources(&self.history);
         let mut prompt = format!("{asked}\n\n");
         // Writing to a string does not fail.
         for tool in &tools {
-            let lines: Vec<String> = tool.text.split('\n').map(|line| format!("| {line}")).collect();
+            let lines: Vec<String> = tool.text.split('\n').map(|line| format!("| {}", one_bar(line))).collect();
             let _ = write!(prompt, "Result of {}:\n{}\n\n", tool.reference, lines.join("\n"));
         }
         let _ = write!(prompt, "Answer to judge:\n{}", quoted.join("\n"));
@@ -142,12 +145,20 @@ impl GroundedMachine {
             return self.give_up(stop, None, out);
         }
         let reply = child.r#final.as_deref().unwrap_or_default();
-        let said = serde_json::from_str::<Said>(reply.trim()).ok();
-        // A fail without a reason is no verdict: nobody could mend the answer.
-        let said = said.filter(|said| matches!(said.verdict, Verdict::Pass) || !said.problems.is_empty());
+        let mut said = said(reply);
+        if let Some((false, problems)) = &mut said
+            && problems.is_empty()
+        {
+            if !judging.again && self.room_for_judge() {
+                // Nobody could mend the answer: the reasons are asked for once.
+                said = None;
+            } else {
+                problems.push(Problem { claim: String::new(), why: "the judge gave no reason".to_owned() });
+            }
+        }
         let attempt = self.outcome.attempts;
         let passed = match &said {
-            Some(said) => matches!(said.verdict, Verdict::Pass),
+            Some((passed, _)) => *passed,
             None if child.r#final.is_some() && !judging.again && self.room_for_judge() => {
                 judging.again = true;
                 messages.push(Message::user(AGAIN));
@@ -169,7 +180,7 @@ impl GroundedMachine {
         let problems: Vec<String> = said
             .into_iter()
             .filter(|_| !passed)
-            .flat_map(|said| said.problems)
+            .flat_map(|(_, problems)| problems)
             .take(MOST_PROBLEMS)
             .map(|one| {
                 let line = |text: &str, most| shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "), most);

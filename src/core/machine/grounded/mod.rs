@@ -297,6 +297,7 @@ impl GroundedMachine {
             None => verify(&text, &evidence, self.config.profile, &self.config.lengths),
         };
         let passed = verification.passed();
+        let text = if passed && self.config.schema.is_some() { schema::bare(&text).to_owned() } else { text };
         let output = serde_json::json!({"passed": passed, "issues": verification.issues});
         self.finished_phase("verify", attempt, self.now, output, out);
         let issues: Vec<String> = verification.issues.iter().map(Issue::to_string).collect();

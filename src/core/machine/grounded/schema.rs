@@ -15,14 +15,16 @@ use super::{
 /// At most this many violations are told.
 const MOST: usize = 8;
 
+/// An answer in JSON without the code fence that a model may have put around it.
+pub(super) fn bare(answer: &str) -> &str {
+    let bare = answer.trim();
+    let inner = bare.strip_prefix("```json").or_else(|| bare.strip_prefix("```"));
+    inner.map_or(bare, |inner| inner.trim_end().strip_suffix("```").unwrap_or(inner).trim())
+}
+
 /// Holds an answer in JSON against its schema and the evidence.
 pub(super) fn verify_json(answer: &str, schema: &Value, evidence: &Evidence<'_>, lengths: &Lengths) -> Verification {
-    let bare = answer.trim();
-    let bare = bare
-        .strip_prefix("```json")
-        .or_else(|| bare.strip_prefix("```"))
-        .map_or(bare, |inner| inner.trim_end().strip_suffix("```").unwrap_or(inner));
-    let value: Value = match serde_json::from_str(bare.trim()) {
+    let value: Value = match serde_json::from_str(bare(answer)) {
         Ok(value) => value,
         Err(error) => {
             let plain = verify(answer, evidence, Profile::Plain, lengths);

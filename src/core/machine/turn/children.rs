@@ -281,6 +281,13 @@ impl TurnMachine {
         let looked_at = [HookStage::PreLlm, HookStage::PostLlm, HookStage::PreTool, HookStage::PostTool];
         turn.hooks = self.config.hooks.iter().copied().filter(|stage| looked_at.contains(stage)).collect();
         turn.authority = Some(self.authority.clone());
+        if self.config.roles.supervisor.is_some() {
+            // What the model may not see, those that it starts may not see either, whatever it tells them to do.
+            turn.roles.supervisor.clone_from(&self.config.roles.supervisor);
+        }
+        if turn.roles.supervisor.is_some() {
+            turn.asked = Some(self.asked_for());
+        }
         turn.approval_timeout = self.config.approval_timeout;
         turn.seed = self.config.seed ^ id;
         let kind = match &self.config.agent {

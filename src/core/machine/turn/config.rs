@@ -114,6 +114,9 @@ pub struct TurnConfig {
     /// Whose words may authorise its calls; `None` for those of the messages it begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authority: Option<Authority>,
+    /// What the person has asked for, for a supervisor; `None` for the messages it begins with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
     /// Models and rules beside the one that acts.
     #[serde(skip_serializing_if = "RolesConfig::is_default")]
     pub roles: RolesConfig,
@@ -168,6 +171,7 @@ impl Default for TurnConfig {
             children: ChildrenConfig::default(),
             agent: None,
             authority: None,
+            asked: None,
             roles: RolesConfig::default(),
             hooks: BTreeSet::new(),
             choice: ChoiceConfig::default(),

@@ -160,8 +160,11 @@ impl TurnMachine {
         kept || self.config.roles.supervisor.as_ref().is_some_and(|config| config.released.contains(key))
     }
 
-    /// What the user wrote, the newest last.
-    fn asked_for(&self) -> String {
+    /// What the user wrote, the newest last. A task that another model wrote is not the user's.
+    pub(super) fn asked_for(&self) -> String {
+        if let Some(asked) = &self.config.asked {
+            return asked.clone();
+        }
         let own = |block: &Block| match block {
             Block::Text(text) if !text.text.starts_with('[') => Some(plain(&text.text, ASKED)),
             _ => None,
