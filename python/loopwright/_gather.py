@@ -48,22 +48,32 @@ class IndexSource:
         return [_document("file", f"index#{hit.id + 1}", hit.text, found=True) for hit in found]
 
 
-def _tried(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function gives. One that wants the process to end fails: it ends no loop that is not its own."""
+async def called(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function gives, whichever kind it is; one that is no coroutine runs in a thread.
+
+    One that wants the process to end fails: it ends no loop that is not its own.
+    """
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
+        answer = function(*arguments)
+    else:
+        answer = await asyncio.to_thread(_kept_in, function, *arguments)
+    if not inspect.isawaitable(answer):
+        return answer
+    try:
+        return await answer
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise _ending(error) from error
+
+
+def _kept_in(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return function(*arguments)
     except (SystemExit, KeyboardInterrupt) as error:
-        message = f"{type(error).__name__}: {error}"
-        raise RuntimeError(message) from error
+        raise _ending(error) from error
 
 
-async def _kept_in(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The same for one that is awaited."""
-    try:
-        return await function(*arguments)
-    except (SystemExit, KeyboardInterrupt) as error:
-        message = f"{type(error).__name__}: {error}"
-        raise RuntimeError(message) from error
+def _ending(error: BaseException) -> RuntimeError:
+    return RuntimeError(f"{type(error).__name__}: {error}")
 
 
 class FunctionSource:
@@ -74,13 +84,7 @@ class FunctionSource:
         self._function = function
 
     async def find(self, question: str) -> list[dict[str, Any]]:
-        function = self._function
-        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
-            given = await _kept_in(function, question)
-        else:
-            given = await asyncio.to_thread(_tried, function, question)
-            if inspect.isawaitable(given):
-                given = await _kept_in(lambda: given)
+        given = await called(self._function, question)
         if given is None:
             return []
         if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):

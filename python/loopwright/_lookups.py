@@ -7,14 +7,13 @@ dicts with `title`, `url`, `snippet` and, where it has them, `text` and `publish
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._gather import _kept_in, _tried
+from ._gather import called
 from .errors import LoopwrightError, ProviderError, UsageError
 
 if TYPE_CHECKING:
@@ -69,17 +68,9 @@ def _error(error: Exception, kind: str) -> dict[str, Any]:
     return {"guilt": "provider", "code": f"{what}_failed", "message": message}
 
 
-async def _called(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function gives, whichever kind it is."""
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
-        return await _kept_in(function, *arguments)
-    answer = await asyncio.to_thread(_tried, function, *arguments)
-    return await _kept_in(lambda: answer) if inspect.isawaitable(answer) else answer
-
-
 async def _in_time(patience: float, function: Callable[..., Any], *arguments: Any) -> Any:
     # Made here: a task that is cancelled before its first step leaves no coroutine behind that nobody awaits.
-    return await asyncio.wait_for(_called(function, *arguments), patience)
+    return await asyncio.wait_for(called(function, *arguments), patience)
 
 
 async def _query(lookups: Lookups, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
