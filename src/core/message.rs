@@ -3,7 +3,12 @@
 //! One shape for all providers. Fields and blocks that a codec does not know are kept as they were written, together
 //! with the name of the wire they came from, and go back to that wire alone: nothing is lost and nothing leaks.
 
-use serde::{Deserialize, Serialize, de::Error as _};
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Serialize,
+    de::{self, Error as _, value::MapAccessDeserializer},
+};
 
 use super::json::{Fields, Raw};
 
@@ -466,25 +471,80 @@ impl Serialize for Block {
     }
 }
 
+/// A short text, borrowed where that can be.
+struct Word<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Word<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Word<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Word<'de>, E> {
+                Ok(Word(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Word<'de>, E> {
+                Ok(Word(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_str(Visitor)
+    }
+}
+
 impl<'de> Deserialize<'de> for Block {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Tag {
-            r#type: String,
+        struct Visitor;
+
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Block;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a block")
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Block, A::Error> {
+                let Some(first) = map.next_key::<Word<'de>>()? else {
+                    return Err(A::Error::missing_field("type"));
+                };
+                if first.0 == "type" {
+                    // As we write it: what follows is read where it stands.
+                    let tag: Word<'de> = map.next_value()?;
+                    return body(&tag.0, MapAccessDeserializer::new(map));
+                }
+                let mut members = vec![(first.0.into_owned(), map.next_value::<Raw>()?)];
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                let fields: Fields = members.into_iter().collect();
+                let tag = fields.get("type").ok_or_else(|| A::Error::missing_field("type"))?;
+                let tag: String = tag.to().map_err(A::Error::custom)?;
+                let raw = fields.to_raw();
+                body(&tag, &mut serde_json::Deserializer::from_str(raw.text())).map_err(A::Error::custom)
+            }
         }
-        let raw = Raw::deserialize(deserializer)?;
-        let tag: Tag = raw.to().map_err(D::Error::custom)?;
-        match tag.r#type.as_str() {
-            "text" => raw.to().map(Self::Text),
-            "image" => raw.to().map(Self::Image),
-            "document" => raw.to().map(Self::Document),
-            "thinking" => raw.to().map(Self::Thinking),
-            "tool_use" => raw.to().map(Self::ToolUse),
-            "tool_result" => raw.to().map(Self::ToolResult),
-            "provider" => raw.to().map(Self::Provider),
-            other => return Err(D::Error::custom(format!("unknown block type {other:?}"))),
+
+        /// The rest of a block, whose type is known.
+        fn body<'de, D: serde::Deserializer<'de>>(tag: &str, rest: D) -> Result<Block, D::Error> {
+            match tag {
+                "text" => Deserialize::deserialize(rest).map(Block::Text),
+                "image" => Deserialize::deserialize(rest).map(Block::Image),
+                "document" => Deserialize::deserialize(rest).map(Block::Document),
+                "thinking" => Deserialize::deserialize(rest).map(Block::Thinking),
+                "tool_use" => Deserialize::deserialize(rest).map(Block::ToolUse),
+                "tool_result" => Deserialize::deserialize(rest).map(Block::ToolResult),
+                "provider" => Deserialize::deserialize(rest).map(Block::Provider),
+                other => Err(D::Error::custom(format!("unknown block type {other:?}"))),
+            }
         }
-        .map_err(D::Error::custom)
+
+        deserializer.deserialize_map(Visitor)
     }
 }
 
@@ -554,6 +614,32 @@ impl std::ops::AddAssign for Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_are_read_whatever_the_order_of_their_members() {
+        for text in [
+            r#"{"type":"tool_use","id":"a","name":"n","input":{"x":1.50}}"#,
+            r#"{"id":"a","input":{"x":1.50},"type":"tool_use","name":"n"}"#,
+            r#" { "t\u0079pe" : "tool_\u0075se", "id":"a","name":"n","input":{"x":1.50} } "#,
+        ] {
+            let Ok(Block::ToolUse(call)) = serde_json::from_str(text) else { panic!("{text}") };
+            assert_eq!((&*call.id, &*call.name, call.input.text()), ("a", "n", r#"{"x":1.50}"#));
+        }
+        for wrong in [
+            "{}",
+            "[]",
+            "3",
+            r#"{"id":"a"}"#,
+            r#"{"type":"odd"}"#,
+            r#"{"type":3}"#,
+            r#"{"type":"text"}"#,
+            r#"{"type":"text""#,
+        ] {
+            serde_json::from_str::<Block>(wrong).unwrap_err();
+        }
+        let value: serde_json::Value = serde_json::from_str(r#"{"type":"text","text":"a"}"#).unwrap();
+        assert_eq!(serde_json::from_value::<Block>(value).unwrap(), Block::text("a"));
+    }
 
     #[test]
     fn own_form_is_lossless() {

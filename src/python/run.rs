@@ -49,7 +49,7 @@ struct Stored {
     saved: usize,
 }
 
-/// Between two savings a run writes so many events, and as many bytes as were saved.
+/// Between two savings a run writes so many events and bytes, and half as many bytes as were saved.
 const EVENTS_BETWEEN: u64 = 256;
 const BYTES_BETWEEN: usize = 256 << 10;
 
@@ -464,7 +464,7 @@ impl Stored {
             }
         }
         if self.since.0 >= EVENTS_BETWEEN
-            && self.since.1 >= BYTES_BETWEEN.max(self.saved)
+            && self.since.1 >= BYTES_BETWEEN.max(self.saved / 2)
             && let Some(saved) = run.save()
         {
             (self.since, self.saved) = ((0, 0), saved.state.len());

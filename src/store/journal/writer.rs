@@ -24,6 +24,9 @@ use crate::{
 
 /// How long the writer looks for company, while nobody waits: what is lost with the process then has had no effect.
 const GATHERING: Duration = Duration::from_millis(2);
+/// So often it looks whether something has come before it has to be woken: waking it for each line costs more than
+/// writing that.
+const LOOKS: u32 = 25;
 /// Bytes that may wait to be written.
 const MOST_WAITING: usize = 64 << 20;
 /// Bytes that are written without looking for company.
@@ -63,6 +66,8 @@ struct Queue {
     wanted: u64,
     wanted_on_disk: u64,
     stopped: bool,
+    /// Whether the thread looks by itself.
+    awake: bool,
     failed: BTreeMap<i64, Error>,
 }
 
@@ -72,8 +77,15 @@ struct Shared {
     work: Condvar,
     done: Condvar,
     /// Whoever has it writes: the thread, or one who waits and finds it free. Taken before the queue.
-    connection: Mutex<Option<Connection>>,
+    connection: Mutex<Option<Writing>>,
     name: String,
+}
+
+/// The connection, and whether its commits wait for the disk.
+#[derive(Debug)]
+struct Writing {
+    connection: Connection,
+    sync: Option<bool>,
 }
 
 impl Shared {
@@ -97,7 +109,7 @@ impl Writer {
             queue: Mutex::default(),
             work: Condvar::new(),
             done: Condvar::new(),
-            connection: Mutex::new(Some(connection)),
+            connection: Mutex::new(Some(Writing { connection, sync: None })),
             name: path.display().to_string(),
         });
         let of_thread = Arc::clone(&shared);
@@ -129,8 +141,8 @@ impl Writer {
         queue.bytes += item.bytes();
         queue.pushed += 1;
         queue.items.push((run, item));
-        // The writer wakes by itself a moment after the first item.
-        if queue.items.len() == 1 || queue.bytes > ENOUGH {
+        if !queue.awake || queue.bytes > ENOUGH {
+            queue.awake = true;
             self.shared.work.notify_one();
         }
         Ok(())
@@ -187,18 +199,36 @@ impl Writer {
 }
 
 fn write_all(shared: &Shared) {
+    let (mut looks, mut seen) = (0, 0);
     loop {
         let mut queue = shared.queue();
-        while queue.items.is_empty() && queue.synced >= queue.wanted_on_disk && !queue.stopped {
-            queue = shared.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
         let since = Instant::now();
         while queue.wanted <= queue.committed && queue.bytes < ENOUGH && !queue.stopped {
             let Some(left) = GATHERING.checked_sub(since.elapsed()) else { break };
             queue = shared.work.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        if queue.stopped && queue.items.is_empty() && queue.synced >= queue.wanted_on_disk {
-            return;
+        looks = if queue.pushed == seen { looks + 1 } else { 0 };
+        seen = queue.pushed;
+        let idle = |queue: &Queue| queue.items.is_empty() && queue.synced >= queue.wanted_on_disk;
+        if idle(&queue) {
+            if queue.stopped {
+                return;
+            }
+            if queue.wanted > queue.committed {
+                // Somebody who waits is writing it.
+                drop(queue);
+                drop(shared.connection.lock().unwrap_or_else(PoisonError::into_inner));
+                continue;
+            }
+            if looks >= LOOKS {
+                queue.awake = false;
+                while idle(&queue) && !queue.stopped {
+                    queue = shared.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                }
+                queue.awake = true;
+                looks = 0;
+            }
+            continue;
         }
         drop(queue);
         shared.write(&mut shared.connection.lock().unwrap_or_else(PoisonError::into_inner));
@@ -207,7 +237,7 @@ fn write_all(shared: &Shared) {
 
 impl Shared {
     /// Commits what has come since the last commit.
-    fn write(&self, connection: &mut Option<Connection>) {
+    fn write(&self, connection: &mut Option<Writing>) {
         let Some(connection) = connection else { return };
         let mut queue = self.queue();
         let (through, sync) = (queue.pushed, queue.wanted_on_disk > queue.synced);
@@ -229,7 +259,7 @@ impl Shared {
 }
 
 /// Writes items; gives the runs whose items could not be.
-fn commit(connection: &mut Connection, items: &[(i64, Item)], sync: bool, name: &str) -> Vec<(i64, Error)> {
+fn commit(connection: &mut Writing, items: &[(i64, Item)], sync: bool, name: &str) -> Vec<(i64, Error)> {
     let Err(error) = commit_some(connection, items.iter().map(|(_, item)| item), sync) else { return Vec::new() };
     let mut runs: BTreeMap<i64, Vec<&Item>> = BTreeMap::new();
     for (run, item) in items {
@@ -246,14 +276,14 @@ fn commit(connection: &mut Connection, items: &[(i64, Item)], sync: bool, name: 
     each.collect()
 }
 
-fn commit_some<'a>(
-    connection: &mut Connection,
-    items: impl Iterator<Item = &'a Item>,
-    sync: bool,
-) -> rusqlite::Result<()> {
+fn commit_some<'a>(writing: &mut Writing, items: impl Iterator<Item = &'a Item>, sync: bool) -> rusqlite::Result<()> {
     // Full: the log is on the disk when the commit returns, with all that was committed before.
-    connection.pragma_update(None, "synchronous", if sync { "full" } else { "normal" })?;
-    let moment = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if writing.sync != Some(sync) {
+        writing.sync = None;
+        writing.connection.pragma_update(None, "synchronous", if sync { "full" } else { "normal" })?;
+        writing.sync = Some(sync);
+    }
+    let moment = writing.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for item in items {
         put(&moment, item)?;
     }
