@@ -87,7 +87,7 @@ pub(super) fn count_tokens(
         });
     }
     let count = TokenCounter::from(tokenizer).count(text_or_messages)?;
-    Ok(if upper_bound { count.upper_bound } else { count.tokens })
+    Ok(if upper_bound { count.0.upper_bound } else { count.0.tokens })
 }
 
 /// About how many tokens a text is.

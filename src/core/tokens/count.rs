@@ -428,7 +428,10 @@ impl TokenCounter {
 
     fn add_media(&mut self, sum: &mut Sum, media: &Media, image: bool) {
         match &media.source {
-            Source::Text { data, .. } => self.add_text(sum, data),
+            Source::Text { data, .. } => {
+                self.add_text(sum, data);
+                sum.guessed += request::document(&self.tokenizer);
+            }
             Source::Base64 { data, .. } if image => self.add_picture(sum, data, false),
             Source::Base64 { data, .. } => sum.guessed += document(data),
             Source::Url(_) | Source::File(_) => sum.guessed += PICTURE,
@@ -521,7 +524,10 @@ impl TokenCounter {
                 Some(base64) => sum.guessed += document(base64),
                 None => {
                     match ["/source/data", "/source/text/data"].iter().find_map(|path| part.pointer(path)?.as_str()) {
-                        Some(text) => self.add_text(sum, text),
+                        Some(text) => {
+                            self.add_text(sum, text);
+                            sum.guessed += request::document(&self.tokenizer);
+                        }
                         None => sum.guessed += PICTURE,
                     }
                 }

@@ -9,15 +9,17 @@ use serde::{Deserialize, Serialize};
 use super::kinds::{KINDS, Kind, Mix};
 
 /// What a report scatters by, as a share of it, …
-const NOISE: f64 = 0.06;
+const NOISE: f64 = 0.1;
 /// … and in tokens.
-const NOISE_TOKENS: f64 = 24.0;
+const NOISE_TOKENS: f64 = 40.0;
+/// So many reports in a row that are far off the same way mean that it is no accident.
+const STREAK: i32 = 3;
 /// How far the errors of two kinds go together before anything is known: a tokenizer is coarser or finer as a whole.
 const TOGETHER: f64 = 0.5;
 /// What is nineteen times of twenty within a margin lies within two deviations.
 const DEVIATIONS: f64 = 2.0;
 /// The margins that stay however much was learned: texts of one kind differ, too.
-const LEAST_MARGIN: f64 = 0.12;
+const LEAST_MARGIN: f64 = 0.15;
 /// What an upper bound adds, in margins: what one time in a hundred is beyond, texts of more than one kind included.
 const BOUND: f64 = 1.65;
 
@@ -38,6 +40,8 @@ pub struct Learned {
     /// The deviations that it began with: more than twice that, nothing becomes.
     first: [f64; KINDS],
     reports: u32,
+    /// How many reports in a row were far off, below 0 where they were too low.
+    streak: i32,
 }
 
 impl Learned {
@@ -47,7 +51,7 @@ impl Learned {
         for (first, (ratio, margin)) in first.iter_mut().zip(ratios.iter().zip(margins)) {
             *first = ratio * margin / DEVIATIONS;
         }
-        let mut made = Self { ratios, spread: [[0.0; KINDS]; KINDS], first, reports: 0 };
+        let mut made = Self { ratios, spread: [[0.0; KINDS]; KINDS], first, reports: 0, streak: 0 };
         made.spread = made.beginning();
         made
     }
@@ -104,18 +108,29 @@ impl Learned {
         if counts.iter().all(|tokens| *tokens <= 0.0) || !reported.is_finite() || reported <= 0.0 {
             return;
         }
-        let noise = (NOISE * reported).powi(2) + NOISE_TOKENS.powi(2) + unsure.powi(2);
+        let mut noise = (NOISE * reported).powi(2) + NOISE_TOKENS.powi(2) + unsure.powi(2);
         let (mut along, mut own) = self.along(&counts);
         let off = reported - mix.sum(|at, tokens| tokens * self.ratios.get(at).copied().unwrap_or(1.0));
-        if off.powi(2) > 9.0 * (own + noise) {
-            // So far off that what was learned does not hold here: be open again, as far as twice the beginning.
+        let edge = (own + noise).sqrt();
+        if off.abs() > 3.0 * edge {
+            self.streak = if off > 0.0 { self.streak.max(0) + 1 } else { self.streak.min(0) - 1 };
+        } else {
+            self.streak = 0;
+        }
+        let far = off.abs() / (2.0 * edge);
+        if self.streak.abs() >= STREAK {
+            // Off again and again, the same way: what was learned does not hold here. Be open, as far as twice the
+            // beginning.
+            self.streak -= self.streak.signum();
             for slot in self.spread.iter_mut().flatten() {
                 *slot *= 2.0;
             }
             self.keep_sound();
             (along, own) = self.along(&counts);
+        } else if far > 1.0 {
+            // Off once: a program may have added what nobody showed here.
+            noise *= 4.0 * far * far;
         }
-        // One report that is far off moves no more than one at the edge of what may be.
         let most = 3.0 * (own + noise).sqrt();
         let off = off.clamp(-most, most);
         let along_all = along;
@@ -123,8 +138,7 @@ impl Learned {
             *ratio = (*ratio + along / (own + noise) * off).clamp(0.5, 4.0);
             if let Some(row) = self.spread.get_mut(at) {
                 for (slot, other) in row.iter_mut().zip(along_all) {
-                    // What was learned fades a little, so that it can be learned anew.
-                    *slot = (*slot - along * other / (own + noise)) * 1.002;
+                    *slot -= along * other / (own + noise);
                 }
             }
         }
@@ -174,7 +188,7 @@ mod tests {
         assert!((code - 1.3).abs() < 0.01, "{code}");
         assert!((1.12..1.25).contains(&prose) && (1.35..1.6).contains(&wide), "{prose} {wide}");
         // And is surer of that kind than of others.
-        assert!(learned.margin(1) < 0.13 && learned.margin(3) > 0.2);
+        assert!(learned.margin(1) < 0.16 && learned.margin(3) > 0.2);
     }
 
     #[test]

@@ -99,9 +99,9 @@ impl Tokenizer {
             // See docs/tokens.md for where these are from. The tokenizer of Opus 4.7 and later makes more of Latin text.
             let newer = ["opus-4-7", "opus-4.7", "opus-4-8", "opus-4.8", "opus-5", "sonnet-5", "fable-5", "haiku-5"];
             let (ratios, margins) = if newer.iter().any(|name| model.contains(name)) {
-                ([1.46, 1.36, 1.45, 1.35, 1.35, 1.0], [0.25, 0.25, 0.3, 0.3, 0.3, 0.25])
+                ([1.46, 1.36, 1.45, 1.35, 1.35, 1.0], [0.25, 0.25, 0.3, 0.3, 0.3, 0.3])
             } else {
-                ([1.12, 1.16, 1.25, 1.35, 1.35, 1.0], [0.15, 0.15, 0.25, 0.3, 0.3, 0.15])
+                ([1.12, 1.16, 1.25, 1.35, 1.35, 1.0], [0.15, 0.15, 0.25, 0.3, 0.3, 0.3])
             };
             return Self {
                 ratios,

@@ -63,6 +63,11 @@ pub(super) fn option(tokenizer: &Tokenizer, key: &str, value: &Value) -> f64 {
     }
 }
 
+/// What a document of text costs beside its text.
+pub(super) const fn document(tokenizer: &Tokenizer) -> f64 {
+    if tokenizer.anthropic { 32.0 } else { 0.0 }
+}
+
 /// The schema of an answer, which counts as text on every wire.
 pub(super) fn schema<'a>(key: &str, value: &'a Value) -> Option<&'a Value> {
     match key {
