@@ -196,11 +196,17 @@ class Hub:
         """
 
     def search(
-        self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ..., others: str | None = None
+        self,
+        key: int,
+        command: Command,
+        folders: Sequence[str | PathLike[str]] = ...,
+        others: str | None = None,
+        failures: Sequence[str] = ...,
     ) -> ModelCall:
         """Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`.
 
-        Among several folders references begin with the name of theirs.
+        Among several folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON;
+        `failures` says who gave none, and why.
         """
 
     def fetch(self, key: int, url: str, options: Any) -> WebTask:

@@ -362,7 +362,7 @@ class AsyncDriver(Driver):
 
         task = asyncio.current_task()
         try:
-            others, problems = await collect(self.plan.gatherers, command.question or "")
+            others, failures = await collect(self.plan.gatherers, command.question or "")
         except asyncio.CancelledError:
             self.forget(command.id, task)  # type: ignore[arg-type]
             raise
@@ -371,9 +371,8 @@ class AsyncDriver(Driver):
                 self.broken(error)
             return
         if self.forget(command.id, task):  # type: ignore[arg-type]
-            for problem in problems:
-                self.tell(problem)
-            self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders), others))
+            hub, folders = self.bridge.hub, list(self.plan.folders)
+            self.keep_call(command, hub.search(self.key, command, folders, others, failures))
 
     def look_up(self, command: _core.Command) -> None:
         self.start(command.id, command.kind, None, self.looked_up, command)  # type: ignore[arg-type]

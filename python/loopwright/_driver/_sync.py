@@ -375,14 +375,12 @@ class SyncDriver(Driver):
         from loopwright._gather import collect
 
         async def work() -> None:
-            others, problems = await collect(self.plan.gatherers, command.question or "")
-            self.soon(lambda: search(others, problems))
+            others, failures = await collect(self.plan.gatherers, command.question or "")
+            self.soon(lambda: search(others, failures))
 
-        def search(others: str, problems: list[Any]) -> None:
+        def search(others: str, failures: list[str]) -> None:
             if command.id in self.tasks:
-                for problem in problems:
-                    self.tell(problem)
-                self.keep_call(command, self.hub.search(0, command, list(self.plan.folders), others))
+                self.keep_call(command, self.hub.search(0, command, list(self.plan.folders), others, failures))
 
         self.start(command.id, work())  # type: ignore[arg-type]
 
