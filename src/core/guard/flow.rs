@@ -136,10 +136,8 @@ fn secret_file(path: &str) -> Option<Weight> {
     let path = path.trim_end_matches(['/', '*']);
     let lower = path.to_ascii_lowercase();
     let name = lower.rsplit(['/', '\\']).next().unwrap_or(&lower);
-    if name.ends_with(".pub")
-        || name.ends_with(".crt")
-        || matches!(name, "known_hosts" | "authorized_keys" | "config.d")
-    {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    if matches!(ending, "pub" | "crt") || matches!(name, "known_hosts" | "authorized_keys" | "config.d") {
         return None;
     }
     let parts: Vec<&str> = lower.split(['/', '\\']).collect();
@@ -184,9 +182,10 @@ fn secret_file(path: &str) -> Option<Weight> {
     {
         return Some(Weight::Keys);
     }
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let settings = (name == ".env" || name.starts_with(".env.") || ending == "env") && !example
-        || matches!(ending, "pem" | "key" | "p12" | "pfx" | "jks" | "keystore" | "kdbx" | "ppk" | "ovpn") && !example
+    let keeps = name == ".env"
+        || name.starts_with(".env.")
+        || matches!(ending, "env" | "pem" | "key" | "p12" | "pfx" | "jks" | "keystore" | "kdbx" | "ppk" | "ovpn");
+    let settings = keeps && !example
         || matches!(
             name,
             "credentials"

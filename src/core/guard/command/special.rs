@@ -42,9 +42,7 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             if mounts_root { confirm("docker.mount", "gives a container the whole machine") } else { None }
         }
         // The shell of Elixir has this name, too.
-        "iex"
-            if words.first().is_none_or(|word| !word.text.starts_with(['-', '+']) && !word.text.ends_with(".exs")) =>
-        {
+        "iex" if words.first().is_none_or(|word| !word.text.starts_with(['-', '+']) && !word.text.contains(".ex")) => {
             if words.is_empty() && command.span.len() <= 4 && matches!(command.input, Input::None) {
                 return None;
             }
