@@ -1656,6 +1656,17 @@ class MemoryStore:
     def queue_turn(self, turn: str) -> list[int]:
         """Queues the work that follows a turn; gives the numbers of its pieces."""
 
+    def expect_turn(self, run: str, instead: str | None, journal: str, about: str) -> None:
+        """Notes down that a run begins, and where its journal is, in place of an attempt before it."""
+
+    def lost_turns(self) -> str:
+        """The runs of processes that are gone whose turns may be missing, as JSON."""
+
+    def settle_turn(self, lost: str, text: str | None) -> bool:
+        """Queues the turn of a lost run (JSON, one of `lost_turns`), which is in the lines of its journal, if it has
+        ended; without these, forgets that there was one. Whether that was done, and by nobody else before.
+        """
+
     def claim(self, seconds: float) -> str | None:
         """Takes the next piece of work for so many seconds, as JSON."""
 
