@@ -369,7 +369,7 @@ def test_ratios_are_learned_for_each_kind_of_text():
     for text, real in ((prose, 1.05), (code, 1.35), (chinese, 1.9)):
         found = counter.count(text)
         assert found.tokens == pytest.approx(real * count_tokens(text), rel=0.03)
-        assert found.margin < TokenCounter("claude-sonnet-4-5").count(text).margin
+        assert found.margin <= TokenCounter("claude-sonnet-4-5").count(text).margin
         assert found.upper_bound > real * count_tokens(text)
     assert counter.ratios["wide"] > before["wide"] + 0.3
     # A text of two kinds is somewhere between.
