@@ -206,11 +206,17 @@ class Hub:
         """
 
     def search(
-        self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ..., others: str | None = None
+        self,
+        key: int,
+        command: Command,
+        folders: Sequence[str | PathLike[str]] = ...,
+        others: str | None = None,
+        failures: Sequence[str] = ...,
     ) -> ModelCall:
         """Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`.
 
-        Among several folders references begin with the name of theirs.
+        Among several folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON;
+        `failures` says who gave none, and why.
         """
 
     def fetch(self, key: int, url: str, options: Any) -> WebTask:
@@ -1663,6 +1669,17 @@ class MemoryStore:
 
     def queue_turn(self, turn: str) -> list[int]:
         """Queues the work that follows a turn; gives the numbers of its pieces."""
+
+    def expect_turn(self, run: str, instead: str | None, journal: str, about: str) -> None:
+        """Notes down that a run begins, and where its journal is, in place of an attempt before it."""
+
+    def lost_turns(self) -> str:
+        """The runs of processes that are gone whose turns may be missing, as JSON."""
+
+    def settle_turn(self, lost: str, text: str | None) -> bool:
+        """Queues the turn of a lost run (JSON, one of `lost_turns`), which is in the lines of its journal, if it has
+        ended; without these, forgets that there was one. Whether that was done, and by nobody else before.
+        """
 
     def claim(self, seconds: float) -> str | None:
         """Takes the next piece of work for so many seconds, as JSON."""

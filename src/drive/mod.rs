@@ -5,6 +5,8 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[cfg(feature = "drive")]
+pub mod address;
+#[cfg(feature = "drive")]
 mod answer;
 #[cfg(feature = "drive")]
 pub mod ask;

@@ -469,7 +469,9 @@ impl Work<'_> {
             }
             // Drivers in Rust have neither searches nor embedders of their own yet; without them words are hashed.
             Command::Query { id, .. } => {
-                self.start(id, async move { EventKind::Hits { id, hits: Err(nothing_there("search")) } });
+                self.start(id, async move {
+                    EventKind::Hits { id, hits: Err(nothing_there("search")), problems: Vec::new() }
+                });
             }
             Command::Fetch { id, .. } => {
                 self.start(id, async move { EventKind::Fetched { id, page: Err(nothing_there("pages")) } });

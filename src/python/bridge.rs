@@ -27,7 +27,7 @@ use crate::{
         machine::{Command, EventKind, Purpose},
         message::Usage,
         request::Delta,
-        retrieve::gather::Document,
+        retrieve::gather::{Document, Gathered},
     },
     drive::{
         endpoint::{self, EndpointOptions},
@@ -194,8 +194,9 @@ impl Hub {
     }
 
     /// Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`. Among several
-    /// folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON.
-    #[pyo3(signature = (key, command, folders=Vec::new(), others=None))]
+    /// folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON; `failures` says
+    /// who gave none, and why.
+    #[pyo3(signature = (key, command, folders=Vec::new(), others=None, failures=Vec::new()))]
     fn search(
         &self,
         py: Python<'_>,
@@ -203,6 +204,7 @@ impl Hub {
         command: &machine::Command,
         folders: Vec<std::path::PathBuf>,
         others: Option<&str>,
+        failures: Vec<String>,
     ) -> PyResult<ModelCall> {
         let others: Vec<Document> = serde_json::from_str(others.unwrap_or("[]"))
             .map_err(|error| errors::usage("invalid_value", format!("invalid documents: {error}")))?;
@@ -215,6 +217,7 @@ impl Hub {
             let Command::Search { question, thread, limits, .. } = &*command else { return };
             let found = caught_now(|| gather::gather_all(&folders, others, question, thread, limits));
             let found = found.unwrap_or_else(|words| Err(broken_search(&words)));
+            let found = found.map(|gathered| Gathered { failures, ..gathered });
             inbox.push((key, Item::Event(EventKind::Found { id, found })));
         });
         Ok(ModelCall { id, task: task.abort_handle(), shown: None })
