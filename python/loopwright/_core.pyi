@@ -189,8 +189,18 @@ class Hub:
     def poke(self) -> None:
         """Wakes whoever waits, without anything having arrived."""
 
-    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool, quietly: bool = False) -> ModelCall:
+    def generate(
+        self,
+        key: int,
+        command: Command,
+        endpoint: Endpoint,
+        show: bool,
+        quietly: bool = False,
+        repeats: int | None = None,
+    ) -> ModelCall:
         """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
+
+        An answer that streams is cut when it has said the same `repeats` times.
 
         With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
         """
@@ -657,6 +667,10 @@ class MachineConfig:
 
     def to_json(self) -> str:
         """The form in which journals hold it."""
+
+    @property
+    def repeats(self) -> int | None:
+        """So often an answer that streams may say the same before it is cut; `None` for any number."""
 
 @final
 class TurnMachine:
