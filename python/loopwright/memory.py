@@ -25,6 +25,7 @@ holds the interpreter while it waits; `arecall` and the like are the same calls 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
@@ -35,7 +36,7 @@ from .errors import UsageError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from typing_extensions import Self
@@ -197,7 +198,8 @@ class Memory:
         The text is fenced as data, each memory with category, tags, entities, trust and age; nothing that was stored
         can close the fence. `where` takes what `recall` takes.
         """
-        asked = self._asked(query, hits, where)
+        asked = self._asked(query, _count("hits", hits), where)
+        _count("characters", characters)
         text, found = self._core.inject(asked, hits, characters)
         return Injection(text, tuple(Hit._of(hit) for hit in json.loads(found)))
 
@@ -234,7 +236,8 @@ class Memory:
         self, entity: str, relation: str | None = None, *, distance: int = 1, limit: int = 50
     ) -> list[Neighbour]:
         """Who and what is related to `entity`, up to so many steps away; nearest first, then most trusted."""
-        found = json.loads(self._core.neighbours(entity, relation, distance, limit))
+        reach = _count("distance", distance), _count("limit", limit)
+        found = json.loads(self._core.neighbours(entity, relation, *reach))
         return [
             Neighbour(**{**one, "sources": tuple(one["sources"]), "memories": tuple(one["memories"])}) for one in found
         ]
@@ -244,7 +247,7 @@ class Memory:
 
         By rules, without a model. Doing it again changes nothing.
         """
-        done = json.loads(self._core.consolidate(repeats))
+        done = json.loads(self._core.consolidate(_count("repeats", repeats)))
         return Consolidated(done["merged"], tuple(done["promoted"]), done["expired"])
 
     def schedule(self, every: float = 3600.0, *, repeats: int = 3) -> Schedule:
@@ -269,7 +272,8 @@ class Memory:
         where = {"kinds": kinds, "session": session, "category": category, "user": user}
         asked = {name: value for name, value in where.items() if value}
         if kinds:
-            asked["kinds"] = [*kinds]
+            asked["kinds"] = _words("kinds", kinds)
+        _count("limit", limit)
         return [
             Hit._of(hit) for hit in json.loads(self._core.newest(json.dumps({"text": "", "limit": limit, **asked})))
         ]
@@ -401,35 +405,65 @@ class Memory:
         asked: dict[str, Any] = {name: value for name, value in where.items() if value is not None}
         for name in ("kinds", "tags"):
             if name in asked:
-                asked[name] = list(asked[name])
+                asked[name] = _words(name, asked[name])
         for name in ("since", "until", "now"):
             if name in asked:
                 asked[name] = _seconds(asked[name])
+        if not isinstance(query, str):
+            raise UsageError(f"a query is text, not {query!r:.100}", "invalid_value", "say in words what to look for")
         # Half a character is none to look for, and no reason to fail.
-        asked |= {"text": query.encode("utf-8", "replace").decode(), "limit": limit}
+        asked |= {"text": query.encode("utf-8", "replace").decode(), "limit": _count("limit", limit)}
         if self._embedder is not None and query.strip():
             asked |= {"vector": self._embed([query])[0], "embedder": _name(self._embedder)}
         return json.dumps(asked)
 
 
 def _id(memory: int | Hit) -> int:
-    return memory.id if isinstance(memory, Hit) else memory
+    number = memory.id if isinstance(memory, Hit) else memory
+    if isinstance(number, bool) or not isinstance(number, int) or not -_LARGEST <= number <= _LARGEST:
+        message = f"{number!r:.100} is no number of a memory"
+        raise UsageError(message, "unknown_memory", "give a hit, its id, or what `remember` gave")
+    return number
+
+
+_LARGEST = 2**63 - 1
+
+
+def _count(what: str, number: object) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _LARGEST:
+        raise UsageError(f"{what} can't be {number!r:.100}", "invalid_value", "give a number from 0 up")
+    return number
 
 
 def _seconds(time: datetime | float | None) -> float | None:
-    if time is None or isinstance(time, (int, float)):
+    if time is None or (isinstance(time, (int, float)) and not isinstance(time, bool)):
         return time
-    return time.timestamp()
+    try:
+        return time.timestamp()  # type: ignore[union-attr]
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        message = f"{time!r:.100} is no time"
+        raise UsageError(message, "invalid_value", "give a datetime, or seconds since 1970") from None
+
+
+def _words(name: str, words: object) -> list[Any]:
+    """Several words, and not the letters of one."""
+    if isinstance(words, (str, bytes)) or not isinstance(words, Iterable):
+        message = f"{name} can't be {words!r:.100}"
+        raise UsageError(message, "invalid_value", "give a list")
+    return list(words)
 
 
 def _note(note: str | Note | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(note, str):
         return {"text": note}
+    if not isinstance(note, Mapping):
+        message = f"{note!r:.100} is nothing to remember"
+        raise UsageError(message, "invalid_value", "give a text, or a dict with the arguments of remember")
     written: dict[str, Any] = {name: value for name, value in note.items() if value is not None}
     for name in ("at", "expires"):
         if name in written:
             written[name] = _seconds(written[name])
     for name in ("tags", "entities", "derived_from"):
         if name in written:
-            written[name] = list(written[name])
+            written[name] = _words(name, written[name])
     return written

@@ -121,7 +121,8 @@ impl Run {
     /// and the run goes on in a new one beside it.
     #[staticmethod]
     fn resume_stored(py: Python<'_>, path: &str, name: &str) -> PyResult<(Self, Vec<machine::Command>, String)> {
-        let taken = py.detach(|| store::take_up(Path::new(path), name)).map_err(|error| errors::exception(&error))?;
+        let taken = py.detach(|| store::take_up(Path::new(path), name));
+        let taken = taken.map_err(|error| errors::exception(&unwritten(error)))?;
         let (continued, place) = taken;
         let path = place.store().path().display().to_string();
         let (run, open) = Self::continued(py, continued, Sink::Store(place), None)?;
@@ -332,7 +333,7 @@ fn sink(
         (None, Some(path)) => {
             let model = config.clone().turn_mut().model.clone();
             let place = py.detach(|| Store::at(Path::new(path))?.begin(id, &model));
-            Sink::Store(place.map_err(|error| errors::exception(&error))?)
+            Sink::Store(place.map_err(|error| errors::exception(&unwritten(error)))?)
         }
         (None, None) if keep => Sink::Memory,
         (None, None) => Sink::Nowhere,

@@ -302,7 +302,8 @@ pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
     let rusqlite::Error::SqliteFailure(failure, _) = error else {
         // A column that holds what we never put there.
         return match error {
-            rusqlite::Error::FromSqlConversionFailure(..)
+            rusqlite::Error::QueryReturnedNoRows
+            | rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::IntegralValueOutOfRange(..) => damaged(name, &error.to_string()),
             _ => Error::internal("store_failed", format!("{name}: {error}")),

@@ -901,3 +901,20 @@ def test_a_run_without_memory_asks_for_none(tmp_path: Path) -> None:
     Agent(ScriptedModel(["ok"])).run_sync("Hello", journal=place)
     assert 'recall"' not in place.read_text().replace('recall":true', "")
     assert os.listdir(tmp_path) == ["r.jsonl"]
+
+
+def test_d29_what_was_forgotten_is_not_told_by_the_labels_of_its_episode(tmp_path: Path) -> None:
+    memory = Memory(tmp_path / "m.db")
+    agent = Agent(ScriptedModel(["Round and round."]), memory=memory)
+    agent.run_sync("My cat is called Pixel. What is a loop?")
+    assert agent.drain_sync(30) == []
+    (fact,) = memory.newest(kinds=["semantic"])
+    assert "pixel" in memory.episodes()[0].topics
+    memory.forget(fact)
+    for room in (memory, Memory(tmp_path / "m.db"), Memory(tmp_path / "m.db", read_only=True)):
+        assert [hit for hit in room.recall("cat") if "cat" in hit.found_by] == []
+        assert room.recall("Pixel") == []
+        told = f"{room.newest()} {room.episodes()} {room.inject('What is a loop?').text}".lower()
+        assert "loop" in told
+        assert "pixel" not in told
+        assert "cat" not in {word for hit in room.newest() for word in (*hit.tags, *hit.entities)}

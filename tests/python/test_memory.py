@@ -450,3 +450,37 @@ def test_paths_may_hold_anything(tmp_path: Path):
     Memory(path).remember("apples")
     assert path.exists()
     assert Memory(str(path)).recall("apples")
+
+
+def test_what_can_not_be_meant_is_a_typed_error():
+    room = Memory()
+    number = room.remember("The kite is red.", tags=["toy"])
+    wrong = [
+        lambda: room.remember("x", tags="abc"),  # type: ignore[arg-type]
+        lambda: room.remember("x", entities="Ann"),  # type: ignore[arg-type]
+        lambda: room.remember("x", derived_from=number),  # type: ignore[arg-type]
+        lambda: room.remember("x", at="today"),  # type: ignore[arg-type]
+        lambda: room.remember("x", expires=object()),  # type: ignore[arg-type]
+        lambda: room.remember_many([3]),  # type: ignore[list-item]
+        lambda: room.recall(None),  # type: ignore[arg-type]
+        lambda: room.recall("kite", limit=-1),
+        lambda: room.recall("kite", limit=2**70),
+        lambda: room.recall("kite", tags="toy"),  # type: ignore[arg-type]
+        lambda: room.recall("kite", kinds="episodic"),  # type: ignore[arg-type]
+        lambda: room.recall("kite", since="now"),  # type: ignore[arg-type]
+        lambda: room.inject("kite", characters=-1),
+        lambda: room.inject("kite", hits="5"),  # type: ignore[arg-type]
+        lambda: room.consolidate(repeats=-1),
+        lambda: room.neighbours("Ann", distance=-1),
+        lambda: room.newest(-1),
+        lambda: room.why(2**70),
+        lambda: room.forget("1"),  # type: ignore[arg-type]
+        lambda: room.forget(True),
+        lambda: room.audit(since="x"),  # type: ignore[arg-type]
+    ]
+    for at, ask in enumerate(wrong):
+        with pytest.raises(UsageError) as caught:
+            ask()
+        assert caught.value.code in ("invalid_value", "unknown_memory"), (at, caught.value)
+        assert caught.value.hint, (at, caught.value)
+    assert room.stats()["live"] == 1

@@ -220,7 +220,7 @@ def _resume_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _fork_arguments(parser: argparse.ArgumentParser) -> None:
     _past_arguments(parser)
-    parser.add_argument("--at", type=_count, required=True, metavar="N", help="keep the events up to this one")
+    parser.add_argument("--at", type=_event, required=True, metavar="N", help="keep the events up to this one")
     parser.add_argument("--prompt", type=_text, metavar="TEXT", help="go on with another prompt")
     parser.add_argument("--result", metavar="TEXT", help="what the tool gave instead, where event N is its result")
     _model_arguments(parser, "that of the run")
@@ -285,6 +285,14 @@ def _text(given: str) -> str:
         message = "it is empty"
         raise argparse.ArgumentTypeError(message)
     return text
+
+
+def _event(given: str) -> int:
+    number = int(given) if given.isdecimal() and given.isascii() and len(given) <= 18 else 0
+    if number < 1:
+        message = f"{given!r} is no number of an event"
+        raise argparse.ArgumentTypeError(message)
+    return number
 
 
 def _count(given: str) -> int:

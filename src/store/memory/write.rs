@@ -297,6 +297,7 @@ pub(super) fn forget_all(
             continue;
         }
         next.extend(repeats(transaction, id)?);
+        unlabel(transaction, id, revision)?;
         transaction
             .prepare_cached("UPDATE memories SET state = 1, revision = ?2, changed_at = ?3 WHERE id = ?1")?
             .execute((id, revision, now()))?;
@@ -354,6 +355,50 @@ fn repeats(transaction: &Transaction<'_>, id: i64) -> rusqlite::Result<Vec<i64>>
         }
     }
     Ok(found)
+}
+
+/// What rests on a memory and stays shall not go on telling of it: labels that it holds itself in no word, and that
+/// memory does, are taken off it.
+fn unlabel(transaction: &Transaction<'_>, id: i64, revision: i64) -> rusqlite::Result<()> {
+    let text: String = transaction
+        .prepare_cached("SELECT text FROM memories WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()?
+        .unwrap_or_default();
+    let gone = terms(&text);
+    let mut children = transaction.prepare_cached(
+        "SELECT id, text, tags, entities, topics FROM memory_derivations JOIN memories ON id = child \
+         LEFT JOIN memory_episodes ON memory = id WHERE parent = ?1 AND state <> 1",
+    )?;
+    let mut rows = children.query([id])?;
+    while let Some(row) = rows.next()? {
+        let child: i64 = row.get(0)?;
+        let own = terms(row.get_ref(1)?.as_str()?);
+        let without = |labels: Option<String>| {
+            let labels: Vec<String> = serde_json::from_str(&labels?).ok()?;
+            let told = |label: &String| {
+                let words = terms(label);
+                words.iter().any(|word| gone.contains(word) && !own.contains(word))
+            };
+            let kept: Vec<&String> = labels.iter().filter(|label| !told(label)).collect();
+            (kept.len() < labels.len()).then(|| serde_json::json!(kept).to_string())
+        };
+        let (tags, entities, topics) = (without(row.get(2)?), without(row.get(3)?), without(row.get(4)?));
+        if tags.is_some() || entities.is_some() {
+            transaction
+                .prepare_cached(
+                    "UPDATE memories SET tags = coalesce(?2, tags), entities = coalesce(?3, entities), revision = ?4 \
+                     WHERE id = ?1",
+                )?
+                .execute((child, tags, entities, revision))?;
+        }
+        if topics.is_some() {
+            transaction
+                .prepare_cached("UPDATE memory_episodes SET topics = ?2 WHERE memory = ?1")?
+                .execute((child, topics))?;
+        }
+    }
+    Ok(())
 }
 
 /// What holds this share of a memory's terms says it again.

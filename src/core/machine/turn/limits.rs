@@ -107,8 +107,10 @@ impl TurnMachine {
         if budget.cost.is_some_and(|most| spent.cost.is_some_and(|cost| near(cost, most, asks))) {
             return Some("[The money is nearly used up. Answer now, with what you have.]");
         }
-        let longest = self.outcome.iterations.iter().map(|one| one.duration).fold(0.0, f64::max);
-        if budget.wall_time - self.elapsed() < (2.0 * longest).max(budget.wall_time * LAST_OF_TIME) {
+        // No round took longer than the run: most runs need not ask all of their rounds, again after each.
+        let (left, elapsed) = (budget.wall_time - self.elapsed(), self.elapsed());
+        let longest = || self.outcome.iterations.iter().map(|one| one.duration).fold(0.0, f64::max);
+        if left < budget.wall_time * LAST_OF_TIME || (left < 2.0 * elapsed && left < 2.0 * longest()) {
             return Some("[The time is nearly up. Answer now, with what you have.]");
         }
         if spent.approvals > 0 && spent.approvals >= budget.approvals {
