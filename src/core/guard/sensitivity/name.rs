@@ -51,6 +51,13 @@ const KNOWN: &[&str] = &[
     "error", "err", "invalid", "advice", "enter", "encrypted", "nopasswd", "authenticity",
 ];
 
+/// Of those, words that stand in front of a password, too: `schemaPassword`, `registry.password`.
+#[rustfmt::skip] // words, not code
+const OF_PASSWORDS_TOO: &[&str] = &[
+    "pub", "primary", "cache", "registry", "unique", "object", "bucket", "schema", "sequence", "shard", "random",
+    "known", "ansible", "author", "authors", "xml", "json", "page", "parser",
+];
+
 /// In front of `key`, these make it one that opens something.
 #[rustfmt::skip] // words, not code
 const OPENS: &[&str] = &[
@@ -189,11 +196,12 @@ pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
     {
         return None;
     }
+    let secret_of_a_person = words.last().is_some_and(|word| password(word));
     let mut kind = None;
     let mut noun = 0;
     for (at, word) in words.iter().enumerate() {
         let word = word.as_str();
-        if KNOWN.contains(&word) {
+        if KNOWN.contains(&word) && !(secret_of_a_person && OF_PASSWORDS_TOO.contains(&word)) {
             return None;
         }
         let before = at.checked_sub(1).and_then(|before| words.get(before)).map(String::as_str);
