@@ -34,7 +34,7 @@ const ABOUT: &[&str] = &[
     "share", "boundary", "separator", "delimiter", "position", "offset", "bits", "bytes", "encoder", "decoder",
     "encoding", "printer", "usages", "ops", "operations", "exchange", "agreement", "derivation", "wrap",
     "wrapping", "fingerprint", "thumbprint", "checksum", "digest", "sum", "salt", "within", "days", "hours",
-    "minutes", "seconds", "hash", "hashed",
+    "minutes", "seconds", "hash", "hashed", "nonce",
 ];
 
 /// In front of the noun, or in it, these say that the value may be known.

@@ -372,7 +372,7 @@ fn address(text: &[u8], span: &Range<usize>) -> bool {
     {
         return true;
     }
-    if value.iter().any(|byte| byte.is_ascii_digit()) && !only_shown && !shape::names(value) {
+    if value.iter().any(u8::is_ascii_digit) && !only_shown && !shape::names(value) {
         return true;
     }
     let user_shown = user.is_empty() || user.iter().any(|byte| matches!(byte, b'%' | b'$' | b'{' | b'<')) || {
@@ -383,7 +383,7 @@ fn address(text: &[u8], span: &Range<usize>) -> bool {
         // `admin:password@db.internal` is one, `user:password@localhost` is none.
         return !only_shown && !user_shown && value != user && !matches!(value, b"foo" | b"bar" | b"baz");
     }
-    !only_shown && !(host.is_empty() && user_shown)
+    !(only_shown || host.is_empty() && user_shown)
 }
 
 /// From the header to the end of the key: to its last line, or as far as it goes on in base64.
