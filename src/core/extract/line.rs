@@ -3,6 +3,8 @@
 
 use memchr::{memchr, memchr2, memrchr};
 
+use super::quote::{Quotation, Quotes};
+
 /// What stands around a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Around {
@@ -13,6 +15,8 @@ pub(super) enum Around {
     /// So many backticks stand open before it on this line; whether they are closed is still to be seen. `true`: if they aren't,
     /// a code fence begins with this line.
     Backticks(usize, bool),
+    /// A quotation mark of people stands open before it on this line; whether it is closed is still to be seen.
+    Marks(Quotation),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +78,7 @@ pub(super) struct Line {
     fence: Option<Fence>,
     /// The fence ends with this line if nothing but white space follows.
     closing: bool,
+    quotes: Quotes,
     /// How many bytes were looked at.
     pub(super) looked: u64,
 }
@@ -81,12 +86,13 @@ pub(super) struct Line {
 impl Line {
     /// Reads on. Lines that lie wholly inside `bytes` and hold no run of three are stepped over.
     pub(super) fn advance(&mut self, bytes: &[u8]) {
+        self.looked += self.quotes.follow(bytes) as u64;
         let watched = self.fence.is_some_and(Fence::watched);
         let Some(first) = self.within(bytes) else { return };
         self.newline();
         let rest = bytes.get(first + 1..).unwrap_or_default();
         if watched || self.fence.is_some_and(Fence::watched) {
-            self.advance_each(rest);
+            self.each(rest);
             return;
         }
         let after = memrchr(b'\n', rest).map_or(0, |last| last + 1);
@@ -96,7 +102,12 @@ impl Line {
     }
 
     /// Reads on, every line of it.
-    pub(super) fn advance_each(&mut self, mut bytes: &[u8]) {
+    pub(super) fn advance_each(&mut self, bytes: &[u8]) {
+        self.looked += self.quotes.follow(bytes) as u64;
+        self.each(bytes);
+    }
+
+    fn each(&mut self, mut bytes: &[u8]) {
         while let Some(end) = self.within(bytes) {
             self.newline();
             bytes = bytes.get(end + 1..).unwrap_or_default();
@@ -111,6 +122,12 @@ impl Line {
         self.coming = None;
         self.closing = false;
         self.head = Head::Text;
+        self.quotes.clear();
+    }
+
+    /// The open quotation mark of this line has no partner.
+    pub(super) fn stray_marks(&mut self) {
+        self.quotes.stray();
     }
 
     /// The open backticks have no partner on this line.
@@ -131,7 +148,11 @@ impl Line {
         if self.fence.is_some() || self.coming.is_some() || self.quoted {
             return Around::Quoted;
         }
-        self.open.map_or(Around::Plain, |(length, fence)| Around::Backticks(length, fence))
+        match (self.open, self.quotes.open()) {
+            (Some((length, fence)), _) => Around::Backticks(length, fence),
+            (None, Some(quotation)) => Around::Marks(quotation),
+            (None, None) => Around::Plain,
+        }
     }
 
     /// Whether nothing but white space stands before the next byte on its line.
@@ -314,7 +335,7 @@ impl Line {
             self.fence = self.coming;
         }
         let fence = self.fence;
-        *self = Self { fence, looked: self.looked, ..Self::default() };
+        *self = Self { fence, looked: self.looked, quotes: self.quotes, ..Self::default() };
     }
 }
 

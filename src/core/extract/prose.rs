@@ -48,6 +48,7 @@ enum Then {
     Speak,
     Frame(bool),
     SectionOver,
+    Closed(&'static Dialect),
 }
 
 enum Found {
@@ -280,6 +281,7 @@ impl Parser {
                         self.line.afresh();
                     }
                     Then::SectionOver => self.section = None,
+                    Then::Closed(dialect) => self.owed.retain(|owed| owed.close != dialect.close),
                 }
                 length
             }

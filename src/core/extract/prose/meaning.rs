@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{
     super::{
         call::Source,
-        code::Code,
+        code::{Code, Opened},
         dialect::{Dialect, Verdict, frames, reasoning_markups},
         harmony::{Head, Header},
         line::Around,
@@ -104,9 +104,14 @@ impl Parser {
     fn judge(&self, meaning: Meaning, around: Around, marker: usize, ordinal: usize) -> Option<Meaning> {
         match (around, self.policy.quoted_calls) {
             (Around::Plain, _) => Some(meaning),
-            (Around::Backticks(backticks, fence), Quoted::Ignore) => {
+            (Around::Backticks(_, _) | Around::Marks(_), Quoted::Ignore) => {
                 let call = if let Meaning::Call(candidate, _) = meaning { Some(candidate) } else { None };
-                Some(Meaning::Code(Code { backticks, fence, marker, ordinal, call, seen: 0, first: None }))
+                let (opened, fence) = match around {
+                    Around::Marks(quotation) => (Opened::Marks(quotation), false),
+                    Around::Backticks(length, fence) => (Opened::Backticks(length), fence),
+                    Around::Plain | Around::Quoted => return Some(meaning),
+                };
+                Some(Meaning::Code(Code { opened, fence, marker, ordinal, call, seen: 0, first: None }))
             }
             (Around::Quoted, Quoted::Ignore) => None,
             (_, Quoted::Run) => match meaning {
@@ -170,6 +175,9 @@ impl Parser {
                         Source::Tagged,
                     )),
                 }
+            }
+            Role::CallClose(dialect) if calls && self.owed.iter().any(|owed| owed.close == dialect.close) => {
+                Proposal::Yes(Meaning::Markup(length, Then::Closed(dialect)))
             }
             Role::SectionClose(dialect) => match self.section {
                 Some(section) if section.dialect.section == dialect.section && self.calls.consumed > section.before => {
