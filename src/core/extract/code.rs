@@ -10,7 +10,7 @@ use super::{
     dialect::Dialect,
     line::closing_run,
     parser::{FREE, Parser, Place, VAIN},
-    prose::Candidate,
+    prose::{Candidate, Meaning},
     quote::Quotation,
     region::BLOCK,
 };
@@ -49,8 +49,17 @@ pub(super) struct Code {
     /// The call that may begin here.
     pub(super) call: Option<Candidate>,
     pub(super) seen: usize,
+    /// Up to where newlines were looked for behind that line.
+    fresh: usize,
     /// Where the line ends, if the call doesn't end on it.
     pub(super) first: Option<usize>,
+}
+
+impl Code {
+    pub(super) fn new(opened: Opened, fence: bool, marker: usize, ordinal: usize, meaning: &Meaning) -> Self {
+        let call = if let Meaning::Call(candidate, _) = meaning { Some(*candidate) } else { None };
+        Self { opened, fence, marker, ordinal, call, seen: 0, fresh: 0, first: None }
+    }
 }
 
 impl Parser {
@@ -60,6 +69,10 @@ impl Parser {
         let window = input.get(..MOST_CODE.min(input.len())).unwrap_or_default();
         let whole = last || window.len() == MOST_CODE;
         let Some(first) = code.first else {
+            if matches!(code.opened, Opened::Marks(_)) && self.spent > self.at / VAIN + FREE {
+                // Looked in vain too often: what can't be told to be meant is not.
+                return self.settle_code(code, 0, Some(code.marker));
+            }
             // What other markers on this line had to know already.
             let seen = code.seen.max(self.flat_until.saturating_sub(self.at)).min(window.len());
             let newline = memchr(b'\n', window.get(seen..).unwrap_or_default()).map(|at| seen + at);
@@ -72,23 +85,36 @@ impl Parser {
                 return (0, false);
             }
             let line = window.get(..flat).unwrap_or_default();
+            let before = self.touched;
             let (from, ended) = code.call.map_or((code.marker, true), |call| self.probe(&call, line));
             let from = self.past_closers(&code, line, from);
             let (closes, looked) = code.opened.closes(line.get(from..).unwrap_or_default());
             self.touched += looked as u64;
+            if matches!(code.opened, Opened::Marks(_)) {
+                self.spent = self.spent.saturating_add((self.touched - before) as usize);
+            }
             if closes.is_none() && !ended && !code.fence && flat < window.len() && self.spent <= self.at / VAIN + FREE {
                 // The call goes on behind this line, and so may the code around it: its paragraph's end tells.
                 code.first = Some(flat);
                 code.seen = flat;
+                code.fresh = flat;
                 self.place = Place::Code(code);
                 return (0, true);
             }
             return self.settle_code(code, flat, closes.map(|end| from + end));
         };
+        let news = window.get(code.fresh..).unwrap_or_default();
+        self.touched += news.len() as u64;
+        if !whole && memchr(b'\n', news).is_none() {
+            code.fresh = window.len();
+            self.place = Place::Code(code);
+            return (0, false);
+        }
         let end = paragraph_end(window, code.seen);
         self.touched += end.unwrap_or(window.len()).saturating_sub(code.seen) as u64;
         if end.is_none() && !whole {
             code.seen = memrchr(b'\n', window).unwrap_or(code.seen).max(code.seen);
+            code.fresh = window.len();
             self.place = Place::Code(code);
             return (0, false);
         }

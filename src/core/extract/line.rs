@@ -15,8 +15,6 @@ pub(super) enum Around {
     /// So many backticks stand open before it on this line; whether they are closed is still to be seen. `true`: if they aren't,
     /// a code fence begins with this line.
     Backticks(usize, bool),
-    /// A quotation mark of people stands open before it on this line; whether it is closed is still to be seen.
-    Marks(Quotation),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +84,7 @@ pub(super) struct Line {
 impl Line {
     /// Reads on. Lines that lie wholly inside `bytes` and hold no run of three are stepped over.
     pub(super) fn advance(&mut self, bytes: &[u8]) {
-        self.looked += self.quotes.follow(bytes) as u64;
+        self.quotes.follow(bytes);
         let watched = self.fence.is_some_and(Fence::watched);
         let Some(first) = self.within(bytes) else { return };
         self.newline();
@@ -101,12 +99,13 @@ impl Line {
         self.within(last);
     }
 
-    /// Reads on, every line of it.
-    pub(super) fn advance_each(&mut self, bytes: &[u8]) {
-        self.looked += self.quotes.follow(bytes) as u64;
+    /// Reads on in what is text whatever it says: no quotation mark in it opens anything.
+    pub(super) fn advance_inert(&mut self, bytes: &[u8]) {
         self.each(bytes);
+        self.quotes.clear(memchr(b'\n', bytes).is_some());
     }
 
+    /// Reads on, every line of it.
     fn each(&mut self, mut bytes: &[u8]) {
         while let Some(end) = self.within(bytes) {
             self.newline();
@@ -122,7 +121,7 @@ impl Line {
         self.coming = None;
         self.closing = false;
         self.head = Head::Text;
-        self.quotes.clear();
+        self.quotes.clear(false);
     }
 
     /// The open quotation mark of this line has no partner.
@@ -148,11 +147,14 @@ impl Line {
         if self.fence.is_some() || self.coming.is_some() || self.quoted {
             return Around::Quoted;
         }
-        match (self.open, self.quotes.open()) {
-            (Some((length, fence)), _) => Around::Backticks(length, fence),
-            (None, Some(quotation)) => Around::Marks(quotation),
-            (None, None) => Around::Plain,
-        }
+        self.open.map_or(Around::Plain, |(length, fence)| Around::Backticks(length, fence))
+    }
+
+    /// The quotation mark that stands open before the next byte.
+    pub(super) fn quotation(&mut self) -> Option<Quotation> {
+        let (open, looked) = self.quotes.open();
+        self.looked += looked as u64;
+        open
     }
 
     /// Whether nothing but white space stands before the next byte on its line.
@@ -335,7 +337,7 @@ impl Line {
             self.fence = self.coming;
         }
         let fence = self.fence;
-        *self = Self { fence, looked: self.looked, quotes: self.quotes, ..Self::default() };
+        *self = Self { fence, looked: self.looked, quotes: std::mem::take(&mut self.quotes), ..Self::default() };
     }
 }
 

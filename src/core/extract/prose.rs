@@ -33,7 +33,7 @@ pub(super) struct Candidate {
 
 /// What a marker turns out to mean.
 #[derive(Debug, Clone, Copy)]
-enum Meaning {
+pub(super) enum Meaning {
     Call(Candidate, Source),
     Code(Code),
     Markup(usize, Then),
@@ -42,7 +42,7 @@ enum Meaning {
 
 /// What follows a marker that is only markup.
 #[derive(Debug, Clone, Copy)]
-enum Then {
+pub(super) enum Then {
     Nothing,
     Think(&'static Reasoning),
     Speak,
@@ -85,7 +85,7 @@ impl Parser {
         if self.at < self.inert_until {
             let text = input.get(..(self.inert_until - self.at).min(input.len())).unwrap_or_default();
             self.writer.text(self.voice(), text, self.at, out);
-            self.line.advance_each(text);
+            self.line.advance_inert(text);
             self.follow_bare(text);
             return (text.len(), !text.is_empty());
         }

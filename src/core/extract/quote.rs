@@ -6,6 +6,8 @@ use memchr::{memchr, memchr3, memrchr};
 
 /// How far before a marker a quotation may have begun.
 const REACH: usize = 512;
+/// How much text is kept for that.
+const KEPT: usize = REACH + 8;
 
 /// What a mark before a marker opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,8 +63,11 @@ struct Last {
 }
 
 /// The quotation marks of the line that is being read.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Quotes {
+    /// What wasn't looked at yet, and whether something before it was left out.
+    text: Vec<u8>,
+    trimmed: bool,
     last: [Option<Last>; FAMILIES],
     /// The line's last bytes, and how many of them there are.
     back: [u8; 4],
@@ -80,35 +85,53 @@ fn before_opening(byte: Option<u8>) -> bool {
 }
 
 impl Quotes {
-    /// Reads on. Gives how many bytes were looked at.
-    pub(super) fn follow(&mut self, bytes: &[u8]) -> usize {
-        let from = bytes.len().saturating_sub(REACH);
-        let window = bytes.get(from..).unwrap_or_default();
-        let looked = window.len();
-        let (window, fresh) = match memrchr(b'\n', window) {
-            Some(newline) => (window.get(newline + 1..).unwrap_or_default(), true),
-            None => (window, from > 0),
-        };
-        if fresh {
-            let stray = self.stray && window.len() == looked;
-            // What stands in a window's middle of a long line begins like a line: its first mark at most is misread.
-            *self = Self { stray, ..Self::default() };
-            if from > 0 && window.len() == looked {
-                self.remember(bytes.get(..from).unwrap_or_default());
-            }
+    /// More of the text. It is looked at when that is asked for.
+    #[inline]
+    pub(super) fn follow(&mut self, bytes: &[u8]) {
+        let near = bytes.get(bytes.len().saturating_sub(KEPT)..).unwrap_or_default();
+        if near.len() == KEPT {
+            self.text.clear();
+            self.trimmed = true;
+        } else if self.text.len() > KEPT {
+            self.text.drain(..self.text.len() - KEPT);
+            self.trimmed = true;
         }
+        self.text.extend_from_slice(near);
+    }
+
+    /// Looks at what it hasn't seen. Gives how many bytes that were.
+    fn catch_up(&mut self) -> usize {
+        if self.text.is_empty() {
+            return 0;
+        }
+        let text = std::mem::take(&mut self.text);
+        let newline = memrchr(b'\n', &text);
+        if newline.is_some() || std::mem::take(&mut self.trimmed) {
+            // What was left out stands too far away to matter.
+            self.last = [None; FAMILIES];
+            self.length = 0;
+            self.stray &= newline.is_none();
+        }
+        let line = text.get(newline.map_or(0, |at| at + 1)..).unwrap_or_default();
         for last in self.last.iter_mut().flatten() {
-            last.behind = last.behind.saturating_add(window.len());
+            last.behind = last.behind.saturating_add(line.len());
         }
-        self.join(window);
-        self.seek(window);
-        self.remember(window);
+        self.join(line);
+        self.seek(line);
+        self.remember(line);
+        let looked = text.len();
+        self.text = text;
+        self.text.clear();
+        self.trimmed = false;
         looked
     }
 
-    /// Nothing before this place counts.
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
+    /// Nothing before this place counts; with `line` a line began since.
+    pub(super) fn clear(&mut self, line: bool) {
+        self.stray &= !line && memchr(b'\n', &self.text).is_none();
+        self.text.clear();
+        self.last = [None; FAMILIES];
+        self.length = 0;
         // It isn't the line's start: what stands here doesn't open by that alone.
         self.remember(b">");
     }
@@ -118,11 +141,13 @@ impl Quotes {
         self.stray = true;
     }
 
-    /// What stands open before the next byte.
-    pub(super) fn open(&self) -> Option<Quotation> {
-        if self.stray {
-            return None;
-        }
+    /// What stands open before the next byte, and how many bytes were looked at to tell.
+    pub(super) fn open(&mut self) -> (Option<Quotation>, usize) {
+        let looked = self.catch_up();
+        (self.opened().filter(|_| !self.stray), looked)
+    }
+
+    fn opened(&self) -> Option<Quotation> {
         let back = self.back.get(..self.length).unwrap_or_default();
         let single =
             back.ends_with(b"'") || back.ends_with("\u{2018}".as_bytes()) || back.ends_with("\u{201a}".as_bytes());
@@ -243,10 +268,8 @@ mod tests {
     fn open(text: &str) -> Option<Mark> {
         let said = |pieces: &mut dyn Iterator<Item = &[u8]>| {
             let mut quotes = Quotes::default();
-            pieces.for_each(|piece| {
-                quotes.follow(piece);
-            });
-            quotes.open()
+            pieces.for_each(|piece| quotes.follow(piece));
+            quotes.open().0
         };
         let whole = said(&mut std::iter::once(text.as_bytes()));
         for cut in 1..text.len() {
@@ -254,6 +277,12 @@ mod tests {
             assert_eq!(said(&mut [a, b].into_iter()), whole, "{text:?} at {cut}");
         }
         assert_eq!(said(&mut text.as_bytes().chunks(1)), whole, "{text:?} byte by byte");
+        let mut asked = Quotes::default();
+        text.as_bytes().chunks(1).for_each(|piece| {
+            asked.follow(piece);
+            asked.open();
+        });
+        assert_eq!(asked.open().0, whole, "{text:?}, asked at each byte");
         whole.map(|quotation| quotation.mark)
     }
 

@@ -101,17 +101,17 @@ impl Parser {
     }
 
     /// What becomes of a meaning where code or a quote stands around it.
-    fn judge(&self, meaning: Meaning, around: Around, marker: usize, ordinal: usize) -> Option<Meaning> {
+    fn judge(&mut self, meaning: Meaning, around: Around, marker: usize, ordinal: usize) -> Option<Meaning> {
         match (around, self.policy.quoted_calls) {
+            (Around::Plain, Quoted::Ignore) if matches!(self.thinking, Thinking::Not) => {
+                Some(match self.line.quotation() {
+                    Some(open) => Meaning::Code(Code::new(Opened::Marks(open), false, marker, ordinal, &meaning)),
+                    None => meaning,
+                })
+            }
             (Around::Plain, _) => Some(meaning),
-            (Around::Backticks(_, _) | Around::Marks(_), Quoted::Ignore) => {
-                let call = if let Meaning::Call(candidate, _) = meaning { Some(candidate) } else { None };
-                let (opened, fence) = match around {
-                    Around::Marks(quotation) => (Opened::Marks(quotation), false),
-                    Around::Backticks(length, fence) => (Opened::Backticks(length), fence),
-                    Around::Plain | Around::Quoted => return Some(meaning),
-                };
-                Some(Meaning::Code(Code { opened, fence, marker, ordinal, call, seen: 0, first: None }))
+            (Around::Backticks(length, fence), Quoted::Ignore) => {
+                Some(Meaning::Code(Code::new(Opened::Backticks(length), fence, marker, ordinal, &meaning)))
             }
             (Around::Quoted, Quoted::Ignore) => None,
             (_, Quoted::Run) => match meaning {
