@@ -6,7 +6,11 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::machine::Budget;
+use crate::core::{
+    machine::{Budget, Interrupt, MachineConfig, turn::TurnConfig},
+    message::Message,
+    sense::drift::BACKGROUND,
+};
 
 fn config(without_model: bool, embedder: bool) -> ResearchConfig {
     let turn = TurnConfig {
@@ -167,7 +171,7 @@ fn run(config: ResearchConfig, numbers: &[u8], how: How, mut interrupt: Option<(
                                 })
                                 .collect()),
                         };
-                        EventKind::Hits { id, hits }
+                        EventKind::Hits { id, hits, problems: Vec::new() }
                     }
                     Command::Fetch { id, url, .. } => {
                         let page = match world.draw(4) {
@@ -373,7 +377,7 @@ fn nothing_new_is_asked() -> ResearchMachine {
                 Command::Query { id, .. } => {
                     let hit =
                         Hit { url: "a.md".into(), title: "Tides".into(), text: Some(text.clone()), ..Hit::default() };
-                    events.push_back(EventKind::Hits { id, hits: Ok(vec![hit]) });
+                    events.push_back(EventKind::Hits { id, hits: Ok(vec![hit]), problems: Vec::new() });
                 }
                 Command::Embed { id, texts } => {
                     let place = |text: &String| {
