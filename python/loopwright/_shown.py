@@ -16,7 +16,7 @@ _under_way = local()
 def shown_redacted(*classes: type[Any]) -> None:
     """Takes secrets out of what `repr()` gives for these classes."""
     for each in classes:
-        each.__repr__ = _redacted(each.__repr__)  # type: ignore[method-assign]
+        each.__repr__ = _redacted(each.__repr__)
 
 
 def _redacted(plain: Any) -> Any:

@@ -195,7 +195,7 @@ def test_x10_what_is_shown_of_objects_holds_no_secret() -> None:
         events.Status(cycle=1, text=f"Calling with {KEY}"),
         events.UnknownEvent("new", {"said": KEY}),
         TextDelta(KEY, 0),
-        Event.start(f"use {KEY}"),
+        Event.start([{"role": "user", "content": [{"type": "text", "text": f"use {KEY}"}]}]),
         assess_risk(line + " | sh"),
         Policy().decide("shell", {"command": line + " | sh"}),
         verdict,
