@@ -189,8 +189,18 @@ class Hub:
     def poke(self) -> None:
         """Wakes whoever waits, without anything having arrived."""
 
-    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool, quietly: bool = False) -> ModelCall:
+    def generate(
+        self,
+        key: int,
+        command: Command,
+        endpoint: Endpoint,
+        show: bool,
+        quietly: bool = False,
+        repeats: int | None = None,
+    ) -> ModelCall:
         """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
+
+        An answer that streams is cut when it has said the same `repeats` times.
 
         With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
         """
@@ -657,6 +667,10 @@ class MachineConfig:
 
     def to_json(self) -> str:
         """The form in which journals hold it."""
+
+    @property
+    def repeats(self) -> int | None:
+        """So often an answer that streams may say the same before it is cut; `None` for any number."""
 
 @final
 class TurnMachine:
@@ -1655,6 +1669,17 @@ class MemoryStore:
 
     def queue_turn(self, turn: str) -> list[int]:
         """Queues the work that follows a turn; gives the numbers of its pieces."""
+
+    def expect_turn(self, run: str, instead: str | None, journal: str, about: str) -> None:
+        """Notes down that a run begins, and where its journal is, in place of an attempt before it."""
+
+    def lost_turns(self) -> str:
+        """The runs of processes that are gone whose turns may be missing, as JSON."""
+
+    def settle_turn(self, lost: str, text: str | None) -> bool:
+        """Queues the turn of a lost run (JSON, one of `lost_turns`), which is in the lines of its journal, if it has
+        ended; without these, forgets that there was one. Whether that was done, and by nobody else before.
+        """
 
     def claim(self, seconds: float) -> str | None:
         """Takes the next piece of work for so many seconds, as JSON."""

@@ -35,6 +35,8 @@ mod pdf;
 #[cfg(feature = "drive")]
 mod provider;
 pub mod queue;
+#[cfg(feature = "drive")]
+pub mod repeats;
 pub mod sim;
 #[cfg(feature = "drive")]
 mod tls;

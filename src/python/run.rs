@@ -254,7 +254,7 @@ impl Run {
 }
 
 /// No run keeps more notices for the audit.
-const MOST_NOTICES: usize = 2_000;
+pub(super) const MOST_NOTICES: usize = 2_000;
 
 impl Run {
     /// What is known of the run: its history, its end, what was told, what memory knew.

@@ -156,7 +156,8 @@ class AsyncDriver(Driver):
         aside = is_aside(command)
         if endpoint is not None:
             shows, quietly = self.watch and not aside, plan is not self.plan
-            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, shows, quietly))
+            repeats = self.plan.config.repeats
+            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, shows, quietly, repeats))
             return
         if model is None:
             self.inbox.append(self.no_model(command))

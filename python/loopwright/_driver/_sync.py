@@ -145,7 +145,8 @@ class SyncDriver(Driver):
         aside = is_aside(command)
         if endpoint is not None:
             shows, quietly = self.watch and not aside, plan is not self.plan
-            self.keep_call(command, self.hub.generate(0, command, endpoint, shows, quietly))
+            repeats = self.plan.config.repeats
+            self.keep_call(command, self.hub.generate(0, command, endpoint, shows, quietly, repeats))
             return
         if model is None:
             self.inbox.append(self.no_model(command))

@@ -62,6 +62,16 @@ impl MachineConfig {
         !turn.children.agents.is_empty()
     }
 
+    /// So often an answer that streams may say the same before it is cut; `None` for any number.
+    pub fn repeats(&self) -> Option<u32> {
+        let turn = match self {
+            Self::Turn(turn) => turn,
+            Self::Grounded(grounded) => &grounded.turn,
+            Self::Research(research) => &research.turn,
+        };
+        turn.stuck.as_ref().map(|policy| policy.text).filter(|rounds| *rounds > 0)
+    }
+
     /// What its turns are made of.
     pub const fn turn_mut(&mut self) -> &mut TurnConfig {
         match self {
