@@ -2,7 +2,7 @@
 
 use std::{
     sync::{MutexGuard, PoisonError, TryLockError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -20,6 +20,8 @@ use crate::{
 
 /// Who waits for an answer waits no longer than this for work to be queued.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// Who is about to start a run waits no longer than this for it to be noted down.
+const BRIEFLY: Duration = Duration::from_millis(50);
 /// The work of a turn by rules.
 pub const TURN: &str = "turn";
 /// The work of a turn that looks back on it.
@@ -80,8 +82,8 @@ impl Memory {
     }
 
     /// Notes down that a run begins whose journal is at `journal`, so that its turn is found if this process dies before
-    /// it is queued; `instead`: the attempt before, which counts no longer. Waits for nobody: `store_busy` means that it
-    /// is to be tried again.
+    /// it is queued; `instead`: the attempt before, which counts no longer. Waits for a moment only: `store_busy` means
+    /// that it is to be tried again.
     pub fn expect_turn(&self, run: &str, instead: Option<&str>, journal: &str, about: &str) -> Result<()> {
         if self.place == Place::Nowhere {
             return Ok(());
@@ -91,12 +93,16 @@ impl Memory {
             let message = format!("{} is being written", self.name);
             Error::usage("store_busy", message).hint("try again")
         };
-        if let Err(TryLockError::WouldBlock) = self.queue.try_lock() {
-            return Err(busy());
+        let since = Instant::now();
+        while let Err(TryLockError::WouldBlock) = self.queue.try_lock() {
+            if since.elapsed() > BRIEFLY {
+                return Err(busy());
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
         let mut queue = self.queue()?;
         let connection = queue.connection().ok_or_else(no_queue)?;
-        connection.busy_timeout(Duration::ZERO).map_err(&trouble)?;
+        connection.busy_timeout(BRIEFLY).map_err(&trouble)?;
         let noted = (|| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             work::expect(&transaction, (run, instead), journal, about, now())?;
