@@ -189,10 +189,10 @@ class Hub:
     def poke(self) -> None:
         """Wakes whoever waits, without anything having arrived."""
 
-    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool, quietly: bool = False) -> ModelCall:
+    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool, apart: bool = False) -> ModelCall:
         """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
 
-        With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
+        With `apart` its deltas come with the number of the command, as a pair.
         """
 
     def search(
@@ -447,6 +447,10 @@ class Event:
     @staticmethod
     def resume() -> Event:
         """Somebody wants a run that was paused to go on."""
+
+    @staticmethod
+    def asked(id: int, put: bool) -> Event:
+        """A question to a person waits behind another, or is put now."""
 
     @staticmethod
     def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:

@@ -97,7 +97,7 @@ impl Pause {
     }
 
     /// The time by the clock of the machines.
-    fn own(&self, at: Time) -> Time {
+    pub(super) fn own(&self, at: Time) -> Time {
         let at = if self.state == RunState::Paused { self.since } else { at };
         Time(at.0.saturating_sub(self.lost))
     }
