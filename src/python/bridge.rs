@@ -24,17 +24,17 @@ use super::{convert, environment, errors, machine, runtime, web};
 use crate::{
     core::{
         error::{Failure, FailureKind},
-        machine::{Command, EventKind},
+        machine::{Command, EventKind, Purpose},
         message::Usage,
         request::Delta,
-        retrieve::gather::Document,
+        retrieve::gather::{Document, Gathered},
     },
     drive::{
-        ask::ask,
         endpoint::{self, EndpointOptions},
         gather,
         http::{CallFailure, Timeouts},
         queue::{Queue, Wake},
+        repeats::ask_until_repeated,
         under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
         web_call::{WebAnswer, WebCall},
     },
@@ -146,7 +146,8 @@ impl Hub {
 
     /// Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before it.
     /// With `apart` its deltas come with the number of the command, as a pair.
-    #[pyo3(signature = (key, command, endpoint, show, apart=false))]
+    /// An answer that streams is cut when it has said the same `repeats` times.
+    #[pyo3(signature = (key, command, endpoint, show, apart=false, repeats=None))]
     #[allow(clippy::too_many_arguments)]
     fn generate(
         &self,
@@ -156,6 +157,7 @@ impl Hub {
         endpoint: &Endpoint,
         show: bool,
         apart: bool,
+        repeats: Option<u32>,
     ) -> PyResult<ModelCall> {
         let Command::Generate { id, .. } = &*command.0 else {
             return Err(errors::usage("invalid_value", "only a `generate` command can be sent to a model"));
@@ -168,7 +170,8 @@ impl Hub {
         let (inbox, command, endpoint) = (self.inbox.clone(), command.0.clone(), endpoint.clone());
         let seen = shown.clone();
         let task = handle.spawn(async move {
-            let Command::Generate { request, .. } = &*command else { return };
+            let Command::Generate { request, purpose, .. } = &*command else { return };
+            let repeats = repeats.filter(|_| *purpose == Purpose::Executor);
             let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox, apart: apart.then_some(id) };
             // Whoever waits for this call is told of its end, whatever that is.
             // One of several models is named with its provider; the provider knows it by its own name.
@@ -179,7 +182,8 @@ impl Hub {
                 own
             });
             let request = own.as_ref().unwrap_or(request);
-            let answer = caught(ask(&client, &endpoint.inner, &endpoint.timeouts, request, watch)).await;
+            let answer = ask_until_repeated(&client, &endpoint.inner, &endpoint.timeouts, request, watch, repeats);
+            let answer = caught(answer).await;
             let kind = match answered(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {
@@ -198,8 +202,9 @@ impl Hub {
     }
 
     /// Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`. Among several
-    /// folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON.
-    #[pyo3(signature = (key, command, folders=Vec::new(), others=None))]
+    /// folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON; `failures` says
+    /// who gave none, and why.
+    #[pyo3(signature = (key, command, folders=Vec::new(), others=None, failures=Vec::new()))]
     fn search(
         &self,
         py: Python<'_>,
@@ -207,6 +212,7 @@ impl Hub {
         command: &machine::Command,
         folders: Vec<std::path::PathBuf>,
         others: Option<&str>,
+        failures: Vec<String>,
     ) -> PyResult<ModelCall> {
         let others: Vec<Document> = serde_json::from_str(others.unwrap_or("[]"))
             .map_err(|error| errors::usage("invalid_value", format!("invalid documents: {error}")))?;
@@ -219,6 +225,7 @@ impl Hub {
             let Command::Search { question, thread, limits, .. } = &*command else { return };
             let found = caught_now(|| gather::gather_all(&folders, others, question, thread, limits));
             let found = found.unwrap_or_else(|words| Err(broken_search(&words)));
+            let found = found.map(|gathered| Gathered { failures, ..gathered });
             inbox.push((key, Item::Event(EventKind::Found { id, found })));
         });
         Ok(ModelCall { id, task: task.abort_handle(), shown: None })
