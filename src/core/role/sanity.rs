@@ -3,7 +3,7 @@
 //! The rules read nothing but the messages and give the same result for the same ones. A second opinion can only make
 //! a result stricter: [`SanityResult::stricter`] keeps every concern and never takes back a pause or an abort.
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{collections::BTreeSet, fmt::Write as _, ops::RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 
@@ -25,8 +25,8 @@ const LONGEST: usize = 240;
 /// Rounds in a row that have nothing to do with what was asked, before that is a concern.
 const ASTRAY: usize = 3;
 /// Rounds whose names are looked at together, and how many names it takes to say something.
-const ELSEWHERE: usize = 4;
-const ENOUGH_NAMES: usize = 8;
+const ELSEWHERE: RangeInclusive<usize> = 4..=8;
+const ENOUGH_NAMES: usize = 10;
 /// Names of a run that are kept.
 const MOST_NAMES: usize = 20_000;
 /// Messages that are looked at.
@@ -449,9 +449,12 @@ fn telling(text: &str) -> BTreeSet<String> {
     words
 }
 
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
 /// Names that somebody has made up: they have an underscore or a capital inside, and stand for one thing.
 fn made_up<'a>(text: &'a str, into: &mut BTreeSet<&'a str>) {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
     for word in text.split(|c: char| !is_word(c)).filter(|word| word.len() > 4) {
         let bytes = word.as_bytes();
         let inner = word.trim_matches('_').contains('_');
@@ -463,26 +466,44 @@ fn made_up<'a>(text: &'a str, into: &mut BTreeSet<&'a str>) {
     }
 }
 
-/// Whether the last rounds are about things that have made up names, of which hardly one was heard of before.
-fn other_things(asked: &[String], rounds: &[Round<'_>]) -> bool {
+/// How many of the last rounds are about things that have made up names, of which hardly one was heard of before.
+fn other_things(asked: &[String], rounds: &[Round<'_>]) -> Option<usize> {
     let working: Vec<&Round<'_>> = rounds.iter().filter(|round| !round.calls.is_empty()).collect();
-    let Some(before) = working.len().checked_sub(ELSEWHERE).filter(|before| *before > 0) else { return false };
     let results: Vec<String> = working
         .iter()
-        .take(before)
-        .flat_map(|round| round.calls.iter().filter_map(|(_, result)| *result))
-        .map(ToolResult::prose)
+        .map(|round| {
+            let results = round.calls.iter().filter_map(|(_, result)| *result);
+            results.map(|result| start_of(&result.prose()).to_owned() + "\n").collect()
+        })
         .collect();
-    let (mut known, mut now) = (BTreeSet::new(), BTreeSet::new());
-    asked.iter().for_each(|text| made_up(cut(text, WISHES), &mut known));
-    results.iter().for_each(|text| made_up(start_of(text), &mut known));
-    for (at, round) in working.iter().enumerate() {
-        let into = if at < before { &mut known } else { &mut now };
-        made_up(start_of(&round.said), into);
-        round.calls.iter().for_each(|(call, _)| made_up(start_of(call.arguments_text()), into));
+    let own: Vec<BTreeSet<&str>> = working
+        .iter()
+        .map(|round| {
+            let mut names = BTreeSet::new();
+            made_up(start_of(&round.said), &mut names);
+            round.calls.iter().for_each(|(call, _)| made_up(start_of(call.arguments_text()), &mut names));
+            names
+        })
+        .collect();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for text in asked {
+        known.extend(cut(text, WISHES).split(|c: char| !is_word(c)).take(MOST_NAMES));
     }
-    let common = now.iter().filter(|name| known.contains(*name)).count();
-    now.len() >= ENOUGH_NAMES && common * 20 <= now.len()
+    for (at, (names, results)) in own.iter().zip(&results).enumerate() {
+        let rest = working.len() - at;
+        if at > 0 && ELSEWHERE.contains(&rest) {
+            let now: BTreeSet<&str> = own.iter().skip(at).flatten().copied().collect();
+            let common = now.iter().filter(|name| known.contains(*name)).count();
+            if now.len() >= ENOUGH_NAMES && common * 20 <= now.len() {
+                return Some(rest);
+            }
+        }
+        if known.len() < MOST_NAMES {
+            known.extend(names);
+            made_up(results, &mut known);
+        }
+    }
+    None
 }
 
 /// Whether the last rounds have nothing to do with what was asked, nor with anything that came of it.
@@ -491,10 +512,9 @@ fn drift(asked: &[String], rounds: &[Round<'_>], result: &mut SanityResult) {
     if matter.len() < 2 {
         return;
     }
-    if other_things(asked, rounds) {
+    if let Some(count) = other_things(asked, rounds) {
         let goal = asked.last().map(|text| plain(text, 90)).unwrap_or_default();
-        let text =
-            format!("the last {ELSEWHERE} rounds are about names that nobody spoke of before; asked was {goal:?}");
+        let text = format!("the last {count} rounds are about names that nobody spoke of before; asked was {goal:?}");
         return result.concern(ConcernKind::Drift, text, "go back to what the user asked for");
     }
     let mut astray: Vec<&Round<'_>> = Vec::new();
@@ -588,8 +608,12 @@ mod tests {
         messages.extend(work(1, "parse_header HeaderReader line_reader"));
         let own =
             ["read_field parse_header", "line_reader splitFields", "HeaderReader next_line", "parse_header bad_line"];
-        let other =
-            ["draw_canvas PixelGrid", "brush_size ColorWheel", "layerStack undo_paint", "paintBucket zoom_level"];
+        let other = [
+            "draw_canvas PixelGrid smooth_line",
+            "brush_size ColorWheel",
+            "layerStack undo_paint",
+            "paintBucket zoom_level pen_width",
+        ];
         let mut sane = messages.clone();
         for (n, names) in own.iter().enumerate() {
             sane.extend(work(n + 2, names));
