@@ -24,7 +24,7 @@ WINDOWS = (6, 12, 24)
 Round = list[dict[str, Any]]
 
 ERRORS = [
-    "Traceback (most recent call last):\n  File \"run.py\", line {n}, in <module>\nModuleNotFoundError: No module named 'tomli'",
+    "Traceback (most recent call last):\n  File \"run.py\", line {n}\nModuleNotFoundError: No module named 'tomli'",
     "bash: line {n}: permission denied: ./configure",
     "Exit code 127\n/bin/bash: line 1: gmake: command not found",
     "error[E0432]: unresolved import `crate::wire`\n  --> src/main.rs:{n}:5",
@@ -53,7 +53,7 @@ def rounds_of(messages: list[dict[str, Any]]) -> tuple[str, list[Round]]:
                     {
                         "said": text,
                         "name": call["name"],
-                        "arguments": call["arguments"] if isinstance(call["arguments"], dict) else {"x": call["arguments"]},
+                        "arguments": call["arguments"] if isinstance(call["arguments"], dict) else {"x": str(call)},
                         "result": str(result["content"]),
                         "failed": bool(result.get("is_error")),
                     }
@@ -153,7 +153,7 @@ def main() -> None:
                 runs.append((path.stem, asked, rounds))
     for half, name in enumerate(("the half that rules may be mended by", "the half that was held out")):
         mine = runs[half::2]
-        chance = random.Random(half)
+        chance = random.Random(half)  # noqa: S311 - the same faults each time
         counts: Counter[tuple[str, str]] = Counter()
         sane = alarms = 0
         kinds: Counter[str] = Counter()
