@@ -7,11 +7,15 @@
 mod citation;
 mod claims;
 mod config;
+mod dates;
 mod facts;
 mod format;
 mod judge;
+mod numbers;
 mod schema;
+mod spelled;
 mod table;
+mod units;
 mod verify;
 
 use std::fmt::Write as _;
