@@ -8,6 +8,7 @@ pub mod gather;
 pub mod index;
 pub mod lsa;
 pub(crate) mod marks;
+mod near;
 pub mod passages;
 pub mod plain;
 mod question;

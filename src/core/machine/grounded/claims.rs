@@ -187,7 +187,7 @@ impl Reader<'_> {
         let strange = new_names.find(|(_, term)| !self.any_source(whole.as_ref(), |facts| facts.terms.contains(term)));
         let Some((name, term)) = strange else { return Some(supported) };
         let nowhere = !self.any_source(None, |facts| facts.terms.contains(term));
-        let is_short = !name.chars().any(char::is_lowercase);
+        let is_short = name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase);
         if own.is_some() && !is_short {
             let place = if nowhere { "no source holds" } else { "what it cites does not hold" };
             self.unsupported(text, &format!("{place} the name {name}"));
