@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-import inspect
-import json
-from contextlib import aclosing, closing
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from . import _core
-from ._continue import Begun, forking, resuming
-from ._plan import Plan, model_name, new_run, run_id
-from ._remember import Following, recall_config, remembering
+from ._continue import forking, resuming
+from ._plan import model_name
+from ._remember import recall_config, remembering
+from ._running import Running
+from ._setup import (
+    _approver,
+    _checked_budget,
+    _context,
+    _guard_of,
+    _price,
+    _provided,
+    _taken_apart,
+    _tool_choice,
+    _tool_format,
+)
+from ._stream import RunStream, _heard_out
 from .budget import Budget
-from .errors import LoopwrightError, UsageError
-from .events import RunFinished
-from .messages import Message, prompt_of
-from .result import Messages, Result, added, error_of, from_outcome
+from .errors import UsageError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ._approval import Approval
-    from ._driver import AsyncDriver, Driver
-    from ._output import OutputType
     from .after import AfterTurn, Work
-    from .children import AgentPlan, SubAgent
+    from .children import SubAgent
     from .context import ContextPolicy
     from .events import Event
     from .guard import Approvals, Policy
     from .handle import RunHandle
     from .hooks import Hook, Hooks, ModelChoice, ModelContext
     from .memory import Memory
-    from .messages import Content
+    from .messages import Content, Message
     from .models import Model
+    from .result import Messages, Result
     from .roles import Role, Roles
     from .senses import MomentumPolicy, StuckPolicy
     from .signal import Signal
@@ -43,10 +49,8 @@ __all__ = ["Agent", "RunStream"]
 
 Output = TypeVar("Output")
 
-_OUTPUT_ATTEMPTS = 3
 
-
-class Agent(Generic[Output]):
+class Agent(Running[Output]):
     """A model with tools, instructions and a budget.
 
     ::
@@ -130,8 +134,6 @@ class Agent(Generic[Output]):
             never.
         after: What follows a turn: a `loopwright.after.AfterTurn`, or `False` for nothing.
     """
-
-    _folders: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -226,8 +228,8 @@ class Agent(Generic[Output]):
         self.name = name
         self.budget = _checked_budget(budget) if budget is not None else Budget()
         self.journal = journal
-        self._own_model: Model | None = None
-        self._endpoint: _core.Endpoint | None = None
+        self._own_model = None
+        self._endpoint = None
         if isinstance(model, str):
             pairs = _options.names(headers if headers is not None else {})
             limits = dict(timeouts or {})
@@ -243,7 +245,7 @@ class Agent(Generic[Output]):
             raise UsageError(message, "unknown_model", hint)
         self.description, self._complexity = description, complexity
         self.tools = ToolSet(tools)
-        self._output: OutputType[Output] | None = None
+        self._output = None
         if output_type is not None:
             from ._output import OutputType
 
@@ -256,7 +258,7 @@ class Agent(Generic[Output]):
         )
         self._durable = durable
         self._labels = _options.labels(labels)
-        self._config: dict[str, Any] = {
+        self._config = {
             "model": self._endpoint.model if self._endpoint is not None else str(getattr(model, "name", "own")),
             "system": system,
             "provider_tools": _provided(self._endpoint, provider_tools, web_search),
@@ -287,35 +289,11 @@ class Agent(Generic[Output]):
         self._take_agents(agents, max_children, max_depth)
         self._take_roles(roles, acting, timeouts)
         # A function: whoever looks at an agent's parts sees no key.
-        self._reach: Callable[[], tuple[Any, ...]] = lambda: (base_url, api_key, headers, timeouts)
+        self._reach = lambda: (base_url, api_key, headers, timeouts)
         self._take_hooks(hooks, choose_model, escalate_to, take_suggestions=take_suggestions)
-        self._plans: dict[tuple[bool, Budget], Plan] = {}
+        self._plans = {}
         # What can't work is said here, not in the middle of a program.
         self._plan(self.budget, stream=False)
-
-    def _take_agents(self, agents: Iterable[SubAgent | Agent[Any]], most: int, depth: int) -> None:
-        """The sub-agents that there are."""
-        self._children_limits = (most, depth)
-        self._agents: list[Agent[Any]] = []
-        if agents:
-            from .children import checked_agents, made
-
-            self._agents = made(self, checked_agents(agents))
-            _check_policies(self, self._agents)
-
-    def _take_hooks(
-        self, hooks: object, choose_model: object, escalate_to: str | None, *, take_suggestions: bool
-    ) -> None:
-        """Who is asked while a run goes on."""
-        self._hooks = _hooks_of(hooks)
-        inside = [stage for stage in self._hooks if not stage.endswith("_reflect")]
-        if inside:
-            self._config["hooks"] = inside
-        self._chooser = _chooser_of(choose_model)
-        self._escalate_to = escalate_to
-        ask = self._chooser is not None
-        if ask or escalate_to is not None:
-            self._config["choice"] = {"ask": ask, "suggestions": take_suggestions, "escalate_to": escalate_to}
 
     @property
     def model(self) -> str:
@@ -399,55 +377,6 @@ class Agent(Generic[Output]):
         conversation = self._conversation(prompt, messages)
         limits = self._limits(prompt, budget)
         return self._driven(conversation, limits, deps, on_event, journal, signal, None)
-
-    def _driven(
-        self,
-        conversation: _core.History | None,
-        limits: Budget,
-        deps: Any,
-        on_event: Callable[[Event], Any] | None,
-        journal: str | os.PathLike[str] | bool | None,  # noqa: FBT001 - a place, or `True` for memory
-        signal: Signal | None,
-        begin: Callable[[Plan], Begun] | None = None,
-    ) -> Result[Output]:
-        """Runs in the caller's thread, from a conversation or from where another run has come."""
-        from ._driver import SyncDriver
-
-        if inspect.iscoroutinefunction(on_event):
-            message = "run_sync calls on_event without an event loop"
-            raise UsageError(message, "invalid_callback", "give a plain function, or await run")
-        watch = on_event is not None
-        earlier: Result[Any] | None = None
-        prompt_at = None if conversation is None else len(conversation) - 1
-        driver: SyncDriver | None = None
-        for attempt in range(_OUTPUT_ATTEMPTS):
-            plan = self._plan(limits, stream=watch)
-            place = self.journal if journal is None else journal
-            begun = begin(plan) if begin is not None else self._begun(plan, place, attempt, conversation)
-            begin = None
-            run, path, name = begun.run, begun.path, begun.name
-            driver = SyncDriver(plan, run, name, deps, watch=watch, after=driver)
-            following = Following(self._remember, driver, prompt_at)
-            try:
-                with following, closing(driver.events(begun.start, signal)) as events:
-                    for event in events:
-                        if on_event is not None:
-                            _heard(on_event(event))
-            except LoopwrightError as error:
-                self._explain(error, driver, run, plan, name, path, earlier)
-                raise
-            result, feedback = self._finish(driver.outcome, run, plan, name, path, earlier)
-            _caused(result, driver)
-            if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
-                break
-            conversation, limits = _once_more(result, earlier, feedback, limits)
-            earlier = result
-        self._reflect(result, deps)
-        warned: list[Event] = [*following.end(result)]
-        if on_event is not None:
-            for event in [*warned, _last(driver, result)]:
-                _heard(on_event(event))
-        return cast("Result[Output]", _checked(result))
 
     def stream(
         self,
@@ -578,588 +507,3 @@ class Agent(Generic[Output]):
         place = self.journal if journal is None else journal
         begin = forking(source, at, place, prompt=prompt, result=tool_result, source_run=run)
         return self._driven(None, self.budget, deps, on_event, None, signal, begin)
-
-    async def _followed(
-        self,
-        begin: Callable[[Plan], Begun],
-        deps: Any,
-        on_event: Callable[[Event], Any] | None,
-        signal: Signal | None,
-    ) -> Result[Output]:
-        watch = on_event is not None
-        return await _heard_out(
-            RunStream(self, None, deps, self.budget, None, signal, watch=watch, begin=begin), on_event
-        )
-
-    def _stream(
-        self,
-        prompt: Any,
-        messages: Any,
-        deps: Any,
-        budget: Budget | None,
-        journal: Any,
-        signal: Signal | None,
-        *,
-        watch: bool,
-    ) -> RunStream[Output]:
-        conversation = self._conversation(prompt, messages)
-        limits = self._limits(prompt, budget)
-        place = self.journal if journal is None else journal
-        return RunStream(self, conversation, deps, limits, place, signal, watch=watch)
-
-    def _conversation(self, prompt: Any, messages: Any) -> _core.History:
-        said = prompt_of(prompt)
-        if not said.content or (isinstance(prompt, str) and not prompt.strip()):
-            message = "the prompt is empty"
-            raise UsageError(message, "empty_prompt", "say what the model shall do")
-        if isinstance(messages, (str, bytes, dict)):
-            message = f"messages are a list of messages, not {type(messages).__name__}"
-            raise UsageError(message, "invalid_messages", "give result.messages of an earlier run")
-        before = messages if isinstance(messages, Messages) else Messages(messages if messages is not None else ())
-        return before._history.extended(f"[{said.to_json()}]")
-
-    def _plan(self, budget: Budget, *, stream: bool) -> Plan:
-        plan = self._plans.get((stream, budget))
-        if plan is None:
-            config = self._turn(budget, stream=stream)
-            agents: dict[str, AgentPlan] = {}
-            if self._agents:
-                from .children import compose
-
-                configs, agents = compose(self._agents, stream=stream, chains=self._chains)
-                config["children"] = {"agents": configs, **self._limits_of_children()}
-            machine = self._machine(config)
-            tools = {tool.name: tool for tool in self.tools}
-            plan = Plan(
-                machine,
-                self._endpoint,
-                self._own_model,
-                tools,
-                self._approve,
-                folders=self._folders,
-                durable=self._durable,
-                around=self._around,
-                labels=self._labels,
-                asked_model=self._config["model"],
-                agents=agents,
-                chains=self._chains,
-                session=self._session(),
-                hooks=self._hooks,
-                chooser=self._chooser,
-                chooses="choice" in self._config,
-                new_endpoint=self._endpoint_at,
-                remember=self._remember,
-            )
-            if self._escalate_to is not None:
-                # What can't be reached is said before the run that needs it.
-                plan.endpoint_of(self._escalate_to)
-            if len(self._plans) > _KEPT_PLANS:
-                self._plans.clear()
-            self._plans[stream, budget] = plan
-        return plan
-
-    def _turn(self, budget: Budget, *, stream: bool) -> dict[str, Any]:
-        """The configuration of its turns, sub-agents aside."""
-        from dataclasses import asdict
-
-        config = {**self._config, "stream": stream, "budget": asdict(budget)}
-        config["tools"] = [
-            {
-                **tool.definition(),
-                "schema": tool.schema,
-                "risk": tool.risk,
-                "read_only": tool.read_only,
-                "timeout": tool.timeout,
-                "max_output": tool.max_output,
-            }
-            for tool in self.tools
-        ]
-        if self._output is not None:
-            name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
-            config["output"] = {"name": name, "schema": self._output.schema}
-        return config
-
-    def _limits_of_children(self) -> dict[str, int]:
-        most, depth = self._children_limits
-        return {"most": most, "depth": depth}
-
-    def _limits(self, prompt: Any, budget: Budget | None) -> Budget:
-        """What a run on this prompt may use."""
-        if budget is not None:
-            return _checked_budget(budget)
-        if self._complexity is None:
-            return self.budget
-        from dataclasses import replace
-
-        return replace(self.budget, iterations=Budget.for_task(prompt_of(prompt), self._complexity).iterations)
-
-    def _take_roles(self, roles: Roles | None, acting: Role | None, timeouts: Mapping[str, float] | None) -> None:
-        """Who acts beside the agent's own model, and after it."""
-        self.roles = roles
-        self._chains: dict[str, Any] = {}
-        if roles is not None or acting is not None:
-            from .roles import resolved
-
-            self._config["roles"], self._chains = resolved(roles, acting, dict(timeouts or {}))
-
-    def _session(self) -> Any:
-        """What the supervisor of earlier runs has released."""
-        if self.roles is None:
-            return None
-        from .roles import session_of
-
-        return session_of(self.roles)
-
-    def _endpoint_at(self, model: str) -> _core.Endpoint:
-        """The endpoint of another model: at the agent's own address if it is of the same provider."""
-        base_url, api_key, headers, timeouts = self._reach()
-        limits: dict[str, Any] = dict(timeouts or {})
-        if self._endpoint is None or model.partition(":")[0] != self._endpoint.provider:
-            return _core.Endpoint(model, **limits)
-        pairs = list((headers or {}).items())
-        return _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
-
-    def _reflect(self, result: Result[Any], deps: Any) -> None:
-        """The hooks after the answer: around the work that follows the turn, or alone; in the background."""
-        if "pre_reflect" not in self._hooks and "post_reflect" not in self._hooks:
-            return
-        from .hooks._reflect import reflect, reflect_soon
-
-        hooks = [hook for stage in self._hooks.values() for hook in stage]
-        if self._remember is None or self._remember.after is None:
-            reflect_soon(hooks, result, deps)
-        else:
-            around = lambda work: reflect(hooks, result, deps, work)  # noqa: E731
-            self._remember.memory._after.surround(result.run_id, around)
-
-    def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
-        """A run that begins."""
-        name = run_id()
-        run, path = new_run(plan, name, journal, attempt)
-        return Begun(run, path, name, _core.Event.start(conversation if conversation is not None else []))
-
-    def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
-        """The machine that runs, from the configuration of its turns."""
-        return _core.MachineConfig.turn(json.dumps(turn))
-
-    def _finish(
-        self,
-        outcome: dict[str, Any] | None,
-        run: _core.Run,
-        plan: Plan,
-        name: str,
-        path: str | None,
-        earlier: Result[Any] | None,
-    ) -> tuple[Result[Any], str | None]:
-        """The result; and what the model should be told if its answer is not of the type."""
-        assert outcome is not None, "a driver ends with an outcome"  # noqa: S101 - a fault of ours
-        history = run.messages
-        result = from_outcome(
-            outcome,
-            messages=history,
-            run_id=name,
-            model=plan.model_name,
-            journal=path or run.journal,
-            models={kind: model_name(each.endpoint, each.model) for kind, each in plan.agents.items()},
-            noted=run.noted(),
-        )
-        if plan.session is not None:
-            plan.session._add(result.roles.get("supervised", ()))
-        if earlier is not None:
-            result = added(earlier, result)
-        error = error_of(outcome)
-        feedback = None
-        if self._output is not None and error is None:
-            object.__setattr__(result, "output", None)
-            if result.final is not None:
-                from .tools import InvalidOutput
-
-                try:
-                    object.__setattr__(result, "output", self._output.parse(result.final))
-                except InvalidOutput as invalid:
-                    error, feedback = invalid, invalid.feedback
-        if error is not None:
-            error.result = result
-            object.__setattr__(result, "error", error)
-        return result, feedback
-
-    def _explain(
-        self,
-        error: LoopwrightError,
-        driver: Driver,
-        run: _core.Run,
-        plan: Plan,
-        name: str,
-        path: str | None,
-        earlier: Result[Any] | None,
-    ) -> None:
-        """Gives an error that broke a run off what the run had reached."""
-        if error.result is None and driver.outcome is not None:
-            error.result = self._finish(driver.outcome, run, plan, name, path, earlier)[0]
-
-
-class RunStream(Generic[Output]):
-    """The events of a run. Iterate over it once; `result` is there when the iteration has ended.
-
-    Whoever leaves the iteration early ends the run with `aclose`, or lets `async with` do it; `result` then holds what
-    the run had reached.
-    """
-
-    def __init__(
-        self,
-        agent: Agent[Output],
-        conversation: _core.History | None,
-        deps: Any,
-        budget: Budget,
-        journal: Any,
-        signal: Signal | None,
-        *,
-        watch: bool,
-        begin: Callable[[Plan], Begun] | None = None,
-    ) -> None:
-        from .signal import Signal
-
-        self._agent = agent
-        self._conversation = conversation
-        self._deps = deps
-        self._budget = budget
-        self._journal = journal
-        self._signal = signal if signal is not None or not watch else Signal()
-        self._watch = watch
-        self._begin = begin
-        self._result: Result[Any] | None = None
-        self._driver: AsyncDriver | None = None
-        self._path: str | None = None
-        self._lines: str | None = None
-        self._over = False
-        self._events = self._run()
-
-    @property
-    def result(self) -> Result[Output]:
-        """What the run gave."""
-        if self._result is None:
-            message = "the run has not ended"
-            raise UsageError(message, "not_finished", "iterate over the stream to its end first")
-        return cast("Result[Output]", self._result)
-
-    def cancel(self) -> None:
-        """End the run at once; its last events still come."""
-        if self._signal is not None:
-            self._signal.cancel()
-
-    def interrupt(self) -> None:
-        """End the run between two rounds."""
-        if self._signal is not None:
-            self._signal.interrupt()
-
-    def pause(self) -> None:
-        """Start nothing new after what is under way; the time of the run stands still then."""
-        if self._signal is not None:
-            self._signal.pause()
-
-    def resume(self) -> None:
-        """Go on after a pause."""
-        if self._signal is not None:
-            self._signal.resume()
-
-    def leave(self) -> None:
-        """Leaves the run as it is, for `Agent.resume`: iterating raises a `UsageError` with the code `suspended`."""
-        if self._driver is not None:
-            self._driver.interrupt_soon("leave")
-
-    @property
-    def state(self) -> str:
-        """`running`, `pausing`, `paused` or `done`."""
-        if self._driver is not None:
-            return self._driver.run.state
-        return "done" if self._over else "running"
-
-    @property
-    def journal(self) -> str | None:
-        """Where the journal is, or its lines where it is kept in memory."""
-        if self._path is not None:
-            return self._path
-        return self._lines if self._driver is None else self._driver.run.journal
-
-    def events(self) -> AsyncIterator[Event]:
-        """The events, each with the next `event_id`; the same as iterating over the stream itself."""
-        return self._events
-
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return self._events
-
-    def __anext__(self) -> Awaitable[Event]:
-        return self._events.__anext__()
-
-    async def aclose(self) -> None:
-        """Ends the run if it has not ended."""
-        await self._events.aclose()  # type: ignore[attr-defined]
-
-    async def __aenter__(self) -> RunStream[Output]:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def _run(self) -> AsyncIterator[Event]:
-        from ._driver import AsyncDriver
-
-        agent, conversation, limits = self._agent, self._conversation, self._budget
-        earlier: Result[Any] | None = None
-        prompt_at = None if conversation is None else len(conversation) - 1
-        driver: AsyncDriver | None = None
-        for attempt in range(_OUTPUT_ATTEMPTS):
-            plan = agent._plan(limits, stream=self._watch)
-            begin, self._begin = self._begin, None
-            begun = begin(plan) if begin is not None else agent._begun(plan, self._journal, attempt, conversation)
-            run, path, name = begun.run, begun.path, begun.name
-            driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch, after=driver)
-            self._driver, self._path = driver, path
-            following = Following(agent._remember, driver, prompt_at)
-            batches = driver.batches(begun.start, self._signal)
-            try:
-                try:
-                    with following:
-                        async with aclosing(batches):
-                            async for batch in batches:
-                                for event in batch:
-                                    yield event
-                finally:
-                    # Nobody is there to be paused any more, and the journal is not held.
-                    self._driver, self._lines, self._over = None, run.journal, True
-            except LoopwrightError as error:
-                agent._explain(error, driver, run, plan, name, path, earlier)
-                raise
-            except BaseException:
-                if driver.outcome is not None:
-                    self._result = agent._finish(driver.outcome, run, plan, name, path, earlier)[0]
-                raise
-            result, feedback = agent._finish(driver.outcome, run, plan, name, path, earlier)
-            _caused(result, driver)
-            if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
-                break
-            conversation, limits = _once_more(result, earlier, feedback, limits)
-            earlier = result
-        agent._reflect(result, self._deps)
-        warned: list[Event] = [*await following.aend(result)]
-        self._result = result
-        if self._watch:
-            for event in [*warned, _last(driver, result)]:
-                yield event
-        _checked(result)
-
-
-_KEPT_PLANS = 32
-
-
-def _last(driver: Driver | None, result: Result[Any]) -> RunFinished:
-    """The last event of a run."""
-    event = RunFinished(result)
-    if driver is not None:
-        driver.numbered(event)
-    return event
-
-
-async def _heard_out(stream: RunStream[Output], on_event: Callable[[Event], Any] | None) -> Result[Output]:
-    """The result of a stream, all of whose events were heard."""
-    async with stream:
-        async for event in stream:
-            if on_event is not None:
-                answer = on_event(event)
-                if inspect.isawaitable(answer):
-                    await answer
-    return stream.result
-
-
-def _provided(
-    endpoint: _core.Endpoint | None,
-    provider_tools: Sequence[Mapping[str, Any]],
-    web_search: bool | Mapping[str, Any],  # noqa: FBT001 - as the option is
-) -> list[dict[str, Any]]:
-    """The tools that the provider runs, as the machine wants them."""
-    from . import _options
-
-    wire = endpoint.wire if endpoint is not None else "openai_chat"
-    given: list[dict[str, Any]] = [
-        {"provider": {"wire": wire, "raw": tool}} for tool in _options.dicts("provider_tools", provider_tools)
-    ]
-    if web_search:
-        settings = [{}] if web_search is True else _options.dicts("web_search", [web_search])
-        given.append({"web_search": settings[0]})
-    return given
-
-
-def _taken_apart(model: Any, given: tuple[Any, ...]) -> tuple[Role | None, Any, tuple[Any, ...]]:
-    """The role that a model is given as, if it is; the model itself, and its settings."""
-    if isinstance(model, str) or not hasattr(model, "fallback"):
-        return None, model, given
-    from .roles import taken_apart
-
-    return taken_apart(model, given)
-
-
-def _checked(result: Result[Any]) -> Result[Any]:
-    if result.error is not None:
-        raise result.error
-    return result
-
-
-def _caused(result: Result[Any], driver: Driver) -> None:
-    """An error that a hook has made says what the hook raised."""
-    if result.error is not None and driver.hook_error is not None:
-        result.error.__cause__ = driver.hook_error
-
-
-def _hooks_of(hooks: object) -> dict[str, list[Hook]]:
-    """The hooks by stage."""
-    if hooks is None:
-        return {}
-    from .hooks import Hooks
-
-    found = Hooks(hooks)
-    return {stage: found.at(stage) for stage in found.stages}
-
-
-def _chooser_of(choose: object) -> Hook | None:
-    """Who chooses the model, with a time limit."""
-    if choose is None:
-        return None
-    from .hooks import Hook, ModelChoice
-
-    if isinstance(choose, ModelChoice):
-        choice = choose
-        return Hook("pre_assess", lambda _: choice, name="choose_model")
-    if not callable(choose):
-        message = f"choose_model can't be {choose!r:.100}"
-        raise UsageError(message, "invalid_option", "give a function that takes a ModelContext, or a ModelChoice")
-    return Hook("pre_assess", choose, name="choose_model")
-
-
-def _once_more(
-    result: Result[Any], earlier: Result[Any] | None, feedback: str, budget: Budget
-) -> tuple[_core.History, Budget]:
-    """The conversation with the feedback, and what the last attempt left of the budget."""
-    from dataclasses import replace
-
-    def spent(of: Callable[[Result[Any]], Any]) -> Any:
-        return of(result) - (0 if earlier is None else of(earlier))
-
-    messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
-    left = replace(
-        budget,
-        iterations=max(0, budget.iterations - spent(lambda result: result.rounds)),
-        tool_rounds=max(0, budget.tool_rounds - spent(lambda result: result.tool_rounds)),
-        wall_time=max(0.0, budget.wall_time - spent(lambda result: result.duration)),
-        tokens=None if budget.tokens is None else max(0, budget.tokens - spent(lambda result: result.usage.total)),
-        cost=None if budget.cost is None else max(0.0, budget.cost - spent(lambda result: result.cost or 0.0)),
-    )
-    return messages, left
-
-
-def _checked_budget(budget: object) -> Budget:
-    if isinstance(budget, Budget):
-        return budget
-    message = f"a budget is a Budget, not {type(budget).__name__}"
-    raise UsageError(message, "invalid_budget", "give Budget(iterations=..., wall_time=..., ...)")
-
-
-def _heard(answer: object) -> None:
-    """What a plain `on_event` gave is nothing; a coroutine would never run, and nobody would know."""
-    if inspect.isawaitable(answer):
-        getattr(answer, "close", bool)()
-        message = "run_sync calls on_event without an event loop, and it gave something to await"
-        raise UsageError(message, "invalid_callback", "give a plain function, or await run")
-
-
-def _guard_of(
-    tools: Iterable[Tool[..., Any]], policy: object, cautious: str, workspace: str | os.PathLike[str] | None
-) -> tuple[dict[str, Any], tuple[str | None, str | None]]:
-    """What judges the calls, and where they run."""
-    import os
-    from pathlib import Path
-
-    if policy is None:
-        rules = _core.Policy.built_in()
-    else:
-        from .guard._policy import policy_of
-
-        rules = policy_of(policy)
-    places = [place for tool in tools if (place := getattr(tool, "workspace", None)) is not None]
-    home = Path("~").expanduser()
-    folder = str(Path(os.fspath(workspace if workspace is not None else (places or ["."])[0])).absolute())
-    around = (str(home) if home.is_absolute() else None, folder)
-    guard = {
-        "policy": json.loads(rules.to_json()),
-        "around": {"home": around[0], "workspace": folder},
-        "cautious": cautious,
-        "by_arguments": sorted(tool.name for tool in tools if getattr(tool, "by_arguments", False)),
-    }
-    return guard, around
-
-
-def _approver(approve: Callable[[Approval], Any] | None, approvals: Approvals | None) -> Callable[[Any], Any] | None:
-    """Who is asked."""
-    if approvals is None:
-        return approve
-    if approve is not None:
-        message = "approve and approvals both say who is asked"
-        raise UsageError(message, "invalid_option", "give one of them: Approvals(approve) is both")
-    return approvals
-
-
-def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
-    """The calls of sub-agents are judged by the policy of the run: another one would be lost without a word."""
-    for agent in agents:
-        if agent._own_policy and agent._config["guard"]["policy"] != parent._config["guard"]["policy"]:
-            message = (
-                f"the sub-agent {agent.name!r} has a policy of its own, and its calls are judged by that of the run"
-            )
-            raise UsageError(message, "invalid_option", "give the policy to the agent that starts it")
-        lost = {"hooks": agent._hooks, "approve": agent._approve, "choose_model": agent._chooser}
-        for option, value in lost.items():
-            if value and value is not getattr(parent, "_approve", None):
-                message = (
-                    f"the sub-agent {agent.name!r} has {option} of its own, which a run of another agent does not ask"
-                )
-                raise UsageError(message, "invalid_option", f"give {option} to the agent that starts it")
-        _check_policies(parent, agent._agents)
-
-
-def _price(endpoint: _core.Endpoint | None) -> dict[str, Any] | None:
-    """What a model costs, where a table knows it."""
-    if endpoint is None:
-        return None
-    from . import prices
-
-    found = prices.of(f"{endpoint.provider}:{endpoint.model}")
-    return None if found is None else found._asdict()
-
-
-def _context(given: ContextPolicy | int | bool | None, endpoint: _core.Endpoint | None) -> dict[str, Any] | None:  # noqa: FBT001
-    """How requests are held inside the window, as the machine wants it."""
-    wire = endpoint.wire if endpoint is not None else None
-    if given is False or (given is None and wire == "offline"):
-        return {"on": False}
-    if given is None or given is True:
-        return {"policy": {"wire": wire}} if wire is not None else None
-    from .context import ContextPolicy
-
-    if isinstance(given, int):
-        given = ContextPolicy(budget=given)
-    elif not isinstance(given, ContextPolicy):
-        message = f"context can't be {given!r:.100}"
-        raise UsageError(message, "invalid_option", "give a ContextPolicy, a number of tokens, or False")
-    return given._config(wire)
-
-
-def _tool_format(given: str, model: str) -> str | None:
-    """The dialect in which calls are written; `None` for the provider's own way."""
-    if given == "native":
-        return None
-    return (_core.dialect_for(model) or "hermes") if given == "text" else given
-
-
-def _tool_choice(choice: str | None) -> Any:
-    if choice is None or choice in ("auto", "none", "any"):
-        return choice
-    return {"tool": choice}

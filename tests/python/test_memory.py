@@ -33,9 +33,12 @@ def run(code: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def test_the_examples_run():
-    failed, count = doctest.testmod(memory)
-    assert count > 5
-    assert not failed
+    from loopwright import _embedders
+
+    for room, least in ((memory, 6), (_embedders, 3)):
+        failed, count = doctest.testmod(room)
+        assert count >= least
+        assert not failed
 
 
 def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch, capsys):

@@ -1,8 +1,11 @@
 //! `call:NAME{k:<quote>text<quote>,n:42}`, JSON's loose cousin: bare keys, and strings between markers in which everything is
 //! text. JSON's own strings are read too; they are how a string that holds the marker can be written.
 
+mod header;
+
 use memchr::memchr;
 
+use self::header::{Found, header};
 use super::{
     arguments::TOO_DEEP,
     body::{Body, Sink, Step},
@@ -60,14 +63,6 @@ enum State {
     Ended,
 }
 
-/// What stands before a call's arguments.
-enum Found {
-    More,
-    /// A call's name stands here.
-    Call(usize, usize),
-    No,
-}
-
 /// The grammar at work.
 #[derive(Debug, Clone)]
 pub(super) struct Loose {
@@ -87,10 +82,6 @@ pub(super) struct Loose {
     /// What a string took before it failed.
     read: usize,
     failure: Option<&'static str>,
-}
-
-fn header() -> State {
-    State::Header { at: 0, name: None, end: None, separated: false }
 }
 
 impl Loose {
@@ -123,48 +114,6 @@ impl Loose {
         self.state = State::Ended;
         self.failure = failure;
         failure.map_or(Step::Done, Step::Failed)
-    }
-
-    /// Looks at what it hasn't seen before a call: nothing is taken until the brace is there.
-    fn header(&mut self, input: &[u8]) -> Found {
-        let State::Header { at, name, end, separated } = &mut self.state else { return Found::No };
-        while let Some(&byte) = input.get(*at) {
-            if *at >= HEADER {
-                return Found::No;
-            }
-            match (*name, *end) {
-                (None, _) => match byte {
-                    b' ' | b'\t' | b'\n' | b'\r' => {}
-                    b',' | b';' if self.any && !*separated => *separated = true,
-                    _ => {
-                        let rest = input.get(*at..).unwrap_or_default();
-                        if rest.len() < CALL.len() && CALL.starts_with(rest) {
-                            return Found::More;
-                        }
-                        if !rest.starts_with(CALL) {
-                            return Found::No;
-                        }
-                        *at += CALL.len();
-                        *name = Some(*at);
-                        continue;
-                    }
-                },
-                (Some(from), None) => match byte {
-                    b'{' => return if *at > from { Found::Call(from, *at) } else { Found::No },
-                    b' ' | b'\t' | b'\n' | b'\r' => *end = Some(*at),
-                    _ if byte.is_ascii_alphanumeric() || byte >= 0x80 => {}
-                    b'_' | b'-' | b'.' | b'/' | b':' => {}
-                    _ => return Found::No,
-                },
-                (Some(from), Some(to)) => match byte {
-                    b'{' => return if to > from { Found::Call(from, to) } else { Found::No },
-                    b' ' | b'\t' | b'\n' | b'\r' => {}
-                    _ => return Found::No,
-                },
-            }
-            *at += 1;
-        }
-        Found::More
     }
 
     fn separate(&mut self) {
@@ -512,200 +461,4 @@ impl Body for Loose {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::{Value, json};
-
-    use super::{
-        super::{
-            recorder::{Fed, Recorder, everywhere, feed},
-            signature::Signatures,
-        },
-        *,
-    };
-
-    const QUOTE: &str = "<|\"|>";
-
-    fn signatures() -> Signatures {
-        let mut signatures = Signatures::default();
-        let parameters = [("zip".to_owned(), Kind::String), ("count".to_owned(), Kind::Integer)];
-        signatures.insert("typed", Signature { parameters: parameters.into_iter().collect(), ..Signature::default() });
-        signatures
-    }
-
-    fn read_with(quote: &'static str, text: &[u8]) -> Fed {
-        everywhere(&|| Box::new(Loose::new(quote)), &|| Recorder::new(signatures()), text)
-    }
-
-    fn read(text: &str) -> Fed {
-        read_with(QUOTE, text.as_bytes())
-    }
-
-    #[test]
-    fn calls_of_both_families() {
-        let fed = read(
-            r#"call:get_weather{city:<|"|>Oslo, {"x"}<tool_call|><|"|>,n:42,o:{a:[1,2.5,-3e2],b:{}},b:true,z:null}"#,
-        );
-        assert_eq!(fed.step, Step::Done);
-        assert_eq!(fed.told.calls[0].name, "get_weather");
-        assert_eq!((fed.told.calls[0].complete, fed.told.calls[0].repaired.len()), (Some(true), 0));
-        assert_eq!(
-            fed.told.calls[0].value(),
-            json!({"city": "Oslo, {\"x\"}<tool_call|>", "n": 42, "o": {"a": [1, 2.5, -300.0], "b": {}}, "b": true, "z": null})
-        );
-        let text = b"\ncall:f{a:<escape>x\n\"y\"\\<escape>, b : [<escape><escape> , 1,] }\n";
-        let fed = read_with("<escape>", text);
-        assert_eq!(fed.told.calls[0].value(), json!({"a": "x\n\"y\"\\", "b": ["", 1]}));
-        assert_eq!(fed.told.bytes, text.len() - 1);
-    }
-
-    #[test]
-    fn several_calls_and_what_follows() {
-        let fed = read("call:f{}call:a.b-c{x:1}, call:f{}<tool_call|>");
-        assert_eq!((fed.step, fed.told.calls.len()), (Step::Done, 3));
-        assert_eq!(fed.told.bytes, 33);
-        assert_eq!(fed.told.calls[1].name, "a.b-c");
-        for (text, taken) in [("call:f{} call: me", 8), ("call:f{}\n", 8), ("call:f{},", 8), ("call:f {} x", 9)] {
-            let fed = read(text);
-            assert_eq!((fed.step, fed.told.bytes), (Step::Done, taken), "{text}");
-        }
-    }
-
-    #[test]
-    fn json_strings_and_quoted_keys() {
-        let fed = read(r#"call:f{"a\/b":"x \" <|\"|> \u003c|\"|> \ud83d\ude80 \\",<|"|>k:1<|"|>:2}"#);
-        assert_eq!(fed.told.calls[0].value(), json!({"a/b": "x \" <|\"|> <|\"|> 🚀 \\", "k:1": 2}));
-        assert!(fed.told.calls[0].repaired.is_empty());
-    }
-
-    #[test]
-    fn what_is_mended_says_so() {
-        for (text, value) in [
-            ("call:f{city:New York,when:12:30}", json!({"city": "New York", "when": "12:30"})),
-            ("call:typed{zip:02134}", json!({"zip": "02134"})),
-            ("call:typed{zip:12345}", json!({"zip": "12345"})),
-            (r#"call:f{a:"x\d \ud83d"}"#, json!({"a": "x\\d \u{FFFD}"})),
-        ] {
-            let fed = read(text);
-            assert_eq!((fed.step, fed.told.calls[0].value()), (Step::Done, value), "{text}");
-            assert!(!fed.told.calls[0].repaired.is_empty(), "{text}");
-        }
-        let fed = read(r#"call:typed{count:<|"|>5<|"|>}"#);
-        assert_eq!(
-            (fed.told.calls[0].value(), &fed.told.calls[0].wrong),
-            (json!({"count": "5"}), &vec!["count".to_owned()])
-        );
-    }
-
-    #[test]
-    fn what_is_no_call_is_given_back() {
-        for text in ["", "call", "call:", "call:f", "call: f{}", "call:{}", "call:f(a)", "{\"name\":1}", "recall:f{}"] {
-            let fed = read(text);
-            assert!(matches!(fed.step, Step::Failed(_)), "{text}");
-            assert_eq!((fed.told.bytes, fed.told.calls.len()), (0, 0), "{text}");
-        }
-    }
-
-    #[test]
-    fn broken_and_open_calls() {
-        for text in [
-            "call:f{a}",
-            "call:f{a:}",
-            "call:f{:1}",
-            "call:f{a:1]",
-            "call:f{a:[1}",
-            "call:f{a:1<tool_call|>",
-            "call:f{,}",
-            "call:f{{}}",
-            "call:f{a:\"x\"y}",
-            "call:f{a:[,]}",
-        ] {
-            let fed = read(text);
-            assert!(matches!(fed.step, Step::Failed(_)), "{text}: {:?}", fed.told);
-            assert_eq!(fed.told.calls[0].complete, None, "{text}");
-        }
-        for text in ["call:f{", "call:f{a:<|\"|>x<|\"", "call:f{a:[1", "call:f{a:1", "call:f{a:\"x\\u00"] {
-            let fed = read(text);
-            assert_eq!((fed.step, fed.told.calls[0].complete), (Step::Done, Some(false)), "{text}");
-            assert_eq!(fed.told.bytes, text.len(), "{text}");
-        }
-        let deep = format!("call:f{{a:{}", "[".repeat(100_000));
-        let fed = feed(&mut Loose::new(QUOTE), Recorder::new(signatures()), [deep.as_bytes()]);
-        assert_eq!(fed.step, Step::Failed("nested too deep"));
-    }
-
-    #[test]
-    fn strings_flow_while_they_are_open() {
-        let text = format!("call:f{{a:<|\"|>{}", "a < b <| c\n".repeat(10_000));
-        let fed = feed(&mut Loose::new(QUOTE), Recorder::new(signatures()), text.as_bytes().chunks(4));
-        assert!(fed.held < 16 && fed.told.deltas > 20_000, "{} {}", fed.held, fed.told.deltas);
-    }
-
-    fn write(value: &Value, out: &mut String) {
-        match value {
-            Value::String(text) if text.contains(QUOTE) || text.ends_with('<') || text.ends_with("<|") => {
-                out.push_str(&json!(text).to_string());
-            }
-            Value::String(text) => out.extend([QUOTE, text, QUOTE]),
-            Value::Array(items) => {
-                out.push('[');
-                for (at, item) in items.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    write(item, out);
-                }
-                out.push(']');
-            }
-            Value::Object(fields) => {
-                out.push('{');
-                for (at, (key, item)) in fields.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    out.extend([key, ":"]);
-                    write(item, out);
-                }
-                out.push('}');
-            }
-            other => out.push_str(&other.to_string()),
-        }
-    }
-
-    fn value() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            any::<f64>().prop_filter("finite", |number| number.is_finite()).prop_map(Value::from),
-            any::<String>().prop_map(Value::from),
-            "[<|\">,:{}\\[\\]a]{0,12}".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(3, 16, 4, |inner| {
-            prop_oneof![
-                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                prop::collection::btree_map("[a-z_]{1,5}", inner, 0..4)
-                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
-            ]
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn any_value_comes_through(value in value()) {
-            let mut text = "call:f{a:".to_owned();
-            write(&value, &mut text);
-            text.push_str(",b:1}");
-            let fed = read(&text);
-            prop_assert_eq!(fed.step, Step::Done);
-            prop_assert!(fed.told.calls[0].repaired.is_empty());
-            prop_assert_eq!(fed.told.calls[0].value(), json!({"a": value, "b": 1}));
-        }
-
-        #[test]
-        fn any_bytes_are_survived(
-            text in "(call:f)?\\{a:[<|\">,:{}\\[\\]a1.\\\\u \\n\u{e9}-]{0,24}",
-            bytes in prop::collection::vec(any::<u8>(), 0..24),
-        ) {
-            read(&text);
-            read_with(QUOTE, &[b"call:f{a:<|\"|>", &bytes[..]].concat());
-            read_with(QUOTE, &[b"call:f{", &bytes[..]].concat());
-        }
-    }
-}
+mod tests;

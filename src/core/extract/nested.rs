@@ -6,6 +6,8 @@
 //! and more of them if the same element follows. Of other elements that come twice the first counts. Arrays and objects may also be
 //! written as JSON inside their element, and so may all arguments inside `<invoke>`.
 
+mod content;
+
 use std::collections::BTreeSet;
 
 use super::{
@@ -15,8 +17,8 @@ use super::{
     members::{Balanced, Next, run},
     signature::{Kind, Signature},
     tags::find_attributes,
-    until::{Bound, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seen, Until, Verdict},
-    value::{Forms, Value},
+    until::{Bound, Look, MAX_HEAD, Marks, OPEN, Seen, Until},
+    value::Value,
 };
 
 /// What names an element of an array.
@@ -404,182 +406,6 @@ impl NestedBody {
     fn leave(&mut self) {
         if self.muted == Some(self.frames.len()) {
             self.muted = None;
-        }
-    }
-
-    /// A value without text.
-    fn empty(&mut self, bytes: usize, sink: &mut dyn Sink) {
-        let nothing = match self.kind {
-            Kind::Array(_) => "[]",
-            Kind::Object(_) => "{}",
-            _ => {
-                self.begin(Forms::of(&self.kind), sink);
-                // Nothing is no JSON: this can't fail.
-                let _ = self.value.end(bytes, &self.name, Some(&self.kind), sink);
-                return;
-            }
-        };
-        self.lead.push_str(nothing);
-        self.say(&self.lead, bytes, sink);
-    }
-
-    fn begin(&mut self, forms: Forms, sink: &mut dyn Sink) {
-        if self.muted.is_some() {
-            self.value.begin_ignored(0, sink);
-        } else {
-            self.value.begin(forms, &self.lead, 0, sink);
-        }
-    }
-
-    fn content(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let (start, inside) = match self.look(input) {
-            Seen::Mark { start, end, .. } => (start, end),
-            Seen::Other(at) => return self.scalar(input.get(at).copied(), sink),
-            Seen::Space => return self.scalar(None, sink),
-            Seen::Nothing | Seen::Part(_) => return self.wait(input, last, sink),
-        };
-        if input.get(inside) == Some(&b'/') {
-            if matches!(self.kind, Kind::Array(_) | Kind::Object(_)) {
-                // The same whether the end belongs to this element or, by mistake, to another.
-                let (closing, seen) = &mut self.closing;
-                if closing.is_empty() {
-                    closing.extend([self.prefix, "</", &self.name, ">"]);
-                    *seen = 0;
-                }
-                let rest = input.get(start..).unwrap_or_default();
-                let rest = rest.get(..closing.len()).unwrap_or(rest);
-                let same = rest.get(*seen..) == closing.as_bytes().get(*seen..rest.len());
-                *seen = rest.len();
-                if same && rest.len() < closing.len() && !last {
-                    return Next::Wait;
-                }
-                if same && rest.len() == closing.len() {
-                    let bytes = start + closing.len();
-                    self.empty(bytes, sink);
-                    self.leave();
-                    self.go(State::Inside);
-                    return Next::Took(bytes);
-                }
-            }
-            return self.scalar(None, sink);
-        }
-        // The first element inside tells arrays from objects.
-        let (tag, _) = match self.tag(input, inside) {
-            Ok(Some(found)) => found,
-            Ok(None) => return self.wait(input, last, sink),
-            Err(()) => return self.broken("an element's opening has no end"),
-        };
-        // Here, and where the element is opened.
-        sink.looked(3 * tag.len());
-        let tag = String::from_utf8_lossy(tag);
-        let child = tag.split([' ', '\t', '\n', '\r', '/']).next().unwrap_or_default();
-        self.container(child, sink);
-        sink.arguments("", start);
-        self.go(State::Inside);
-        Next::Took(start)
-    }
-
-    /// The element at hand holds elements, of which `child` is the first.
-    fn container(&mut self, child: &str, sink: &mut dyn Sink) {
-        let name = self.name.clone();
-        let (mut items, mut signature) = (None, None);
-        match std::mem::replace(&mut self.kind, Kind::Any) {
-            Kind::Array(kind) => items = Some(*kind),
-            Kind::Object(declared) => signature = Some(declared),
-            Kind::OneOf(kinds) => {
-                for kind in kinds {
-                    match kind {
-                        Kind::Array(kind) if items.is_none() => items = Some(*kind),
-                        Kind::Object(declared) if signature.is_none() => signature = Some(declared),
-                        _ => {}
-                    }
-                }
-                if items.is_some() && signature.is_some() {
-                    if child == ITEM {
-                        signature = None;
-                    } else {
-                        items = None;
-                    }
-                }
-            }
-            Kind::Any => {}
-            kind => {
-                if self.muted.is_none() {
-                    sink.wrong_type(&name, &kind);
-                }
-            }
-        }
-        if items.is_none() && signature.is_none() && child == ITEM {
-            items = Some(Kind::Any);
-        }
-        let mut lead = std::mem::take(&mut self.lead);
-        match items {
-            Some(Kind::Object(declared)) if child != ITEM && declared.kind(child).is_some() && self.may_repeat() => {
-                lead.push_str("[{");
-                self.frames.push(Frame::Repeated { name: name.clone(), items: Kind::Object(declared.clone()) });
-                self.frames.push(Frame::Object { name, signature: Some(declared), first: true, keys: BTreeSet::new() });
-            }
-            Some(items) => {
-                lead.push('[');
-                self.frames.push(Frame::Array { name, items, first: true });
-            }
-            None => {
-                lead.push('{');
-                self.frames.push(Frame::Object { name, signature, first: true, keys: BTreeSet::new() });
-            }
-        }
-        self.say(&lead, 0, sink);
-        self.lead = lead;
-    }
-
-    /// Whether the element at hand is a member that may come again.
-    fn may_repeat(&self) -> bool {
-        self.muted.is_none() && matches!(self.frames.last(), Some(Frame::Object { .. }))
-    }
-
-    /// The element at hand holds text, whose first byte that isn't white space is `first`.
-    fn scalar(&mut self, first: Option<u8>, sink: &mut dyn Sink) -> Next {
-        if let Kind::Array(items) = &self.kind
-            && first.is_some_and(|first| first != b'[')
-            && self.may_repeat()
-        {
-            let items = (**items).clone();
-            self.kind = items.clone();
-            self.lead.push('[');
-            self.frames.push(Frame::Repeated { name: self.name.clone(), items });
-        }
-        self.begin(Forms::of(&self.kind), sink);
-        self.ends = Marks::default();
-        self.ends.add(END, Bound::Nothing, &[self.prefix, "</", &self.name, ">"]);
-        // Whatever follows the end of an element has the prefix.
-        self.ends.add(OPEN, Bound::Nothing, &[self.prefix, "<"]);
-        self.until = Until::default();
-        self.go(State::Text);
-        Next::Took(0)
-    }
-
-    fn text(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let first = self.prefix.bytes().next().unwrap_or(b'<');
-        let rule = Rule { first, ends: END, newline: false };
-        let (data, verdict) = self.until.step(&self.ends, rule, input, last);
-        let more = !self.until.held() && matches!(verdict, Verdict::More | Verdict::Cut);
-        let own = input.get(..data).unwrap_or_default();
-        let took = if own.is_empty() { 0 } else { self.value.push(own, more, sink) };
-        match verdict {
-            Verdict::More => Next::Wait,
-            Verdict::End(bytes) => {
-                if let Err(step) = self.value.end(bytes, &self.name, Some(&self.kind), sink) {
-                    return self.stop(step);
-                }
-                self.leave();
-                self.go(State::Inside);
-                Next::Took(data + bytes)
-            }
-            _ => {
-                sink.finish(input.len() - took, false);
-                self.state = State::Over;
-                Next::Took(input.len())
-            }
         }
     }
 }

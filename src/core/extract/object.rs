@@ -1,8 +1,12 @@
 //! Calls written as JSON objects that hold a name and arguments: keys in any order, objects one after another or in an array,
 //! wrapped once more or not. Objects inside a call are never calls; arguments pass as written, piece by piece.
 
+mod member;
+mod pending;
+
+use self::pending::{Cursor, Pending};
 use super::{
-    arguments::{Arguments, BROKEN, Leave, TOO_DEEP, TOO_LARGE, Verdict, unescape},
+    arguments::{Arguments, TOO_LARGE},
     body::{Body, Sink, Step},
     json::{Json, Mend, patience},
 };
@@ -59,54 +63,6 @@ enum Place {
     AfterCall,
 }
 
-/// One call on its way.
-#[derive(Debug, Default, Clone)]
-struct Pending {
-    name: Option<String>,
-    id: Option<String>,
-    started: bool,
-    arguments: Option<Arguments>,
-    /// The arguments are at their end.
-    whole: bool,
-    /// Arguments that came before the name.
-    held: String,
-    /// What was mended, each kind once.
-    mends: Vec<&'static str>,
-    /// The object isn't put together as one should be: arguments that weren't found may have stood in it.
-    odd: bool,
-}
-
-impl Pending {
-    /// Starts the call if its name is known.
-    fn start(&mut self, bytes: usize, sink: &mut dyn Sink) -> bool {
-        let Some(name) = self.name.as_deref().filter(|_| !self.started) else { return false };
-        sink.start(name, self.id.as_deref(), bytes);
-        self.started = true;
-        for &how in &self.mends {
-            sink.repaired(how);
-        }
-        if !self.held.is_empty() {
-            sink.arguments(&self.held, 0);
-            self.held = String::new();
-        }
-        true
-    }
-
-    fn mended(&mut self, what: Mend, sink: &mut dyn Sink) -> Result<(), Step> {
-        if !sink.repairs() {
-            return Err(Step::Failed(BROKEN));
-        }
-        self.odd |= matches!(what, Mend::MissingColon | Mend::MissingComma | Mend::Stray);
-        if !self.mends.contains(&what.describe()) {
-            self.mends.push(what.describe());
-            if self.started {
-                sink.repaired(what.describe());
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Calls of `Grammar::Object` and `Grammar::Keyed`.
 #[derive(Debug, Clone)]
 pub(super) struct Object {
@@ -128,26 +84,6 @@ pub(super) struct Object {
     fenced: bool,
     /// How many bytes must stand behind those read before it is tried again to decide what the first of them is.
     patience: usize,
-}
-
-/// Where a step stands: bytes spoken for, bytes read.
-struct Cursor<'a> {
-    input: &'a [u8],
-    from: usize,
-    at: usize,
-}
-
-impl<'a> Cursor<'a> {
-    fn rest(&self) -> &'a [u8] {
-        self.input.get(self.at..).unwrap_or_default()
-    }
-
-    /// The bytes read and not yet spoken for, which now are.
-    fn speak(&mut self) -> usize {
-        let bytes = self.at - self.from;
-        self.from = self.at;
-        bytes
-    }
 }
 
 impl Object {
@@ -180,91 +116,6 @@ impl Object {
     pub(super) fn shaped(mut self) -> Self {
         self.shaped = true;
         self
-    }
-
-    fn role(&self, key: &str) -> Role {
-        match self.keys {
-            Keys::Names => Role::Arguments,
-            Keys::Known { name, .. } if name.contains(&key) => Role::Name,
-            Keys::Known { arguments, .. } if arguments.contains(&key) => Role::Arguments,
-            Keys::Known { .. } => match key {
-                "id" | "call_id" | "tool_call_id" => Role::Id,
-                "function_call" | "tool_call" => Role::Wrapper,
-                _ => Role::Other,
-            },
-        }
-    }
-
-    /// A key or a string is at its end.
-    fn token_ends(&mut self, value: bool, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) {
-        let token = decode(&self.token);
-        self.token.clear();
-        if !value {
-            self.role = self.role(&token);
-            let near = |start: &str| token.get(..start.len()).is_some_and(|token| token.eq_ignore_ascii_case(start));
-            self.near = self.role == Role::Other && ["arg", "param", "input"].into_iter().any(near);
-            if self.keys == Keys::Names {
-                self.call.name = Some(token);
-            }
-            self.place = Place::Colon;
-            return;
-        }
-        match self.role {
-            Role::Name if self.call.name.is_none() && !token.trim().is_empty() => {
-                self.call.name = Some(token.trim().to_owned());
-            }
-            Role::Id if self.call.id.is_none() && !self.call.started => self.call.id = Some(token),
-            _ => {}
-        }
-        if self.call.arguments.is_some() || self.call.whole {
-            let bytes = cursor.at - cursor.from;
-            if self.call.start(bytes, sink) {
-                cursor.from = cursor.at;
-            }
-        }
-        self.place = Place::AfterMember;
-    }
-
-    /// Reads one arguments value.
-    fn arguments(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Result<bool, Step> {
-        let leave = Leave { room: sink.room(), repairs: sink.repairs() };
-        let Some(arguments) = &mut self.call.arguments else { return Ok(true) };
-        let (input, base) = (cursor.rest(), cursor.at);
-        let (started, held, from) = (self.call.started, &mut self.call.held, &mut cursor.from);
-        let (bytes, verdict) = arguments.step(input, last, leave, &mut |json, upto| {
-            if started {
-                sink.arguments(json, base + upto - *from);
-                *from = base + upto;
-            } else {
-                held.push_str(json);
-            }
-        });
-        cursor.at += bytes;
-        sink.looked(arguments.looks());
-        let mends = &mut self.call.mends;
-        arguments.tell(leave.repairs, |how| {
-            if !mends.contains(&how) {
-                mends.push(how);
-                if started {
-                    sink.repaired(how);
-                }
-            }
-        });
-        match verdict {
-            Verdict::Failed(why) => {
-                if started && cursor.at > cursor.from {
-                    sink.arguments("", cursor.speak());
-                }
-                Err(Step::Failed(why))
-            }
-            _ if self.call.held.len() > leave.room => Err(Step::Failed(TOO_LARGE)),
-            Verdict::More => Ok(false),
-            Verdict::Done => {
-                self.call.whole = true;
-                self.call.arguments = None;
-                Ok(true)
-            }
-        }
     }
 
     /// An object is at its end; the outermost one ends the call.
@@ -310,62 +161,6 @@ impl Object {
             return Step::Done;
         }
         Step::Failed(why)
-    }
-
-    /// A value that is neither name nor arguments.
-    fn skip(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Result<bool, Step> {
-        let json = self.skipped.get_or_insert_with(|| Json::new(sink.max_depth(), &[]));
-        cursor.at += json.run(cursor.rest(), last);
-        sink.looked(json.looks());
-        json.take(false, |_| {});
-        if json.too_deep() {
-            return Err(Step::Failed(TOO_DEEP));
-        }
-        // No argument: the limit on these isn't meant, and what is held depends on the cuts.
-        if json.held() > sink.room().max(LONGEST_SKIPPED) {
-            return Err(Step::Failed(TOO_LARGE));
-        }
-        let ended = json.ended();
-        if ended {
-            self.skipped = None;
-        }
-        Ok(ended)
-    }
-
-    /// Reads on in a key or a string. Gives whether it ended.
-    fn token(&mut self, cursor: &mut Cursor<'_>, last: bool, quote: Option<u8>) -> Result<bool, Step> {
-        loop {
-            let rest = cursor.rest();
-            let Some(quote) = quote else {
-                let ends =
-                    |byte: u8| matches!(byte, b':' | b'=' | b',' | b'}' | b']' | b'"' | b'{' | b'<') || byte <= b' ';
-                let length = rest.iter().position(|&byte| ends(byte)).unwrap_or(rest.len());
-                self.token.extend_from_slice(rest.get(..length).unwrap_or_default());
-                cursor.at += length;
-                if self.token.len() > LONGEST_TOKEN {
-                    return Err(Step::Failed(TOO_LARGE));
-                }
-                return Ok(length < rest.len() || last);
-            };
-            let plain = memchr::memchr2(quote, b'\\', rest).unwrap_or(rest.len());
-            self.token.extend_from_slice(rest.get(..plain).unwrap_or_default());
-            cursor.at += plain;
-            if self.token.len() > LONGEST_TOKEN {
-                return Err(Step::Failed(TOO_LARGE));
-            }
-            let rest = cursor.rest();
-            match rest.first() {
-                None => return Ok(false),
-                Some(b'\\') => match unescape(rest, last, &mut self.token) {
-                    Some((bytes, _)) => cursor.at += bytes,
-                    None => return Ok(false),
-                },
-                Some(_) => {
-                    cursor.at += 1;
-                    return Ok(true);
-                }
-            }
-        }
     }
 
     fn go(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Result<Step, Step> {
@@ -688,11 +483,6 @@ impl Keyed {
     pub(super) fn new() -> Object {
         Object::with(Keys::Names)
     }
-}
-
-/// A key or a name, of which escapes are already decoded.
-fn decode(token: &[u8]) -> String {
-    String::from_utf8_lossy(token).into_owned()
 }
 
 #[cfg(test)]

@@ -1,6 +1,12 @@
 //! Objects read whole: names, arguments, lists, repairs, limits.
 
-use super::{super::probe::*, *};
+use super::{
+    super::{
+        arguments::{BROKEN, TOO_DEEP},
+        probe::*,
+    },
+    *,
+};
 
 const NAME: &[&str] = &["name", "tool_name", "function", "tool"];
 const ARGUMENTS: &[&str] = &["arguments", "parameters", "args", "input"];

@@ -6,7 +6,11 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::machine::Budget;
+use crate::core::{
+    machine::{Budget, Interrupt, MachineConfig, turn::TurnConfig},
+    message::Message,
+    sense::drift::BACKGROUND,
+};
 
 fn config(without_model: bool, embedder: bool) -> ResearchConfig {
     let turn = TurnConfig {

@@ -276,7 +276,7 @@ impl Round {
         for at in self.next..self.calls.len() {
             let pending = &self.calls[at];
             if pending.result.is_none() && pending.running.is_none() {
-                let (open, result) = (pending.hooking.open(), super::not_run(&pending.call, why));
+                let (open, result) = (pending.hooking.open(), super::calls::not_run(&pending.call, why));
                 self.take_back_hook(open, out);
                 self.close(at, result);
             }

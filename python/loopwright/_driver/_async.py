@@ -1,0 +1,389 @@
+"""The driver of asyncio: a run in the task of whoever awaits it, its tools as tasks beside that."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from loopwright import _core
+from loopwright._approval import Approval, is_yes
+from loopwright._bridge import Bridge
+from loopwright.errors import InternalError
+from loopwright.models import ModelFailure, answer_json
+from loopwright.tools._context import CancelFlag
+from loopwright.tools._run import Outcome, run
+
+from ._base import Driver
+from ._work import CANCELLED, GRACE, drop, in_thread, is_aside, is_async, tried
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from loopwright._plan import Plan
+    from loopwright.models import Model
+
+
+class AsyncDriver(Driver):
+    """Drives a run in the task that iterates over `batches`.
+
+    What arrives is fed to the machine at once, where it arrives: the iterating task is woken only when there is
+    something to tell, or when the run has ended.
+    """
+
+    def __init__(
+        self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool, after: Driver | None = None
+    ) -> None:
+        super().__init__(plan, run, run_id, deps, watch=watch, after=after)
+        self.loop = asyncio.get_running_loop()
+        # Tools see the context variables of the caller, wherever the event came from that starts them.
+        self.variables = contextvars.copy_context()
+        self.thread = threading.get_ident()
+        self.waker: asyncio.Future[None] | None = None
+        self.pumping = False
+        self.timers: dict[int, asyncio.TimerHandle] = {}
+        self.tasks: dict[int, dict[asyncio.Task[Any], CancelFlag | None]] = {}
+        self.ending: set[asyncio.Task[Any]] = set()
+        self.bridge, self.key = Bridge.enter(self.arrived)
+
+    async def batches(
+        self, start: _core.Event | list[_core.Command], signal: Any = None
+    ) -> AsyncGenerator[deque[Any], None]:
+        """Runs to the end, from its start or from the open commands of a run that broke off; gives what is told on the
+        way, all that is there at once.
+        """
+        listener = signal.attach(self.interrupt_soon) if signal is not None else None
+        try:
+            if isinstance(start, list):
+                self.go_on(start)
+                self.pump()
+            else:
+                self.arrived(start)
+            while True:
+                while self.told:
+                    batch, self.told = self.told, deque()
+                    number = self.numbers.of
+                    yield deque([event for item in batch if (event := number(item)) is not None])
+                if self.fatal is not None:
+                    raise self.fatal
+                if self.outcome is not None:
+                    return
+                self.waker = self.loop.create_future()
+                try:
+                    await self.waker
+                finally:
+                    self.waker = None
+        except BaseException:
+            self.give_up()
+            raise
+        finally:
+            if listener is not None:
+                listener()
+            await self.close()
+
+    def arrived(self, item: Any) -> None:
+        """Something came from Rust, from a tool, a timer or a person: an event, or deltas."""
+        if isinstance(item, list):
+            self.mark()
+            self.told.extend(item)
+            self.wake()
+            return
+        self.inbox.append(item)
+        self.pump()
+
+    def pump(self) -> None:
+        """Feeds the machine with all that is there."""
+        if self.pumping:
+            return
+        self.pumping = True
+        try:
+            while self.outcome is None and (event := self.next_event()) is not None:
+                self.step(event)
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            self.fatal = error
+        finally:
+            self.pumping = False
+        if self.told or self.outcome is not None or self.fatal is not None:
+            self.wake()
+
+    def wake(self) -> None:
+        waker = self.waker
+        if waker is not None and not waker.done():
+            waker.set_result(None)
+
+    def tell(self, event: Any) -> None:
+        """As ever, from any thread: a tool may report from one that it started."""
+        super().tell(event)
+        if threading.get_ident() == self.thread:
+            self.wake()
+        else:
+            self.soon(self.wake)
+
+    def soon(self, function: Callable[[], None]) -> None:
+        """Calls `function` in the loop's thread, if the loop still runs."""
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(function)
+
+    def broken(self, error: BaseException) -> None:
+        """A fault that is no tool's: raised where the run is awaited."""
+        self.fatal = error
+        self.wake()
+
+    def interrupt_soon(self, how: str) -> None:
+        """Ends the run, from any thread."""
+        self.ends.append(how)
+        self.soon(self.pump)
+
+    async def close(self) -> None:
+        """Nothing of the run is left behind: no call, no timer, no task."""
+        self.cancelled_model()
+        self.bridge.leave(self.key)
+        for handle in self.timers.values():
+            handle.cancel()
+        self.timers.clear()
+        for command_id in list(self.tasks):
+            self.abort(command_id)
+        if self.ending:
+            await asyncio.wait(self.ending, timeout=GRACE)
+
+    def generate(self, command: _core.Command) -> None:
+        plan = self.at(command.id)
+        endpoint, model = plan.serving(command)
+        aside = is_aside(command)
+        if endpoint is not None:
+            shows, quietly = self.watch and not aside, plan is not self.plan
+            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, shows, quietly))
+            return
+        if model is None:
+            self.inbox.append(self.no_model(command))
+            return
+        request = command.request
+        if aside:
+            self.start(command.id, str(command.purpose), None, self.ask_aside, command.id, model, request)  # type: ignore[arg-type]
+            return
+        try:
+            answer = model.respond(request)
+            if inspect.isawaitable(answer):
+                task = self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
+                # Cancelled before its first step, it would leave a coroutine that nobody awaits.
+                task.add_done_callback(lambda _: drop(answer))
+                return
+            event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
+        except ModelFailure as error:
+            event = self.failed_model(command.id, error)  # type: ignore[arg-type]
+        self.inbox.append(event)
+
+    async def ask_aside(self, command_id: int, model: Model, request: Any) -> _core.Event:
+        """Asks a role's own model, beside the loop: one that blocks holds nothing up."""
+        try:
+            if is_async(model.respond):
+                answer = await model.respond(request)  # type: ignore[misc]
+            else:
+                said: asyncio.Future[Any] = self.loop.create_future()
+
+                def settle(value: Any) -> None:
+                    if said.done():
+                        drop(value)
+                    else:
+                        said.set_result(value)
+
+                in_thread("role", lambda: tried(model.respond, request), lambda value: self.soon(lambda: settle(value)))
+                answer = await said
+                if inspect.isawaitable(answer):
+                    answer = await answer
+            if isinstance(answer, BaseException):
+                return self.aside_failed(command_id, answer)
+            return _core.Event.generated(command_id, answer_json(answer, request.turns))
+        except asyncio.CancelledError as error:
+            if asyncio.current_task() in self.ending:
+                raise
+            return self.aside_failed(command_id, error)
+        except Exception as error:  # noqa: BLE001 - whatever a role's model does ends no run
+            return self.aside_failed(command_id, error)
+
+    async def ask_model(self, command_id: int, answer: Any, request: Any) -> _core.Event:
+        try:
+            return _core.Event.generated(command_id, answer_json(await answer, request.turns))
+        except ModelFailure as error:
+            return self.failed_model(command_id, error)
+
+    def start(
+        self, command_id: int, what: str, flag: CancelFlag | None, function: Any, *arguments: Any
+    ) -> asyncio.Task[None]:
+        """Starts a task; what `function` gives is the event that answers the command."""
+        work = self.work(command_id, function, arguments)
+        create = self.variables.run
+        task = create(self.loop.create_task, work, name=f"loopwright {self.run_id} {what}")
+        self.tasks.setdefault(command_id, {})[task] = flag
+        return task
+
+    async def work(self, command_id: int, function: Any, arguments: Any) -> None:
+        task = asyncio.current_task()
+        try:
+            event = await function(*arguments)
+        except asyncio.CancelledError:
+            if self.forget(command_id, task):
+                # Not we have cancelled it: the run can't know what became of the work.
+                self.broken(InternalError("a task of the run was cancelled from outside"))
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            if self.forget(command_id, task):
+                self.broken(error)
+        else:
+            if self.forget(command_id, task):
+                self.arrived(event)
+
+    def forget(self, command_id: int, task: Any) -> bool:
+        """A task has ended; whether anybody still waits for what it gives."""
+        self.ending.discard(task)
+        tasks = self.tasks.get(command_id)
+        if tasks is None or task not in tasks:
+            return False
+        del tasks[task]
+        if not tasks:
+            del self.tasks[command_id]
+        return True
+
+    def execute(self, command: _core.Command) -> None:
+        for call in command.calls:
+            flag = CancelFlag()
+            self.start(command.id, f"tool {call.name}", flag, self.run_tool, command.id, call, flag)  # type: ignore[arg-type]
+
+    async def run_tool(self, command_id: int, call: _core.Call, flag: CancelFlag) -> _core.Event:
+        tool = self.at(command_id).tools[call.name]
+        try:
+            context = self.context(command_id, call, flag) if tool.context_parameter else None
+            outcome = await run(tool, call.arguments, context)
+        except asyncio.CancelledError:
+            if asyncio.current_task() in self.ending:
+                raise
+            # The tool let a cancellation escape that was none of ours; the model may go on without it.
+            outcome = Outcome([], failure=CANCELLED)
+        return self.executed(command_id, call.id, outcome)
+
+    def abort(self, command_id: int) -> None:
+        handle = self.timers.pop(command_id, None)
+        if handle is not None:
+            handle.cancel()
+            return
+        model = self.calls.pop(command_id, None) or self.asides.pop(command_id, None)
+        if model is not None:
+            model.abort()
+            return
+        for task, flag in self.tasks.pop(command_id, {}).items():
+            if flag is not None:
+                flag.set()
+            self.ending.add(task)
+            task.cancel()
+
+    def timer(self, command_id: int, at: float) -> None:
+        def fired() -> None:
+            self.timers.pop(command_id, None)
+            self.arrived(self.fired(command_id))
+
+        self.timers[command_id] = self.loop.call_later(max(0.0, at - self.run.now()), fired)
+
+    def approve(self, command: _core.Command) -> None:
+        ask = self.plan.approve
+        if ask is None:
+            self.inbox.append(self.nobody(command))
+            return
+        self.start(command.id, "approval", None, self.ask_person, command, ask)  # type: ignore[arg-type]
+
+    async def ask_person(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
+        who = self.who(command.id)
+
+        def question() -> Approval:
+            return Approval.of(command, self.run.now(), self.plan.around, who)
+
+        return self.decided(command, await self.answer_to(command, question, ask))
+
+    def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
+        self.start(command.id, "approval", None, self.run_again, command, ask)  # type: ignore[arg-type]
+
+    async def run_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
+        question = self.doubt(command)
+        try:
+            answer = await asyncio.wait_for(self.answer_to(command, lambda: question, ask), question.expires_in)
+        except asyncio.TimeoutError:
+            answer = None
+        if not is_yes(answer):
+            return self.unknown(command)
+        return await self.run_tool(command.id, command.calls[0], CancelFlag())  # type: ignore[arg-type]
+
+    async def answer_to(
+        self, command: _core.Command, question: Callable[[], Approval], ask: Callable[[Any], Any]
+    ) -> Any:
+        """What a person says, or what goes wrong while asking."""
+        command_id: int = command.id  # type: ignore[assignment]
+        try:
+            if is_async(ask):
+                answer = ask(question())
+            else:
+                # One that blocks (`input()`) holds up neither the loop nor the deadline.
+                said: asyncio.Future[Any] = self.loop.create_future()
+
+                def settle(value: Any) -> None:
+                    if said.done():
+                        drop(value)
+                    else:
+                        said.set_result(value)
+
+                put = self.asked_in_turn(command_id, question, ask)
+                in_thread("approval", put, lambda value: self.soon(lambda: settle(value)))
+                answer = await said
+            if inspect.isawaitable(answer):
+                answer = await answer
+        except asyncio.CancelledError as error:
+            if asyncio.current_task() in self.ending:
+                raise
+            answer = error
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
+            answer = error
+        finally:
+            self.questions.discard(command_id)
+        return answer
+
+    def search(self, command: _core.Command) -> None:
+        if not self.plan.gatherers:
+            self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders)))
+            return
+        work, name = self.gather(command), f"loopwright {self.run_id} gathering"
+        task = self.variables.run(self.loop.create_task, work, name=name)
+        self.tasks.setdefault(command.id, {})[task] = None  # type: ignore[arg-type]
+
+    async def gather(self, command: _core.Command) -> None:
+        """Asks memory and functions, and hands what they gave to the search of the folders."""
+        from loopwright._gather import collect
+
+        task = asyncio.current_task()
+        try:
+            others, problems = await collect(self.plan.gatherers, command.question or "")
+        except asyncio.CancelledError:
+            self.forget(command.id, task)  # type: ignore[arg-type]
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            if self.forget(command.id, task):  # type: ignore[arg-type]
+                self.broken(error)
+            return
+        if self.forget(command.id, task):  # type: ignore[arg-type]
+            for problem in problems:
+                self.tell(problem)
+            self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders), others))
+
+    def look_up(self, command: _core.Command) -> None:
+        self.start(command.id, command.kind, None, self.looked_up, command)  # type: ignore[arg-type]
+
+    def hook(self, command: _core.Command) -> None:
+        from loopwright._hooked import ask_async
+
+        ask_async(self, command)
+
+    def choose(self, command: _core.Command) -> None:
+        from loopwright._hooked import choose_async
+
+        choose_async(self, command)

@@ -1,0 +1,370 @@
+"""What both drivers share: which command goes to which method, and which event answers it.
+
+How something is carried out, and what waits meanwhile, is for each driver to say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from loopwright import _core
+from loopwright._approval import Approval, decision_of
+from loopwright._numbers import Numbers
+from loopwright.errors import InternalError, UsageError
+from loopwright.events import ToolProgress, from_notice
+from loopwright.models import ModelFailure
+from loopwright.tools._context import CancelFlag, Context
+
+from ._work import in_thread, is_aside, tried
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from loopwright._plan import Plan
+    from loopwright.children import AgentPlan
+    from loopwright.tools._run import Outcome
+
+_NOBODY = "nobody is there to ask"
+_DOUBT = "the call had started when the run broke off, and may have taken effect; shall it run again?"
+_DOUBT_SECONDS = 60.0
+_UNKNOWN = "the run broke off while this call was under way, and nobody knows whether it took effect"
+
+
+class Driver:
+    """What both drivers share: a run, what is under way for it, and what is to be told."""
+
+    def __init__(
+        self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool, after: Driver | None = None
+    ) -> None:
+        self.plan = plan
+        self.run = run
+        self.run_id = run_id
+        self.deps = deps
+        self.watch = watch
+        self.inbox: deque[_core.Event] = deque()
+        # How somebody wants it to end; filled from any thread.
+        self.ends: deque[str] = deque()
+        self.begun = False
+        self.told: deque[Any] = deque()
+        # Events of the journal so far, and up to which of them what is told was marked.
+        self.seq = self.marked = run.seq
+        self.numbers = Numbers(self.seq)
+        if after is not None:
+            self.numbers.follow(after.numbers)
+        self.outcome: dict[str, Any] | None = None
+        self.fatal: BaseException | None = None
+        self.calls: dict[int, _core.ModelCall] = {}
+        # Somebody else goes on with the run.
+        self.left = False
+        # A person who reads one question is not asked another: sub-agents may have theirs at the same time.
+        self.asking = threading.Lock()
+        self.questions: set[int] = set()
+        # Calls of roles, which nobody watches and nothing is kept of.
+        self.asides: dict[int, _core.ModelCall] = {}
+        # What a hook raised that ended the run.
+        self.hook_error: BaseException | None = None
+
+    def at(self, command_id: int | None) -> Plan | AgentPlan:
+        """Where the model and the tools of a command are: those of the run, or of the sub-agent that gave it."""
+        if self.plan.agents and command_id is not None and command_id >> 32:
+            place = self.run.agent_of(command_id)
+            if place is not None:
+                return self.plan.agents[place[0]]
+        return self.plan
+
+    def who(self, command_id: int | None) -> tuple[str | None, str | None]:
+        """The name and the path of the sub-agent that gave a command."""
+        if self.plan.agents and command_id is not None and command_id >> 32:
+            place = self.run.agent_of(command_id)
+            if place is not None:
+                return place[1], place[2]
+        return None, None
+
+    def context(self, command_id: int, call: _core.Call, flag: CancelFlag) -> Context[Any]:
+        """What a tool may know about its call."""
+        emit = None
+        if self.watch:
+            call_id, name = call.id, call.name
+            agent, path = self.who(command_id)
+            emit = lambda text: self.tell(ToolProgress(call_id, name, text, agent=agent, path=path))  # noqa: E731
+        return Context(self.deps, run_id=self.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag)
+
+    def tell(self, event: Any) -> None:
+        """Something for whoever watches."""
+        if self.watch:
+            self.mark()
+            self.told.append(event)
+
+    def numbered(self, event: Any) -> Any:
+        """The last event, which the driver does not tell itself."""
+        self.numbers.of(self.seq)
+        return self.numbers.of(event)
+
+    def mark(self) -> None:
+        """What is told from here on belongs to the newest event of the journal."""
+        if self.marked != self.seq:
+            self.marked = self.seq
+            self.told.append(self.seq)
+
+    def step(self, event: _core.Event) -> None:
+        """Feeds the machine and carries out what it wants."""
+        self.seq += 1
+        self.carry_out(self.run.step(event, self.watch))
+
+    def carry_out(self, commands: Iterable[_core.Command]) -> None:
+        for command in commands:
+            kind = command.kind
+            if kind == "generate":
+                self.generate(command)
+            elif kind == "execute":
+                self.execute(command)
+            elif kind == "emit":
+                self.mark()
+                self.told.append(from_notice(command.notice))  # type: ignore[arg-type]
+            elif kind == "abort":
+                self.abort(command.id)  # type: ignore[arg-type]
+            elif kind == "timer":
+                self.timer(command.id, command.at)  # type: ignore[arg-type]
+            elif kind == "approve":
+                self.approve(command)
+            elif kind == "search":
+                self.search(command)
+            elif kind == "finish":
+                self.outcome = command.outcome
+            elif kind == "persist":
+                if self.plan.durable:
+                    self.run.persist()
+            elif kind == "recall":
+                self.recall(command)
+            elif kind in ("query", "fetch", "embed"):
+                self.look_up(command)
+            elif kind == "refuse":
+                message = f"the machine refused an event of its own driver: {command.why}"
+                raise InternalError(message, hint="please report this with the journal of the run")
+            elif kind == "hook":
+                self.hook(command)
+            elif kind == "choose":
+                self.choose(command)
+
+    def go_on(self, commands: Iterable[_core.Command]) -> None:
+        """Carries out what a run that broke off had not heard the end of.
+
+        Each tool call comes by itself: one whose tool is idempotent runs again; of others nobody knows whether they
+        took effect, so a person is asked.
+        """
+        self.begun = True
+        if self.run.state != "running":
+            self.ends.appendleft("resume")
+        for command in commands:
+            if command.kind != "execute" or self.at(command.id).tools[command.calls[0].name].idempotent:
+                self.carry_out([command])
+            elif self.plan.approve is None:
+                self.inbox.append(self.unknown(command))
+            else:
+                self.ask_again(command, self.plan.approve)
+
+    def doubt(self, command: _core.Command) -> Approval:
+        """The question whether a call that may have taken effect shall run again."""
+        call = command.calls[0]
+        risk = self.at(command.id).tools[call.name].risk
+        agent, path = self.who(command.id)
+        return Approval(
+            call.name,
+            call.arguments,
+            risk,
+            _DOUBT,
+            call.id,
+            _DOUBT_SECONDS,
+            around=self.plan.around,
+            agent=agent,
+            path=path,
+        )
+
+    def asked_in_turn(
+        self, command_id: int, question: Callable[[], Approval], ask: Callable[[Any], Any]
+    ) -> Callable[[], Any]:
+        """What asks a person, in a thread, when those before have been answered; a question that has lapsed by then is
+        not asked.
+        """
+        self.questions.add(command_id)
+
+        def put() -> Any:
+            with self.asking:
+                return tried(ask, question()) if command_id in self.questions else None
+
+        return put
+
+    def unknown(self, command: _core.Command) -> _core.Event:
+        """The event for a call that may have taken effect and does not run again."""
+        call_id, hint = command.calls[0].id, "find out whether it took effect before you call it again"
+        return _core.Event.tool_failed(command.id, call_id, "unknown", _UNKNOWN, hint)  # type: ignore[arg-type]
+
+    def cancelled_model(self) -> _core.Event | None:
+        """Stops the model calls; gives what one of them had shown."""
+        partial = None
+        for call in self.calls.values():
+            if not call.done:
+                partial = call.abort()
+        self.calls.clear()
+        for call in self.asides.values():
+            call.abort()
+        self.asides.clear()
+        return partial
+
+    def fired(self, command_id: int) -> _core.Event:
+        """The event of a timer, with what a model call that is under way has shown."""
+        if self.plan.agents:
+            shown = {each: call.peek() for each, call in self.calls.items() if not call.done}
+            if any(each >> 32 != command_id >> 32 for each in shown):
+                # It may end the sub-agents, too.
+                self.inbox.append(_core.Event.partials(list(shown.values())))
+            own = [event for each, event in shown.items() if each >> 32 == command_id >> 32]
+            return _core.Event.fired(command_id, own[-1] if own else None)
+        under_way = [call for call in self.calls.values() if not call.done]
+        return _core.Event.fired(command_id, under_way[-1].peek() if under_way else None)
+
+    def keep_call(self, command: _core.Command, call: _core.ModelCall) -> None:
+        """A call is under way; those that have ended are forgotten."""
+        calls = self.asides if is_aside(command) else self.calls
+        for command_id in [command_id for command_id, known in calls.items() if known.done]:
+            del calls[command_id]
+        calls[command.id] = call  # type: ignore[index]
+
+    def interrupted(self, how: str) -> _core.Event:
+        """The event that ends the run: `cancel` at once, `after_round` when the running tools are done."""
+        if how == "cancel" and self.plan.agents:
+            shown = {each: call.abort() for each, call in self.calls.items() if not call.done}
+            self.calls.clear()
+            if any(each >> 32 for each in shown):
+                self.step(_core.Event.partials(list(shown.values())))
+            own = [event for each, event in shown.items() if not each >> 32]
+            return _core.Event.interrupt(how, own[-1] if own else None)
+        partial = self.cancelled_model() if how == "cancel" else None
+        return _core.Event.interrupt(how, partial)
+
+    def next_event(self) -> _core.Event | None:
+        """What the machine is fed next, if there is anything. After the start, a wish to end goes before any answer:
+        what a tool asks for in its last line holds before its result leads to another request.
+        """
+        # Who wants a pause before the start wants no request at all.
+        if self.ends and (self.begun or self.ends[0] in {"pause", "resume"}):
+            how = self.ends.popleft()
+            if how == "pause":
+                return _core.Event.pause()
+            if how == "resume":
+                return _core.Event.resume()
+            if how == "leave":
+                self.left = True
+                self.run.close()
+                message = "the run was suspended"
+                raise UsageError(message, "suspended", "go on with Agent.resume and its journal")
+            return self.interrupted(how)
+        if not self.inbox:
+            return None
+        self.begun = True
+        return self.inbox.popleft()
+
+    def give_up(self) -> None:
+        """The driver itself ends early: the journal says so, and the history stays legal."""
+        if self.outcome is None and not self.left:
+            # What stopped the driver is what its caller hears of, not what else fails on the way out.
+            with contextlib.suppress(Exception):
+                self.step(self.interrupted("cancel"))
+
+    def aside_failed(self, command_id: int, error: BaseException) -> _core.Event:
+        """A role's own model failed in whatever way: that ends no run."""
+        if isinstance(error, ModelFailure):
+            with contextlib.suppress(UsageError):
+                return self.failed_model(command_id, error)
+        return _core.Event.failed(command_id, "server", f"{type(error).__name__}: {error}"[:400])
+
+    def no_model(self, command: _core.Command) -> _core.Event:
+        """The event for a request to a model that this agent does not have."""
+        message = f"the agent has no model {command.place} for the {command.purpose}"
+        return _core.Event.failed(command.id, "not_found", message)  # type: ignore[arg-type]
+
+    def failed_model(self, command_id: int, error: ModelFailure) -> _core.Event:
+        """A model of one's own failed as providers fail."""
+        return _core.Event.failed(command_id, error.code, error.message, retry_after=error.retry_after)
+
+    def decided(self, command: _core.Command, answer: object) -> _core.Event:
+        """The event for what a person said, or for what went wrong while asking: that is a no."""
+        try:
+            if isinstance(answer, BaseException):
+                raise answer
+            decision, reason, arguments = decision_of(answer)
+        except BaseException as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
+            decision, reason, arguments = "deny", f"asking failed: {type(error).__name__}: {error}", None
+        return _core.Event.decided(command.id, command.hash, decision, reason, arguments)  # type: ignore[arg-type]
+
+    def nobody(self, command: _core.Command) -> _core.Event:
+        """The event for a question that nobody is there to hear."""
+        return _core.Event.decided(command.id, command.hash, "deny", _NOBODY)  # type: ignore[arg-type]
+
+    def executed(self, command_id: int, call_id: str, outcome: Outcome) -> _core.Event:
+        """The event for what a tool gave."""
+        failure = outcome.failure
+        if failure is not None:
+            return _core.Event.tool_failed(
+                command_id, call_id, failure["kind"], failure["message"], failure.get("hint")
+            )
+        content = outcome.content
+        if len(content) == 1 and content[0]["type"] == "text":
+            return _core.Event.executed(command_id, call_id, content[0]["text"])
+        return _core.Event.executed(command_id, call_id, content)
+
+    def recall(self, command: _core.Command) -> None:
+        """Asks memory, in a thread: a file may take its time."""
+        remember = self.plan.remember
+        if remember is None:
+            missing = _core.Event.recall_failed(command.id, "no_memory", "the agent has no memory")  # type: ignore[arg-type]
+            self.inbox.append(missing)
+            return
+        ask = remember.recalled
+        in_thread("memory", lambda: ask(command), lambda event: self.soon(lambda: self.arrived(event)))
+
+    def soon(self, function: Callable[[], None]) -> None:
+        raise NotImplementedError
+
+    def arrived(self, item: Any) -> None:
+        raise NotImplementedError
+
+    def generate(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def execute(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
+        raise NotImplementedError
+
+    def abort(self, command_id: int) -> None:
+        raise NotImplementedError
+
+    def timer(self, command_id: int, at: float) -> None:
+        raise NotImplementedError
+
+    def approve(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def search(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def look_up(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    async def looked_up(self, command: _core.Command) -> _core.Event:
+        """The event that answers a search, a fetch or an embedding; what goes wrong is an answer too."""
+        from loopwright._lookups import Lookups, look_up
+
+        lookups = self.plan.lookups or Lookups()
+        return _core.Event.from_json(await look_up(lookups, command.kind, command.id, command.wanted))  # type: ignore[arg-type]
+
+    def hook(self, command: _core.Command) -> None:
+        raise NotImplementedError
+
+    def choose(self, command: _core.Command) -> None:
+        raise NotImplementedError

@@ -1,0 +1,54 @@
+"""What drivers need to run the work of others: threads that see the caller's variables, and what is left of work that
+nobody waits for.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from loopwright import _core
+
+GRACE = 5.0
+"""Seconds that tools have to end after they were cancelled."""
+CANCELLED = {"kind": "exception", "message": "CancelledError: the call was cancelled, and not by the run"}
+
+
+def is_aside(command: _core.Command) -> bool:
+    """Whether a command is a question to a role, and not the run's own."""
+    return command.purpose in ("summarizer", "sanity", "supervisor")
+
+
+def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:
+    """Runs `work` in a thread that sees the caller's context variables and keeps no process from ending."""
+    variables = contextvars.copy_context()
+
+    def run() -> None:
+        value = variables.run(work)
+        if done is not None:
+            done(value)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+
+
+def tried(function: Callable[[Any], Any], argument: Any) -> Any:
+    """What `function` gives, or what it raises."""
+    try:
+        return function(argument)
+    except BaseException as error:  # noqa: BLE001 - handed to who waits
+        return error
+
+
+def drop(value: object) -> None:
+    """Closes a coroutine that nobody will await."""
+    if inspect.iscoroutine(value):
+        value.close()
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004

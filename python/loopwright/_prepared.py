@@ -1,0 +1,183 @@
+"""The parts of an `Agent` that runs start from: its machine's configuration, its plans, and what they need to go.
+
+A plan is made once for each budget and kept. Agents of other kinds run another machine by giving another `_machine`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from . import _core
+from ._plan import Plan
+from ._setup import _check_policies, _checked_budget, _chooser_of, _hooks_of
+from .budget import Budget
+from .messages import prompt_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ._output import OutputType
+    from ._remember import Remembering
+    from .agent import Agent
+    from .children import AgentPlan, SubAgent
+    from .models import Model
+    from .roles import Role, Roles
+    from .tools import ToolSet
+
+Output = TypeVar("Output")
+
+_KEPT_PLANS = 32
+
+
+class Prepared(Generic[Output]):
+    """What an agent is made of."""
+
+    _folders: tuple[str, ...] = ()
+
+    budget: Budget
+    journal: str | os.PathLike[str] | bool | None
+    tools: ToolSet
+    _agents: list[Agent[Any]]
+    _approve: Callable[[Any], Any] | None
+    _around: tuple[str | None, str | None]
+    _complexity: str | None
+    _config: dict[str, Any]
+    _durable: bool
+    _endpoint: _core.Endpoint | None
+    _labels: Mapping[str, Any]
+    _output: OutputType[Output] | None
+    _own_model: Model | None
+    _plans: dict[tuple[bool, Budget], Plan]
+    _reach: Callable[[], tuple[Any, ...]]
+    _remember: Remembering | None
+
+    def _take_agents(self, agents: Iterable[SubAgent | Agent[Any]], most: int, depth: int) -> None:
+        """The sub-agents that there are."""
+        self._children_limits = (most, depth)
+        self._agents: list[Agent[Any]] = []
+        if agents:
+            from .children import checked_agents, made
+
+            self._agents = made(cast("Agent[Any]", self), checked_agents(agents))
+            _check_policies(cast("Agent[Any]", self), self._agents)
+
+    def _take_hooks(
+        self, hooks: object, choose_model: object, escalate_to: str | None, *, take_suggestions: bool
+    ) -> None:
+        """Who is asked while a run goes on."""
+        self._hooks = _hooks_of(hooks)
+        inside = [stage for stage in self._hooks if not stage.endswith("_reflect")]
+        if inside:
+            self._config["hooks"] = inside
+        self._chooser = _chooser_of(choose_model)
+        self._escalate_to = escalate_to
+        ask = self._chooser is not None
+        if ask or escalate_to is not None:
+            self._config["choice"] = {"ask": ask, "suggestions": take_suggestions, "escalate_to": escalate_to}
+
+    def _take_roles(self, roles: Roles | None, acting: Role | None, timeouts: Mapping[str, float] | None) -> None:
+        """Who acts beside the agent's own model, and after it."""
+        self.roles = roles
+        self._chains: dict[str, Any] = {}
+        if roles is not None or acting is not None:
+            from .roles import resolved
+
+            self._config["roles"], self._chains = resolved(roles, acting, dict(timeouts or {}))
+
+    def _plan(self, budget: Budget, *, stream: bool) -> Plan:
+        plan = self._plans.get((stream, budget))
+        if plan is None:
+            config = self._turn(budget, stream=stream)
+            agents: dict[str, AgentPlan] = {}
+            if self._agents:
+                from .children import compose
+
+                configs, agents = compose(self._agents, stream=stream, chains=self._chains)
+                config["children"] = {"agents": configs, **self._limits_of_children()}
+            machine = self._machine(config)
+            tools = {tool.name: tool for tool in self.tools}
+            plan = Plan(
+                machine,
+                self._endpoint,
+                self._own_model,
+                tools,
+                self._approve,
+                folders=self._folders,
+                durable=self._durable,
+                around=self._around,
+                labels=self._labels,
+                asked_model=self._config["model"],
+                agents=agents,
+                chains=self._chains,
+                session=self._session(),
+                hooks=self._hooks,
+                chooser=self._chooser,
+                chooses="choice" in self._config,
+                new_endpoint=self._endpoint_at,
+                remember=self._remember,
+            )
+            if self._escalate_to is not None:
+                # What can't be reached is said before the run that needs it.
+                plan.endpoint_of(self._escalate_to)
+            if len(self._plans) > _KEPT_PLANS:
+                self._plans.clear()
+            self._plans[stream, budget] = plan
+        return plan
+
+    def _turn(self, budget: Budget, *, stream: bool) -> dict[str, Any]:
+        """The configuration of its turns, sub-agents aside."""
+        from dataclasses import asdict
+
+        config = {**self._config, "stream": stream, "budget": asdict(budget)}
+        config["tools"] = [
+            {
+                **tool.definition(),
+                "schema": tool.schema,
+                "risk": tool.risk,
+                "read_only": tool.read_only,
+                "timeout": tool.timeout,
+                "max_output": tool.max_output,
+            }
+            for tool in self.tools
+        ]
+        if self._output is not None:
+            name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
+            config["output"] = {"name": name, "schema": self._output.schema}
+        return config
+
+    def _limits_of_children(self) -> dict[str, int]:
+        most, depth = self._children_limits
+        return {"most": most, "depth": depth}
+
+    def _limits(self, prompt: Any, budget: Budget | None) -> Budget:
+        """What a run on this prompt may use."""
+        if budget is not None:
+            return _checked_budget(budget)
+        if self._complexity is None:
+            return self.budget
+        from dataclasses import replace
+
+        return replace(self.budget, iterations=Budget.for_task(prompt_of(prompt), self._complexity).iterations)
+
+    def _session(self) -> Any:
+        """What the supervisor of earlier runs has released."""
+        if self.roles is None:
+            return None
+        from .roles import session_of
+
+        return session_of(self.roles)
+
+    def _endpoint_at(self, model: str) -> _core.Endpoint:
+        """The endpoint of another model: at the agent's own address if it is of the same provider."""
+        base_url, api_key, headers, timeouts = self._reach()
+        limits: dict[str, Any] = dict(timeouts or {})
+        if self._endpoint is None or model.partition(":")[0] != self._endpoint.provider:
+            return _core.Endpoint(model, **limits)
+        pairs = list((headers or {}).items())
+        return _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
+
+    def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
+        """The machine that runs, from the configuration of its turns."""
+        return _core.MachineConfig.turn(json.dumps(turn))

@@ -1,0 +1,195 @@
+"""How the runs of an `Agent` begin, go and end: in the caller's thread, or as a stream; from a prompt or a journal."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from . import _core
+from ._continue import Begun
+from ._plan import model_name, new_run, run_id
+from ._prepared import Prepared
+from ._remember import Following
+from ._stream import _OUTPUT_ATTEMPTS, RunStream, _caused, _checked, _heard, _heard_out, _last, _once_more
+from .errors import LoopwrightError, UsageError
+from .messages import prompt_of
+from .result import Messages, Result, added, error_of, from_outcome
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from ._driver import Driver, SyncDriver
+    from ._plan import Plan
+    from .budget import Budget
+    from .events import Event
+    from .signal import Signal
+
+Output = TypeVar("Output")
+
+
+class Running(Prepared[Output]):
+    """An agent's runs."""
+
+    def _driven(
+        self,
+        conversation: _core.History | None,
+        limits: Budget,
+        deps: Any,
+        on_event: Callable[[Event], Any] | None,
+        journal: str | os.PathLike[str] | bool | None,  # noqa: FBT001 - a place, or `True` for memory
+        signal: Signal | None,
+        begin: Callable[[Plan], Begun] | None = None,
+    ) -> Result[Output]:
+        """Runs in the caller's thread, from a conversation or from where another run has come."""
+        from ._driver import SyncDriver
+
+        if inspect.iscoroutinefunction(on_event):
+            message = "run_sync calls on_event without an event loop"
+            raise UsageError(message, "invalid_callback", "give a plain function, or await run")
+        watch = on_event is not None
+        earlier: Result[Any] | None = None
+        prompt_at = None if conversation is None else len(conversation) - 1
+        driver: SyncDriver | None = None
+        for attempt in range(_OUTPUT_ATTEMPTS):
+            plan = self._plan(limits, stream=watch)
+            place = self.journal if journal is None else journal
+            begun = begin(plan) if begin is not None else self._begun(plan, place, attempt, conversation)
+            begin = None
+            run, path, name = begun.run, begun.path, begun.name
+            driver = SyncDriver(plan, run, name, deps, watch=watch, after=driver)
+            following = Following(self._remember, driver, prompt_at)
+            try:
+                with following, closing(driver.events(begun.start, signal)) as events:
+                    for event in events:
+                        if on_event is not None:
+                            _heard(on_event(event))
+            except LoopwrightError as error:
+                self._explain(error, driver, run, plan, name, path, earlier)
+                raise
+            result, feedback = self._finish(driver.outcome, run, plan, name, path, earlier)
+            _caused(result, driver)
+            if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
+                break
+            conversation, limits = _once_more(result, earlier, feedback, limits)
+            earlier = result
+        self._reflect(result, deps)
+        warned: list[Event] = [*following.end(result)]
+        if on_event is not None:
+            for event in [*warned, _last(driver, result)]:
+                _heard(on_event(event))
+        return cast("Result[Output]", _checked(result))
+
+    async def _followed(
+        self,
+        begin: Callable[[Plan], Begun],
+        deps: Any,
+        on_event: Callable[[Event], Any] | None,
+        signal: Signal | None,
+    ) -> Result[Output]:
+        watch = on_event is not None
+        return await _heard_out(
+            RunStream(self, None, deps, self.budget, None, signal, watch=watch, begin=begin), on_event
+        )
+
+    def _stream(
+        self,
+        prompt: Any,
+        messages: Any,
+        deps: Any,
+        budget: Budget | None,
+        journal: Any,
+        signal: Signal | None,
+        *,
+        watch: bool,
+    ) -> RunStream[Output]:
+        conversation = self._conversation(prompt, messages)
+        limits = self._limits(prompt, budget)
+        place = self.journal if journal is None else journal
+        return RunStream(self, conversation, deps, limits, place, signal, watch=watch)
+
+    def _conversation(self, prompt: Any, messages: Any) -> _core.History:
+        said = prompt_of(prompt)
+        if not said.content or (isinstance(prompt, str) and not prompt.strip()):
+            message = "the prompt is empty"
+            raise UsageError(message, "empty_prompt", "say what the model shall do")
+        if isinstance(messages, (str, bytes, dict)):
+            message = f"messages are a list of messages, not {type(messages).__name__}"
+            raise UsageError(message, "invalid_messages", "give result.messages of an earlier run")
+        before = messages if isinstance(messages, Messages) else Messages(messages if messages is not None else ())
+        return before._history.extended(f"[{said.to_json()}]")
+
+    def _reflect(self, result: Result[Any], deps: Any) -> None:
+        """The hooks after the answer: around the work that follows the turn, or alone; in the background."""
+        if "pre_reflect" not in self._hooks and "post_reflect" not in self._hooks:
+            return
+        from .hooks._reflect import reflect, reflect_soon
+
+        hooks = [hook for stage in self._hooks.values() for hook in stage]
+        if self._remember is None or self._remember.after is None:
+            reflect_soon(hooks, result, deps)
+        else:
+            around = lambda work: reflect(hooks, result, deps, work)  # noqa: E731
+            self._remember.memory._after.surround(result.run_id, around)
+
+    def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
+        """A run that begins."""
+        name = run_id()
+        run, path = new_run(plan, name, journal, attempt)
+        return Begun(run, path, name, _core.Event.start(conversation if conversation is not None else []))
+
+    def _finish(
+        self,
+        outcome: dict[str, Any] | None,
+        run: _core.Run,
+        plan: Plan,
+        name: str,
+        path: str | None,
+        earlier: Result[Any] | None,
+    ) -> tuple[Result[Any], str | None]:
+        """The result; and what the model should be told if its answer is not of the type."""
+        assert outcome is not None, "a driver ends with an outcome"  # noqa: S101 - a fault of ours
+        history = run.messages
+        result = from_outcome(
+            outcome,
+            messages=history,
+            run_id=name,
+            model=plan.model_name,
+            journal=path or run.journal,
+            models={kind: model_name(each.endpoint, each.model) for kind, each in plan.agents.items()},
+            noted=run.noted(),
+        )
+        if plan.session is not None:
+            plan.session._add(result.roles.get("supervised", ()))
+        if earlier is not None:
+            result = added(earlier, result)
+        error = error_of(outcome)
+        feedback = None
+        if self._output is not None and error is None:
+            object.__setattr__(result, "output", None)
+            if result.final is not None:
+                from .tools import InvalidOutput
+
+                try:
+                    object.__setattr__(result, "output", self._output.parse(result.final))
+                except InvalidOutput as invalid:
+                    error, feedback = invalid, invalid.feedback
+        if error is not None:
+            error.result = result
+            object.__setattr__(result, "error", error)
+        return result, feedback
+
+    def _explain(
+        self,
+        error: LoopwrightError,
+        driver: Driver,
+        run: _core.Run,
+        plan: Plan,
+        name: str,
+        path: str | None,
+        earlier: Result[Any] | None,
+    ) -> None:
+        """Gives an error that broke a run off what the run had reached."""
+        if error.result is None and driver.outcome is not None:
+            error.result = self._finish(driver.outcome, run, plan, name, path, earlier)[0]

@@ -1,0 +1,217 @@
+//! The header of a message of gpt-oss: roles, channels, recipients and a format, in any order and however garbled. Says whose the
+//! message's content is; looks at no byte twice and at no more than a few hundred.
+
+const START: &[u8] = b"<|start|>";
+const CHANNEL: &[u8] = b"<|channel|>";
+const CONSTRAIN: &[u8] = b"<|constrain|>";
+const MESSAGE: &[u8] = b"<|message|>";
+/// What ends a message.
+pub(super) const ENDS: [&str; 4] = ["<|call|>", "<|end|>", "<|return|>", "<|start|>"];
+/// No header is longer, nor one of its words.
+pub(super) const LONGEST: usize = 512;
+const LONGEST_WORD: usize = 128;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Channel {
+    Analysis,
+    Visible,
+    /// A word that names none: only a recipient makes a message of it.
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Anything,
+    Role,
+    Channel,
+    Recipient,
+}
+
+/// What a message is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) enum Head {
+    More,
+    /// Visible text begins behind so many bytes.
+    Text(usize),
+    /// Reasoning begins behind so many bytes.
+    Reasoning(usize),
+    /// A call: where its tool's name stands, and where the content begins.
+    Call {
+        name: (usize, usize),
+        content: usize,
+    },
+    /// A call whose header the text's end cut off.
+    Cut {
+        name: (usize, usize),
+    },
+    /// No header.
+    No,
+}
+
+/// A header being read; it remembers how much it has seen.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Header {
+    at: usize,
+    /// How much of the word at hand was seen.
+    word: usize,
+    next: Next,
+    channel: Option<Channel>,
+    recipient: Option<(usize, usize)>,
+    /// Whether a role or a channel was named.
+    known: bool,
+}
+
+impl Default for Header {
+    fn default() -> Self {
+        Self { at: 0, word: 0, next: Next::Anything, channel: None, recipient: None, known: false }
+    }
+}
+
+/// Whether `input` begins with `marker`; `None` if it still may.
+fn begins(input: &[u8], marker: &[u8], last: bool) -> Option<bool> {
+    if input.starts_with(marker) {
+        Some(true)
+    } else if !last && marker.starts_with(input) {
+        None
+    } else {
+        Some(false)
+    }
+}
+
+/// Whether `input` begins with what ends a message; `None` if it still may.
+pub(super) fn ended(input: &[u8], last: bool) -> Option<bool> {
+    let mut open = false;
+    for marker in ENDS {
+        match begins(input, marker.as_bytes(), last) {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => open = true,
+        }
+    }
+    if open { None } else { Some(false) }
+}
+
+impl Header {
+    /// Looks at what it hasn't seen of `input`, whose front is where it was before.
+    pub(in super::super) fn read(&mut self, input: &[u8], last: bool) -> Head {
+        loop {
+            if self.at > LONGEST {
+                return Head::No;
+            }
+            let rest = input.get(self.at..).unwrap_or_default();
+            let Some(&byte) = rest.first() else {
+                return if last { self.cut(self.at) } else { Head::More };
+            };
+            match byte {
+                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                b'<' => {
+                    let mut open = false;
+                    let mut found = None;
+                    let markers = [START, CHANNEL, CONSTRAIN, MESSAGE].into_iter();
+                    for marker in markers.chain(ENDS.iter().take(3).map(|end| end.as_bytes())) {
+                        match begins(rest, marker, false) {
+                            Some(true) => found = Some(marker),
+                            Some(false) => {}
+                            None => open = true,
+                        }
+                    }
+                    let Some(marker) = found else {
+                        return match (open, last) {
+                            (false, _) => Head::No,
+                            (true, false) => Head::More,
+                            (true, true) => self.cut(input.len()),
+                        };
+                    };
+                    match marker {
+                        START => self.next = Next::Role,
+                        CHANNEL => self.next = Next::Channel,
+                        CONSTRAIN => self.next = Next::Anything,
+                        MESSAGE => return self.end(self.at + marker.len()),
+                        _ => return self.end(self.at),
+                    }
+                    self.at += marker.len();
+                }
+                // The content, without its marker.
+                b'{' if self.recipient.is_some() => return self.end(self.at),
+                _ => {
+                    let on = rest.get(self.word..=LONGEST_WORD.min(rest.len() - 1)).unwrap_or_default();
+                    let length = self.word + on.iter().take_while(|byte| in_word(**byte)).count();
+                    self.word = length;
+                    if length == 0 || length > LONGEST_WORD {
+                        return Head::No;
+                    }
+                    if length == rest.len() {
+                        return if last { self.cut(self.at + length) } else { Head::More };
+                    }
+                    if !self.word(rest.get(..length).unwrap_or_default()) {
+                        return Head::No;
+                    }
+                    self.at += length;
+                    self.word = 0;
+                }
+            }
+        }
+    }
+
+    /// How many bytes it looked at.
+    pub(in super::super) const fn seen(&self) -> usize {
+        self.at + self.word
+    }
+
+    /// Takes one word; `false` if it can't stand here.
+    fn word(&mut self, word: &[u8]) -> bool {
+        let next = std::mem::replace(&mut self.next, Next::Anything);
+        let (from, to) = (self.at, self.at + word.len());
+        if let Some(name) = word.strip_prefix(b"to=") {
+            if name.is_empty() {
+                self.next = Next::Recipient;
+            } else {
+                self.recipient = Some((from + 3, to));
+            }
+            return true;
+        }
+        let channel =
+            [(&b"analysis"[..], Channel::Analysis), (b"commentary", Channel::Visible), (b"final", Channel::Visible)]
+                .into_iter()
+                .find(|(name, _)| word.starts_with(name))
+                .map(|(_, channel)| channel);
+        match next {
+            Next::Role => {
+                self.known = true;
+                return word == b"assistant";
+            }
+            Next::Recipient => self.recipient = Some((from, to)),
+            Next::Channel => {
+                self.known = true;
+                self.channel = channel.or(Some(Channel::Unknown));
+            }
+            // A channel without its marker, or a type of content, with or without its own.
+            Next::Anything => self.channel = self.channel.or(channel),
+        }
+        true
+    }
+
+    /// The header ended: the content begins at `content`.
+    fn end(&self, content: usize) -> Head {
+        match (self.recipient, self.channel) {
+            (Some(name), _) => Head::Call { name, content },
+            (None, Some(Channel::Analysis)) => Head::Reasoning(content),
+            (None, Some(Channel::Visible)) => Head::Text(content),
+            (None, None) if self.known => Head::Text(content),
+            (None, None | Some(Channel::Unknown)) => Head::No,
+        }
+    }
+
+    /// The text ended in the header.
+    fn cut(&self, at: usize) -> Head {
+        match self.recipient {
+            Some(name) => Head::Cut { name },
+            None if self.known && self.channel != Some(Channel::Unknown) => Head::Text(at),
+            None => Head::No,
+        }
+    }
+}
+
+fn in_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'_' | b'.' | b'-' | b'/' | b':' | b'=' | b'+')
+}

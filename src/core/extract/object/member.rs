@@ -1,0 +1,158 @@
+//! The members of an object: what their keys lead to, and how keys, names, arguments and all other values are read.
+
+use super::{
+    super::{
+        arguments::{Leave, TOO_DEEP, TOO_LARGE, Verdict, unescape},
+        body::{Sink, Step},
+        json::Json,
+    },
+    Cursor, Keys, LONGEST_SKIPPED, LONGEST_TOKEN, Object, Place, Role,
+};
+
+impl Object {
+    fn role(&self, key: &str) -> Role {
+        match self.keys {
+            Keys::Names => Role::Arguments,
+            Keys::Known { name, .. } if name.contains(&key) => Role::Name,
+            Keys::Known { arguments, .. } if arguments.contains(&key) => Role::Arguments,
+            Keys::Known { .. } => match key {
+                "id" | "call_id" | "tool_call_id" => Role::Id,
+                "function_call" | "tool_call" => Role::Wrapper,
+                _ => Role::Other,
+            },
+        }
+    }
+
+    /// A key or a string is at its end.
+    pub(super) fn token_ends(&mut self, value: bool, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) {
+        let token = decode(&self.token);
+        self.token.clear();
+        if !value {
+            self.role = self.role(&token);
+            let near = |start: &str| token.get(..start.len()).is_some_and(|token| token.eq_ignore_ascii_case(start));
+            self.near = self.role == Role::Other && ["arg", "param", "input"].into_iter().any(near);
+            if self.keys == Keys::Names {
+                self.call.name = Some(token);
+            }
+            self.place = Place::Colon;
+            return;
+        }
+        match self.role {
+            Role::Name if self.call.name.is_none() && !token.trim().is_empty() => {
+                self.call.name = Some(token.trim().to_owned());
+            }
+            Role::Id if self.call.id.is_none() && !self.call.started => self.call.id = Some(token),
+            _ => {}
+        }
+        if self.call.arguments.is_some() || self.call.whole {
+            let bytes = cursor.at - cursor.from;
+            if self.call.start(bytes, sink) {
+                cursor.from = cursor.at;
+            }
+        }
+        self.place = Place::AfterMember;
+    }
+
+    /// Reads one arguments value.
+    pub(super) fn arguments(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Result<bool, Step> {
+        let leave = Leave { room: sink.room(), repairs: sink.repairs() };
+        let Some(arguments) = &mut self.call.arguments else { return Ok(true) };
+        let (input, base) = (cursor.rest(), cursor.at);
+        let (started, held, from) = (self.call.started, &mut self.call.held, &mut cursor.from);
+        let (bytes, verdict) = arguments.step(input, last, leave, &mut |json, upto| {
+            if started {
+                sink.arguments(json, base + upto - *from);
+                *from = base + upto;
+            } else {
+                held.push_str(json);
+            }
+        });
+        cursor.at += bytes;
+        sink.looked(arguments.looks());
+        let mends = &mut self.call.mends;
+        arguments.tell(leave.repairs, |how| {
+            if !mends.contains(&how) {
+                mends.push(how);
+                if started {
+                    sink.repaired(how);
+                }
+            }
+        });
+        match verdict {
+            Verdict::Failed(why) => {
+                if started && cursor.at > cursor.from {
+                    sink.arguments("", cursor.speak());
+                }
+                Err(Step::Failed(why))
+            }
+            _ if self.call.held.len() > leave.room => Err(Step::Failed(TOO_LARGE)),
+            Verdict::More => Ok(false),
+            Verdict::Done => {
+                self.call.whole = true;
+                self.call.arguments = None;
+                Ok(true)
+            }
+        }
+    }
+
+    /// A value that is neither name nor arguments.
+    pub(super) fn skip(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Result<bool, Step> {
+        let json = self.skipped.get_or_insert_with(|| Json::new(sink.max_depth(), &[]));
+        cursor.at += json.run(cursor.rest(), last);
+        sink.looked(json.looks());
+        json.take(false, |_| {});
+        if json.too_deep() {
+            return Err(Step::Failed(TOO_DEEP));
+        }
+        // No argument: the limit on these isn't meant, and what is held depends on the cuts.
+        if json.held() > sink.room().max(LONGEST_SKIPPED) {
+            return Err(Step::Failed(TOO_LARGE));
+        }
+        let ended = json.ended();
+        if ended {
+            self.skipped = None;
+        }
+        Ok(ended)
+    }
+
+    /// Reads on in a key or a string. Gives whether it ended.
+    pub(super) fn token(&mut self, cursor: &mut Cursor<'_>, last: bool, quote: Option<u8>) -> Result<bool, Step> {
+        loop {
+            let rest = cursor.rest();
+            let Some(quote) = quote else {
+                let ends =
+                    |byte: u8| matches!(byte, b':' | b'=' | b',' | b'}' | b']' | b'"' | b'{' | b'<') || byte <= b' ';
+                let length = rest.iter().position(|&byte| ends(byte)).unwrap_or(rest.len());
+                self.token.extend_from_slice(rest.get(..length).unwrap_or_default());
+                cursor.at += length;
+                if self.token.len() > LONGEST_TOKEN {
+                    return Err(Step::Failed(TOO_LARGE));
+                }
+                return Ok(length < rest.len() || last);
+            };
+            let plain = memchr::memchr2(quote, b'\\', rest).unwrap_or(rest.len());
+            self.token.extend_from_slice(rest.get(..plain).unwrap_or_default());
+            cursor.at += plain;
+            if self.token.len() > LONGEST_TOKEN {
+                return Err(Step::Failed(TOO_LARGE));
+            }
+            let rest = cursor.rest();
+            match rest.first() {
+                None => return Ok(false),
+                Some(b'\\') => match unescape(rest, last, &mut self.token) {
+                    Some((bytes, _)) => cursor.at += bytes,
+                    None => return Ok(false),
+                },
+                Some(_) => {
+                    cursor.at += 1;
+                    return Ok(true);
+                }
+            }
+        }
+    }
+}
+
+/// A key or a name, of which escapes are already decoded.
+fn decode(token: &[u8]) -> String {
+    String::from_utf8_lossy(token).into_owned()
+}

@@ -1,0 +1,75 @@
+//! One call on its way: its name, its id and its arguments, whichever comes first, and what was mended so far.
+
+use super::super::{
+    arguments::{Arguments, BROKEN},
+    body::{Sink, Step},
+    json::Mend,
+};
+
+/// One call on its way.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Pending {
+    pub(super) name: Option<String>,
+    pub(super) id: Option<String>,
+    pub(super) started: bool,
+    pub(super) arguments: Option<Arguments>,
+    /// The arguments are at their end.
+    pub(super) whole: bool,
+    /// Arguments that came before the name.
+    pub(super) held: String,
+    /// What was mended, each kind once.
+    pub(super) mends: Vec<&'static str>,
+    /// The object isn't put together as one should be: arguments that weren't found may have stood in it.
+    pub(super) odd: bool,
+}
+
+impl Pending {
+    /// Starts the call if its name is known.
+    pub(super) fn start(&mut self, bytes: usize, sink: &mut dyn Sink) -> bool {
+        let Some(name) = self.name.as_deref().filter(|_| !self.started) else { return false };
+        sink.start(name, self.id.as_deref(), bytes);
+        self.started = true;
+        for &how in &self.mends {
+            sink.repaired(how);
+        }
+        if !self.held.is_empty() {
+            sink.arguments(&self.held, 0);
+            self.held = String::new();
+        }
+        true
+    }
+
+    pub(super) fn mended(&mut self, what: Mend, sink: &mut dyn Sink) -> Result<(), Step> {
+        if !sink.repairs() {
+            return Err(Step::Failed(BROKEN));
+        }
+        self.odd |= matches!(what, Mend::MissingColon | Mend::MissingComma | Mend::Stray);
+        if !self.mends.contains(&what.describe()) {
+            self.mends.push(what.describe());
+            if self.started {
+                sink.repaired(what.describe());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a step stands: bytes spoken for, bytes read.
+pub(super) struct Cursor<'a> {
+    pub(super) input: &'a [u8],
+    pub(super) from: usize,
+    pub(super) at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.input.get(self.at..).unwrap_or_default()
+    }
+
+    /// The bytes read and not yet spoken for, which now are.
+    pub(super) fn speak(&mut self) -> usize {
+        let bytes = self.at - self.from;
+        self.from = self.at;
+        bytes
+    }
+}

@@ -1,0 +1,260 @@
+//! What a marker means where it stands: a call, a section, reasoning, an echoed result, a frame of visible text, or nothing. Each
+//! meaning is proposed by the table and judged by what stands around it.
+
+use std::sync::Arc;
+
+use super::{
+    super::{
+        call::Source,
+        code::Code,
+        dialect::{Dialect, Verdict, frames, reasoning_markups},
+        harmony::{Head, Header},
+        line::Around,
+        markers::{Role, Walk},
+        parser::{FREE, Parser, Thinking, VAIN},
+        policy::Quoted,
+        walker::Walker,
+    },
+    Begins, Candidate, Found, MOST_SPACE, Meaning, Proposal, Then, Twice, begins,
+};
+
+impl Parser {
+    /// What the marker means that `input` begins with, if it is one and means anything here. `skip` meanings are ruled out.
+    pub(super) fn decide(&mut self, input: &[u8], last: bool, mut walk: Walk, skip: usize, bare: bool) -> Found {
+        let markers = Arc::clone(&self.markers);
+        if walk.length() == 0 && self.sought.0 == self.front {
+            // It was followed before, by whoever looked for the remains of a call.
+            walk = self.sought.1;
+        }
+        let seen = walk.length();
+        let longer = markers.walk(&mut walk, input);
+        self.touched += walk.length().saturating_sub(seen) as u64;
+        if longer && !last {
+            return Found::Wait(walk, skip);
+        }
+        self.met = walk;
+        let around = self.around();
+        let quoted = around == Around::Quoted;
+        let mut ordinal = 0;
+        let mut below = usize::MAX;
+        while let Some((length, roles)) = markers.longest(&walk, below) {
+            below = length;
+            if quoted && self.policy.quoted_calls == Quoted::Ignore {
+                continue;
+            }
+            for role in roles {
+                ordinal += 1;
+                if ordinal <= skip {
+                    continue;
+                }
+                match self.propose(*role, length, ordinal - 1, input, last) {
+                    Proposal::No => {}
+                    Proposal::More => return Found::Wait(walk, ordinal - 1),
+                    Proposal::Yes(meaning) => {
+                        if let Some(meaning) = self.judge(meaning, around, length, ordinal - 1) {
+                            return Found::Meaning(meaning);
+                        }
+                    }
+                }
+            }
+        }
+        if bare && matches!(input.first(), Some(b'{' | b'[')) && self.line.at_start() {
+            let allowed = around == Around::Plain || (quoted && self.policy.quoted_calls == Quoted::Run);
+            // Inside an object that is no call only what was begun here goes on.
+            if allowed && (self.walker.is_none() || skip > ordinal) {
+                for dialect in &markers.bare {
+                    ordinal += 1;
+                    if ordinal <= skip {
+                        continue;
+                    }
+                    match dialect.first.holds_at(self.front, input, last, &mut self.glances) {
+                        Verdict::No => {}
+                        Verdict::More => return Found::Wait(walk, ordinal - 1),
+                        Verdict::Yes => {
+                            let candidate = Candidate {
+                                dialect,
+                                section: None,
+                                call: 0,
+                                opener: 0,
+                                marker: 1,
+                                ordinal: ordinal - 1,
+                            };
+                            return Found::Meaning(Meaning::Call(candidate, Source::Bare));
+                        }
+                    }
+                }
+                // An object that is no call: nothing in it is looked at as one.
+                self.walker = Some(Walker::default());
+                self.walked = self.front;
+            }
+        }
+        let dead = self.dead.saturating_sub(self.front);
+        Found::Text(if below == usize::MAX { 1 } else { below }.max(dead))
+    }
+
+    /// So many bytes from the candidate on were looked at, and came to nothing. Where that goes out of proportion they are text.
+    fn vain(&mut self, bytes: usize) {
+        self.spent = self.spent.saturating_add(bytes);
+        if self.spent > self.front / VAIN + FREE {
+            self.dead = self.dead.max(self.front + bytes);
+        }
+    }
+
+    /// What becomes of a meaning where code or a quote stands around it.
+    fn judge(&self, meaning: Meaning, around: Around, marker: usize, ordinal: usize) -> Option<Meaning> {
+        match (around, self.policy.quoted_calls) {
+            (Around::Plain, _) => Some(meaning),
+            (Around::Backticks(backticks, fence), Quoted::Ignore) => {
+                let call = if let Meaning::Call(candidate, _) = meaning { Some(candidate) } else { None };
+                Some(Meaning::Code(Code { backticks, fence, marker, ordinal, call, seen: 0, first: None }))
+            }
+            (Around::Quoted, Quoted::Ignore) => None,
+            (_, Quoted::Run) => match meaning {
+                Meaning::Call(candidate, _) => Some(Meaning::Call(candidate, Source::Fenced)),
+                _ => None,
+            },
+        }
+    }
+
+    fn propose(&mut self, role: Role, length: usize, ordinal: usize, input: &[u8], last: bool) -> Proposal {
+        let thinks = !matches!(self.thinking, Thinking::Not);
+        let calls = !thinks || self.policy.reasoning_calls;
+        let rest = input.get(length..).unwrap_or_default();
+        let call = |dialect: &'static Dialect, opener: usize, verdict: Verdict| match verdict {
+            Verdict::No => Proposal::No,
+            Verdict::More => Proposal::More,
+            Verdict::Yes => Proposal::Yes(Meaning::Call(
+                Candidate { dialect, section: None, call: 0, opener, marker: length, ordinal },
+                Source::Tagged,
+            )),
+        };
+        match role {
+            Role::Call(dialect) if calls => {
+                let open = self.section.is_some_and(|section| section.dialect.section == dialect.section);
+                if dialect.section.is_none() || dialect.section_optional || open {
+                    let place = self.front + length;
+                    match dialect.first.holds_at(place, rest, last, &mut self.glances) {
+                        Verdict::No => {}
+                        verdict => return call(dialect, length, verdict),
+                    }
+                    match self.twice(place, length, input, last) {
+                        Twice::No => Proposal::No,
+                        Twice::More(_) => Proposal::More,
+                        Twice::Yes(opener) => {
+                            let inside = input.get(opener..).unwrap_or_default();
+                            let place = self.front + opener;
+                            call(dialect, opener, dialect.first.holds_at(place, inside, last, &mut self.glances))
+                        }
+                    }
+                } else {
+                    Proposal::No
+                }
+            }
+            Role::Bodied(dialect) if calls => {
+                call(dialect, 0, dialect.first.holds_at(self.front, input, last, &mut self.glances))
+            }
+            Role::Section(dialect) if calls => {
+                match begins(dialect, self.front + length, rest, last, &mut self.glances) {
+                    Begins::No => Proposal::No,
+                    Begins::More => Proposal::More,
+                    Begins::Over(end) => Proposal::Yes(Meaning::Markup(length + end, Then::Nothing)),
+                    Begins::Call { space, opener } => Proposal::Yes(Meaning::Call(
+                        Candidate {
+                            dialect,
+                            section: Some(dialect),
+                            call: length + space,
+                            opener: length + space + opener,
+                            marker: length,
+                            ordinal,
+                        },
+                        Source::Tagged,
+                    )),
+                }
+            }
+            Role::SectionClose(dialect) => match self.section {
+                Some(section) if section.dialect.section == dialect.section && self.calls.consumed > section.before => {
+                    Proposal::Yes(Meaning::Markup(length, Then::SectionOver))
+                }
+                _ => Proposal::No,
+            },
+            Role::ReasonOpen(reasoning) => match self.thinking {
+                Thinking::Not => Proposal::Yes(Meaning::Markup(length, Then::Think(reasoning))),
+                // The prompt ended with the opener, and the model wrote it once more.
+                Thinking::Prompted if self.front == 0 => Proposal::Yes(Meaning::Markup(length, Then::Think(reasoning))),
+                _ => Proposal::No,
+            },
+            Role::ReasonClose(reasoning) => match self.thinking {
+                Thinking::In(open) if open.name != reasoning.name => Proposal::No,
+                // A closer without an opener is markup still: the opener stood in the prompt. Not so what closes other things too.
+                Thinking::Not if closes_frames(input.get(..length).unwrap_or_default()) => Proposal::No,
+                Thinking::Not => Proposal::Yes(Meaning::Markup(length, Then::Nothing)),
+                _ => Proposal::Yes(Meaning::Markup(length, Then::Speak)),
+            },
+            Role::Inert(inert) if !thinks => Proposal::Yes(Meaning::Inert(length, inert)),
+            Role::FrameOpen(frame) => match self.thinking {
+                Thinking::In(open) if open.name != frame.name => Proposal::No,
+                _ => Proposal::Yes(Meaning::Markup(length, Then::Frame(true))),
+            },
+            Role::Message(dialect) => {
+                if matches!(self.thinking, Thinking::In(open) if open.name != "harmony") {
+                    return Proposal::No;
+                }
+                let seen = self.message.seen();
+                let head = self.message.read(input, last);
+                self.touched += self.message.seen().saturating_sub(seen) as u64;
+                if head == Head::No {
+                    self.vain(self.message.seen());
+                }
+                if head != Head::More {
+                    self.message = Header::default();
+                }
+                match (head, dialect) {
+                    (Head::More, _) => Proposal::More,
+                    (Head::Text(end), _) => Proposal::Yes(Meaning::Markup(end, Then::Frame(true))),
+                    (Head::Reasoning(end), _) => match reasoning_markups().iter().find(|one| one.name == "harmony") {
+                        Some(reasoning) => Proposal::Yes(Meaning::Markup(end, Then::Think(reasoning))),
+                        None => Proposal::No,
+                    },
+                    (Head::Call { .. } | Head::Cut { .. }, Some(dialect)) if calls => call(dialect, 0, Verdict::Yes),
+                    _ => Proposal::No,
+                }
+            }
+            Role::FrameClose if self.framed && !thinks => Proposal::Yes(Meaning::Markup(length, Then::Frame(false))),
+            _ => Proposal::No,
+        }
+    }
+
+    /// Whether the marker of this length at the front stands there once more, behind white space at most: models write it twice now
+    /// and then. Looked at once for all dialects.
+    fn twice(&mut self, place: usize, length: usize, input: &[u8], last: bool) -> Twice {
+        let from = match self.doubled {
+            (known, Twice::More(seen)) if known == place => seen,
+            (known, twice) if known == place => return twice,
+            _ => 0,
+        };
+        if from == 0 && self.spent > self.front / VAIN + FREE {
+            return Twice::No;
+        }
+        let rest = input.get(length..).unwrap_or_default();
+        let space = self.glances.space(place, rest, MOST_SPACE);
+        let marker = input.get(..length).unwrap_or_default();
+        let again = rest.get(space..).filter(|_| space <= MOST_SPACE).unwrap_or_default();
+        let on = again.iter().zip(marker).skip(from);
+        let same = from + on.take_while(|(one, other)| one == other).count();
+        self.touched += (same - from) as u64;
+        // If a call begins there it wasn't in vain, but so it is counted the same however it is cut.
+        if same == length {
+            self.spent = self.spent.saturating_add(length);
+            self.doubled = (place, Twice::Yes(length + space + length));
+        } else if same > 0 && same == again.len() && !last {
+            self.doubled = (place, Twice::More(same));
+        } else {
+            self.doubled = (place, Twice::No);
+        }
+        self.doubled.1
+    }
+}
+
+fn closes_frames(marker: &[u8]) -> bool {
+    frames().iter().any(|frame| frame.close.iter().any(|close| close.as_bytes() == marker))
+}

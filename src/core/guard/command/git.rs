@@ -1,0 +1,61 @@
+//! What of Git depends on more than its words in order: files thrown away by `checkout`, programs that the
+//! configuration makes it run.
+
+use super::Verdict;
+use crate::core::guard::{
+    RiskLevel,
+    shell::{Options, SimpleCommand, Word},
+};
+
+pub(super) fn git(command: &SimpleCommand, words: &[Word]) -> Option<Verdict> {
+    let options =
+        Options::read(words, "-C -c --git-dir --work-tree --namespace --exec-path -b -B --orphan -s --source");
+    let first = options.rest.first()?;
+    let span = command.span.clone();
+    if first.text == "checkout" {
+        let dashes = words.iter().position(|word| word.text == "--");
+        let files = dashes.is_some_and(|at| at + 1 < words.len());
+        let paths = options.rest.iter().skip(1).any(|word| {
+            word.text == "."
+                || word.text.starts_with("./")
+                || word.text.starts_with(":/")
+                || word.text.ends_with('/')
+                || word.pattern
+        });
+        let creates = options.word("-b")
+            || options.word("-B")
+            || options.word("--orphan")
+            || options.word("-p")
+            || options.word("--patch");
+        if (files || paths) && !creates {
+            return Some(Verdict::new(
+                RiskLevel::Confirm,
+                "git.checkout.files",
+                "throws away uncommitted changes of files",
+                span,
+            ));
+        }
+    }
+    if first.text == "config" {
+        let name =
+            options.rest.iter().skip(1).map(|word| word.text.to_ascii_lowercase()).find(|name| name.contains('.'))?;
+        let runs = matches!(
+            name.as_str(),
+            "core.hookspath"
+                | "core.sshcommand"
+                | "core.fsmonitor"
+                | "core.pager"
+                | "core.editor"
+                | "credential.helper"
+        ) && options.rest.len() > 2;
+        if runs && name != "credential.helper" && name != "core.editor" && name != "core.pager" {
+            return Some(Verdict::new(
+                RiskLevel::Confirm,
+                "git.config.run",
+                "makes Git run a program from now on",
+                span,
+            ));
+        }
+    }
+    None
+}

@@ -1,0 +1,268 @@
+//! Interpreters, shells and clients of databases: the code, the statements or the script that a command hands them.
+
+use std::ops::Range;
+
+use super::{
+    Ground, Verdict,
+    nested::{nested, nested_acts},
+};
+use crate::core::guard::{
+    RiskLevel,
+    code::{self, Language},
+    files::keep,
+    rules,
+    shell::{Input, Options, SimpleCommand, Word},
+    sql,
+};
+
+/// The language of an interpreter, the options that hold code, and those that take another value.
+fn interpreter_of(name: &str) -> Option<(Language, &'static [&'static str], &'static str)> {
+    Some(match name {
+        "python" | "python2" | "python3" | "pypy" | "pypy3" | "ipython" | "ipython3" | "sage" | "micropython" => {
+            (Language::Python, &["-c"], "-c -W -X -Q -m")
+        }
+        "node" | "nodejs" | "bun" | "tsx" | "ts-node" => (
+            Language::JavaScript,
+            &["-e", "--eval", "-p", "--print", "-pe"],
+            "-e --eval -p --print -pe -r --require --import",
+        ),
+        "ruby" | "jruby" => (Language::Ruby, &["-e"], "-e -I -r -C"),
+        "perl" => (Language::Perl, &["-e", "-E"], "-e -E -I"),
+        "php" => (Language::Other, &["-r", "--run"], "-r --run -d -f -B -R"),
+        "lua" | "luajit" | "rscript" | "r" | "groovy" | "julia" | "scala" | "elixir" | "ghc" | "swift"
+        | "osascript" | "tclsh" | "clojure" | "guile" | "erl" => {
+            (Language::Other, &["-e", "--eval", "-eval", "-E"], "-e --eval -eval -E -l -i")
+        }
+        "mongosh" | "mongo" => (
+            Language::JavaScript,
+            &["--eval"],
+            "--eval --host --port -u -p --username --password --authenticationDatabase -f --file",
+        ),
+        _ => return None,
+    })
+}
+
+const SQL_CLIENTS: &[&str] = &[
+    "psql",
+    "mysql",
+    "mariadb",
+    "sqlite3",
+    "sqlite",
+    "sqlcmd",
+    "bcp",
+    "isql",
+    "usql",
+    "pgcli",
+    "mycli",
+    "litecli",
+    "duckdb",
+    "cockroach",
+    "clickhouse-client",
+    "clickhouse",
+    "clickhouse-local",
+    "cqlsh",
+    "bq",
+    "snowsql",
+    "impala-shell",
+    "beeline",
+    "hive",
+    "spark-sql",
+    "presto",
+    "trino",
+    "athena",
+    "influx",
+    "vsql",
+    "nzsql",
+    "db2",
+    "sqlplus",
+    "tsql",
+    "mssql-cli",
+    "turso",
+    "pscale",
+    "wrangler",
+    "ksql",
+    "monetdb",
+    "crash",
+    "osqueryi",
+    "libsql",
+    "edgedb",
+    "gel",
+    "rqlite",
+    "surreal",
+    "psqlodbc",
+    "prisma",
+    "steampipe",
+    "q",
+    "datasette",
+    "sqlite-utils",
+];
+
+pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Option<Verdict> {
+    let mut worst: Option<Verdict> = None;
+    if SQL_CLIENTS.contains(&name) {
+        let mut texts: Vec<&Word> = words
+            .iter()
+            .filter(|word| word.text.contains(' ') || word.text.contains(';') || word.text.starts_with("--"))
+            .collect();
+        if let Input::Known(text) = &command.input {
+            texts.push(text);
+        }
+        for word in texts {
+            let text = word
+                .text
+                .strip_prefix("--")
+                .and_then(|option| option.split_once('='))
+                .map_or(word.text.as_str(), |(_, value)| value);
+            let text = text
+                .strip_prefix("-e")
+                .or_else(|| text.strip_prefix("-c"))
+                .or_else(|| text.strip_prefix("-Q"))
+                .unwrap_or(text);
+            if let Some(found) = sql::judge(text) {
+                keep(&mut worst, Verdict::new(found.level, found.rule, found.why, word.span.clone()));
+            }
+            // psql and sqlite run programs too.
+            for (sign, end) in [("\\!", 2), (".shell ", 7), (".system ", 8)] {
+                if let Some(at) = text.find(sign) {
+                    nested(text.get(at + end..).unwrap_or_default(), word, command, ground, &mut worst);
+                }
+            }
+        }
+    }
+    if matches!(name, "redis-cli" | "valkey-cli")
+        && let Input::Known(text) = &command.input
+    {
+        for line in text.text.lines() {
+            let words: Vec<Word> = line
+                .split_whitespace()
+                .map(|text| Word { text: text.to_owned(), exact: true, pattern: false, span: text_span(command) })
+                .collect();
+            if let Some(rule) = rules::matching("redis-cli", &words) {
+                keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, text_span(command)));
+            }
+        }
+    }
+    let shells = shell_like(name);
+    if let Some((language, holds, valued)) = interpreter_of(name) {
+        let options = Options::read(words, valued);
+        let mut coded = false;
+        let mut judged = |code: &str, word: &Word, worst: &mut Option<Verdict>| {
+            coded = true;
+            if matches!(name, "mongosh" | "mongo") {
+                mongo(code, word, worst);
+            }
+            if let Some(verdict) = nested_acts(&code::acts(code, language), word, command, ground) {
+                keep(worst, verdict);
+            }
+        };
+        for (option, word) in &options.values {
+            if holds.iter().any(|hold| hold == option || hold.strip_prefix('-') == Some(option)) {
+                judged(&word.text, word, &mut worst);
+            }
+        }
+        for (option, value) in &options.equals {
+            if holds.iter().any(|hold| hold == option || hold.strip_prefix('-') == Some(option)) {
+                let word = Word { text: (*value).to_owned(), exact: true, pattern: false, span: command.span.clone() };
+                judged(value, &word, &mut worst);
+            }
+        }
+        let stdin = options.rest.first().is_none_or(|word| word.text == "-" || word.text == "/dev/stdin");
+        if stdin && options.value("-m").is_none() {
+            match &command.input {
+                Input::Known(text) => judged(&text.text.clone(), &text.clone(), &mut worst),
+                Input::Piped(from) if !coded && !matches!(name, "bun") => keep(&mut worst, piped(from, command)),
+                _ => {}
+            }
+        }
+        if name == "mongosh" || name == "mongo" {
+            for word in options.rest {
+                if word.text.contains('(') {
+                    mongo(&word.text, word, &mut worst);
+                }
+            }
+        }
+    }
+    if matches!(name, "deno" | "bun")
+        && words.first().is_some_and(|word| word.text == "eval")
+        && let Some(word) = words.iter().skip(1).find(|word| !word.text.starts_with('-'))
+        && let Some(verdict) = nested_acts(&code::acts(&word.text, Language::JavaScript), word, command, ground)
+    {
+        keep(&mut worst, verdict);
+    }
+    if matches!(name, "rails" | "manage.py" | "python" | "python3" | "irb" | "tinker")
+        && words.iter().any(|word| matches!(word.text.as_str(), "runner" | "shell"))
+        && let Some(word) = words.iter().find(|word| word.text.contains('('))
+        && let Some(verdict) = nested_acts(&code::acts(&word.text, Language::Python), word, command, ground)
+    {
+        keep(&mut worst, verdict);
+    }
+    if shells {
+        let reads = words.iter().all(|word| word.text.starts_with('-') || word.text == "/dev/stdin")
+            && !words.iter().any(|word| !word.text.starts_with("--") && word.text.contains('c'));
+        let reads = reads || words.iter().any(|word| word.text == "-s");
+        if reads {
+            match &command.input {
+                Input::Piped(from) => keep(&mut worst, piped(from, command)),
+                Input::Known(text) if !text.exact && text.text.trim_start().starts_with("$(") => {
+                    keep(&mut worst, piped("", command));
+                }
+                _ => {}
+            }
+        }
+    }
+    worst
+}
+
+fn shell_like(name: &str) -> bool {
+    matches!(
+        name,
+        "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" | "csh" | "tcsh" | "mksh" | "pwsh" | "powershell"
+    )
+}
+
+fn text_span(command: &SimpleCommand) -> Range<usize> {
+    match &command.input {
+        Input::Known(text) => text.span.clone(),
+        _ => command.span.clone(),
+    }
+}
+
+fn piped(from: &str, command: &SimpleCommand) -> Verdict {
+    if from == "cat" {
+        return Verdict::new(RiskLevel::Cautious, "shell.run", "runs a script", command.span.clone());
+    }
+    Verdict::new(RiskLevel::Confirm, "shell.pipe.unknown", "runs what another program prints", command.span.clone())
+}
+
+/// The shell of `MongoDB`: `db.users.drop()`, `deleteMany({})`.
+fn mongo(code: &str, word: &Word, worst: &mut Option<Verdict>) {
+    let bare: String = code.chars().filter(|c| !c.is_whitespace()).collect();
+    let found = if bare.contains("dropDatabase(") {
+        Some((RiskLevel::Dangerous, "mongo.drop", "drops a whole database"))
+    } else if [
+        ".drop(",
+        ".dropIndexes(",
+        ".dropIndex(",
+        "dropUser(",
+        "dropAllUsers(",
+        "dropRole(",
+        "shutdownServer(",
+        ".renameCollection(",
+    ]
+    .iter()
+    .any(|call| bare.contains(call))
+    {
+        Some((RiskLevel::Confirm, "mongo.drop", "drops what is in a database"))
+    } else if ["deleteMany({})", "deleteMany()", "remove({})", "remove()", "bulkWrite([{deleteMany"]
+        .iter()
+        .any(|call| bare.contains(call))
+        || bare.contains("updateMany({},")
+    {
+        Some((RiskLevel::Confirm, "mongo.delete.all", "deletes or changes everything in a collection"))
+    } else {
+        None
+    };
+    if let Some((level, rule, why)) = found {
+        keep(worst, Verdict::new(level, rule, why, word.span.clone()));
+    }
+}

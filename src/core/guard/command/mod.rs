@@ -1,0 +1,90 @@
+//! One simple command judged: its redirections, the rules for its program, the code or SQL that it is given.
+//! The strictest of what is found holds; being forced or run as another user makes it stricter still.
+
+mod git;
+mod interpreter;
+mod known;
+mod nested;
+mod program;
+mod reads;
+mod redirect;
+mod special;
+mod verbs;
+
+use std::ops::Range;
+
+use super::{RiskLevel, files::keep, paths::RiskContext, shell::SimpleCommand};
+
+pub(super) use nested::act_verdict;
+
+/// What was found of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Verdict {
+    pub(super) level: RiskLevel,
+    pub(super) rule: &'static str,
+    /// What it does, to go on after "this command".
+    pub(super) why: String,
+    pub(super) span: Range<usize>,
+}
+
+impl Verdict {
+    fn new(level: RiskLevel, rule: &'static str, why: impl Into<String>, span: Range<usize>) -> Self {
+        Self { level, rule, why: why.into(), span }
+    }
+}
+
+/// What a command is judged on.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'c> {
+    pub(super) context: &'c RiskContext,
+    /// How deep the command lies in code in commands in code.
+    pub(super) depth: usize,
+}
+
+impl Ground<'_> {
+    fn deeper(&self) -> Option<Self> {
+        (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, ..*self })
+    }
+}
+
+/// Deeper than this is not looked into.
+const MAX_DEPTH: usize = 6;
+
+/// All that is wrong with a command, the strictest alone.
+pub(super) fn judge(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
+    let mut worst = None;
+    for redirect in &command.redirects {
+        if let Some(verdict) = redirect::redirection(redirect, command, ground) {
+            keep(&mut worst, verdict);
+        }
+    }
+    keep(&mut worst, program::program(command, ground));
+    let mut verdict =
+        worst.unwrap_or_else(|| Verdict::new(RiskLevel::Safe, "shell.empty", "runs nothing", command.span.clone()));
+    if verdict.level == RiskLevel::Confirm && forced(command) {
+        verdict.level = RiskLevel::Dangerous;
+        verdict.why.push_str(", by force");
+    }
+    if command.elevated {
+        match verdict.level {
+            // Reading as another user may show what is not this user's.
+            RiskLevel::Safe => verdict.level = RiskLevel::Cautious,
+            RiskLevel::Cautious => {
+                verdict.level = RiskLevel::Confirm;
+                verdict.rule = "shell.elevated";
+                verdict.why.push_str(", as another user");
+            }
+            RiskLevel::Confirm => {
+                verdict.level = RiskLevel::Dangerous;
+                verdict.why.push_str(", as another user");
+            }
+            RiskLevel::Dangerous => {}
+        }
+    }
+    verdict
+}
+
+/// Whether the command is told, in so many letters, to do it against what would hold it back.
+fn forced(command: &SimpleCommand) -> bool {
+    command.words.iter().skip(1).any(|word| matches!(word.text.as_str(), "--force" | "--force=true" | "-Force"))
+}

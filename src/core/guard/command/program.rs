@@ -1,0 +1,231 @@
+//! The program of a command judged by all that is known of it: rules, files, code, verbs, and whether its name can be
+//! told at all.
+
+use super::{
+    Ground, Verdict,
+    interpreter::interpreter,
+    known::{READERS, TAME},
+    reads::reads_only,
+    special::special,
+    verbs::verbs,
+};
+use crate::core::guard::{
+    RiskLevel,
+    files::{self, keep},
+    rules,
+    shell::{self, SimpleCommand, Via, Word},
+};
+
+pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
+    let span = command.span.clone();
+    let Some((first, words)) = command.words.split_first() else {
+        return Verdict::new(RiskLevel::Safe, "shell.empty", "runs nothing by itself", span);
+    };
+    let Some(name) = command.program() else {
+        return unknown_program(first, command);
+    };
+    let lower;
+    let name = if name.chars().any(|c| c.is_ascii_uppercase()) {
+        lower = name.to_ascii_lowercase();
+        lower.as_str()
+    } else {
+        name
+    };
+    let name = version_off(name);
+    if only_tells(name, words) {
+        return Verdict::new(RiskLevel::Safe, "shell.help", "only tells about itself", span);
+    }
+    let mut worst = None;
+    if let Some(rule) = rules::matching(name, words) {
+        keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
+    }
+    if let Some((framework, rest)) = framework(name, words)
+        && let Some(rule) = rules::matching(framework, rest)
+    {
+        keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
+    }
+    if let Some(verdict) = files::judge(name, command, ground.context) {
+        keep(&mut worst, verdict);
+    }
+    if let Some(verdict) = special(name, command, words, ground) {
+        keep(&mut worst, verdict);
+    }
+    if let Some(verdict) = interpreter(name, command, words, ground) {
+        keep(&mut worst, verdict);
+    }
+    if worst.as_ref().is_none_or(|worst| worst.level < RiskLevel::Confirm)
+        && let Some(verdict) = verbs(name, words, &span)
+    {
+        keep(&mut worst, verdict);
+    }
+    if worst.is_none() && (READERS.contains(&name) || reads_only(name, words)) {
+        return Verdict::new(RiskLevel::Safe, "shell.read", "only reads", span);
+    }
+    if command.elevated
+        && worst.is_none()
+        && !TAME.contains(&name)
+        && !rules::known(name)
+        && !matches!(command.via, Via::Remote)
+    {
+        return Verdict::new(
+            RiskLevel::Confirm,
+            "shell.elevated",
+            "runs a program that is not known as another user",
+            span,
+        );
+    }
+    if matches!(name, "sudo" | "doas" | "pkexec" | "su") {
+        let alone = words.iter().all(|word| word.text.starts_with('-'))
+            && !words.iter().any(|word| matches!(word.text.as_str(), "-l" | "-v" | "-k" | "-K" | "--list"))
+            || name == "su";
+        if alone {
+            keep(&mut worst, Verdict::new(RiskLevel::Confirm, "shell.elevated", "becomes another user", span.clone()));
+        }
+    }
+    worst
+        .unwrap_or_else(|| Verdict::new(RiskLevel::Cautious, "shell.run", "runs a program that may change files", span))
+}
+
+/// `python3.11` is `python3`, `pip3.12` is `pip3`.
+fn version_off(name: &str) -> &str {
+    if let Some((base, minor)) = name.rsplit_once('.')
+        && !minor.is_empty()
+        && minor.chars().all(|c| c.is_ascii_digit())
+    {
+        return base;
+    }
+    name.strip_suffix(".cmd")
+        .or_else(|| name.strip_suffix(".ps1"))
+        .or_else(|| name.strip_suffix(".bat"))
+        .unwrap_or(name)
+}
+
+/// What shells are told to `eval` at their start.
+const HOOKS: &[&str] = &[
+    "ssh-agent",
+    "direnv",
+    "brew",
+    "/opt/homebrew/bin/brew",
+    "pyenv",
+    "rbenv",
+    "nodenv",
+    "goenv",
+    "jenv",
+    "fnm",
+    "nvm",
+    "starship",
+    "zoxide",
+    "minikube",
+    "docker-machine",
+    "dircolors",
+    "mise",
+    "rtx",
+    "asdf",
+    "conda",
+    "mamba",
+    "luarocks",
+    "opam",
+    "thefuck",
+    "gpg-agent",
+    "keychain",
+    "register-python-argcomplete",
+    "atuin",
+    "pixi",
+    "micromamba",
+    "podman-machine",
+    "lesspipe",
+    "tset",
+    "resize",
+    "fzf",
+];
+
+fn unknown_program(first: &Word, command: &SimpleCommand) -> Verdict {
+    let text = first.text.as_str();
+    let inner = text.strip_prefix("$(").and_then(|inner| inner.strip_suffix(')'));
+    if command.via == Via::Eval
+        && let Some(tool) = inner.and_then(|inner| inner.split_whitespace().next())
+        && HOOKS.contains(&tool)
+        && !inner.is_some_and(|inner| inner.contains(['|', ';', '&', '<', '>', '`', '$']))
+    {
+        return Verdict::new(RiskLevel::Cautious, "shell.hook", "sets the shell up", command.span.clone());
+    }
+    Verdict::new(
+        RiskLevel::Confirm,
+        "shell.program.unknown",
+        "runs a program whose name cannot be told",
+        first.span.clone(),
+    )
+}
+
+/// `--help` and `--version`, where a program is sure to look at them first.
+fn only_tells(name: &str, words: &[Word]) -> bool {
+    if matches!(
+        name,
+        "python"
+            | "python2"
+            | "python3"
+            | "node"
+            | "ruby"
+            | "perl"
+            | "php"
+            | "bash"
+            | "sh"
+            | "zsh"
+            | "ssh"
+            | "eval"
+            | "xargs"
+            | "find"
+            | "awk"
+            | "env"
+            | "sudo"
+            | "psql"
+            | "mysql"
+    ) && words.len() > 1
+    {
+        return false;
+    }
+    let plain = words.iter().take_while(|word| word.text != "--");
+    let mut tells = plain.filter(|word| matches!(word.text.as_str(), "--help" | "--version" | "-help" | "/?"));
+    let first = words.first().map(|word| word.text.as_str());
+    tells.next().is_some()
+        || words.len() == 1
+            && matches!(first, Some("-h" | "-v" | "-V" | "version" | "help"))
+            && !matches!(name, "rm" | "shutdown" | "reboot" | "halt" | "poweroff")
+        || matches!(first, Some("help"))
+            && matches!(
+                name,
+                "git"
+                    | "cargo"
+                    | "npm"
+                    | "docker"
+                    | "go"
+                    | "kubectl"
+                    | "helm"
+                    | "aws"
+                    | "gcloud"
+                    | "terraform"
+                    | "brew"
+                    | "gh"
+                    | "hg"
+                    | "svn"
+            )
+}
+
+/// `python manage.py flush`, `php artisan migrate:fresh`, `npx prisma`: the program and its words.
+fn framework<'w>(name: &str, words: &'w [Word]) -> Option<(&'static str, &'w [Word])> {
+    let base = |word: &Word| shell::basename(&word.text).to_owned();
+    let first = words.first()?;
+    let found = match name {
+        "python" | "python3" | "php" | "ruby" | "node" => match base(first).as_str() {
+            "manage.py" => "manage.py",
+            "artisan" => "artisan",
+            "rails" => "rails",
+            "console" => "doctrine",
+            _ => return None,
+        },
+        "manage.py" | "django-admin" => return Some(("manage.py", words)),
+        "symfony" => "doctrine",
+        _ => return None,
+    };
+    Some((found, &words[1..]))
+}

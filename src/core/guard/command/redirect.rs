@@ -1,0 +1,61 @@
+//! What a command writes to by redirection: where it lies, and whether the file is only emptied.
+
+use super::Ground;
+use super::Verdict;
+use crate::core::guard::{
+    RiskLevel, files,
+    paths::{Place, place_of},
+    shell::{Redirect, RedirectKind, SimpleCommand},
+};
+
+pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: &Ground<'_>) -> Option<Verdict> {
+    if !matches!(redirect.kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite) {
+        return None;
+    }
+    let mut place = place_of(&redirect.target, command.cwd.as_ref(), ground.context);
+    if redirect.target.text.starts_with(">(") {
+        return None;
+    }
+    if command.remote && matches!(place, Place::Workspace | Place::WholeWorkspace) {
+        place = Place::Elsewhere;
+    }
+    let target = redirect.target.text.as_str();
+    if place == Place::Nowhere {
+        return None;
+    }
+    let mut level = files::write(place);
+    if target.starts_with("/proc/sys") || target.starts_with("/sys/") {
+        level = RiskLevel::Confirm;
+    }
+    if target == "/proc/sysrq-trigger"
+        || matches!(target, "/etc/passwd" | "/etc/shadow" | "/etc/sudoers" | "/etc/fstab")
+    {
+        level = RiskLevel::Dangerous;
+    }
+    if redirect.kind == RedirectKind::Write
+        && prints_nothing(command)
+        && !matches!(place, Place::Temporary)
+        && level < RiskLevel::Confirm
+    {
+        return Some(Verdict::new(
+            RiskLevel::Confirm,
+            "file.truncate",
+            format!("empties a file in {}", place.words()),
+            redirect.span.clone(),
+        ));
+    }
+    let verb = if redirect.kind == RedirectKind::Append { "adds to" } else { "overwrites" };
+    Some(Verdict::new(level, "file.redirect", format!("{verb} a file in {}", place.words()), redirect.span.clone()))
+}
+
+fn prints_nothing(command: &SimpleCommand) -> bool {
+    let rest: Vec<&str> = command.words.iter().skip(1).map(|word| word.text.as_str()).collect();
+    match command.program() {
+        None => command.words.is_empty() && command.redirects.len() == 1,
+        Some(":" | "true") => true,
+        Some("echo") => matches!(rest.as_slice(), [] | ["" | "-n"] | ["-n", ""]),
+        Some("printf") => matches!(rest.as_slice(), [""]),
+        Some("cat") => rest == ["/dev/null"],
+        _ => false,
+    }
+}

@@ -1,0 +1,105 @@
+//! Rules that a pattern cannot say: what a container mounts, whom `kill` kills, what an editor or `make` runs.
+
+use super::{
+    Ground, Verdict,
+    git::git,
+    nested::{nested, nested_acts},
+};
+use crate::core::guard::{
+    RiskLevel,
+    code::{self, Language},
+    shell::{Input, SimpleCommand, Word},
+};
+
+/// Rules that a pattern cannot say.
+pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Option<Verdict> {
+    let span = command.span.clone();
+    let confirm = |rule, why: &str| Some(Verdict::new(RiskLevel::Confirm, rule, why, span.clone()));
+    match name {
+        "git" => git(command, words),
+        name if name.starts_with("mkfs.") => {
+            Some(Verdict::new(RiskLevel::Dangerous, "disk.format", "formats a disk", span))
+        }
+        "docker" | "podman" | "nerdctl" => {
+            let mounts_root = words.windows(2).any(|pair| {
+                let value = if matches!(pair[0].text.as_str(), "-v" | "--volume") {
+                    pair[1].text.as_str()
+                } else {
+                    pair[0].text.strip_prefix("-v=").or_else(|| pair[0].text.strip_prefix("--volume=")).unwrap_or("")
+                };
+                value.starts_with("/:")
+                    || value.starts_with("/etc:")
+                    || value.contains("/var/run/docker.sock:") && value.ends_with("never")
+            });
+            if mounts_root { confirm("docker.mount", "gives a container the whole machine") } else { None }
+        }
+        "crontab" if matches!(command.input, Input::None) && words.is_empty() => None,
+        "kill" => {
+            let all = words.iter().enumerate().any(|(at, word)| at > 0 && word.text == "-1" || word.text == "1");
+            let signals = words.iter().filter(|word| word.text.starts_with('-')).count();
+            let lone = words.len() >= 2 && signals >= 2 && words.last().is_some_and(|word| word.text == "-1");
+            if all && lone || words.last().is_some_and(|word| word.text == "1" && words.len() > 1) {
+                Some(Verdict::new(RiskLevel::Dangerous, "system.kill.all", "kills every process", span))
+            } else {
+                None
+            }
+        }
+        "source" | "." | "bash" | "sh" | "zsh" | "dash" | "ksh" | "fish" => {
+            let file = words.iter().find(|word| !word.text.starts_with('-'))?;
+            let substituted = file.text.strip_prefix("<(")?;
+            let fetched = ["curl", "wget", "nc ", "base64", "fetch", "aws ", "gsutil", "xxd", "openssl"]
+                .iter()
+                .any(|tool| substituted.contains(tool));
+            if fetched || !substituted.contains("completion") && !substituted.contains("init") {
+                return confirm("shell.pipe.unknown", "runs what another program prints");
+            }
+            None
+        }
+        "nc" | "ncat" | "netcat" | "socat" => {
+            let runs = words.iter().any(|word| {
+                matches!(word.text.as_str(), "-e" | "-c" | "--exec" | "--sh-exec")
+                    || word.text.to_ascii_uppercase().starts_with("EXEC:")
+                    || word.text.to_ascii_uppercase().starts_with("SYSTEM:")
+            });
+            if runs { confirm("shell.remote.control", "lets another machine run commands") } else { None }
+        }
+        "awk" | "gawk" | "mawk" | "nawk" => {
+            let program = words.iter().find(|word| !word.text.starts_with('-'))?;
+            nested_acts(&code::acts(&program.text, Language::Other), program, command, ground)
+        }
+        "vim" | "vi" | "nvim" | "ex" | "emacs" => {
+            let mut worst = None;
+            for word in words {
+                if let Some(text) = word.text.trim_start_matches('+').trim_start_matches(':').strip_prefix('!') {
+                    nested(text, word, command, ground, &mut worst);
+                }
+            }
+            worst
+        }
+        "make" | "gmake" | "just" | "task" => {
+            let target = words.iter().find(|word| {
+                let text = word.text.as_str();
+                !text.starts_with('-')
+                    && (matches!(
+                        text,
+                        "distclean-all"
+                            | "nuke"
+                            | "purge"
+                            | "destroy"
+                            | "wipe"
+                            | "drop-db"
+                            | "db-drop"
+                            | "dropdb"
+                            | "db-reset"
+                            | "reset-db"
+                    ) || text.starts_with("destroy-")
+                        || text.ends_with("-destroy")
+                        || text.starts_with("delete-")
+                        || text.starts_with("drop-")
+                        || text.starts_with("nuke-"))
+            })?;
+            Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to destroy something", target.span.clone()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,143 @@
+//! A request that failed: tried again, shrunk, sent without tools or to another model, or the end of the run.
+//!
+//! What had come of an answer is kept, and its cost counted, whichever way it goes on.
+
+use super::{
+    super::{Command, Notice, Stop},
+    Asking, Phase, TurnMachine, emit,
+};
+use crate::core::{
+    error::{Failure, FailureKind},
+    message::{Block, Role},
+    request::Response,
+};
+
+impl TurnMachine {
+    pub(super) fn failed(
+        &mut self,
+        mut asking: Asking,
+        failure: Failure,
+        visible: bool,
+        partial: Option<Response>,
+        out: &mut Vec<Command>,
+    ) {
+        let visible = visible || asking.visible;
+        if let Some(partial) = &partial {
+            self.spent.add(partial.usage, self.config.price.as_ref());
+        }
+        let left = self.config.budget.wall_time - self.elapsed();
+        let attempt = asking.attempt - asking.before;
+        let delay = self.config.retry.delay(&failure, attempt, visible, self.config.seed ^ asking.id);
+        // A host that is left alone is not waited for where there is another.
+        let skips = failure.kind == FailureKind::BreakerOpen && self.has_fallback();
+        if let Some(delay) = delay.filter(|delay| *delay < left && !skips) {
+            if self.interrupted {
+                self.keep_partial(partial);
+                return self.finish(Stop::UserInterrupt, out);
+            }
+            if let Some(limit) = self.next_attempt_exceeds() {
+                self.keep_partial(partial);
+                return self.stop_at(limit, out);
+            }
+            let round = self.round();
+            let reason = failure.message.clone();
+            emit(out, Notice::Retry { round, attempt: asking.attempt, delay, reason });
+            if visible {
+                emit(out, Notice::Reset { round });
+            }
+            if failure.kind != FailureKind::BreakerOpen {
+                asking.last_failure = Some(failure);
+            }
+            asking.visible = false;
+            let timer = self.id();
+            out.push(Command::Timer { id: timer, at: self.now.after(delay) });
+            self.phase = Phase::Waiting { timer, asking };
+            return;
+        }
+        if failure.kind == FailureKind::ContextTooLong && !self.interrupted && self.shrink(&failure, out) {
+            if let Some(limit) = self.next_attempt_exceeds() {
+                return self.stop_at(limit, out);
+            }
+            if visible {
+                emit(out, Notice::Reset { round: self.round() });
+            }
+            asking.visible = false;
+            asking.attempt += 1;
+            asking.id = self.id();
+            return self.send(asking, out);
+        }
+        if self.may_degrade(&failure) {
+            self.without_tools = true;
+            self.warn(
+                out,
+                "without_tools",
+                format!("the provider refused the request with tools ({}); it was sent without them", failure.message),
+            );
+            if let Some(limit) = self.next_attempt_exceeds() {
+                return self.stop_at(limit, out);
+            }
+            if visible {
+                emit(out, Notice::Reset { round: self.round() });
+            }
+            asking.visible = false;
+            asking.attempt += 1;
+            asking.id = self.id();
+            return self.send(asking, out);
+        }
+        if self.next_attempt_exceeds().is_none() && !self.interrupted && self.fall_back(&failure, out) {
+            if visible {
+                emit(out, Notice::Reset { round: self.spent.iterations });
+            }
+            if let Err(error) = self.fit(out) {
+                self.outcome.error = Some(error);
+                return self.finish(Stop::ContextWindow, out);
+            }
+            if let Some(limit) = self.next_attempt_exceeds() {
+                return self.stop_at(limit, out);
+            }
+            asking.visible = false;
+            asking.before = asking.attempt;
+            asking.attempt += 1;
+            asking.id = self.id();
+            return self.send(asking, out);
+        }
+        self.keep_partial(partial);
+        if failure.kind == FailureKind::ContextTooLong {
+            self.outcome.error = Some(failure.to_error());
+            return self.finish(Stop::ContextWindow, out);
+        }
+        let mut error = failure.to_error();
+        if let (FailureKind::BreakerOpen, Some(last)) = (failure.kind, &asking.last_failure) {
+            error.message = format!("{} (before that: {})", error.message, last.message);
+        } else if asking.attempt > 1 {
+            error.message = format!("{} (after {} attempts)", error.message, asking.attempt);
+        }
+        self.fail(error, out);
+    }
+
+    fn may_degrade(&self, failure: &Failure) -> bool {
+        let message = failure.message.to_lowercase();
+        self.config.degrade_without_tools
+            && !self.without_tools
+            && !self.interrupted
+            && matches!(failure.kind, FailureKind::BadRequest | FailureKind::NotFound)
+            && !(self.config.tools.is_empty() && self.config.provider_tools.is_empty())
+            && (message.contains("tool") || message.contains("function"))
+            && !self.history.iter().any(|message| message.tool_uses().next().is_some())
+    }
+
+    /// What had come of an answer that broke off stands in the history and the transcript.
+    pub(super) fn keep_partial(&mut self, partial: Option<Response>) {
+        let Some(Response { mut message, .. }) = partial else { return };
+        message.role = Role::Assistant;
+        // What broke off is no call, but its markers are no prose either.
+        self.read_markup(&mut message, &mut Vec::new());
+        message.content.retain(|block| matches!(block, Block::Text(text) if !text.text.trim().is_empty()));
+        let prose = message.prose();
+        if !prose.is_empty() {
+            self.outcome.transcript.push_str(&prose);
+            self.reply = Some(prose);
+            self.history.push(message);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What the model has answered is read, decided on and acted on.
+//!
+//! Every reply goes through [`assess`] once, and each call of it is answered in the history, whatever is decided. An
+//! empty answer is never a success.
+
+use super::{
+    super::{Command, IterationRecord, Notice, Stop, command::query_of},
+    Asking, Phase, TurnMachine,
+    calls::{Tidy, tidy_reply},
+    decision::{Decision, Situation, assess},
+    emit, gate,
+    hooks::Decided,
+    round::Round,
+    senses,
+};
+use crate::core::{
+    error::Error,
+    extract,
+    json::Fields,
+    message::{Block, Message, StopReason},
+    request::Response,
+    sense::{
+        continuation::{Standing, continuation},
+        speech,
+    },
+};
+
+impl TurnMachine {
+    pub(super) fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
+        let round = self.round();
+        self.spent.add(response.usage, self.config.price.as_ref());
+        let duration = self.now.since(asking.since);
+        self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
+        let usage = response.usage;
+        self.reported(usage.input, usage.provider_tool_uses);
+        emit(out, Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses });
+        self.answered(response, out);
+    }
+
+    /// Reads an answer and decides what to do with it.
+    pub(super) fn read(&mut self, response: Response, out: &mut Vec<Command>) {
+        let Response { mut message, stop, .. } = response;
+        self.count_provider_searches(&message, out);
+        self.read_markup(&mut message, out);
+        let prose = message.prose();
+        self.outcome.transcript.push_str(&prose);
+        let Tidy { message, calls, broken } = tidy_reply(message, &stop, &mut self.ids);
+        if !prose.trim().is_empty() {
+            self.reply = Some(prose.clone());
+        }
+        if !message.content.is_empty() {
+            self.history.push(message);
+        }
+
+        let no_calls = calls.is_empty();
+        match stop {
+            StopReason::Refusal => {
+                self.close_calls(&calls, "the model refused to go on");
+                return self.finish(Stop::Refusal, out);
+            }
+            StopReason::ContentFilter if no_calls => return self.finish(Stop::ContentFilter, out),
+            StopReason::ContextWindow if no_calls => return self.finish(Stop::ContextWindow, out),
+            StopReason::MaxTokens if no_calls && self.says_the_same(&prose) => return self.end_of_loop(out),
+            StopReason::MaxTokens if no_calls => {
+                self.warn(out, "output_limit", "the answer was cut at the model's output limit");
+                return self.finish(Stop::OutputLimit, out);
+            }
+            _ => {}
+        }
+        if no_calls && prose.trim().is_empty() && stop != StopReason::PauseTurn && !self.interrupted {
+            return self.empty_answer(out);
+        }
+        if let Some(stop) = self.desk.sanity.stop.filter(|_| !no_calls) {
+            self.close_calls(&calls, "the run was stopped before this call");
+            return self.finish(stop, out);
+        }
+        let judged = self.judge_all(&calls);
+        let situation = Situation {
+            interrupted: self.interrupted,
+            tool_calls: calls.len(),
+            limit: self.limit_ahead(no_calls),
+            risk: gate::level_of(&judged),
+            stuck: self.goes_on_in_circles(&calls),
+            pace: self.pace(),
+            provider_paused: stop == StopReason::PauseTurn,
+            // A reply with calls goes by its calls; its words are not read.
+            asks_for_input: no_calls && speech::asks(&prose),
+            may_nudge: no_calls
+                && !self.nudged
+                && !self.tools_off
+                && !self.without_tools
+                && !self.config.tools.is_empty()
+                && speech::states_next_step(&prose),
+        };
+        let decision = assess(&situation);
+        self.tell_decision(decision, &situation, &calls, out);
+        self.decided_on(Decided { decision, calls, broken, judged, stop, prose }, decision.rule(&situation), out);
+    }
+
+    /// Does what was decided about a reply.
+    pub(super) fn act(&mut self, decided: Decided, out: &mut Vec<Command>) {
+        let Decided { decision, calls, broken, judged, stop, prose } = decided;
+        let no_calls = calls.is_empty();
+        match decision {
+            Decision::Continue | Decision::PauseForConfirm if !no_calls => {
+                self.spent.tool_rounds += 1;
+                let round = Round::new(calls, broken, judged, self);
+                self.tell_judgements(&round, out);
+                round.tell_recalled(self, out);
+                self.phase = Phase::Tools(round);
+                self.advance(out);
+            }
+            Decision::Continue if stop == StopReason::PauseTurn => self.ask(out),
+            Decision::Continue | Decision::PauseForConfirm => {
+                self.nudged = true;
+                let next_step = speech::stated_step(&prose);
+                let succeeded = (!self.outcome.tool_calls.is_empty()).then_some(self.last_failure.is_none());
+                let standing = Standing { next_step, succeeded, failure: self.last_failure.clone(), stuck: false };
+                self.history.push(Message::user(continuation(&standing).unwrap_or_else(|| "Continue.".to_owned())));
+                self.ask(out);
+            }
+            Decision::Complete => {
+                let stop = if stop == StopReason::EndTurn { Stop::Natural } else { Stop::NoToolUse };
+                self.finish(stop, out);
+            }
+            Decision::PauseForInput if speech::asks_for_input(&prose) => self.finish(Stop::NeedsUserInput, out),
+            Decision::PauseForInput => self.finish(Stop::Ambiguous, out),
+            Decision::PauseCheck => {
+                self.close_calls(&calls, "the run was stopped before this call");
+                let stop = if self.interrupted { Stop::UserInterrupt } else { Stop::LowMomentum };
+                self.finish(stop, out);
+            }
+            Decision::Limit(limit) => {
+                self.close_calls(&calls, "the budget of the run is used up");
+                self.stop_at(limit, out);
+            }
+            Decision::Stuck(pattern) => {
+                self.close_calls(&calls, "the run was stopped because it repeated itself");
+                self.finish(senses::stop_for(pattern), out);
+            }
+        }
+    }
+
+    /// Calls that the model has written into its text become calls, reasoning becomes reasoning.
+    pub(super) fn read_markup(&mut self, message: &mut Message, out: &mut Vec<Command>) {
+        if !self.reads_markup() || self.without_tools {
+            return;
+        }
+        if self.signatures.is_none() {
+            self.signatures = Some(extract::signatures(&self.template().tools));
+        }
+        let Some(signatures) = &self.signatures else { return };
+        let format = self.config.tool_format.as_deref().and_then(extract::dialect_named);
+        let reading = extract::read_reply(message, signatures, format);
+        if reading.doubled > 0 {
+            let calls = if reading.doubled == 1 { "a call" } else { "calls" };
+            let message = format!("the answer has {calls} in its text beside real ones; those in the text did not run");
+            self.warn(out, "doubled_call", message);
+        }
+    }
+
+    /// An empty answer is never a success: it is asked for once more, then it is an error of the model.
+    fn empty_answer(&mut self, out: &mut Vec<Command>) {
+        if !self.nudged && self.next_request_exceeds().is_none() {
+            self.nudged = true;
+            self.history.push(Message::user("Your answer was empty. Answer in words, or call a tool."));
+            return self.ask(out);
+        }
+        if self.reply.is_some() && self.outcome.tool_calls.is_empty() {
+            return self.finish(Stop::Natural, out);
+        }
+        self.fail(
+            Error::model("empty_answer", format!("the model {:?} gave an empty answer", self.config.model))
+                .hint("try again, or another model"),
+            out,
+        );
+    }
+
+    fn count_provider_searches(&mut self, message: &Message, out: &mut Vec<Command>) {
+        let round = self.round();
+        for block in &message.content {
+            if let Block::Provider(block) = block
+                && block.is_tool_use()
+                && (block.kind().contains("search") || block.field("name").is_some_and(|name| name.contains("search")))
+            {
+                self.outcome.searches += 1;
+                let input = Fields::parse(block.raw.text()).unwrap_or_default();
+                let query = input.get("input").or_else(|| input.get("action")).map(query_of);
+                let query = query.unwrap_or_default();
+                emit(out, Notice::SearchCompleted { round, query, count: self.outcome.searches });
+            }
+        }
+    }
+}
