@@ -52,7 +52,7 @@ pub struct Postings {
     parameters: Parameters,
     terms: HashMap<Box<str>, u32, Hasher>,
     /// For each term the passages that hold it, and how often.
-    postings: Vec<Vec<(u32, u32)>>,
+    holders: Vec<Vec<(u32, u32)>>,
     /// The terms of all passages, one after the other, and how often.
     forward: Vec<(u32, u32)>,
     /// Where the terms of each passage end, and how many words it has.
@@ -76,18 +76,18 @@ impl Postings {
         let passage = u32::try_from(self.passages.len()).unwrap_or(u32::MAX);
         let start = self.forward.len();
         let mut length = 0_u32;
-        let Self { terms, postings, forward, .. } = self;
+        let Self { terms, holders, forward, .. } = self;
         words::each_term(text, |term| {
             length = length.saturating_add(1);
             let number = if let Some(&number) = terms.get(term) {
                 number
             } else {
-                let number = u32::try_from(postings.len()).unwrap_or(u32::MAX);
+                let number = u32::try_from(holders.len()).unwrap_or(u32::MAX);
                 terms.insert(term.into(), number);
-                postings.push(Vec::new());
+                holders.push(Vec::new());
                 number
             };
-            let Some(holding) = postings.get_mut(number as usize) else { return };
+            let Some(holding) = holders.get_mut(number as usize) else { return };
             match holding.last_mut() {
                 Some((last, count)) if *last == passage => *count = count.saturating_add(1),
                 _ => {
@@ -97,7 +97,7 @@ impl Postings {
             }
         });
         for (number, count) in forward.iter_mut().skip(start) {
-            *count = postings.get(*number as usize).and_then(|held| held.last()).map_or(1, |(_, count)| *count);
+            *count = holders.get(*number as usize).and_then(|held| held.last()).map_or(1, |(_, count)| *count);
         }
         self.passages.push((self.forward.len(), length));
         self.length += u64::from(length);
@@ -166,7 +166,7 @@ impl Postings {
     }
 
     fn holding(&self, term: u32) -> &[(u32, u32)] {
-        self.postings.get(term as usize).map_or(&[], Vec::as_slice)
+        self.holders.get(term as usize).map_or(&[], Vec::as_slice)
     }
 
     fn average(&self) -> f64 {

@@ -6,7 +6,7 @@ use super::numbers::digit;
 
 /// A day, a month or a year of one; what is not said is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Day {
+pub(super) struct When {
     pub(super) year: Option<u32>,
     pub(super) month: u32,
     pub(super) day: Option<u32>,
@@ -16,7 +16,7 @@ pub(super) struct Day {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Date {
     pub(super) bytes: Range<usize>,
-    pub(super) readings: Vec<Day>,
+    pub(super) readings: Vec<When>,
 }
 
 /// The month of that name.
@@ -79,11 +79,11 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     all
 }
 
-fn legal(year: Option<u32>, month: u32, day: Option<u32>) -> Option<Day> {
+fn legal(year: Option<u32>, month: u32, day: Option<u32>) -> Option<When> {
     let fits = (1..=12).contains(&month)
         && day.is_none_or(|day| (1..=31).contains(&day))
         && year.is_none_or(|year| (1_000..=2_999).contains(&year));
-    fits.then_some(Day { year, month, day })
+    fits.then_some(When { year, month, day })
 }
 
 /// The dates of a text, in order.
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn x16_dates_have_one_form() {
-        let day = |year, month, day| Day { year, month, day };
+        let day = |year, month, day| When { year, month, day };
         let whole = day(Some(2024), 3, Some(5));
         for text in [
             "2024-03-05",

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    dates::{Date, Day, dates, month},
+    dates::{Date, When, dates, month},
     numbers::{Number, digit, numbers},
     units::{Measure, Unit},
 };
@@ -17,7 +17,7 @@ pub(super) struct Facts {
     /// Those that no unit stands with.
     bare: HashSet<String>,
     amounts: HashSet<(Measure, String)>,
-    dates: HashSet<Day>,
+    dates: HashSet<When>,
     /// Whether shares are spoken of: then a bare number may be one.
     shares: bool,
     pub(super) terms: HashSet<String>,

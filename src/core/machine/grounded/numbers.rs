@@ -103,15 +103,15 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
 pub(super) type Read = (usize, Vec<Vec<String>>, bool);
 
 /// Groups of digits with what stands between them.
-struct Groups {
+struct Run {
     groups: Vec<String>,
     marks: Vec<char>,
     /// Where each group ends.
     ends: Vec<usize>,
 }
 
-fn groups(text: &str) -> Groups {
-    let mut read = Groups { groups: vec![String::new()], marks: Vec::new(), ends: vec![0] };
+fn groups(text: &str) -> Run {
+    let mut read = Run { groups: vec![String::new()], marks: Vec::new(), ends: vec![0] };
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         if let Some(digit) = digit(c) {
@@ -265,8 +265,8 @@ fn clock(text: &str) -> Option<Read> {
     Some((length + more, readings, false))
 }
 
-fn readings(read: &Groups) -> Vec<Vec<String>> {
-    let Groups { groups, marks, .. } = read;
+fn readings(read: &Run) -> Vec<Vec<String>> {
+    let Run { groups, marks, .. } = read;
     let lengths: Vec<usize> = groups.iter().map(String::len).collect();
     let (first, later) = (lengths.first().copied().unwrap_or(0), lengths.get(1..).unwrap_or_default());
     let joined = |to: usize| groups.iter().take(to).map(String::as_str).collect::<String>();
