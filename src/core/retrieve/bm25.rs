@@ -110,7 +110,12 @@ impl Postings {
 
     /// How much a term says; one that stands nowhere says most.
     pub fn rarity(&self, term: Option<u32>) -> f64 {
-        idf(self.len(), term.map_or(0, |term| self.holding(term).len()))
+        idf(self.len(), self.holders_of(term))
+    }
+
+    /// How many passages hold a term.
+    pub fn holders_of(&self, term: Option<u32>) -> usize {
+        term.map_or(0, |term| self.holding(term).len())
     }
 
     /// The terms of a passage, and how often.

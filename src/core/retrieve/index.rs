@@ -13,6 +13,7 @@ use super::{
     bm25::{Postings, best},
     lsa::{Lsa, MAX_SAMPLE, Weighted},
     near::{self, Vectors},
+    support::{Asked, SUPPORTING},
     words,
 };
 use crate::core::error::{Error, Result};
@@ -45,14 +46,6 @@ const SMOOTHED: usize = 200;
 /// What holding all of the query is worth, and how quickly that fades where something is missing.
 const WHOLE_REWARD: f64 = 2.0;
 const WHOLE_POWER: i32 = 8;
-
-/// From this support on passages are taken to hold an answer: chosen on one half of Cranfield's questions and as many
-/// foreign ones, and held against the other half; see `docs/retrieval.md`.
-pub const ANSWERABLE: f64 = 0.42;
-/// How many passages are looked at for support.
-const SUPPORTING: usize = 5;
-/// So many words of a longer query must stand together.
-const ENOUGH_WORDS: usize = 3;
 
 /// Which rankings are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,27 +229,17 @@ impl Index {
         }
     }
 
-    /// How likely the passages hold an answer: how much of the query, weighted by rarity in the whole corpus, the best
-    /// of the first five holds, less where that are fewer than three words. From 0 to 1; see [`ANSWERABLE`].
+    /// How likely the passages hold an answer, from 0 to 1; see [`support`](super::support).
     pub fn support(&self, query: &str) -> f64 {
-        let mut asked: Vec<String> = words::terms(query);
-        asked.sort_unstable();
-        asked.dedup();
-        let known: Vec<Option<u32>> = asked.iter().map(|term| self.postings.number(term)).collect();
-        let weight = |term: &Option<u32>| self.postings.rarity(*term);
-        let total: f64 = known.iter().map(weight).sum();
-        if total <= 0.0 {
-            return 0.0;
-        }
-        let (mut best, mut most) = (0.0_f64, 0_usize);
-        for (passage, _) in self.postings.rank(&self.postings.read(query), SUPPORTING) {
+        let asked = Asked::read(query);
+        let known: Vec<Option<u32>> = asked.terms().iter().map(|term| self.postings.number(term)).collect();
+        let holding: Vec<usize> = known.iter().map(|term| self.postings.holders_of(*term)).collect();
+        let best = self.postings.rank(&self.postings.read(query), SUPPORTING).into_iter().map(|(passage, _)| {
             let held = self.postings.terms_of(passage);
-            let met = |term: &&Option<u32>| term.is_some_and(|term| held.iter().any(|(other, _)| *other == term));
-            best = best.max(known.iter().filter(met).map(weight).sum::<f64>() / total);
-            most = most.max(known.iter().filter(met).count());
-        }
-        let enough = known.len().clamp(1, ENOUGH_WORDS);
-        best * (most as f64 / enough as f64).min(1.0)
+            let has = |term: &Option<u32>| term.is_some_and(|term| held.iter().any(|(other, _)| *other == term));
+            known.iter().map(has).collect()
+        });
+        asked.support(self.len(), &holding, best)
     }
 
     /// The words of the query that stand in no passage, as written.

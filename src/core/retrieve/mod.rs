@@ -15,4 +15,5 @@ mod question;
 pub mod sentences;
 pub mod sources;
 mod stem;
+pub mod support;
 pub mod words;

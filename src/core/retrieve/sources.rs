@@ -15,6 +15,8 @@ After each statement name the line it rests on as [path:line], for example [docs
 If the sources do not hold the answer, or hold it only in part, say plainly what you did not find.";
 
 const CONTEXT: &str = "Context:";
+/// The same where it is known how much of the question one of the sources holds.
+const SUPPORTED: &str = "Context (support ";
 const NOTHING: &str = "(no sources were found)";
 const QUESTION: &str = "User Question: ";
 const FEEDBACK: &str = "[Previous attempt feedback: ";
@@ -106,7 +108,16 @@ impl Source {
 
 /// The prompt for `question` with its sources and, after a failed attempt, what was wrong with it.
 pub fn render_prompt(question: &str, sources: &[Source], feedback: Option<&str>) -> String {
-    let mut prompt = String::from(CONTEXT);
+    render_supported(question, sources, None, feedback)
+}
+
+/// [`render_prompt`] with the support that gathering found for the question: how likely the sources hold an answer.
+pub fn render_supported(question: &str, sources: &[Source], support: Option<f64>, feedback: Option<&str>) -> String {
+    let mut prompt = match support.filter(|support| support.is_finite()) {
+        // Writing to a string does not fail.
+        Some(support) => format!("{SUPPORTED}{support:.3}):"),
+        None => String::from(CONTEXT),
+    };
     prompt.push('\n');
     if sources.is_empty() {
         prompt.push_str(NOTHING);
@@ -158,7 +169,7 @@ pub fn parse_feedback(text: &str) -> Option<&str> {
 
 /// Sources, question and feedback of a prompt written by [`render_prompt`]; `None` if the text is no such prompt.
 pub fn parse_prompt(text: &str) -> Option<(Vec<Source>, String, Option<String>)> {
-    let mut rest = text.trim_start().strip_prefix(CONTEXT)?.strip_prefix('\n')?;
+    let mut rest = parse_head(text)?.1;
     let mut sources: Vec<Source> = Vec::new();
     let mut started = false;
     loop {
@@ -184,6 +195,21 @@ pub fn parse_prompt(text: &str) -> Option<(Vec<Source>, String, Option<String>)>
             return None;
         }
     }
+}
+
+/// The support that a prompt of [`render_supported`] tells.
+pub fn parse_support(text: &str) -> Option<f64> {
+    parse_head(text)?.0
+}
+
+/// What the first line of a prompt tells, and what follows it.
+fn parse_head(text: &str) -> Option<(Option<f64>, &str)> {
+    let (first, rest) = text.trim_start().split_once('\n')?;
+    if first == CONTEXT {
+        return Some((None, rest));
+    }
+    let support = first.strip_prefix(SUPPORTED)?.strip_suffix("):")?.parse().ok()?;
+    Some((Some(support), rest))
 }
 
 fn parse_header(line: &str) -> Option<Source> {

@@ -207,7 +207,9 @@ fn says_something(sentence: &str, number: &Number) -> bool {
         && number.readings.len() == 1
         && number.readings.iter().flatten().all(|value| matches!(value.as_str(), "2" | "3" | "4"));
     let known = few && number.unit.is_none() && KNOWN.contains(&last.as_str());
-    !is_other && !begins && !compound && !known
+    // A word alone is no sentence.
+    let alone = sentence.split_whitespace().nth(1).is_none();
+    !alone && !is_other && !begins && !compound && !known
 }
 
 /// Whether `c` is a letter of a script without capitals.
