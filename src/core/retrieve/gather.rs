@@ -244,7 +244,7 @@ pub fn gather_documents(
         matched |= fits;
     }
     search.rank();
-    gathered.support = Some(search.support(question));
+    gathered.support = (search.seen > 0).then(|| search.support(question));
     gathered.sources = search.best(limits);
     gathered
 }

@@ -1,8 +1,8 @@
 //! Whether passages hold an answer: one rule, for an index, for what was gathered and for a list of sources.
 //!
 //! Support is the share of the question, each word weighted by its rarity among all passages, that one of the best
-//! passages holds; less where that are fewer than three words. Names weigh more, and words that only shape a question
-//! less. The constants and [`ANSWERABLE`] were measured, see `docs/retrieval.md`.
+//! passages holds; less where that are fewer than three words with a meaning of their own. Names weigh more, and
+//! words that only shape a question less. The constants and [`ANSWERABLE`] were measured, see `docs/retrieval.md`.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use super::{
 };
 
 /// From this support on passages are taken to hold an answer.
-pub const ANSWERABLE: f64 = 0.37;
+pub const ANSWERABLE: f64 = 0.36;
 /// How many of the best passages are looked at.
 pub const SUPPORTING: usize = 5;
 /// So many words of a longer question must stand together.
@@ -36,6 +36,8 @@ struct Need {
     whole: usize,
     parts: Vec<usize>,
     weight: f64,
+    /// Whether it only shapes the question.
+    soft: bool,
 }
 
 /// The words of a question.
@@ -58,7 +60,7 @@ impl Asked {
             } else {
                 1.0
             };
-            asked.needs.push(Need { whole, parts, weight });
+            asked.needs.push(Need { whole, parts, weight, soft: !need.nameable });
         }
         asked
     }
@@ -91,7 +93,7 @@ impl Asked {
         if total <= 0.0 {
             return 0.0;
         }
-        let enough = self.needs.len().clamp(1, ENOUGH_WORDS);
+        let enough = self.needs.iter().filter(|need| !need.soft).count().clamp(1, ENOUGH_WORDS);
         let (mut most, mut words) = (0.0_f64, 0_usize);
         for passage in best {
             let has = |at: &usize| passage.get(*at).copied().unwrap_or(false);
@@ -105,7 +107,7 @@ impl Asked {
                     PARTS * need.parts.iter().filter(|part| has(part)).count() as f64 / need.parts.len() as f64
                 };
                 covered += share * weight;
-                met += usize::from(share > 0.0);
+                met += usize::from(share > 0.0 && !need.soft);
             }
             most = most.max(covered / total);
             words = words.max(met);
