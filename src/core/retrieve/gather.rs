@@ -132,6 +132,9 @@ pub struct Gathered {
     /// How likely what was looked at holds an answer; see [`support`](super::support).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub support: Option<f64>,
+    /// Sources that were asked and gave nothing: which, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
 }
 
 /// A text to search in.
