@@ -1,4 +1,5 @@
 """Claims of a sentence, however they are written, held against the span that it cites."""
+# ruff: noqa: RUF001
 
 from __future__ import annotations
 
