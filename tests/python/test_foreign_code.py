@@ -439,3 +439,28 @@ def test_b01_tools_of_a_research_ask_for_approval_and_count_in_its_budget(tmp_pa
 def test_tools_without_a_model_are_an_error_of_usage() -> None:
     with pytest.raises(UsageError, match="without a model"):
         Research(OFFLINE, tools=[gauge], corpus=[PAGE])
+
+
+class Steady(Caller):
+    """The same, deciding by what stands in the request alone."""
+
+    def respond(self, request: Any) -> Any:
+        from loopwright import Call
+
+        self.calls = [] if '"tool_result"' in request.to_json() else [Call("gauge", {"place": "Husum"})]
+        return super().respond(request)
+
+
+def test_x04_a_research_with_tools_that_was_cut_anywhere_goes_on_to_the_same_report(tmp_path: Path) -> None:
+    question = "How high is the tide at Husum?"
+    whole = tmp_path / "whole.jsonl"
+    result = Research(Steady(), tools=[gauge], corpus=[PAGE]).run_sync(question, journal=whole)
+    assert "417" in result.markdown
+    lines = whole.read_text().splitlines(keepends=True)
+    assert any("gather facts" in line or "gauge" in line for line in lines)
+    for cut in range(2, len(lines), max(1, len(lines) // 14)):
+        path = tmp_path / f"cut-{cut}.jsonl"
+        path.write_text("".join(lines[:cut]))
+        again = Research(Steady(), tools=[gauge], corpus=[PAGE], approve=lambda question: True).resume_sync(path)
+        assert again.report == result.report, cut
+        assert [call.name for call in again.tool_calls] == ["gauge"], cut
