@@ -464,3 +464,40 @@ def test_x04_a_research_with_tools_that_was_cut_anywhere_goes_on_to_the_same_rep
         again = Research(Steady(), tools=[gauge], corpus=[PAGE], approve=lambda question: True).resume_sync(path)
         assert again.report == result.report, cut
         assert [call.name for call in again.tool_calls] == ["gauge"], cut
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"select": {"relevance": math.nan}}, "select.relevance"),
+        ({"select": {"least": {"z": math.nan}}}, "select.least.z"),
+        ({"limits": {"repeated": math.inf}}, "limits.repeated"),
+        ({"limits": 3}, "limits"),
+        ({"stop": {"epsilon": {"cosine": math.nan}}}, "stop.epsilon.cosine"),
+        ({"stop": [1]}, "stop"),
+        ({"tools": 3}, "tools"),
+        ({"search": itertools.repeat(print)}, "search"),
+        ({"corpus": 3}, "corpus"),
+    ],
+)
+def test_options_of_a_research_that_can_not_be_are_named(options: dict[str, Any], place: str) -> None:
+    with pytest.raises(UsageError, match=place):
+        Research(**{"corpus": [PAGE], **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"gather": 3}, "gather"),
+        ({"gather": {"total_chars": math.nan}}, "gather.total_chars"),
+        ({"lengths": 3}, "lengths"),
+        ({"profile": 3}, "profile"),
+        ({"profile": [1]}, "profile"),
+        ({"judge": 3}, "judge"),
+        ({"tools": 3}, "tools"),
+        ({"sources": itertools.repeat("docs")}, "sources"),
+    ],
+)
+def test_options_of_a_grounded_answer_that_can_not_be_are_named(options: dict[str, Any], place: str) -> None:
+    with pytest.raises(UsageError, match=place):
+        Grounded(OFFLINE, **{"sources": ".", **options})
