@@ -1,6 +1,6 @@
 """One hub for each event loop: what Rust finishes arrives here, in batches, on the loop's own thread.
 
-A bridge lives as long as runs use it; with the last one its socket pair is gone.
+A bridge lives as long as runs use it; when the last one has ended and no other has followed, its socket pair is gone.
 """
 
 from __future__ import annotations
@@ -50,6 +50,17 @@ class Bridge:
     def leave(self, key: int) -> None:
         """Nothing is delivered under `key` any more."""
         if self._deliver.pop(key, None) is None or self._deliver:
+            return
+        loop = self._loop()
+        if loop is not None and loop.is_running():
+            # A run that begins right after this one finds all of it still there.
+            loop.call_soon(self._end)
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        """Closes what no run uses."""
+        if self._deliver:
             return
         loop = self._loop()
         if loop is not None:
