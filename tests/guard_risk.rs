@@ -112,6 +112,13 @@ fn c15_destructive_commands_of_the_second_list_are_caught() {
     assert!(caught >= 0.95 && alarms <= 0.03, "{caught} {alarms}");
 }
 
+#[test]
+fn c15_secrets_that_leave_and_what_is_fetched_and_run_are_caught() {
+    let Some(cases) = cases("tests/data/commands/third.jsonl") else { return };
+    let (caught, alarms) = report("third list", &cases.iter().collect::<Vec<_>>());
+    assert!(caught >= 0.98 && alarms <= 0.01, "{caught} {alarms}");
+}
+
 mod promises {
     use loopwright::core::{
         guard::{DeclaredRisk, RiskContext, RiskLevel, assess_arguments, assess_risk, assess_shell, shell},

@@ -1328,6 +1328,15 @@ fn d04_a_reply_that_says_the_same_until_it_is_cut() {
     assert!(world.requests[1].messages.last().unwrap().prose().contains("says the same"));
     let mut world = World::scripted([looping(), looping(), answer(say("never"))]);
     assert_eq!(run(&mut world, config()).outcome.stop, Stop::NoProgress);
+    // The driver cut it while it streamed.
+    let cut = || {
+        let text = "I will now look at the file once more. ".repeat(9);
+        answer(response(vec![Block::text(text)], StopReason::Other("repeated_text".to_owned())))
+    };
+    let mut world = World::scripted([cut(), answer(say("It is 4."))]);
+    assert_eq!(run(&mut world, config()).outcome.stop, Stop::Natural);
+    assert!(world.requests[1].messages.last().unwrap().prose().contains("says the same"));
+    assert_eq!(run(&mut World::scripted([cut(), cut()]), config()).outcome.stop, Stop::NoProgress);
     // What a reply repeats because it was asked to is an answer.
     let asked = answer(say(&"ha ".repeat(300)));
     assert_eq!(run(&mut World::scripted([asked]), config()).outcome.stop, Stop::Natural);

@@ -189,18 +189,34 @@ class Hub:
     def poke(self) -> None:
         """Wakes whoever waits, without anything having arrived."""
 
-    def generate(self, key: int, command: Command, endpoint: Endpoint, show: bool, quietly: bool = False) -> ModelCall:
+    def generate(
+        self,
+        key: int,
+        command: Command,
+        endpoint: Endpoint,
+        show: bool,
+        quietly: bool = False,
+        repeats: int | None = None,
+    ) -> ModelCall:
         """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
+
+        An answer that streams is cut when it has said the same `repeats` times.
 
         With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
         """
 
     def search(
-        self, key: int, command: Command, folders: Sequence[str | PathLike[str]] = ..., others: str | None = None
+        self,
+        key: int,
+        command: Command,
+        folders: Sequence[str | PathLike[str]] = ...,
+        others: str | None = None,
+        failures: Sequence[str] = ...,
     ) -> ModelCall:
         """Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`.
 
-        Among several folders references begin with the name of theirs.
+        Among several folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON;
+        `failures` says who gave none, and why.
         """
 
     def fetch(self, key: int, url: str, options: Any) -> WebTask:
@@ -651,6 +667,10 @@ class MachineConfig:
 
     def to_json(self) -> str:
         """The form in which journals hold it."""
+
+    @property
+    def repeats(self) -> int | None:
+        """So often an answer that streams may say the same before it is cut; `None` for any number."""
 
 @final
 class TurnMachine:
@@ -1203,15 +1223,31 @@ class TokenCounter:
 
     def __new__(cls, model: str | None = None, encoding: str | None = None) -> Self: ...
     def count(self, text_or_messages: Any) -> TokenCount:
-        """A text; a message, or a list of them (ours, or dicts in the shape of Anthropic or OpenAI); or a request."""
+        """A text; a message, or a list of them (ours, or dicts in the shape of Anthropic or OpenAI); or a request.
+
+        What begins with messages that were `reported` counts as what the provider said, and only what is new is
+        counted here.
+        """
     def learn(self, counted: TokenCount, reported: int) -> None:
-        """Tells what the provider reported for what was counted as `counted`, so that the next count is closer."""
+        """Tells what the provider reported for what was counted as `counted`, so that the next count is closer.
+
+        It learns a ratio for each kind of text, as much as there was of it.
+        """
+    def reported(self, messages: Any, tokens: int) -> None:
+        """Tells what the provider reported for these messages or this request (all of its prompt, cached or not).
+
+        Counts of what begins with them go on from there, and the ratios learn from what two reports differ by.
+        """
     @property
     def encoding(self) -> str:
         """The encoding: the model's own, or the one to start from."""
     @property
     def ratio(self) -> float:
-        """Tokens of the model for each token of the encoding; 1 where it is the model's own."""
+        """Tokens of the model for each token of the encoding, prose and code together; 1 where it is the model's own."""
+    @property
+    def ratios(self) -> dict[str, float]:
+        """The same for each kind of text: prose, code, dense (base64, hashes), wide (Chinese and others), other
+        (Cyrillic and others), and frame (what messages, calls and results cost to be there)."""
 
 def count_tokens(
     text_or_messages: Any,
@@ -1649,6 +1685,17 @@ class MemoryStore:
 
     def queue_turn(self, turn: str) -> list[int]:
         """Queues the work that follows a turn; gives the numbers of its pieces."""
+
+    def expect_turn(self, run: str, instead: str | None, journal: str, about: str) -> None:
+        """Notes down that a run begins, and where its journal is, in place of an attempt before it."""
+
+    def lost_turns(self) -> str:
+        """The runs of processes that are gone whose turns may be missing, as JSON."""
+
+    def settle_turn(self, lost: str, text: str | None) -> bool:
+        """Queues the turn of a lost run (JSON, one of `lost_turns`), which is in the lines of its journal, if it has
+        ended; without these, forgets that there was one. Whether that was done, and by nobody else before.
+        """
 
     def claim(self, seconds: float) -> str | None:
         """Takes the next piece of work for so many seconds, as JSON."""

@@ -32,6 +32,11 @@ class _Corpus:
 
         self._corpus = LocalCorpus(given, timeout=_PATIENCE)
 
+    @property
+    def problems(self) -> list[str]:
+        """What could not be read: path and reason. Known after the first query."""
+        return self._corpus.problems
+
     async def search(self, query: str, k: int) -> list[dict[str, str]]:
         """The best documents, whole."""
         found = []

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import json
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ._driver._work import drop, in_thread
 from .errors import UsageError
-from .events import Warning as Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FunctionSource", "IndexSource", "MemorySource", "collect", "gatherer"]
+__all__ = ["FunctionSource", "IndexSource", "MemorySource", "beside", "called", "collect", "gatherer", "listed"]
 
 _HITS = 8
 _PATIENCE = 30.0
 _LONGEST = 200_000
+_PIECES = 1_000
+"""Pieces of one source; one may give them without end."""
+_WHOLE = 8_000_000
+"""Characters of all its pieces."""
 _KINDS = ("thread", "file", "web", "tool", "memory")
 
 
@@ -31,7 +37,7 @@ class MemorySource:
         self._hits = hits
 
     async def find(self, question: str) -> list[dict[str, Any]]:
-        found = await asyncio.to_thread(self._memory.recall, question, self._hits)
+        found = await beside(self._memory.recall, question, self._hits)
         return [_document("memory", f"memory#{hit.id}", hit.text, found=True) for hit in found]
 
 
@@ -44,19 +50,20 @@ class IndexSource:
         self._hits = hits
 
     async def find(self, question: str) -> list[dict[str, Any]]:
-        found = await asyncio.to_thread(self._index.search, question, self._hits)
+        found = await beside(self._index.search, question, self._hits)
         return [_document("file", f"index#{hit.id + 1}", hit.text, found=True) for hit in found]
 
 
 async def called(function: Callable[..., Any], *arguments: Any) -> Any:
     """What a function gives, whichever kind it is; one that is no coroutine runs in a thread.
 
-    One that wants the process to end fails: it ends no loop that is not its own.
+    One that wants the process to end fails: it ends no loop that is not its own. One that never ends keeps neither the
+    loop nor the process from ending.
     """
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
         answer = function(*arguments)
     else:
-        answer = await asyncio.to_thread(_kept_in, function, *arguments)
+        answer = await beside(function, *arguments)
     if not inspect.isawaitable(answer):
         return answer
     try:
@@ -65,15 +72,84 @@ async def called(function: Callable[..., Any], *arguments: Any) -> Any:
         raise _ending(error) from error
 
 
-def _kept_in(function: Callable[..., Any], *arguments: Any) -> Any:
+async def beside(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a plain function gives, called in a thread of its own that nobody has to wait for."""
+    loop = asyncio.get_running_loop()
+    said: asyncio.Future[Any] = loop.create_future()
+
+    def work() -> tuple[Any, BaseException | None]:
+        try:
+            return function(*arguments), None
+        except StopIteration as error:
+            # A future takes none.
+            return None, RuntimeError(f"StopIteration: {error}")
+        except (SystemExit, KeyboardInterrupt) as error:
+            return None, _ending(error)
+        except BaseException as error:  # noqa: BLE001 - raised where it is awaited
+            return None, error
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if said.done():
+            drop(value)
+        elif error is not None:
+            said.set_exception(error)
+        else:
+            said.set_result(value)
+
+    def done(answer: tuple[Any, BaseException | None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, *answer)
+
+    in_thread(f"loopwright {getattr(function, '__name__', 'work')}", work, done)
+    return await said
+
+
+async def listed(given: Any, most: int, enough: Callable[[Any], bool] | None = None) -> list[Any]:
+    """At most `most` of what something gives, however slow or endless it is: what is iterated over runs beside, and is
+    left when nobody waits for it any more. `enough` sees each piece and may end it earlier.
+    """
+    if isinstance(given, AsyncIterable):
+        return await _awaited(given, most, enough)
+    if isinstance(given, (list, tuple)) and enough is None:
+        return list(given[:most])
+    left = threading.Event()
+
+    def take() -> list[Any]:
+        found: list[Any] = []
+        if most < 1:
+            return found
+        for each in given:
+            found.append(each)
+            if len(found) >= most or left.is_set() or (enough is not None and enough(each)):
+                break
+        return found
+
     try:
-        return function(*arguments)
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise _ending(error) from error
+        return list(await beside(take))
+    finally:
+        left.set()
 
 
 def _ending(error: BaseException) -> RuntimeError:
     return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+async def _awaited(given: AsyncIterable[Any], most: int, enough: Callable[[Any], bool] | None) -> list[Any]:
+    found: list[Any] = []
+    pieces = given.__aiter__()
+    try:
+        while len(found) < most and not (found and enough and enough(found[-1])):
+            try:
+                found.append(await pieces.__anext__())
+            except StopAsyncIteration:
+                break
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise _ending(error) from error
+    finally:
+        close = getattr(pieces, "aclose", None)
+        if close is not None:
+            await close()
+    return found
 
 
 class FunctionSource:
@@ -87,9 +163,16 @@ class FunctionSource:
         given = await called(self._function, question)
         if given is None:
             return []
-        if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
+        if isinstance(given, (str, Mapping)) or not isinstance(given, (Iterable, AsyncIterable)):
             given = [given]
-        pieces = list(given)
+        left = _WHOLE
+
+        def enough(piece: Any) -> bool:
+            nonlocal left
+            left -= len(piece) if isinstance(piece, str) else 100
+            return left <= 0
+
+        pieces = await listed(given, _PIECES, enough)
         return [self._piece(at, piece, len(pieces)) for at, piece in enumerate(pieces, 1)]
 
     def _piece(self, at: int, piece: Any, count: int) -> dict[str, Any]:
@@ -131,19 +214,24 @@ def gatherer(source: Any) -> Any:
     return None
 
 
-async def collect(sources: tuple[Any, ...], question: str) -> tuple[str, list[Any]]:
-    """What all of them give, as JSON, and a warning for each that failed: a run goes on without it."""
+async def collect(sources: tuple[Any, ...], question: str) -> tuple[str, list[str]]:
+    """What all of them give, as JSON, and which failed, and why: a run goes on without them."""
 
-    async def ask(source: Any) -> tuple[list[dict[str, Any]], Any]:
+    async def ask(source: Any) -> tuple[list[dict[str, Any]], str | None]:
         try:
             return await asyncio.wait_for(source.find(question), _PATIENCE), None
         except asyncio.CancelledError:
             raise
         except asyncio.TimeoutError:
-            return [], Told("source_failed", f"{source.name}: gave nothing within {_PATIENCE:g} s")
+            return [], f"{source.name}: gave nothing within {_PATIENCE:g} s"
         except Exception as error:  # noqa: BLE001 - a source of somebody else's; the run goes on
-            return [], Told("source_failed", f"{source.name}: {type(error).__name__}: {error}"[:400])
+            return [], _plain(f"{source.name}: {type(error).__name__}: {error}"[:400])
 
     answers = await asyncio.gather(*(ask(source) for source in sources))
     documents = [document for found, _ in answers for document in found]
-    return json.dumps(documents), [warning for _, warning in answers if warning is not None]
+    return json.dumps(documents), [failure for _, failure in answers if failure is not None]
+
+
+def _plain(text: str) -> str:
+    """Without lone surrogates, which no JSON could carry."""
+    return text.encode("utf-8", "replace").decode()

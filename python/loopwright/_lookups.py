@@ -11,9 +11,10 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ._gather import called
+from ._gather import beside, called, listed
 from .errors import LoopwrightError, ProviderError, UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ __all__ = ["Lookups", "look_up"]
 _GUILT = {"UsageError": "usage", "ModelError": "model", "ToolError": "tool", "InternalError": "internal"}
 _LONGEST = 4_000_000
 _BATCH = 16
+_PROBLEMS = 20
+"""Of one corpus that are told; there may be one for each file."""
+_WIDEST = 100_000
+"""Numbers of a vector."""
 _PATIENCE = {"query": 60.0, "fetch": 90.0, "embed": 300.0}
 """Seconds. Searches and fetches of ours have shorter limits of their own."""
 
@@ -46,14 +51,16 @@ async def look_up(lookups: Lookups, kind: str, command_id: int, wanted: Mapping[
         "fetch": ("fetched", "page", _fetch),
         "embed": ("embedded", "vectors", _embed),
     }[kind]
+    problems: list[str] = []
     try:
         # What can't be written as JSON, NaN among it, is a fault of whoever gave it.
-        answer = json.dumps({"Ok": await work(lookups, wanted)}, allow_nan=False)
+        answer = json.dumps({"Ok": await work(lookups, wanted, problems)}, allow_nan=False)
     except asyncio.CancelledError:
         raise
     except Exception as error:  # noqa: BLE001 - the run goes on without it
         answer = json.dumps({"Err": _error(error, kind)})
-    return f'{{"{name}":{{"id":{command_id},"{key}":{answer}}}}}'
+    told = f',"problems":{json.dumps(problems)}' if problems else ""
+    return f'{{"{name}":{{"id":{command_id},"{key}":{answer}{told}}}}}'
 
 
 def _error(error: Exception, kind: str) -> dict[str, Any]:
@@ -73,7 +80,34 @@ async def _in_time(patience: float, function: Callable[..., Any], *arguments: An
     return await asyncio.wait_for(called(function, *arguments), patience)
 
 
-async def _query(lookups: Lookups, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _takes_two(function: Callable[..., Any]) -> bool:
+    from .search._base import takes_two
+
+    return takes_two(function)
+
+
+async def _hits(patience: float, function: Callable[..., Any], query: str, k: int) -> list[dict[str, Any]]:
+    async def ask() -> list[dict[str, Any]]:
+        given = await called(function, *((query, k) if _takes_two(function) else (query,)))
+        if given is None:
+            return []
+        if isinstance(given, (str, bytes, Mapping)):
+            message = f"a search gives a list of hits, this gave {given!r:.100}"
+            raise UsageError(message, "invalid_hit", "give hits with title, url and snippet")
+        hits, wrong = [], None
+        for each in await listed(given, k):
+            try:
+                hits.append(_hit(each))
+            except Exception as error:  # noqa: BLE001 - a hit of somebody else's; there are others
+                wrong = wrong or error
+        if wrong is not None and not hits:
+            raise wrong
+        return hits
+
+    return await asyncio.wait_for(ask(), patience)
+
+
+async def _query(lookups: Lookups, wanted: Mapping[str, Any], problems: list[str]) -> list[dict[str, Any]]:
     query, k = wanted["query"], wanted["k"]
     functions = [getattr(each, "search", each) for each in lookups.search]
     if not functions:
@@ -81,21 +115,16 @@ async def _query(lookups: Lookups, wanted: Mapping[str, Any]) -> list[dict[str, 
         raise UsageError(message, "no_search", "give Research search=[...] or corpus=...")
     patience = max(_PATIENCE["query"], lookups.patience)
     # One that hangs or fails hides no other.
-    calls = [_in_time(patience, each, query, k) for each in functions]
+    calls = [_hits(patience, each, query, k) for each in functions]
     answers = await asyncio.gather(*calls, return_exceptions=True)
-    lists: list[list[dict[str, Any]]] = []
-    failures: list[BaseException] = []
-    for answer in answers:
-        try:
-            if isinstance(answer, BaseException):
-                raise answer
-            lists.append([_hit(each) for each in list(answer)[:k]])
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the others may have found something
-            failures.append(error)
+    lists = [answer for answer in answers if not isinstance(answer, BaseException)]
+    failures = [answer for answer in answers if isinstance(answer, BaseException)]
+    for failure in failures:
+        if not isinstance(failure, Exception):
+            raise failure
     if failures and not lists:
         raise failures[0]
+    problems.extend(_problems(lookups.search, answers))
     # The first of each, then the second of each: no provider hides another.
     found: dict[str, dict[str, Any]] = {}
     for at in range(k):
@@ -103,6 +132,26 @@ async def _query(lookups: Lookups, wanted: Mapping[str, Any]) -> list[dict[str, 
             if at < len(hits):
                 found.setdefault(hits[at]["url"], hits[at])
     return list(found.values())[:k]
+
+
+def _problems(providers: tuple[Any, ...], answers: list[Any]) -> list[str]:
+    """Which of several failed, and what they could not read."""
+    found: list[str] = []
+    for each, answer in zip(providers, answers, strict=True):
+        if isinstance(answer, BaseException):
+            found.append(_plain(f"{_name(each)}: {type(answer).__name__}: {answer}"))
+        unread = getattr(each, "problems", None)
+        if isinstance(unread, list):
+            found.extend(_plain(str(problem)) for problem in unread[:_PROBLEMS])
+    return found
+
+
+def _name(provider: Any) -> str:
+    return str(getattr(provider, "name", None) or getattr(provider, "__name__", None) or type(provider).__name__)
+
+
+def _plain(text: str) -> str:
+    return _text(" ".join(text.split())[:300])
 
 
 def _hit(given: Any) -> dict[str, Any]:
@@ -127,7 +176,7 @@ def _text(value: Any) -> str:
     return text[:_LONGEST].encode("utf-8", "replace").decode()
 
 
-async def _fetch(lookups: Lookups, wanted: Mapping[str, Any]) -> dict[str, Any]:
+async def _fetch(lookups: Lookups, wanted: Mapping[str, Any], _: list[str]) -> dict[str, Any]:
     fetch = lookups.fetch or _fetch_text
     page = await _in_time(_PATIENCE["fetch"], fetch, wanted["url"], wanted["max_chars"])
     if isinstance(page, str):
@@ -153,14 +202,25 @@ async def _fetch_text(url: str, max_chars: int) -> Any:
     return page
 
 
-async def _embed(lookups: Lookups, wanted: Mapping[str, Any]) -> list[list[float]]:
+async def _made(embed: Callable[[list[str]], Any], batch: list[str]) -> list[list[float]]:
+    """The vectors of a batch, as numbers; one too many is made where there are more."""
+    given = await called(embed, batch)
+    rows = await listed(given, len(batch) + 1)
+
+    def numbers() -> list[list[float]]:
+        return [[float(value) for value in islice(vector, _WIDEST)] for vector in rows]
+
+    made: list[list[float]] = await beside(numbers)
+    return made
+
+
+async def _embed(lookups: Lookups, wanted: Mapping[str, Any], _: list[str]) -> list[list[float]]:
     assert lookups.embed is not None  # noqa: S101 - a machine without a named embedder never asks
     texts = wanted["texts"]
     vectors: list[list[float]] = []
     for at in range(0, len(texts), _BATCH):
         batch = texts[at : at + _BATCH]
-        given = await _in_time(_PATIENCE["embed"], lookups.embed, batch)
-        made = [[float(value) for value in vector] for vector in given]
+        made = await asyncio.wait_for(_made(lookups.embed, batch), _PATIENCE["embed"])
         if len(made) != len(batch):
             message = f"the embedder gave {len(made)} vectors for {len(batch)} texts"
             raise UsageError(message, "invalid_vectors", "give one vector for each text")

@@ -70,6 +70,12 @@ class Plan:
     """Other models, by the names that requests hold."""
     new_endpoint: Callable[[str], _core.Endpoint] | None = None
     """Makes the endpoint of another model."""
+    contained: bool = False
+    """Whether a model of one's own that raises has failed, as a provider fails, and ends no run."""
+
+    def contains(self, model: str) -> bool:
+        """Whether what the model of a request raises is a failure of that model alone."""
+        return self.contained or model in self.own_models
 
     def model_of(self, model: str) -> Model | None:
         """The model of one's own that a request names."""

@@ -58,20 +58,36 @@ class Remembering:
             run.keep_notices()
         return time.time()
 
-    def end(self, run: _core.Run, name: str, began: float, prompt_at: int | None) -> tuple[str, str] | None:
-        """A run has ended: what follows is queued, and started in the background. Gives what the caller should know."""
-        if self.after is None:
-            return None
-        about = {
+    def about(self, name: str, began: float, prompt_at: int | None) -> dict[str, Any]:
+        """What is known of a run before it ends."""
+        assert self.after is not None  # noqa: S101 - asked for by the callers
+        return {
             "run": name,
             "session": self.session if self.session is not None else self.memory.session,
             "user": self.user,
             "started_at": began,
-            "ended_at": time.time(),
             "prompt_at": prompt_at,
             "after": self.after._as_json(),
         }
-        worker = self.memory._after
+
+    def expect(self, about: Mapping[str, Any], journal: str, instead: str | None) -> None:
+        """A run begins whose journal is at `journal`: should this process die before its turn is queued, another one
+        finds it there. Nobody waits for that.
+        """
+        # Other processes start elsewhere.
+        noted = (about["run"], instead, os.path.abspath(journal), json.dumps(about))  # noqa: PTH100 - links stay
+        try:
+            self.memory._core.expect_turn(*noted)
+        except LoopwrightError as error:
+            if error.code == "store_busy":
+                self.memory._after.expect(noted)
+
+    def end(self, run: _core.Run, about: Mapping[str, Any]) -> tuple[str, str] | None:
+        """A run has ended: what follows is queued, and started in the background. Gives what the caller should know."""
+        if self.after is None:
+            return None
+        worker, name = self.memory._after, about["run"]
+        about = {**about, "ended_at": time.time()}
         try:
             turn = _core.MemoryStore.turn(run, json.dumps(about))
             self.memory._core.queue_turn(turn)
@@ -85,15 +101,30 @@ class Remembering:
 
 
 class Following:
-    """A run whose turn is to be remembered, if there is a memory: what follows is queued once, however the run ends."""
+    """A run whose turn is to be remembered, if there is a memory: what follows is queued once, however the run ends.
 
-    __slots__ = ("_began", "_driver", "_prompt_at", "_remember")
+    `journal` is where the run's journal is; `before`, the attempt that this one is made after.
+    """
 
-    def __init__(self, remember: Remembering | None, driver: Driver, prompt_at: int | None) -> None:
+    __slots__ = ("_about", "_driver", "_remember")
+
+    def __init__(
+        self,
+        remember: Remembering | None,
+        driver: Driver,
+        prompt_at: int | None,
+        journal: str | None = None,
+        before: Following | None = None,
+    ) -> None:
         self._remember = remember
         self._driver = driver
-        self._prompt_at = prompt_at
-        self._began = 0.0 if remember is None else remember.begin(driver.run)
+        self._about: dict[str, Any] = {}
+        if remember is not None:
+            began = remember.begin(driver.run)
+            if remember.after is not None:
+                self._about = remember.about(driver.run_id, began, prompt_at)
+                if journal is not None:
+                    remember.expect(self._about, journal, None if before is None else before._about.get("run"))
 
     def __enter__(self) -> None:
         return None
@@ -116,10 +147,7 @@ class Following:
         return self._told(result, await to_thread(self._end))
 
     def _end(self) -> tuple[str, str] | None:
-        if self._remember is None:
-            return None
-        driver = self._driver
-        return self._remember.end(driver.run, driver.run_id, self._began, self._prompt_at)
+        return None if self._remember is None else self._remember.end(self._driver.run, self._about)
 
     def _told(self, result: Result[Any], told: tuple[str, str] | None) -> list[events.Warning]:
         if told is None:

@@ -52,6 +52,7 @@ class Running(Prepared[Output]):
         earlier: Result[Any] | None = None
         prompt_at = None if conversation is None else len(conversation) - 1
         driver: SyncDriver | None = None
+        before: Following | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = self._plan(limits, stream=watch)
             place = self.journal if journal is None else journal
@@ -59,7 +60,7 @@ class Running(Prepared[Output]):
             begin = None
             run, path, name = begun.run, begun.path, begun.name
             driver = SyncDriver(plan, run, name, deps, watch=watch, after=driver)
-            following = Following(self._remember, driver, prompt_at)
+            following = Following(self._remember, driver, prompt_at, path, before)
             try:
                 with following, closing(driver.events(begun.start, signal)) as events:
                     for event in events:
@@ -73,7 +74,7 @@ class Running(Prepared[Output]):
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
-            earlier = result
+            earlier, before = result, following
         self._reflect(result, deps)
         warned: list[Event] = [*following.end(result)]
         if on_event is not None:

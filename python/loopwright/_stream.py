@@ -145,6 +145,7 @@ class RunStream(Generic[Output]):
         earlier: Result[Any] | None = None
         prompt_at = None if conversation is None else len(conversation) - 1
         driver: AsyncDriver | None = None
+        before: Following | None = None
         for attempt in range(_OUTPUT_ATTEMPTS):
             plan = agent._plan(limits, stream=self._watch)
             begin, self._begin = self._begin, None
@@ -152,7 +153,7 @@ class RunStream(Generic[Output]):
             run, path, name = begun.run, begun.path, begun.name
             driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch, after=driver)
             self._driver, self._path = driver, path
-            following = Following(agent._remember, driver, prompt_at)
+            following = Following(agent._remember, driver, prompt_at, path, before)
             batches = driver.batches(begun.start, self._signal)
             try:
                 try:
@@ -176,7 +177,7 @@ class RunStream(Generic[Output]):
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
             conversation, limits = _once_more(result, earlier, feedback, limits)
-            earlier = result
+            earlier, before = result, following
         agent._reflect(result, self._deps)
         warned: list[Event] = [*await following.aend(result)]
         self._result = result

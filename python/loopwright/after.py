@@ -238,6 +238,7 @@ class Worker:
         self.trouble: BaseException | None = None
         """What keeps the thread from the store, if something does."""
         self._pending: list[tuple[str, str, float]] = []
+        self._expected: list[tuple[str, str | None, str, str]] = []
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
         self._wanted = False
@@ -283,6 +284,12 @@ class Worker:
             self._pending.append((name, turn, time.time()))
         self.wake(after, name)
         return True
+
+    def expect(self, noted: tuple[str, str | None, str, str]) -> None:
+        """Notes a run down as soon as the store is free."""
+        with self._lock:
+            self._expected = [*self._expected[1 - _MOST_PENDING :], noted]
+        self.wake()
 
     def left(self) -> list[Work]:
         """The work that waits or is under way."""
@@ -342,6 +349,10 @@ class Worker:
         # The first recall of a large store finds it read.
         with contextlib.suppress(Exception):
             self.memory._core.recall('{"text": "", "limit": 1}')
+        with contextlib.suppress(Exception):
+            from ._lost import find
+
+            find(self.memory)
         while True:
             with self._lock:
                 self._wanted, self._busy = False, True
@@ -350,7 +361,7 @@ class Worker:
                 self.trouble = None
                 due = self.memory._core.work_due() if not worked else 0.0
             except Exception as error:  # noqa: BLE001 - kept for who looks; the work stays in the store
-                self.trouble, worked, due = error, False, _PROMPTLY if self._pending else None
+                self.trouble, worked, due = error, False, _PROMPTLY if self._pending or self._expected else None
             with self._lock:
                 self._busy = worked
                 self._lock.notify_all()
@@ -361,7 +372,7 @@ class Worker:
                 if not self._stopped and not self._wanted:
                     # Work that others hold is looked for again while somebody waits for it.
                     self._lock.wait(min(wait, _PROMPTLY) if self._patient else wait)
-                waits = self._wanted or due is not None or bool(self._pending)
+                waits = self._wanted or due is not None or bool(self._pending or self._expected)
                 idle = 0.0 if waits else idle + wait
                 if self._stopped or (idle >= _IDLE and not self._wanted):
                     self._thread, self._busy = None, False
@@ -371,6 +382,10 @@ class Worker:
     def _work(self) -> bool:
         """Does one piece of work; whether there was one."""
         core = self.memory._core
+        while self._expected:
+            core.expect_turn(*self._expected[0])
+            with self._lock:
+                del self._expected[0]
         while self._pending:
             core.queue_turn(self._pending[0][1])
             with self._lock:

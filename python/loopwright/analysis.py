@@ -12,6 +12,7 @@ Vectors are those of any embedder: a NumPy array of two dimensions, a list of ar
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -208,10 +209,7 @@ def gain(prev: Mapping[str, float], now: Mapping[str, float]) -> float | None:
     >>> gain({"wings": 0.1}, {"wings": 0.4, "heat": 0.9})
     0.3
     """
-    try:
-        found = _core.analysis_gain(list(prev.items()), list(now.items()))
-    except (AttributeError, TypeError) as error:
-        raise UsageError(f"no coverage: {error}", "invalid_value", "give a dict of topic to number") from error
+    found = _core.analysis_gain(_coverage(prev, "prev"), _coverage(now, "now"))
     return None if found is None else round(found, 7)
 
 
@@ -314,6 +312,9 @@ def enough(
     <StopRule.NO_NEW_CHUNK: 'no_new_chunk'>
     """
     text = _dumps((policy or StopPolicy()).as_dict(), "policy")
+    for name, count in (("accepted", accepted), ("claims", claims)):
+        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
+            raise UsageError(f"{name} is {count!r:.60}", "invalid_value", "give a whole number from 0")
     try:
         rule = _core.analysis_enough(_numbers(history, "history"), text, accepted, claims)
     except (TypeError, OverflowError) as error:
@@ -396,7 +397,32 @@ def usable(rows: Any, width: int | None = None) -> list[int]:
 
 
 def _numbers(values: Iterable[float], name: str) -> list[float]:
+    if isinstance(values, (str, bytes)):
+        raise UsageError(f"{name} is text", "invalid_value", "give a list of numbers")
     try:
-        return [float(value) for value in values]
-    except (TypeError, ValueError) as error:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"invalid {name}: {error}", "invalid_value", "give numbers") from error
+    for place, number in enumerate(numbers):
+        if not math.isfinite(number):
+            raise UsageError(f"{name}[{place}] is {number}", "invalid_value", "give finite numbers")
+    return numbers
+
+
+def _coverage(given: Mapping[str, float], name: str) -> list[tuple[str, float]]:
+    try:
+        pairs = list(given.items())
+    except (AttributeError, TypeError) as error:
+        message = f"{name} is {type(given).__name__}, not coverage"
+        raise UsageError(message, "invalid_value", "give a dict of topic to number") from error
+    for topic, number in pairs:
+        if not isinstance(topic, str):
+            raise UsageError(f"{name}: {topic!r:.60} is no topic", "invalid_value", "give a dict of topic to number")
+        try:
+            is_finite = math.isfinite(number)
+        except (TypeError, ValueError, OverflowError) as error:
+            message = f"{name}[{topic!r:.60}] is no number: {error}"
+            raise UsageError(message, "invalid_value", "give a dict of topic to number") from error
+        if not is_finite:
+            raise UsageError(f"{name}[{topic!r:.60}] is {number}", "invalid_value", "give finite numbers")
+    return pairs

@@ -309,6 +309,7 @@ class _GroundedAgent(Agent[str]):
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = super()._plan(budget, stream=stream)
         plan.gatherers = self._gatherers
+        plan.contained = True
         if self._judge is not None:
             plan.chooses = True
             if not isinstance(self._judge, str):

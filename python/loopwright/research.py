@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .events import Event
     from .models import Model
     from .signal import Signal
+    from .tools import Tool
 
 __all__ = ["Research", "ResearchResult", "research_tool", "run_deep_research"]
 
@@ -103,6 +104,8 @@ class Research:
         style: How reports are written out: `"detailed"`, `"summary"` or `"progress"`.
         limits: How much: `hits` (8), `page_chars` (40,000), `least_chars` (100), `chunk_sentences` (4),
             `section_chunks` (12), `searches` of a plan (6), `topics` (10), `rewrites` (2), `repeated` (0.8), …
+        tools: Functions, or what `@tool` makes of them: a model may call them in each cycle, and what they give is a
+            source like a page. With tools there need be nothing to search.
         explore: Whether topics that nobody named are looked for.
         thresholds: `"background"`: in standard deviations of the embedder's own background; `"seed"`: absolute cosines
             as they were tuned for one embedder.
@@ -125,12 +128,14 @@ class Research:
         thresholds: str = "background",
         select: Mapping[str, Any] | None = None,
         stop: Mapping[str, Any] | None = None,
+        tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
         **options: Any,
     ) -> None:
-        for name in ("output_type", "tools"):
-            if options.get(name):
-                message = f"a research has no {name}"
-                raise UsageError(message, "invalid_option", "give search=[...] what it shall ask")
+        if options.get("output_type"):
+            raise UsageError("a research has no output_type", "invalid_option", "use Agent for typed output")
+        tools = tuple(tools)
+        if tools and _is_offline(model):
+            raise UsageError("without a model nobody calls tools", "invalid_option", "give Research a model")
         for name, function in (("embedder", embedder), ("fetch", fetch)):
             if function is not None and not callable(function):
                 message = f"{name} can't be {function!r:.100}"
@@ -147,8 +152,14 @@ class Research:
             "embedder": _name(embedder),
             **_thresholds(thresholds, select, stop),
         }
+        if tools and not providers:
+            rules["without_search"] = True
         self._agent = _ResearchAgent(
-            model, Lookups(providers, fetch, embedder, 600.0 if corpus is not None else 0.0), rules, **options
+            model,
+            Lookups(providers, fetch, embedder, 600.0 if corpus is not None else 0.0),
+            rules,
+            tools=tools,
+            **options,
         )
 
     @property
@@ -250,8 +261,7 @@ class _ResearchAgent(Agent[str]):
     def __init__(self, model: str | Model, lookups: Lookups, rules: dict[str, Any], **options: Any) -> None:
         self._lookups = lookups
         self._rules = rules
-        offline = isinstance(model, str) and model.partition(":")[0] == "offline"
-        self._rules["without_model"] = offline
+        self._rules["without_model"] = _is_offline(model)
         super().__init__(model, **options)
 
     def styled(self, style: str | None) -> _ResearchAgent:
@@ -275,6 +285,7 @@ class _ResearchAgent(Agent[str]):
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = super()._plan(budget, stream=stream)
         plan.lookups = self._lookups
+        plan.contained = True
         return plan
 
     def _finish(self, outcome: dict[str, Any] | None, *given: Any) -> tuple[Result[Any], str | None]:
@@ -328,6 +339,10 @@ def research_tool(research: Research) -> Callable[..., Any]:
         return str(result) or result.markdown
 
     return run_deep_research
+
+
+def _is_offline(model: object) -> bool:
+    return isinstance(model, str) and model.partition(":")[0] == "offline"
 
 
 def _style(style: str) -> str:

@@ -17,9 +17,12 @@ same passages and query give the same hits, bit for bit. Figures are in `docs/re
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -89,9 +92,9 @@ def quote(question: str, sources: Iterable[Any], *, least_coverage: float | None
     Sources are as for `check_citations`. Below `least_coverage` it says nothing: the default was measured, see
     `docs/retrieval.md`.
     """
-    from .citations import sources_json, whole
+    from .citations import sources_json
 
-    said = json.loads(_core.quote_sources(whole(question), sources_json(sources), least_coverage, most))
+    said = json.loads(_core.quote_sources(question, sources_json(sources), least_coverage, most))
     quotes = tuple(Quote(**one) for one in said["quotes"])
     return Quoted(said["text"], quotes, tuple(said["missing"]), said["coverage"])
 
@@ -113,11 +116,24 @@ def fuse(rankings: Iterable[Sequence[int]], k: int = 10, *, weights: Sequence[fl
     >>> fuse([[3, 1, 2], [1, 3, 9]], k=2)
     [1, 3]
     """
-    lists = [[int(one) for one in ranking] for ranking in rankings]
-    shares = [1.0] * len(lists) if weights is None else [float(weight) for weight in weights]
+    count = _count(k, "k", 0)
+    try:
+        lists = [[index(one) for one in ranking] for ranking in rankings]
+    except TypeError as error:
+        message = f"a ranking is no list of whole numbers: {error}"
+        raise UsageError(message, "invalid_value", "give lists of numbers, each best first") from error
+    wrong = next((one for ranking in lists for one in ranking if not 0 <= one < 1 << 63), None)
+    if wrong is not None:
+        raise UsageError(f"{wrong} is no number of a ranking", "invalid_value", "give whole numbers from 0")
+    try:
+        shares = [1.0] * len(lists) if weights is None else [float(weight) for weight in weights]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"invalid weights: {error}", "invalid_value", "give a number for each ranking") from error
+    if not all(math.isfinite(share) and share >= 0 for share in shares):
+        raise UsageError("a weight is below 0, or no number", "invalid_value", "give finite numbers from 0")
     if len(shares) != len(lists):
         raise UsageError("there must be a weight for each ranking", "invalid_value")
-    return [number for number, _ in _core.retrieve_fuse(list(zip(lists, shares, strict=True)), k)]
+    return [number for number, _ in _core.retrieve_fuse(list(zip(lists, shares, strict=True)), count)]
 
 
 class Index:
@@ -154,6 +170,9 @@ class Index:
             texts = [texts]
         from .citations import whole
 
+        if not hasattr(texts, "__iter__") or isinstance(texts, (bytes, Mapping)):
+            message = f"passages are a list of texts, not {type(texts).__name__}"
+            raise UsageError(message, "invalid_value", "give a list of texts")
         more = [whole(each) if isinstance(each, str) else each for each in texts]
         wrong = next((each for each in more if not isinstance(each, str)), None)
         if wrong is not None:
@@ -172,7 +191,13 @@ class Index:
         made: list[list[float]] = []
         for at in range(0, len(texts), _BATCH):
             some = texts[at : at + _BATCH]
-            found = [[float(value) for value in vector] for vector in self._embedder(some)]
+            try:
+                found = [[float(value) for value in vector] for vector in self._embedder(some)]
+            except (TypeError, ValueError, OverflowError) as error:
+                message = f"the embedder failed, or gave what are no vectors: {type(error).__name__}: {error}"[:400]
+                raise UsageError(message, "invalid_value", "give one vector for each text") from error
+            if not all(math.isfinite(value) for vector in found for value in vector):
+                raise UsageError("the embedder gave what is no number", "invalid_value", "give finite numbers")
             if len(found) != len(some):
                 message = f"the embedder gave {len(found)} vectors for {len(some)} texts"
                 raise UsageError(message, "invalid_value", "give one vector for each text")
@@ -190,13 +215,13 @@ class Index:
         `like` is a passage that could be the answer, written by a model perhaps: its vector is averaged with that of
         the query, and never used alone.
         """
-        if k < 0:
-            raise UsageError("k is below 0", "invalid_value", "ask for at least one passage")
-        from .citations import whole
-
-        query, vector = whole(query), None
+        k = _count(k, "k", 0)
+        query, vector = _words(query, "query"), None
         if self._embedder is not None and self._texts:
-            asked = self._embed([query] if like is None else [query, whole(like)])
+            asked = self._embed([query] if like is None else [query, _words(like, "like")])
+            if len({len(one) for one in asked}) > 1:
+                message = "the embedder gave vectors of different lengths"
+                raise UsageError(message, "invalid_value", "give vectors of one length")
             vector = _mean([_unit(one) for one in asked])
         self.prepare()
         found = self._core.search(query, k, vector, feedback=self.feedback, lsa=self.lsa)
@@ -207,9 +232,7 @@ class Index:
 
         From 0 to 1; foreign questions score low. `quote` answers from 0.42 on.
         """
-        from .citations import whole
-
-        return self._core.support(whole(query))[0]
+        return self._core.support(_words(query, "query"))[0]
 
     def quote(self, question: str, k: int = 5, *, least_support: float | None = None) -> Quoted:
         """What the best passages say to a question, in their own sentences; nothing where its support is low.
@@ -218,24 +241,23 @@ class Index:
         >>> index.quote("When does the wait double?").text, bool(index.quote("Who sings in the choir of Bergen?"))
         ('The wait doubles from 200 ms. [passage 1:1]', False)
         """
-        from .citations import sources_json, whole
+        from .citations import sources_json
 
-        support, least = self._core.support(whole(question))
+        question = _words(question, "question")
+        support, least = self._core.support(question)
         least = least if least_support is None else least_support
         if support < least:
             text = f"I found nothing that answers this in {len(self)} passages."
             return Quoted(text, (), tuple(self.missing(question)), support)
         hits = self.search(question, k)
         sources = sources_json({"text": hit.text, "reference": f"passage {hit.id + 1}"} for hit in hits)
-        said = json.loads(_core.quote_sources(whole(question), sources, None, 3, trusted=True))
+        said = json.loads(_core.quote_sources(question, sources, None, 3, trusted=True))
         quotes = tuple(Quote(**{**one, "source": hits[one["source"] - 1].id + 1}) for one in said["quotes"])
         return Quoted(said["text"], quotes, tuple(said["missing"]), support)
 
     def missing(self, query: str) -> list[str]:
         """The words of `query` that stand in no passage."""
-        from .citations import whole
-
-        return self._core.missing(whole(query))
+        return self._core.missing(_words(query, "query"))
 
     def __len__(self) -> int:
         return len(self._core)
@@ -291,6 +313,20 @@ class Index:
             raise UsageError(f"{place!r} is no index: {error}", "index_file", "give a file that save wrote") from error
         index._take(texts, vectors)
         return index
+
+
+def _count(given: object, name: str, least: int) -> int:
+    if isinstance(given, bool) or not hasattr(given, "__index__") or not least <= index(given) < 1 << 63:
+        raise UsageError(f"{name} is {given!r:.60}", "invalid_value", f"give a whole number from {least}")
+    return index(given)
+
+
+def _words(given: object, name: str) -> str:
+    if not isinstance(given, str):
+        raise UsageError(f"{name} is {type(given).__name__}, not text", "invalid_value", "give text")
+    from .citations import whole
+
+    return whole(given)
 
 
 def _name(embedder: Any) -> str | None:

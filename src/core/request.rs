@@ -48,7 +48,8 @@ impl PartialEq for Entry {
 /// Messages in order; cloning copies pointers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    entries: Vec<Arc<Entry>>,
+    /// Shared by all who have the same history: a copy costs nothing until one of them goes on.
+    entries: Arc<Vec<Arc<Entry>>>,
     /// Running hash over the messages' JSON, so that a journal can name a history without holding it.
     digest: u64,
     /// Bytes of the messages' JSON.
@@ -57,8 +58,8 @@ pub struct History {
 
 impl History {
     /// No messages.
-    pub const fn new() -> Self {
-        Self { entries: Vec::new(), digest: 0, bytes: 0 }
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Adds a message at the end.
@@ -71,7 +72,7 @@ impl History {
         let json = serde_json::to_vec(&entry.message).unwrap_or_default();
         self.digest = xxh3_64_with_seed(&json, self.digest);
         self.bytes += json.len();
-        self.entries.push(entry);
+        Arc::make_mut(&mut self.entries).push(entry);
     }
 
     /// The same history as a model of `dialect` is given it; each message is rewritten by `speak` the first time and kept.
@@ -82,7 +83,7 @@ impl History {
             let (kept, spoken) = entry.spoken.get_or_init(|| (dialect, Arc::new(Entry::new(speak(&entry.message)))));
             if *kept == dialect { Arc::clone(spoken) } else { Arc::new(Entry::new(speak(&entry.message))) }
         });
-        Self { entries: entries.collect(), digest: 0, bytes: self.bytes }
+        Self { entries: Arc::new(entries.collect()), digest: 0, bytes: self.bytes }
     }
 
     /// Bytes of all messages in our own JSON form.

@@ -6,8 +6,8 @@
 
 use std::{
     collections::HashMap,
-    fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    fmt::{self, Write as _},
+    net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -21,6 +21,7 @@ use reqwest::{
 use serde::{Deserialize, Serialize};
 
 use super::{
+    address::{is_of_another_protocol, is_private},
     http::{Client, ClientOptions, Timeouts},
     options::limit,
     page::{
@@ -101,6 +102,7 @@ pub(super) fn connections(client: &Client, allow_private: bool) -> Result<reqwes
 async fn follow(client: &Client, url: &str, options: &FetchOptions) -> Result<Page> {
     let mut url = parse(url.trim())?;
     for _ in 0..=options.max_redirects {
+        check_port(&url)?;
         check(client.options(), &url, options.allow_private).await?;
         if options.robots {
             keep_to_robots(client, &url, options).await?;
@@ -137,12 +139,24 @@ async fn step(client: &Client, url: &Url, options: &FetchOptions, accept: &'stat
     // Not 304 and 300, which are redirections by name only.
     let moved = matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(target) = answer.headers().get(header::LOCATION).filter(|_| moved) else { return Ok(Step::Done(answer)) };
-    let target = target
-        .to_str()
-        .ok()
-        .and_then(|target| url.join(target).ok())
-        .ok_or_else(|| wrong("invalid_url", format!("{url} points to what is no URL")))?;
+    let target = url
+        .join(&written(target.as_bytes()))
+        .map_err(|_| wrong("invalid_url", format!("{url} points to what is no URL")))?;
     parse(target.as_str()).map(Step::Moved)
+}
+
+/// The address in a `Location`: servers write it raw, in UTF-8 or in what they take for it, and mean these bytes.
+fn written(location: &[u8]) -> String {
+    let mut text = String::with_capacity(location.len());
+    for byte in location.trim_ascii() {
+        if byte.is_ascii() {
+            text.push(char::from(*byte));
+        } else {
+            // Writing to a string does not fail.
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
 }
 
 /// Refuses what the site does not want fetched.
@@ -171,6 +185,7 @@ async fn keep_to_robots(client: &Client, url: &Url, options: &FetchOptions) -> R
 async fn ask_robots(client: &Client, origin: &str, options: &FetchOptions) -> Result<Robots> {
     let mut url = parse(&format!("{origin}/robots.txt"))?;
     for _ in 0..=options.max_redirects.min(5) {
+        check_port(&url)?;
         check(client.options(), &url, options.allow_private).await?;
         match step(client, &url, options, "text/plain,*/*;q=0.5").await? {
             Step::Moved(target) => url = target,
@@ -208,6 +223,18 @@ pub(super) fn parse(text: &str) -> Result<Url> {
     let _ = url.set_password(None);
     url.set_fragment(None);
     Ok(url)
+}
+
+/// Refuses ports that mail servers, shells and the like listen on: what a page asks of them they might do.
+fn check_port(url: &Url) -> Result<()> {
+    match url.port() {
+        Some(port) if is_of_another_protocol(port) => {
+            let host = url.host_str().unwrap_or_default();
+            let message = format!("{host}:{port}: no pages are asked of this port, which is that of another protocol");
+            Err(wrong("blocked_port", message).hint("pages are mostly at ports 80 and 443"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses addresses written as numbers, which are never looked up; and, where a proxy does the looking up, names
@@ -352,86 +379,36 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Whether an address is of this machine, of a private or link-local network, or of no single host at all.
-pub fn is_private(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => is_private_v4(address),
-        IpAddr::V6(address) => is_private_v6(address),
-    }
-}
-
-fn is_private_v4(address: Ipv4Addr) -> bool {
-    let [a, b, c, _] = address.octets();
-    address.is_loopback()
-        || address.is_private()
-        || address.is_link_local()
-        || address.is_multicast()
-        || address.is_broadcast()
-        || address.is_documentation()
-        || a == 0
-        // Shared by carriers; protocol assignments; benchmarks; reserved.
-        || (a == 100 && (64..128).contains(&b))
-        || (a == 192 && b == 0 && c == 0)
-        || (a == 198 && (18..20).contains(&b))
-        || a >= 240
-}
-
-fn is_private_v6(address: Ipv6Addr) -> bool {
-    match address.segments() {
-        // IPv4 in the clothes of IPv6: mapped, NAT64, 6to4.
-        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
-            let ([first, second], [third, fourth]) = (high.to_be_bytes(), low.to_be_bytes());
-            is_private_v4(Ipv4Addr::new(first, second, third, fourth))
-        }
-        // Loopback, unspecified and what once was compatible with IPv4; local NAT64; Teredo, which hides its address;
-        // documentation.
-        [0, 0, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] | [0x2001, 0 | 0xdb8, ..] => true,
-        // Unique local, link-local, site-local, multicast.
-        [first, ..] => {
-            first & 0xfe00 == 0xfc00 || first & 0xffc0 == 0xfe80 || first & 0xffc0 == 0xfec0 || first & 0xff00 == 0xff00
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn private_addresses_are_known_in_every_form() {
-        for address in [
-            "127.0.0.1",
-            "127.9.9.9",
-            "10.0.0.1",
-            "172.16.0.1",
-            "192.168.1.1",
-            "169.254.169.254",
-            "0.0.0.0",
-            "100.64.0.1",
-            "224.0.0.1",
-            "255.255.255.255",
-            "198.18.0.1",
-            "240.0.0.1",
-            "::1",
-            "::",
-            "fe80::1",
-            "fc00::1",
-            "fd12::1",
-            "ff02::1",
-            "::ffff:127.0.0.1",
-            "::ffff:10.0.0.1",
-            "::127.0.0.1",
-            "64:ff9b::a00:1",
-            "2002:7f00:1::",
-            "2001::1",
-            "fec0::1",
-        ] {
-            assert!(is_private(address.parse().unwrap()), "{address}");
-        }
-        for address in
-            ["1.1.1.1", "8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
+    fn hosts_written_as_numbers_of_any_kind_are_read_as_addresses() {
+        for url in "http://2130706433/ http://0x7f000001/ http://0x7f.1/ http://017700000001/ http://127.1/ \
+             http://0177.0.0.01/ http://127.0.0.1./ http://%31%32%37.0.0.1/ http://１２７.0.0.1/ \
+             http://example.com@127.0.0.1/ http://user:password@0x7f.0.0.1:80/ http://[::ffff:7f00:1]/ \
+             http://127。0。0。1/ http:\\\\127.0.0.1\\ http://0/"
+            .split(' ')
         {
-            assert!(!is_private(address.parse().unwrap()), "{address}");
+            let url = parse(url).unwrap();
+            let host = url.host_str().unwrap().trim_start_matches('[').trim_end_matches(']');
+            let address: IpAddr = host.parse().unwrap_or_else(|_| panic!("{url}"));
+            assert!(is_private(address), "{url}");
+            assert!(url.username().is_empty() && url.password().is_none());
         }
+        for url in "http://0x7f.1.1.1.1/ http://256.1.1.1/ http://1.2.3.4.5/ file:///etc/passwd http://".split(' ') {
+            assert!(parse(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_a_redirection_writes_raw_is_what_it_means() {
+        let base = Url::parse("http://a.example/x").unwrap();
+        let to = |location: &[u8]| base.join(&written(location)).unwrap().to_string();
+        assert_eq!(to("/größe?q=ü".as_bytes()), "http://a.example/gr%C3%B6%C3%9Fe?q=%C3%BC");
+        assert_eq!(to(b"/gr\xf6\xdfe"), "http://a.example/gr%F6%DFe");
+        assert_eq!(to("http://bücher.example/ä".as_bytes()), "http://xn--bcher-kva.example/%C3%A4");
+        assert_eq!(to(b" /done%20so "), "http://a.example/done%20so");
     }
 }

@@ -5,6 +5,8 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[cfg(feature = "drive")]
+pub mod address;
+#[cfg(feature = "drive")]
 mod answer;
 #[cfg(feature = "drive")]
 pub mod ask;
@@ -33,6 +35,8 @@ mod pdf;
 #[cfg(feature = "drive")]
 mod provider;
 pub mod queue;
+#[cfg(feature = "drive")]
+pub mod repeats;
 pub mod sim;
 #[cfg(feature = "drive")]
 mod tls;

@@ -19,11 +19,11 @@ use tokio::{
 };
 
 use super::{
-    ask::ask,
     endpoint::Endpoint,
     gather,
     hooks::{Hook, run_hooks},
     http::{CallFailure, Client, Timeouts},
+    repeats::ask_until_repeated,
     under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
 };
 use crate::core::{
@@ -245,6 +245,7 @@ impl Driver {
             has_children: config.has_agents(),
             asides: BTreeSet::new(),
             started: Instant::now(),
+            repeats: config.repeats(),
         };
         let turn = config.turn_mut();
         turn.hooks.extend(self.hooks.iter().map(Hook::stage));
@@ -314,6 +315,8 @@ struct Work<'a> {
     /// Calls of roles, which nobody watches.
     asides: BTreeSet<Id>,
     started: Instant,
+    /// So often an answer may say the same before it is cut.
+    repeats: Option<u32>,
 }
 
 /// Keeps what an answer has shown, and passes it on.
@@ -389,9 +392,11 @@ impl Work<'_> {
                     self.asides.insert(id);
                     (mpsc::unbounded_channel().0, Shown::default())
                 };
+                let repeats = self.repeats.filter(|_| purpose == Purpose::Executor);
                 self.start(id, async move {
                     let watch = Watcher { answer, shown };
-                    let answer = caught(ask(&client, &endpoint, &timeouts, &request, watch)).await;
+                    let answer =
+                        caught(ask_until_repeated(&client, &endpoint, &timeouts, &request, watch, repeats)).await;
                     match answered(answer) {
                         Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                         Err(CallFailure { failure, visible, partial }) => {
@@ -464,7 +469,9 @@ impl Work<'_> {
             }
             // Drivers in Rust have neither searches nor embedders of their own yet; without them words are hashed.
             Command::Query { id, .. } => {
-                self.start(id, async move { EventKind::Hits { id, hits: Err(nothing_there("search")) } });
+                self.start(id, async move {
+                    EventKind::Hits { id, hits: Err(nothing_there("search")), problems: Vec::new() }
+                });
             }
             Command::Fetch { id, .. } => {
                 self.start(id, async move { EventKind::Fetched { id, page: Err(nothing_there("pages")) } });

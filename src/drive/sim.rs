@@ -281,7 +281,7 @@ impl World {
                     }
                     Command::Query { id, query, k } => {
                         let hits = (self.hits)(&query, k);
-                        let key = plan(&mut agenda, now, EventKind::Hits { id, hits });
+                        let key = plan(&mut agenda, now, EventKind::Hits { id, hits, problems: Vec::new() });
                         owners.entry(id).or_default().push(key);
                     }
                     Command::Fetch { id, url, .. } => {

@@ -24,17 +24,17 @@ use super::{convert, environment, errors, machine, runtime, web};
 use crate::{
     core::{
         error::{Failure, FailureKind},
-        machine::{Command, EventKind},
+        machine::{Command, EventKind, Purpose},
         message::Usage,
         request::Delta,
-        retrieve::gather::Document,
+        retrieve::gather::{Document, Gathered},
     },
     drive::{
-        ask::ask,
         endpoint::{self, EndpointOptions},
         gather,
         http::{CallFailure, Timeouts},
         queue::{Queue, Wake},
+        repeats::ask_until_repeated,
         under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
         web_call::{WebAnswer, WebCall},
     },
@@ -138,7 +138,8 @@ impl Hub {
 
     /// Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before it.
     /// With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
-    #[pyo3(signature = (key, command, endpoint, show, quietly=false))]
+    /// An answer that streams is cut when it has said the same `repeats` times.
+    #[pyo3(signature = (key, command, endpoint, show, quietly=false, repeats=None))]
     #[allow(clippy::too_many_arguments)]
     fn generate(
         &self,
@@ -148,6 +149,7 @@ impl Hub {
         endpoint: &Endpoint,
         show: bool,
         quietly: bool,
+        repeats: Option<u32>,
     ) -> PyResult<ModelCall> {
         let Command::Generate { id, .. } = &*command.0 else {
             return Err(errors::usage("invalid_value", "only a `generate` command can be sent to a model"));
@@ -160,7 +162,8 @@ impl Hub {
         let (inbox, command, endpoint) = (self.inbox.clone(), command.0.clone(), endpoint.clone());
         let seen = shown.clone();
         let task = handle.spawn(async move {
-            let Command::Generate { request, .. } = &*command else { return };
+            let Command::Generate { request, purpose, .. } = &*command else { return };
+            let repeats = repeats.filter(|_| *purpose == Purpose::Executor);
             let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox, quietly };
             // Whoever waits for this call is told of its end, whatever that is.
             // One of several models is named with its provider; the provider knows it by its own name.
@@ -171,7 +174,8 @@ impl Hub {
                 own
             });
             let request = own.as_ref().unwrap_or(request);
-            let answer = caught(ask(&client, &endpoint.inner, &endpoint.timeouts, request, watch)).await;
+            let answer = ask_until_repeated(&client, &endpoint.inner, &endpoint.timeouts, request, watch, repeats);
+            let answer = caught(answer).await;
             let kind = match answered(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {
@@ -190,8 +194,9 @@ impl Hub {
     }
 
     /// Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`. Among several
-    /// folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON.
-    #[pyo3(signature = (key, command, folders=Vec::new(), others=None))]
+    /// folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON; `failures` says
+    /// who gave none, and why.
+    #[pyo3(signature = (key, command, folders=Vec::new(), others=None, failures=Vec::new()))]
     fn search(
         &self,
         py: Python<'_>,
@@ -199,6 +204,7 @@ impl Hub {
         command: &machine::Command,
         folders: Vec<std::path::PathBuf>,
         others: Option<&str>,
+        failures: Vec<String>,
     ) -> PyResult<ModelCall> {
         let others: Vec<Document> = serde_json::from_str(others.unwrap_or("[]"))
             .map_err(|error| errors::usage("invalid_value", format!("invalid documents: {error}")))?;
@@ -211,6 +217,7 @@ impl Hub {
             let Command::Search { question, thread, limits, .. } = &*command else { return };
             let found = caught_now(|| gather::gather_all(&folders, others, question, thread, limits));
             let found = found.unwrap_or_else(|words| Err(broken_search(&words)));
+            let found = found.map(|gathered| Gathered { failures, ..gathered });
             inbox.push((key, Item::Event(EventKind::Found { id, found })));
         });
         Ok(ModelCall { id, task: task.abort_handle(), shown: None })

@@ -641,6 +641,12 @@ impl MachineConfig {
     fn to_json(&self) -> String {
         json_of(&self.0)
     }
+
+    /// So often an answer that streams may say the same before it is cut; `None` for any number.
+    #[getter]
+    fn repeats(&self) -> Option<u32> {
+        self.0.repeats()
+    }
 }
 
 /// The turn machine, bare: events in, commands out, no I/O and no clock.

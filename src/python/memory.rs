@@ -9,12 +9,17 @@ use std::{
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{errors, run::Run};
+use super::{
+    errors,
+    run::{MOST_NOTICES, Run},
+};
 use crate::{
     core::{
         error::{Error, Result},
         guard::sensitivity::without_secrets,
-        machine::Notice,
+        journal::{Journal, Line},
+        machine::{Command, EventKind, Machine, Notice, Outcome, Tree, turn::RecalledHit},
+        request::History,
     },
     store::{
         audit::{self, Wanted},
@@ -23,7 +28,7 @@ use crate::{
             after::{After, Thought, Turn, instructions},
         },
         open::Options,
-        work::Job,
+        work::{Job, Lost},
     },
 };
 
@@ -70,36 +75,66 @@ struct About {
 }
 
 /// The turn of a run that has ended.
-fn turn_of(run: &Run, about: &str) -> Result<Turn> {
-    let about: About = parsed("turn", about)?;
-    let session = about.session.unwrap_or_else(|| "default".to_owned());
+fn turn_of(run: &Run, about: About) -> Result<Turn> {
     run.told(|history, outcome, notices, recalled| {
         let outcome = outcome
             .ok_or_else(|| Error::usage("not_finished", "the run has not ended").hint("queue its work when it has"))?;
-        let mut turn = Turn::of(history, outcome, about.prompt_at);
-        turn.events = notices.iter().map(|(at, notice)| told_of(about.started_at + at, notice)).collect();
-        let detail = serde_json::json!({
-            "stop": turn.stop, "tokens": outcome.spent.usage.total(), "cost": outcome.spent.cost,
-            "seconds": outcome.duration, "tools": outcome.tool_calls.len(), "rounds": outcome.spent.iterations,
-        });
-        let ended = |kind: &str, detail: &serde_json::Value| audit::Event {
-            at: about.ended_at,
-            kind: kind.to_owned(),
-            detail: detail.to_string(),
-        };
-        turn.events.push(ended("run_finished", &detail));
-        if let Some(error) = &outcome.error {
-            turn.events.push(ended("run_failed", &serde_json::json!({"code": error.code})));
-        }
-        turn.outside |= recalled.iter().any(|hit| hit.trust == "untrusted");
-        turn.recalled = recalled.iter().map(|hit| hit.id).collect();
-        turn.run.clone_from(&about.run);
-        turn.session.clone_from(&session);
-        turn.user.clone_from(&about.user);
-        (turn.started_at, turn.ended_at) = (about.started_at, about.ended_at);
-        turn.after = about.after.clone();
-        Ok(turn)
+        Ok(turn_from(history, outcome, notices, recalled, about))
     })
+}
+
+/// The turn of a run that has ended, from the lines of its journal; `None` if it has not.
+fn turn_in(text: &str, mut about: About) -> Result<Option<Turn>> {
+    let Journal { machine, lines, .. } = Journal::read(text)?;
+    let mut tree = Tree::new(machine);
+    let (mut notices, mut recalled, mut last) = (Vec::new(), Vec::new(), 0.0);
+    for Line { event, .. } in lines {
+        last = event.at.seconds();
+        if let EventKind::Recalled { found: Ok(found), .. } = &event.kind {
+            recalled.clone_from(&found.hits);
+        }
+        let told = tree.step(event).into_iter().filter_map(|command| match command {
+            Command::Emit { notice } if about.after.audit => Some((last, notice)),
+            _ => None,
+        });
+        let room = MOST_NOTICES.saturating_sub(notices.len());
+        notices.extend(told.take(room));
+    }
+    about.ended_at = about.started_at + last;
+    let outcome = tree.outcome().cloned();
+    Ok(outcome.map(|outcome| turn_from(&tree.history(), &outcome, &notices, &recalled, about)))
+}
+
+fn turn_from(
+    history: &History,
+    outcome: &Outcome,
+    notices: &[(f64, Notice)],
+    recalled: &[RecalledHit],
+    about: About,
+) -> Turn {
+    let mut turn = Turn::of(history, outcome, about.prompt_at);
+    turn.events = notices.iter().map(|(at, notice)| told_of(about.started_at + at, notice)).collect();
+    let detail = serde_json::json!({
+        "stop": turn.stop, "tokens": outcome.spent.usage.total(), "cost": outcome.spent.cost,
+        "seconds": outcome.duration, "tools": outcome.tool_calls.len(), "rounds": outcome.spent.iterations,
+    });
+    let ended = |kind: &str, detail: &serde_json::Value| audit::Event {
+        at: about.ended_at,
+        kind: kind.to_owned(),
+        detail: detail.to_string(),
+    };
+    turn.events.push(ended("run_finished", &detail));
+    if let Some(error) = &outcome.error {
+        turn.events.push(ended("run_failed", &serde_json::json!({"code": error.code})));
+    }
+    turn.outside |= recalled.iter().any(|hit| hit.trust == "untrusted");
+    turn.recalled = recalled.iter().map(|hit| hit.id).collect();
+    (turn.started_at, turn.ended_at) = (about.started_at, about.ended_at);
+    turn.run = about.run;
+    turn.session = about.session.unwrap_or_else(|| "default".to_owned());
+    turn.user = about.user;
+    turn.after = about.after;
+    turn
 }
 
 /// What the audit keeps of a notice: what happened, without what was said.
@@ -185,12 +220,42 @@ impl MemoryStore {
     /// run knows, and where its prompt stands (`prompt_at`).
     #[staticmethod]
     fn turn(py: Python<'_>, run: &Run, about: &str) -> PyResult<String> {
-        apart(py, || json(&turn_of(run, about)?.cleaned()))
+        apart(py, || json(&turn_of(run, parsed("turn", about)?)?.cleaned()))
     }
 
     /// Queues the work that follows a turn; gives the numbers of its pieces.
     fn queue_turn(&self, py: Python<'_>, turn: &str) -> PyResult<Vec<i64>> {
         self.with(py, |memory| memory.queue_turn(&parsed("turn", turn)?))
+    }
+
+    /// Notes down that a run begins, and where its journal is, in place of an attempt before it.
+    fn expect_turn(
+        &self,
+        py: Python<'_>,
+        run: &str,
+        instead: Option<&str>,
+        journal: &str,
+        about: &str,
+    ) -> PyResult<()> {
+        self.with(py, |memory| memory.expect_turn(run, instead, journal, about))
+    }
+
+    /// The runs of processes that are gone whose turns may be missing, as JSON.
+    fn lost_turns(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |memory| json(&memory.lost_turns()?))
+    }
+
+    /// Queues the turn of a lost run (JSON, one of `lost_turns`), which is in the lines of its journal, if it has ended;
+    /// without these, forgets that there was one. Whether that was done, and by nobody else before.
+    fn settle_turn(&self, py: Python<'_>, lost: &str, text: Option<&str>) -> PyResult<bool> {
+        self.with(py, |memory| {
+            let lost: Lost = parsed("turn", lost)?;
+            let Some(text) = text else { return memory.settle_turn(&lost, None) };
+            match turn_in(text, parsed("turn", &lost.about)?)? {
+                Some(turn) => memory.settle_turn(&lost, Some(&turn.cleaned())),
+                None => Ok(false),
+            }
+        })
     }
 
     /// Takes the next piece of work for so many seconds, as JSON.

@@ -1,7 +1,7 @@
 //! Opening the file that everything is kept in, whoever else has it open.
 //!
 //! A file is ours if it is empty or carries our application id; each room's tables are brought up to date by migrations
-//! that run once, in one transaction. Troubles are typed: `not_a_store`, `foreign_store`, `damaged_store`,
+//! that run once, in one transaction. Who only reads finds a room that the file does not have yet empty. Troubles are typed: `not_a_store`, `foreign_store`, `damaged_store`,
 //! `newer_store`, `read_only_store`, `store_full`, `store_busy`, `store_unavailable`. No file is ever overwritten.
 
 use std::{
@@ -157,23 +157,22 @@ fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) ->
         ));
     }
     if options.read_only {
-        if objects == 0 {
-            return Err(Fault::Ours(
-                Error::usage("read_only_store", format!("{name} holds nothing yet and may not be written to"))
-                    .hint("open it once for writing"),
-            ));
-        }
+        let mut unmade = Vec::new();
         for table in tables {
             let version = version_of(connection, table)?;
             check_version(&name, table, version)?;
-            if version < table.migrations.len() {
-                return Err(Fault::Ours(
-                    Error::usage("read_only_store", format!("{name} was written by an older version"))
-                        .hint("open it once for writing, which brings it up to date"),
-                ));
+            match version {
+                0 => unmade.push(*table),
+                found if found < table.migrations.len() => {
+                    return Err(Fault::Ours(
+                        Error::usage("read_only_store", format!("{name} was written by an older version"))
+                            .hint("open it once for writing, which brings it up to date"),
+                    ));
+                }
+                _ => {}
             }
         }
-        return Ok(());
+        return Ok(stand_in(connection, &unmade)?);
     }
     // Versions first: a file of a newer program is not even given another journal mode.
     if objects > 0 {
@@ -200,6 +199,39 @@ fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) ->
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     migrate(connection, &name, tables)
+}
+
+/// Whether rooms stand in for some that the file of a connection did not have.
+pub fn lacks_rooms(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT count(*) > 0 FROM pragma_database_list WHERE name = 'unmade'", [], |row| row.get(0))
+}
+
+/// Looks whether somebody has made the rooms since; whether they are there now.
+pub fn look_again(connection: &Connection, tables: &[Tables]) -> rusqlite::Result<bool> {
+    for table in tables {
+        if version_of(connection, table)? < table.migrations.len() {
+            return Ok(false);
+        }
+    }
+    connection.flush_prepared_statement_cache();
+    connection.execute_batch("DETACH unmade")?;
+    Ok(true)
+}
+
+/// Empty tables for rooms that a file does not have, beside those it has: whoever reads finds nothing there, until
+/// somebody makes the rooms and [`look_again`] finds them.
+fn stand_in(connection: &mut Connection, rooms: &[Tables]) -> Result<(), rusqlite::Error> {
+    if rooms.is_empty() {
+        return Ok(());
+    }
+    let mut made = Connection::open_in_memory()?;
+    for migration in rooms.iter().flat_map(|room| room.migrations) {
+        made.execute_batch(migration)?;
+    }
+    // What is attached to a connection that only reads can't be written to either: it comes as a whole.
+    let pages = made.serialize("main")?;
+    connection.execute_batch("ATTACH ':memory:' AS unmade")?;
+    connection.deserialize_read_exact("unmade", &*pages, pages.len(), true)
 }
 
 /// The version of a room's tables; zero where there are none.
@@ -364,6 +396,38 @@ mod tests {
         let tables: i64 =
             connection.query_row("SELECT count(*) FROM sqlite_master WHERE name = 'c'", [], |row| row.get(0)).unwrap();
         assert_eq!(tables, 0);
+    }
+
+    #[test]
+    fn who_only_reads_finds_rooms_that_are_not_made_yet_empty() {
+        let folder = Folder::new();
+        let path = folder.0.join("s.db");
+        std::fs::write(&path, "").unwrap();
+        let options = Options::new(&path);
+        let reading = Options { read_only: true, ..options.clone() };
+        let rows = |connection: &Connection, table: &str| -> i64 {
+            connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+        };
+        let nothing = open(&reading, &[NEW, OTHER]).unwrap();
+        assert_eq!((rows(&nothing, "a"), rows(&nothing, "b")), (0, 0));
+        drop(nothing);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "nothing was written");
+        drop(open(&options, &[OTHER]).unwrap());
+        let some = open(&reading, &[NEW, OTHER]).unwrap();
+        some.query_row("SELECT y FROM a", [], |row| row.get::<_, String>(0)).unwrap_err();
+        some.execute("INSERT INTO b VALUES (1)", []).unwrap_err();
+        // Somebody makes the room meanwhile.
+        assert!(!look_again(&some, &[NEW, OTHER]).unwrap());
+        let made = open(&options, &[NEW, OTHER]).unwrap();
+        made.execute_batch("INSERT INTO a VALUES (7, 'x'); INSERT INTO b VALUES (8)").unwrap();
+        assert!(lacks_rooms(&some).unwrap());
+        assert!(look_again(&some, &[NEW, OTHER]).unwrap());
+        assert!(!lacks_rooms(&some).unwrap());
+        assert_eq!((rows(&some, "a"), rows(&some, "b")), (1, 1));
+        // A file that is not there is made by nobody who only reads.
+        let absent = Options { path: Place::File(folder.0.join("other.db")), ..reading };
+        assert_eq!(open(&absent, &[OTHER]).unwrap_err().code, "store_unavailable");
+        assert!(!folder.0.join("other.db").exists());
     }
 
     #[test]

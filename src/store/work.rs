@@ -10,7 +10,7 @@ use super::open::Tables;
 use crate::core::guard::sensitivity::redact;
 
 /// The table of work.
-pub const TABLES: Tables = Tables { room: "work", migrations: &[FIRST] };
+pub const TABLES: Tables = Tables { room: "work", migrations: &[FIRST, SECOND] };
 
 /// `state`: 0 queued, 1 running, 2 done, 3 failed. What is done has no payload any more.
 const FIRST: &str = "
@@ -31,6 +31,18 @@ CREATE TABLE work (
     UNIQUE (kind, name)
 ) STRICT;
 CREATE INDEX work_by_state ON work (state, due_at);
+";
+
+/// Runs whose turns are to be queued when they end, and where their journals are: should a process die in between,
+/// another one finds there what is missing.
+const SECOND: &str = "
+CREATE TABLE work_turns (
+    run TEXT PRIMARY KEY,
+    journal TEXT NOT NULL,
+    about TEXT NOT NULL,
+    begun_at REAL NOT NULL,
+    owner TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 ";
 
 /// So much may wait; more is not taken.
@@ -169,6 +181,71 @@ pub(super) fn queue(
         .prepare_cached("INSERT INTO work (kind, name, payload, queued_at, due_at) VALUES (?1, ?2, ?3, ?4, ?4)")?
         .execute((kind, name, payload, now))?;
     Ok(Taken::Queued(connection.last_insert_rowid()))
+}
+
+/// A run that nobody is at any more, and whose turn was not queued.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lost {
+    /// Its name.
+    pub run: String,
+    /// Where its journal is.
+    pub journal: String,
+    /// What whoever began it noted down.
+    pub about: String,
+    /// Who that was.
+    pub owner: String,
+}
+
+/// Seconds after which a run that broke off and that nobody took up again is forgotten here.
+const FORGOTTEN: f64 = 30.0 * 86_400.0;
+
+/// Notes down that a run begins, in place of another one if that was an attempt at the same.
+pub(super) fn expect(
+    connection: &Connection,
+    (run, instead): (&str, Option<&str>),
+    journal: &str,
+    about: &str,
+    now: f64,
+) -> rusqlite::Result<()> {
+    if let Some(instead) = instead {
+        settled(connection, instead, None)?;
+    }
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO work_turns (run, journal, about, begun_at, owner) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute((run, journal, about, now, owner()))?;
+    Ok(())
+}
+
+/// The turn of a run is queued, or there is none: whether it was still missing. With `owner`, only if it is that one's.
+pub(super) fn settled(connection: &Connection, run: &str, owner: Option<&str>) -> rusqlite::Result<bool> {
+    let mut delete =
+        connection.prepare_cached("DELETE FROM work_turns WHERE run = ?1 AND (?2 IS NULL OR owner = ?2)")?;
+    Ok(delete.execute((run, owner))? > 0)
+}
+
+/// The runs of processes that are gone whose turns are missing, oldest first.
+pub(super) fn lost(connection: &Connection, now: f64) -> rusqlite::Result<Vec<Lost>> {
+    let mut select = connection
+        .prepare_cached("SELECT run, journal, about, owner FROM work_turns WHERE begun_at > ?1 ORDER BY begun_at")?;
+    let rows = select.query_map([now - FORGOTTEN], |row| {
+        Ok(Lost { run: row.get(0)?, journal: row.get(1)?, about: row.get(2)?, owner: row.get(3)? })
+    })?;
+    let mut found = Vec::new();
+    for row in rows {
+        let row = row?;
+        if is_gone(&row.owner) {
+            found.push(row);
+        }
+    }
+    Ok(found)
+}
+
+/// Forgets runs that broke off long ago.
+pub(super) fn let_go(connection: &Connection, now: f64) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM work_turns WHERE begun_at <= ?1")?.execute([now - FORGOTTEN])?;
+    Ok(())
 }
 
 /// Takes the next piece of work that is due, or that nobody is at any more, for so many seconds.

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from loopwright import Agent, Budget, Momentum, StuckDetector, StuckPolicy, UsageError, continuation, replay, tool
-from loopwright.events import Assessed
+from loopwright.events import Assessed, TextDelta
 from loopwright.senses import Breakpoint, MomentumPolicy, Standing, ToolRules, Verdict, _momentum, _stuck
-from loopwright.testing import ScriptedModel, call
-from ways import run
+from loopwright.testing import Reply, ScriptedModel, call, text
+from ways import agent_at, run
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data" / "trajectories"
 
@@ -303,3 +303,36 @@ def test_c18_c19_c21_what_is_none_is_a_typed_error() -> None:
     for wrong in (lambda: Momentum("fast"), lambda: continuation(None), lambda: Breakpoint.of(None)):  # type: ignore[arg-type]
         with pytest.raises(UsageError):
             wrong()
+
+
+LOOP = "I will now look at the file once more. "
+
+
+@pytest.mark.timeout(30)
+def test_d04_an_answer_that_repeats_itself_is_cut_while_it_streams(serve: Any, wire: str) -> None:
+    # The server stalls long before its text is over: only a cut gets past it.
+    endless = Reply({"text": LOOP * 400}, chunk=64, fault={"stall_after": {"events": 200}})
+    server = serve(endless, text("It is 4."))
+    seen: list[Any] = []
+    result = agent_at(server, wire).run_sync("What is it?", on_event=seen.append)
+    assert (result.stop_reason, result.final) == ("natural", "It is 4.")
+    shown = "".join(event.text for event in seen if isinstance(event, TextDelta))
+    assert shown.count(LOOP) < 100
+    told = [event for event in seen if isinstance(event, Assessed) and event.rule == "repeated_text"]
+    assert [event.decision for event in told] == ["tell"]
+    assert LOOP.strip() in told[0].saw
+    assert "says the same" in result.messages[-2].text
+
+
+def test_d04_an_answer_that_goes_on_repeating_ends_the_run(serve: Any, wire: str) -> None:
+    server = serve(*[Reply({"text": LOOP * 60})] * 2)
+    result = agent_at(server, wire).run_sync("What is it?", on_event=lambda _: None)
+    assert result.stop_reason == "no_progress"
+    assert len(server.requests) == 2
+
+
+def test_d04_who_turns_it_off_hears_all_of_it(serve: Any, wire: str) -> None:
+    server = serve(Reply({"text": LOOP * 60}))
+    agent = agent_at(server, wire, stuck=StuckPolicy(text=0))
+    result = agent.run_sync("Say it sixty times.", on_event=lambda _: None)
+    assert (result.stop_reason, result.final) == ("natural", (LOOP * 60))

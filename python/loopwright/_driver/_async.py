@@ -14,7 +14,7 @@ from loopwright import _core
 from loopwright._approval import Approval, is_yes
 from loopwright._bridge import Bridge
 from loopwright.errors import InternalError
-from loopwright.models import ModelFailure, answer_json
+from loopwright.models import answer_json
 from loopwright.tools._context import CancelFlag
 from loopwright.tools._run import Outcome, run
 
@@ -156,7 +156,8 @@ class AsyncDriver(Driver):
         aside = is_aside(command)
         if endpoint is not None:
             shows, quietly = self.watch and not aside, plan is not self.plan
-            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, shows, quietly))
+            repeats = self.plan.config.repeats
+            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, shows, quietly, repeats))
             return
         if model is None:
             self.inbox.append(self.no_model(command))
@@ -165,16 +166,17 @@ class AsyncDriver(Driver):
         if aside:
             self.start(command.id, str(command.purpose), None, self.ask_aside, command.id, model, request)  # type: ignore[arg-type]
             return
+        contained = plan is not self.plan or self.plan.contains(request.model)  # type: ignore[union-attr]
         try:
             answer = model.respond(request)
             if inspect.isawaitable(answer):
-                task = self.start(command.id, "model", None, self.ask_model, command.id, answer, request)  # type: ignore[arg-type]
+                task = self.start(command.id, "model", None, self.ask_model, command.id, answer, request, contained)  # type: ignore[arg-type]
                 # Cancelled before its first step, it would leave a coroutine that nobody awaits.
                 task.add_done_callback(lambda _: drop(answer))
                 return
             event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
-        except ModelFailure as error:
-            event = self.failed_model(command.id, error)  # type: ignore[arg-type]
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again unless the run can go on
+            event = self.model_raised(command.id, error, contained=contained)  # type: ignore[arg-type]
         self.inbox.append(event)
 
     async def ask_aside(self, command_id: int, model: Model, request: Any) -> _core.Event:
@@ -205,11 +207,15 @@ class AsyncDriver(Driver):
         except Exception as error:  # noqa: BLE001 - whatever a role's model does ends no run
             return self.aside_failed(command_id, error)
 
-    async def ask_model(self, command_id: int, answer: Any, request: Any) -> _core.Event:
+    async def ask_model(self, command_id: int, answer: Any, request: Any, contained: bool) -> _core.Event:  # noqa: FBT001
         try:
             return _core.Event.generated(command_id, answer_json(await answer, request.turns))
-        except ModelFailure as error:
-            return self.failed_model(command_id, error)
+        except asyncio.CancelledError as error:
+            if not contained or asyncio.current_task() in self.ending:
+                raise
+            return self.model_raised(command_id, error, contained=True)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again unless the run can go on
+            return self.model_raised(command_id, error, contained=contained)
 
     def start(
         self, command_id: int, what: str, flag: CancelFlag | None, function: Any, *arguments: Any
@@ -362,7 +368,7 @@ class AsyncDriver(Driver):
 
         task = asyncio.current_task()
         try:
-            others, problems = await collect(self.plan.gatherers, command.question or "")
+            others, failures = await collect(self.plan.gatherers, command.question or "")
         except asyncio.CancelledError:
             self.forget(command.id, task)  # type: ignore[arg-type]
             raise
@@ -371,9 +377,8 @@ class AsyncDriver(Driver):
                 self.broken(error)
             return
         if self.forget(command.id, task):  # type: ignore[arg-type]
-            for problem in problems:
-                self.tell(problem)
-            self.keep_call(command, self.bridge.hub.search(self.key, command, list(self.plan.folders), others))
+            hub, folders = self.bridge.hub, list(self.plan.folders)
+            self.keep_call(command, hub.search(self.key, command, folders, others, failures))
 
     def look_up(self, command: _core.Command) -> None:
         self.start(command.id, command.kind, None, self.looked_up, command)  # type: ignore[arg-type]

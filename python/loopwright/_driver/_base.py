@@ -6,6 +6,7 @@ How something is carried out, and what waits meanwhile, is for each driver to sa
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -280,6 +281,19 @@ class Driver:
             with contextlib.suppress(UsageError):
                 return self.failed_model(command_id, error)
         return _core.Event.failed(command_id, "server", f"{type(error).__name__}: {error}"[:400])
+
+    def model_raised(self, command_id: int, error: BaseException, *, contained: bool) -> _core.Event:
+        """A model of one's own raised. Where others can go on without its answer it has failed; else the run breaks off
+        with what it raised.
+        """
+        # A script that is used up is a fault of its test.
+        if contained and getattr(error, "code", None) != "unexpected_request":
+            if not isinstance(error, ModelFailure):
+                logging.getLogger("loopwright.model").warning("a model of one's own raised", exc_info=error)
+            return self.aside_failed(command_id, error)
+        if isinstance(error, ModelFailure):
+            return self.failed_model(command_id, error)
+        raise error
 
     def no_model(self, command: _core.Command) -> _core.Event:
         """The event for a request to a model that this agent does not have."""

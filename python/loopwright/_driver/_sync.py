@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
 from loopwright._approval import Approval, is_yes
-from loopwright.models import ModelFailure, answer_json
+from loopwright.models import answer_json
 from loopwright.tools._context import CancelFlag
 from loopwright.tools._run import Outcome, run_here, run_later
 
@@ -145,7 +145,8 @@ class SyncDriver(Driver):
         aside = is_aside(command)
         if endpoint is not None:
             shows, quietly = self.watch and not aside, plan is not self.plan
-            self.keep_call(command, self.hub.generate(0, command, endpoint, shows, quietly))
+            repeats = self.plan.config.repeats
+            self.keep_call(command, self.hub.generate(0, command, endpoint, shows, quietly, repeats))
             return
         if model is None:
             self.inbox.append(self.no_model(command))
@@ -154,14 +155,15 @@ class SyncDriver(Driver):
         if aside:
             self.ask_aside(command.id, model, request)  # type: ignore[arg-type]
             return
+        contained = plan is not self.plan or self.plan.contains(request.model)  # type: ignore[union-attr]
         try:
             answer = model.respond(request)
             if inspect.isawaitable(answer):
-                self.start(command.id, self.ask_model(command.id, answer, request))  # type: ignore[arg-type]
+                self.start(command.id, self.ask_model(command.id, answer, request, contained))  # type: ignore[arg-type]
                 return
             event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
-        except ModelFailure as error:
-            event = self.failed_model(command.id, error)  # type: ignore[arg-type]
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again unless the run can go on
+            event = self.model_raised(command.id, error, contained=contained)  # type: ignore[arg-type]
         self.inbox.append(event)
 
     def ask_aside(self, command_id: int, model: Model, request: Any) -> None:
@@ -196,11 +198,15 @@ class SyncDriver(Driver):
 
         in_thread("role", lambda: tried(model.respond, request), told)
 
-    async def ask_model(self, command_id: int, answer: Any, request: Any) -> None:
+    async def ask_model(self, command_id: int, answer: Any, request: Any, contained: bool) -> None:  # noqa: FBT001
         try:
             event = _core.Event.generated(command_id, answer_json(await answer, request.turns))
-        except ModelFailure as error:
-            event = self.failed_model(command_id, error)
+        except asyncio.CancelledError as error:
+            if not contained or command_id not in self.tasks:
+                raise
+            event = self.model_raised(command_id, error, contained=True)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again unless the run can go on
+            event = self.model_raised(command_id, error, contained=contained)
         self.arrived(event)
 
     def start(self, command_id: int, coroutine: Any) -> None:
@@ -375,14 +381,12 @@ class SyncDriver(Driver):
         from loopwright._gather import collect
 
         async def work() -> None:
-            others, problems = await collect(self.plan.gatherers, command.question or "")
-            self.soon(lambda: search(others, problems))
+            others, failures = await collect(self.plan.gatherers, command.question or "")
+            self.soon(lambda: search(others, failures))
 
-        def search(others: str, problems: list[Any]) -> None:
+        def search(others: str, failures: list[str]) -> None:
             if command.id in self.tasks:
-                for problem in problems:
-                    self.tell(problem)
-                self.keep_call(command, self.hub.search(0, command, list(self.plan.folders), others))
+                self.keep_call(command, self.hub.search(0, command, list(self.plan.folders), others, failures))
 
         self.start(command.id, work())  # type: ignore[arg-type]
 

@@ -74,7 +74,16 @@ def _opened(arguments: argparse.Namespace, *, read_only: bool) -> Memory:
     if not Path(place).is_file():
         message = f"there is no store {place!r}"
         raise UsageError(message, "store_not_found", "give the path of a memory with --memory")
-    return Memory(place, read_only=read_only)
+    try:
+        return Memory(place, read_only=read_only)
+    except UsageError as error:
+        if error.code != "read_only_store":
+            raise
+        # One that an older version wrote is brought up to date, if that is allowed.
+        try:
+            return Memory(place)
+        except UsageError:
+            raise error from None
 
 
 def _list(found: Memory, arguments: argparse.Namespace, screen: Screen) -> None:

@@ -9,6 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._gather import called, listed
 from loopwright.errors import LoopwrightError, ProviderError, UsageError
 
 from ._hit import Hit, SearchRecord
@@ -239,27 +240,21 @@ class Own(Search):
             raise UsageError(f"{function!r} can't be called", "invalid_value", "give a function of query and k")
         self.name = str(getattr(function, "__name__", type(function).__name__))
         self._function = function
-        self._takes_k = _takes_two(function)
+        self._takes_k = takes_two(function)
 
     async def find(self, query: str, k: int) -> list[Hit]:
         arguments = (query, k) if self._takes_k else (query,)
-        called = self._function if inspect.iscoroutinefunction(self._function) else None
-        called = called or getattr(type(self._function), "__call__", None)  # noqa: B004 - to look at it, not to ask
-        if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(called):
-            found = await self._function(*arguments)
-        else:
-            found = await asyncio.to_thread(self._function, *arguments)
-            if inspect.isawaitable(found):
-                found = await found
+        found = await called(self._function, *arguments)
         if found is None:
             return []
-        if isinstance(found, (str, dict, Hit)) or not hasattr(found, "__iter__"):
+        if isinstance(found, (str, dict, Hit)) or not (hasattr(found, "__iter__") or hasattr(found, "__aiter__")):
             message = f"{self.name} gave {type(found).__name__}, not hits"
             raise UsageError(message, "invalid_value", "give a list of Hit, of dicts or of addresses")
-        return [Hit.of(each) for each, _ in zip(found, range(k), strict=False)]
+        return [Hit.of(each) for each in await listed(found, k)]
 
 
-def _takes_two(function: Callable[..., Any]) -> bool:
+def takes_two(function: Callable[..., Any]) -> bool:
+    """Whether a search wants to know how many hits are wanted."""
     try:
         inspect.signature(function).bind("query", 8)
     except TypeError:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from loopwright import _core
+from loopwright._gather import beside
 from loopwright.errors import UsageError
 
 from ._base import Methodical, Search
@@ -73,7 +73,8 @@ class LocalCorpus(Search):
     async def find(self, query: str, k: int) -> list[Hit]:
         if self._inner is not None:
             return await self._inner.find(query, k)
-        return await asyncio.to_thread(self._found, query, k)
+        found: list[Hit] = await beside(self._found, query, k)
+        return found
 
     def _found(self, query: str, k: int) -> list[Hit]:
         if self._index is None:

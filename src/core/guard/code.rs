@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::RiskLevel;
+use super::{RiskLevel, flow};
 
 /// The languages, as far as they differ here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -365,6 +365,54 @@ pub(super) fn acts(text: &str, language: Language) -> Vec<Act> {
     acts_at(text, language, 0)
 }
 
+/// A file of keys is named, and something goes to another machine.
+fn sends_secret(tokens: &[(Token<'_>, Range<usize>)]) -> Option<Act> {
+    let secret = |token: &Token<'_>| matches!(token, Token::Text { value, .. } if value.len() < 256 && value.contains(['.', '_', '/']) && flow::is_secret(value));
+    let sends = |token: &Token<'_>| {
+        matches!(
+            token,
+            Token::Name(
+                "requests"
+                    | "urlopen"
+                    | "urllib"
+                    | "httpx"
+                    | "aiohttp"
+                    | "socket"
+                    | "smtplib"
+                    | "ftplib"
+                    | "paramiko"
+                    | "fetch"
+                    | "axios"
+                    | "XMLHttpRequest"
+                    | "http"
+                    | "https"
+                    | "net"
+                    | "HTTP"
+                    | "Faraday"
+                    | "LWP"
+                    | "boto3"
+            )
+        )
+    };
+    let any = |wanted: &dyn Fn(&Token<'_>) -> bool| tokens.iter().any(|(token, _)| wanted(token));
+    (any(&secret) && any(&sends)).then(|| Act::Named {
+        level: RiskLevel::Confirm,
+        what: "may send what is secret to another machine".to_owned(),
+    })
+}
+
+/// `fork while 1`, `while True: os.fork()`: processes without an end.
+fn forks(tokens: &[(Token<'_>, Range<usize>)]) -> Option<Act> {
+    let at = |wanted: &[&str]| {
+        tokens.iter().position(|(token, _)| matches!(token, Token::Name(name) if wanted.contains(name)))
+    };
+    let (fork, again) = (at(&["fork"])?, at(&["while", "loop", "until", "forever"])?);
+    (fork.abs_diff(again) < 12).then(|| Act::Named {
+        level: RiskLevel::Dangerous,
+        what: "starts itself until the machine stands still".to_owned(),
+    })
+}
+
 fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
     const MOST: usize = 256;
     let mut found = Vec::new();
@@ -375,6 +423,8 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
     let aliases = aliases(&lexed);
     let strings = assigned(&lexed);
     let tokens = &lexed.tokens;
+    found.extend(sends_secret(tokens));
+    found.extend(forks(tokens));
     let mut at = 0;
     while at < tokens.len() && found.len() < MOST {
         let here = at;

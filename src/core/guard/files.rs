@@ -183,6 +183,9 @@ impl Judge<'_> {
                 if !options.rest.first().is_some_and(|word| matches!(word.text.as_str(), "trash" | "remove")) {
                     return None;
                 }
+                if options.rest[0].text == "trash" && !options.word("--empty") {
+                    return Some(self.whole(RiskLevel::Cautious, "shell.trash", "moves files to the trash"));
+                }
                 &options.rest[1..]
             }
             _ => &options.rest[..],
@@ -209,7 +212,9 @@ impl Judge<'_> {
             let place = if handed && place < Place::Unknown { Place::Unknown } else { place };
             // Nothing brings back what was overwritten first.
             let shreds = matches!(self.program, "shred" | "srm" | "wipe");
-            let level = delete(place, recursive, shreds || everything(word));
+            // A pattern takes what nobody counted, unless it names what is made again.
+            let many = shreds || everything(word) || word.pattern && !is_made_again(&word.text);
+            let level = delete(place, recursive, many);
             let what = if recursive { "a folder with all that is in it" } else { "a file" };
             let why = format!("deletes {what} in {}", place.words());
             keep(&mut worst, Self::verdict(level, rule, word, why));
@@ -490,11 +495,10 @@ impl Judge<'_> {
         if options.word("--remove-files") {
             return Some(self.whole(RiskLevel::Confirm, "shell.archive.move", "deletes the files that it packs"));
         }
-        if options.flags.iter().any(|flag| {
-            flag.starts_with("--checkpoint-action")
-                || flag.starts_with("--to-command")
-                || *flag == "--use-compress-program"
-        }) {
+        let acts = options.value("--checkpoint-action").is_some_and(|action| action.starts_with("exec"));
+        if acts
+            || options.flags.iter().any(|flag| flag.starts_with("--to-command") || *flag == "--use-compress-program")
+        {
             return Some(self.whole(RiskLevel::Confirm, "shell.archive.run", "runs other programs on the way"));
         }
         let folder =

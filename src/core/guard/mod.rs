@@ -6,6 +6,7 @@ mod authority;
 mod code;
 mod command;
 mod files;
+mod flow;
 mod gate;
 mod level;
 mod lines;

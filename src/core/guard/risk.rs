@@ -12,7 +12,7 @@ use super::{
     RiskLevel,
     code::{self, Language},
     command::{self, Ground, Verdict},
-    files,
+    files, flow,
     paths::{RiskContext, place},
     shell::{self, Script, SimpleCommand, Word},
     sql,
@@ -100,6 +100,11 @@ fn script_risk(script: &Script, text: &str, argument: &str, context: &RiskContex
         if worst.level == RiskLevel::Dangerous {
             break;
         }
+    }
+    if worst.level < RiskLevel::Dangerous
+        && let Some(verdict) = flow::judge(script, text)
+    {
+        worst = worst.or(Risk::of(verdict, argument, text, "This command"));
     }
     if let Some(span) = &script.fork_bomb {
         let verdict = Verdict {
@@ -377,6 +382,8 @@ fn text_risk(text: &str, path: &str, key: &str, nature: &Nature, context: &RiskC
             elevated: false,
             remote: false,
             cwd: None,
+            pipeline: 0,
+            grouped: false,
         };
         let word = Word { text: String::new(), exact: true, pattern: false, span: 0..text.len() };
         let ground = Ground { context, depth: 0 };

@@ -119,6 +119,9 @@ pub enum EventKind {
         id: Id,
         /// The hits, or why there are none.
         hits: Result<Vec<Hit>, Error>,
+        /// What could not be asked or read, where something else could.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        problems: Vec<String>,
     },
     /// A page was read.
     Fetched {

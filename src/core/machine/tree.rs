@@ -62,6 +62,16 @@ impl MachineConfig {
         !turn.children.agents.is_empty()
     }
 
+    /// So often an answer that streams may say the same before it is cut; `None` for any number.
+    pub fn repeats(&self) -> Option<u32> {
+        let turn = match self {
+            Self::Turn(turn) => turn,
+            Self::Grounded(grounded) => &grounded.turn,
+            Self::Research(research) => &research.turn,
+        };
+        turn.stuck.as_ref().map(|policy| policy.text).filter(|rounds| *rounds > 0)
+    }
+
     /// What its turns are made of.
     pub const fn turn_mut(&mut self) -> &mut TurnConfig {
         match self {
@@ -150,6 +160,8 @@ pub struct Tree {
 }
 
 const SHIFT: u32 = 32;
+/// Bytes of a history that take a while to look through.
+pub(super) const LONG: usize = 256 * 1024;
 /// Plans and drifts that are kept.
 const MOST_NOTED: usize = 1_000;
 
@@ -181,6 +193,14 @@ impl Tree {
             (None, Some(Some(root))) => root.node.history().clone(),
             _ => History::new(),
         }
+    }
+
+    /// Whether the next step may take longer than a millisecond: a long history is counted or compacted in it.
+    pub fn may_take_long(&self) -> bool {
+        self.members.iter().flatten().any(|member| match &member.node {
+            Node::Turn(machine) => machine.may_compact(),
+            node => node.history().bytes() > LONG,
+        })
     }
 
     /// Answers that came for nobody.

@@ -126,6 +126,9 @@ pub struct Gathered {
     /// What could not be read, or was left out by a limit: path and reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+    /// Sources that were asked and gave nothing: which, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
 }
 
 /// A text to search in.

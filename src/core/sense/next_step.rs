@@ -29,6 +29,10 @@ enum Cue {
     Label,
     /// A present tense follows: `next i`.
     Present,
+    /// A colon and a verb follow: `next:`.
+    Named,
+    /// As `Verb`, where a sentence begins and nobody is named: `going to`.
+    Opening,
 }
 
 static CUES: LazyLock<Phrases<Cue>> = LazyLock::new(|| {
@@ -42,21 +46,31 @@ static CUES: LazyLock<Phrases<Cue>> = LazyLock::new(|| {
              |i should first|i should also|i must|i must now|i must first|i want to|i now want to|i can now|we will|we will now\
              |we are going to|we need to|we now need to|we should|we should now|we still need to|we must|i shall|we shall\
              |my next step is to|the next step is to|next step is to|my next action is to|my plan is to|the plan is to\
-             |next on the list is to|time to|now to|what i will do next is|the first step is to|first step is to\
+             |next on the list is to|next on my list is to|time to|now to|what i will do next is|i will need to|we will need to|i will now need to|\
+             i will also need to|i will first need to|i will have to|we will have to|what is next is to|as a next step i will|the first step is to|first step is to\
              |my first step is to|the next thing to do is to|i am starting to|next up is to",
         ),
         (
             Cue::Let,
             "let me|let me now|let me first|let me also|let me just|let me quickly|let me next|let us|let us now|let us first",
         ),
-        (Cue::Label, "next step|next steps|next action|next up|now i am|next i am|i am now|plan"),
+        (
+            Cue::Label,
+            "next step|next steps|my next step|my next steps|the next step|immediate next step|next action|my next action|next up|up next|\
+             next on my list|next on the list|what is next|what comes next|now i am|next i am|i am now|plan|my plan",
+        ),
+        (Cue::Named, "next|now|then|first|todo|to do"),
+        (
+            Cue::Opening,
+            "will|will now|will next|will then|will first|going to|now going to|gonna|about to|proceeding to|continuing to|moving on to",
+        ),
         (Cue::Present, "next i|then i|now i|next we|i next|i now"),
     ])
 });
 
 /// Words between the cue and its verb.
 const ADVERBS: &str = "now|then|next|also|first|just|quickly|still|again|therefore|simply|begin|carefully|immediately|\
-    instead|only|briefly|go|ahead|and|try|to|start|by|proceed|continue|directly|finally|thus|take|a|look|at|i|will";
+    instead|only|briefly|go|ahead|and|try|to|start|by|proceed|continue|directly|finally|thus|i|will";
 
 /// What stands behind a cue and announces nothing that will be done: states, courtesies, refusals, habits.
 static NOT_STEPS: LazyLock<Phrases<()>> = LazyLock::new(|| {
@@ -66,7 +80,7 @@ static NOT_STEPS: LazyLock<Phrases<()>> = LazyLock::new(|| {
          keep that in mind|keep this in mind|remember|wait|await|stand by|stop here|leave it|leave that|leave this|leave the|\
          leave you|let you|defer|have|need|need you|need your|need more|need to know|need the|miss|hope|apologize|\
          apologise|repeat myself|understand|know more|know which|know what|know whether|appreciate|recommend|suggest|\
-         love|like|prefer|help|help you|assist|assist you|clarify|confirm with you|check with you|point out|note|\
+         love|like|prefer|help|help you|assist|assist you|clarify|keep you|take that as|take it as|take this as|do|confirm with you|check with you|point out|note|\
          mention|emphasize|stress|be clear|be honest|hear|say that|do my best|gladly help|only|stay|mean|think|believe|\
          see|guess|expect|respect|suppose|want|both|all|each|use it|get back to you|pause here|stop now|stop",
     )])
@@ -126,7 +140,7 @@ pub(super) fn next_step_in(reading: &Reading) -> Option<NextStep> {
                 None => {}
             }
         }
-        match step_in(sentence, tokens) {
+        match step_in(reading, sentence, tokens) {
             Some(mut step) => {
                 if let Some(first) = items.filter(|_| sentence.mark == ':' && step.step.is_empty()) {
                     step.step = first.bytes.clone();
@@ -159,7 +173,7 @@ fn asks_to_go(reading: &Reading, sentence: &Sentence) -> bool {
     reading.words(sentence).iter().any(|token| matches!(token.word.as_str(), "shall" | "should"))
 }
 
-fn step_in(sentence: &Sentence, tokens: &[Token]) -> Option<NextStep> {
+fn step_in(reading: &Reading, sentence: &Sentence, tokens: &[Token]) -> Option<NextStep> {
     if CONDITIONS.find(tokens).is_some() {
         return None;
     }
@@ -195,12 +209,31 @@ fn step_in(sentence: &Sentence, tokens: &[Token]) -> Option<NextStep> {
         if !starts_clause {
             continue;
         }
-        if let Some((cue, length)) = CUES.at(tokens, at) {
-            if let Some(step) = behind(sentence, tokens, at, length, cue) {
+        if let Some((cue, length)) = CUES.at(tokens, at).filter(|(cue, length)| match cue {
+            Cue::Opening => at == 0,
+            Cue::Named => {
+                let (last, next) = (tokens.get(at + length - 1), tokens.get(at + length));
+                at == 0
+                    && matches!((last, next), (Some(last), Some(next)) if reading.colon_between(last.end, next.start)
+                        && next.kind == Kind::Plain
+                        && !matches!(
+                            next.word.as_str(),
+                            "it" | "this" | "that" | "there" | "you" | "we" | "i" | "they" | "he" | "she" | "no" | "nothing" | "none" | "everything" | "all" | "your"
+                        ))
+            }
+            _ => true,
+        }) {
+            if let Some(step) = behind(reading, sentence, tokens, at, length, cue) {
                 return Some(step);
             }
         } else if at <= 1 && is_doing(sentence, tokens, at) {
             return place(sentence, tokens, at, at, at);
+        } else if at == 0
+            && matches!(tokens, [who, are, ..] if matches!((who.word.as_str(), are.word.as_str()), ("i", "am") | ("we", "are")))
+            && is_doing(sentence, &tokens[2..], 0)
+        {
+            // "I'm reading the file now."
+            return place(sentence, tokens, 0, 0, 2);
         }
     }
     None
@@ -246,7 +279,14 @@ fn is_doing(sentence: &Sentence, tokens: &[Token], at: usize) -> bool {
     (now_before && tokens.len() > 2) || (now_behind && tokens.len() > 2) || (trails && first.capital)
 }
 
-fn behind(sentence: &Sentence, tokens: &[Token], at: usize, length: usize, cue: Cue) -> Option<NextStep> {
+fn behind(
+    reading: &Reading,
+    sentence: &Sentence,
+    tokens: &[Token],
+    at: usize,
+    length: usize,
+    cue: Cue,
+) -> Option<NextStep> {
     let after = at + length;
     if cue == Cue::Label {
         // "Next step: run the tests", "Next up, the docs", "Now I'm reading".
@@ -259,7 +299,7 @@ fn behind(sentence: &Sentence, tokens: &[Token], at: usize, length: usize, cue: 
             });
         };
         let doing = last_of_cue.word == "am" && first.word.ends_with("ing") && first.word.len() > 5;
-        let labelled = at == 0 && first.after_mark && last_of_cue.word != "am";
+        let labelled = at == 0 && first.after_mark && first.word != "up" && last_of_cue.word != "am";
         let real = !matches!(first.word.as_str(), "waiting" | "missing" | "getting" | "seeing" | "having" | "none");
         return (real && (doing || labelled)).then(|| place(sentence, tokens, at, at, after))?;
     }
@@ -310,6 +350,12 @@ fn behind(sentence: &Sentence, tokens: &[Token], at: usize, length: usize, cue: 
                 | "break"
                 | "list"
         );
+        // "Let me summarize what I did: I fixed it."
+        let tells =
+            matches!(verb.word.as_str(), "think" | "explain" | "summarize" | "clarify" | "recap" | "show" | "break");
+        if cue == Cue::Let && tells && sentence.mark != ':' && reading.colon_between(verb.end, sentence.bytes.end) {
+            return None;
+        }
         let goes_on = tokens.get(after + 1).is_some_and(|next| {
             next.after_mark && !matches!(next.word.as_str(), "then" | "and" | "so" | "but" | "first" | "before")
         });
@@ -343,7 +389,10 @@ fn behind(sentence: &Sentence, tokens: &[Token], at: usize, length: usize, cue: 
 fn is_look(tokens: &[Token], at: usize) -> bool {
     let word = |at: usize| tokens.get(at).map_or("", |token| token.word.as_str());
     match word(at) {
-        "see" => matches!(word(at + 1), "what" | "whether" | "if" | "how" | "which" | "where" | "the"),
+        "see" => matches!(word(at + 1), "what" | "whether" | "if" | "how" | "which" | "where" | "the" | "why"),
+        "think" => word(at + 1) == "through",
+        "help" => word(at + 1) == "by",
+        "do" => !matches!(word(at + 1), "" | "so" | "that" | "it" | "my" | "what" | "as"),
         "stop" => matches!(word(at + 1), "the"),
         "use" => !matches!(word(at + 1), "it"),
         "understand" => matches!(word(at + 1), "the" | "how" | "what" | "why"),
@@ -390,6 +439,16 @@ mod tests {
             ("Let's see what the tests say.", "see what the tests say"),
             ("I've read the docs; next I'll implement the parser.", "implement the parser"),
             ("I'll start by reading the current auth implementation...", "reading the current auth implementation"),
+            ("I'll look at both files.", "look at both files"),
+            ("I'll check each of the three modules.", "check each of the three modules"),
+            ("I'm reading the file now.", "reading the file now"),
+            ("My next step: update the docs.", "update the docs"),
+            ("Next: read main.py.", "read main.py"),
+            ("What's next: fix the flaky test.", "fix the flaky test"),
+            ("I'll need to install the dependencies.", "install the dependencies"),
+            ("Going to run the tests.", "run the tests"),
+            ("The tests fail. I'll see why.", "see why"),
+            ("I'll do a quick search.", "do a quick search"),
         ] {
             if !expected.is_empty() {
                 assert_eq!(step(text), Some(expected), "{text}");
@@ -434,6 +493,14 @@ mod tests {
             "Now I understand how it works.",
             "In the future I'll use tabs.",
             "Let me check: the file has 3 lines.",
+            "I'll keep you posted.",
+            "I'll take that as a yes.",
+            "Let me summarize what I did: I fixed the bug.",
+            "I'll need to know which database you mean.",
+            "The server will restart automatically.",
+            "Next, restart your machine.",
+            "Now: it works.",
+            "Will do.",
         ] {
             assert_eq!(step(text), None, "{text}");
         }

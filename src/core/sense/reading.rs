@@ -70,6 +70,8 @@ pub(super) struct Reading {
     pub has_blocks: bool,
     /// A block of code or quoted lines stands behind the last sentence.
     pub block_at_end: bool,
+    /// Where colons stand, in order.
+    colons: Vec<usize>,
 }
 
 /// Which end of a long text is read.
@@ -105,6 +107,11 @@ impl Reading {
             at = end;
         }
         reading
+    }
+
+    /// Whether a colon stands in this part of the text.
+    pub(super) fn colon_between(&self, start: usize, end: usize) -> bool {
+        self.colons.get(self.colons.partition_point(|colon| *colon < start)).is_some_and(|colon| *colon < end)
     }
 
     /// The words of a sentence.
@@ -221,7 +228,10 @@ impl Reading {
                     }
                     self.close(&mut open, text, end, mark);
                     after_mark = true;
-                } else if matches!(c, ',' | ':' | '(' | ')' | '—' | '–' | ';' | '-' | '/') {
+                } else if c == ':' {
+                    self.colons.push(here);
+                    after_mark = true;
+                } else if matches!(c, ',' | '(' | ')' | '—' | '–' | ';' | '-' | '/') {
                     after_mark = true;
                 }
             }

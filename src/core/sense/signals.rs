@@ -140,6 +140,10 @@ const DONE: &str = "done|complete|completed|finished|finalized|resolved|fixed|im
 /// Those that say it without a subject.
 const DONE_ALONE: &str = "done|complete|completed|finished|fixed|resolved|implemented|solved|accomplished";
 /// What a writer did.
+/// Names of work, for "implementation complete".
+const WORK: &str = "implementation|migration|setup|refactor|refactoring|fix|deployment|build|installation|upgrade|cleanup|update|\
+    analysis|review|conversion|import|export|backup|merge|release|rename|rewrite";
+
 const DID: &str = "done|completed|finished|fixed|implemented|resolved|solved|added|updated|created|written|wrote|removed|deleted|\
     renamed|refactored|migrated|deployed|merged|committed|pushed|published|installed|configured|built|applied|changed|\
     replaced|moved|converted|corrected|set|made|cleaned|wrapped|finalized|addressed|successfully|accomplished|optimized|\
@@ -266,6 +270,10 @@ fn claim(reading: &Reading, sentence: &Sentence, tokens: &[Token], position: usi
         && (sentence.mark != ':' || tokens.len() == first + 1)
     {
         return Some(signal(SignalKind::Completion, "alone", sentence, tokens, first, 1));
+    }
+    // "Implementation complete."
+    if tokens.len() == first + 2 && listed(WORK, first) && listed(DONE_ALONE, first + 1) && !sentence.heading {
+        return Some(signal(SignalKind::Completion, "alone", sentence, tokens, first, 2));
     }
     if word(tokens, first) == "successfully" && listed(DID, first + 1) {
         return Some(signal(SignalKind::Completion, "alone", sentence, tokens, first, 2));

@@ -21,7 +21,10 @@ mod work;
 mod write;
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{
+        Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -52,11 +55,16 @@ pub const MAX_WORD: usize = 4096;
 /// No memory has more tags, entities or parents.
 pub const MAX_WORDS: usize = 256;
 
+/// What memory needs of the file.
+const ROOMS: [open::Tables; 3] = [TABLES, queue::TABLES, audit::TABLES];
+
 /// The memory in a file. Many threads may use it at once, and many processes the same file.
 pub struct Memory {
     name: String,
     session: String,
     read_only: bool,
+    /// Whether the file had no memory yet when it was opened for reading alone.
+    unmade: AtomicBool,
     /// The process that opened it: connections of SQLite do not survive a fork.
     process: u32,
     writer: Mutex<Connection>,
@@ -75,7 +83,7 @@ impl Memory {
     /// it says otherwise.
     pub fn open(options: &Options, session: &str) -> Result<Self> {
         check_word("session", session)?;
-        let rooms = [TABLES, queue::TABLES, audit::TABLES];
+        let rooms = ROOMS;
         let writer = open::open(options, &rooms)?;
         let (name, reader) = match &options.path {
             Place::Nowhere => (":memory:".to_owned(), None),
@@ -84,10 +92,14 @@ impl Memory {
                 (path.display().to_string(), Some(Mutex::new(open::open(&reading, &rooms)?)))
             }
         };
+        let unmade = reader.as_ref().is_some_and(|reader| {
+            open::lacks_rooms(&reader.lock().unwrap_or_else(PoisonError::into_inner)).unwrap_or_default()
+        });
         Ok(Self {
             name,
             session: session.to_owned(),
             read_only: options.read_only,
+            unmade: AtomicBool::new(unmade),
             process: std::process::id(),
             writer: Mutex::new(writer),
             reader,
@@ -140,7 +152,11 @@ impl Memory {
 
     fn reading(&self) -> Result<MutexGuard<'_, Connection>> {
         self.check_process()?;
-        Ok(self.reader.as_ref().unwrap_or(&self.writer).lock().unwrap_or_else(PoisonError::into_inner))
+        let reader = self.reader.as_ref().unwrap_or(&self.writer).lock().unwrap_or_else(PoisonError::into_inner);
+        if self.unmade.load(Ordering::Relaxed) && open::look_again(&reader, &ROOMS).map_err(self.trouble())? {
+            self.unmade.store(false, Ordering::Relaxed);
+        }
+        Ok(reader)
     }
 
     fn trouble(&self) -> impl Fn(rusqlite::Error) -> Error {

@@ -1,7 +1,7 @@
 //! Memory's part in work after a turn: queueing it, taking it, ending it, and what the audit says of it.
 
 use std::{
-    sync::{MutexGuard, PoisonError},
+    sync::{MutexGuard, PoisonError, TryLockError},
     time::Duration,
 };
 
@@ -14,7 +14,7 @@ use crate::{
     store::{
         audit::{self, Event, Kept, Wanted, Whose},
         open::{self, Options, Place},
-        work::{self, Item, Job, State, Taken},
+        work::{self, Item, Job, Lost, State, Taken},
     },
 };
 
@@ -48,6 +48,14 @@ fn no_queue() -> Error {
     Error::internal("store_failed", "the queue has no connection")
 }
 
+/// What follows a turn, and all it needs.
+fn work_of(turn: &Turn) -> Result<(Vec<&'static str>, String)> {
+    let payload = serde_json::to_string(turn).map_err(|error| Error::internal("store_failed", error.to_string()))?;
+    let mut kinds = vec![TURN];
+    kinds.extend(turn.after.reflection.then_some(REFLECTION));
+    Ok((kinds, payload))
+}
+
 impl Memory {
     /// The connection that work is queued with. It waits for other writers for a moment only, and never for what this
     /// process writes itself.
@@ -67,11 +75,59 @@ impl Memory {
     /// Queues the work that is to follow a turn, before anything of it starts; gives the numbers of its pieces. What is
     /// queued already is not queued again. Its secrets were taken out before ([`Turn::cleaned`]).
     pub fn queue_turn(&self, turn: &Turn) -> Result<Vec<i64>> {
-        let payload =
-            serde_json::to_string(&turn).map_err(|error| Error::internal("store_failed", error.to_string()))?;
-        let mut kinds = vec![TURN];
-        kinds.extend(turn.after.reflection.then_some(REFLECTION));
+        let (kinds, payload) = work_of(turn)?;
         self.enqueue(&kinds, &turn.run, &payload, &turn.session, turn.user.as_deref())
+    }
+
+    /// Notes down that a run begins whose journal is at `journal`, so that its turn is found if this process dies before
+    /// it is queued; `instead`: the attempt before, which counts no longer. Waits for nobody: `store_busy` means that it
+    /// is to be tried again.
+    pub fn expect_turn(&self, run: &str, instead: Option<&str>, journal: &str, about: &str) -> Result<()> {
+        if self.place == Place::Nowhere {
+            return Ok(());
+        }
+        let trouble = self.trouble();
+        let busy = || {
+            let message = format!("{} is being written", self.name);
+            Error::usage("store_busy", message).hint("try again")
+        };
+        if let Err(TryLockError::WouldBlock) = self.queue.try_lock() {
+            return Err(busy());
+        }
+        let mut queue = self.queue()?;
+        let connection = queue.connection().ok_or_else(no_queue)?;
+        connection.busy_timeout(Duration::ZERO).map_err(&trouble)?;
+        let noted = (|| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            work::expect(&transaction, (run, instead), journal, about, now())?;
+            transaction.commit()
+        })();
+        connection.busy_timeout(PATIENCE).map_err(&trouble)?;
+        noted.map_err(&trouble)
+    }
+
+    /// The runs of processes that are gone, whose turns may be missing.
+    pub fn lost_turns(&self) -> Result<Vec<Lost>> {
+        let connection = self.writing()?;
+        let trouble = self.trouble();
+        work::let_go(&connection, now()).map_err(&trouble)?;
+        work::lost(&connection, now()).map_err(&trouble)
+    }
+
+    /// Queues the turn of a lost run, or forgets that there was one; whether nobody else did before.
+    pub fn settle_turn(&self, lost: &Lost, turn: Option<&Turn>) -> Result<bool> {
+        let trouble = self.trouble();
+        let mut connection = self.writing()?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
+        if !work::settled(&transaction, &lost.run, Some(&lost.owner)).map_err(&trouble)? {
+            return Ok(false);
+        }
+        if let Some(turn) = turn {
+            let (kinds, payload) = work_of(turn)?;
+            self.put(&transaction, &kinds, &payload, &turn.run, (&turn.session, turn.user.as_deref()))?;
+        }
+        transaction.commit().map_err(&trouble)?;
+        Ok(true)
     }
 
     fn enqueue(
@@ -86,19 +142,8 @@ impl Memory {
         let mut queue = self.queue()?;
         let connection = queue.connection().ok_or_else(no_queue)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
-        let mut ids = Vec::new();
-        let mut full = false;
-        let time = now();
-        for kind in kinds {
-            match work::queue(&transaction, kind, name, payload, time).map_err(&trouble)? {
-                Taken::Queued(id) => ids.push(id),
-                Taken::Full => full = true,
-            }
-        }
-        let whose = Whose { session, turn: Some(name), user };
-        let told = if full { "work_dropped" } else { "work_queued" };
-        let detail = json!({"kinds": kinds, "ids": ids});
-        audit::write(&transaction, &whose, &event(told, &detail)).map_err(&trouble)?;
+        work::settled(&transaction, name, None).map_err(&trouble)?;
+        let (ids, full) = self.put(&transaction, kinds, payload, name, (session, user))?;
         transaction.commit().map_err(&trouble)?;
         if full {
             let message = format!("{} pieces of work wait already; more is not taken", work::MOST_QUEUED);
@@ -106,6 +151,32 @@ impl Memory {
                 .hint("see what holds the work up: memory.work(\"failed\"), memory.work(\"queued\")"));
         }
         Ok(ids)
+    }
+
+    /// Puts work into the queue, and tells the audit; whether some of it was not taken.
+    fn put(
+        &self,
+        transaction: &Transaction<'_>,
+        kinds: &[&str],
+        payload: &str,
+        name: &str,
+        (session, user): (&str, Option<&str>),
+    ) -> Result<(Vec<i64>, bool)> {
+        let trouble = self.trouble();
+        let mut ids = Vec::new();
+        let mut full = false;
+        let time = now();
+        for kind in kinds {
+            match work::queue(transaction, kind, name, payload, time).map_err(&trouble)? {
+                Taken::Queued(id) => ids.push(id),
+                Taken::Full => full = true,
+            }
+        }
+        let whose = Whose { session, turn: Some(name), user };
+        let told = if full { "work_dropped" } else { "work_queued" };
+        let detail = json!({"kinds": kinds, "ids": ids});
+        audit::write(transaction, &whose, &event(told, &detail)).map_err(&trouble)?;
+        Ok((ids, full))
     }
 
     /// Takes the next piece of work, for so many seconds; `None` if nothing is due.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from loopwright import Agent, Memory
+from loopwright import Agent, Journal, Memory
 from loopwright.after import AfterTurn
 from loopwright.testing import ScriptedModel, WireServer, text
 
@@ -62,3 +62,27 @@ def test_d24_runs_of_the_command_line_remember(tmp_path: Path, loopwright: Any) 
         assert loopwright("run", "What is my dog called?", *about, OPENAI_API_KEY="k").code == 0
         body = json.dumps(server.requests[1]["body"])
     assert "My dog is called Biscuit." in body
+
+
+def test_a_store_that_holds_journals_alone_remembers_nothing(tmp_path: Path, loopwright: Any) -> None:
+    store = tmp_path / ".loopwright" / "journal.db"
+    Agent(ScriptedModel(["Hi."])).run_sync("Hello", journal=store)
+    Journal(store).close()
+    before = store.read_bytes()
+    for arguments, said in (
+        (("memory",), "nothing is remembered"),
+        (("memory", "list", "cat"), "nothing is remembered"),
+        (("memory", "work"), "no work is known"),
+        (("memory", "reflections"), "nothing was learned"),
+        (("audit",), "the audit holds no such event"),
+    ):
+        done = loopwright(*arguments)
+        assert (done.code, said in done.err + done.out) == (0, True), (arguments, done)
+    done = loopwright("memory", "why", "1")
+    assert (done.code, "unknown_memory" in done.err or "no memory" in done.err) == (2, True), done
+    assert store.read_bytes() == before, "looking changes nothing"
+    assert loopwright("memory", "forget", "1").code == 2
+    assert loopwright("runs").code == 0
+    (tmp_path / "empty.db").touch()
+    done = loopwright("memory", "--memory", "empty.db")
+    assert (done.code, (tmp_path / "empty.db").stat().st_size) == (0, 0)

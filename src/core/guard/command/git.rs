@@ -12,6 +12,10 @@ pub(super) fn git(command: &SimpleCommand, words: &[Word]) -> Option<Verdict> {
         Options::read(words, "-C -c --git-dir --work-tree --namespace --exec-path -b -B --orphan -s --source");
     let first = options.rest.first()?;
     let span = command.span.clone();
+    // Subcommands that others add: `git delete-branch`, `git obliterate`.
+    if ["delete-", "obliterate", "nuke", "wipe"].iter().any(|start| first.text.starts_with(start)) {
+        return Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to delete something", first.span.clone()));
+    }
     if first.text == "checkout" {
         let dashes = words.iter().position(|word| word.text == "--");
         let files = dashes.is_some_and(|at| at + 1 < words.len());
@@ -27,7 +31,13 @@ pub(super) fn git(command: &SimpleCommand, words: &[Word]) -> Option<Verdict> {
             || options.word("--orphan")
             || options.word("-p")
             || options.word("--patch");
-        if (files || paths) && !creates {
+        // A commit and then names: `git checkout HEAD~1 file.txt`.
+        let named = options.rest.len() > 2 && !options.word("-t") && !options.word("--track");
+        // `git checkout src/main.rs`: a branch is hardly ever named like a file.
+        let file = matches!(options.rest.as_slice(), [_, name] if name.text.rsplit_once('.').is_some_and(|(stem, ending)| {
+            !stem.is_empty() && (1..=5).contains(&ending.len()) && ending.bytes().all(|byte| byte.is_ascii_lowercase())
+        }));
+        if (files || paths || named || file) && !creates {
             return Some(Verdict::new(
                 RiskLevel::Confirm,
                 "git.checkout.files",

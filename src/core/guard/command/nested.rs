@@ -6,6 +6,7 @@ use crate::core::guard::{
     RiskLevel,
     code::Act,
     files::{self, keep},
+    flow,
     paths::{Place, place},
     shell::{self, SimpleCommand, Word},
     sql,
@@ -32,6 +33,10 @@ pub(super) fn nested(
         );
     }
     let script = shell::parse(text);
+    if let Some(mut verdict) = flow::judge(&script, text) {
+        verdict.span = word.span.clone();
+        keep(worst, verdict);
+    }
     for mut inner in script.commands {
         inner.elevated |= command.elevated;
         inner.remote |= command.remote;

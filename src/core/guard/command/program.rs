@@ -185,12 +185,17 @@ fn only_tells(name: &str, words: &[Word]) -> bool {
         return false;
     }
     let plain = words.iter().take_while(|word| word.text != "--");
-    let mut tells = plain.filter(|word| matches!(word.text.as_str(), "--help" | "--version" | "-help" | "/?"));
+    let mut tells = plain.filter(|word| matches!(word.text.as_str(), "--help" | "-help" | "/?"));
+    // Behind other words `--version` may be that of something else: `cargo yank --version 1.0.3`.
+    let version = |word: Option<&Word>| word.is_some_and(|word| word.text == "--version");
     let first = words.first().map(|word| word.text.as_str());
     tells.next().is_some()
+        || version(words.first())
+        || words.len() > 1 && version(words.last())
         || words.len() == 1
             && matches!(first, Some("-h" | "-v" | "-V" | "version" | "help"))
             && !matches!(name, "rm" | "shutdown" | "reboot" | "halt" | "poweroff")
+        || name == "aws" && words.last().is_some_and(|word| word.text == "help")
         || matches!(first, Some("help"))
             && matches!(
                 name,

@@ -51,7 +51,7 @@ pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: 
 fn prints_nothing(command: &SimpleCommand) -> bool {
     let rest: Vec<&str> = command.words.iter().skip(1).map(|word| word.text.as_str()).collect();
     match command.program() {
-        None => command.words.is_empty() && command.redirects.len() == 1,
+        None => command.words.is_empty() && command.redirects.len() == 1 && !command.grouped,
         Some(":" | "true") => true,
         Some("echo") => matches!(rest.as_slice(), [] | ["" | "-n"] | ["-n", ""]),
         Some("printf") => matches!(rest.as_slice(), [""]),

@@ -8,7 +8,9 @@ use super::{
 use crate::core::guard::{
     RiskLevel,
     code::{self, Language},
-    shell::{Input, SimpleCommand, Word},
+    files,
+    paths::place_of,
+    shell::{Input, Options, SimpleCommand, Word},
 };
 
 /// Rules that a pattern cannot say.
@@ -19,6 +21,12 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
         "git" => git(command, words),
         name if name.starts_with("mkfs.") => {
             Some(Verdict::new(RiskLevel::Dangerous, "disk.format", "formats a disk", span))
+        }
+        "docker" | "podman" | "nerdctl"
+            if words.iter().any(|word| matches!(word.text.as_str(), "rm" | "rmi" | "stop" | "kill"))
+                && words.iter().any(|word| word.text.contains("$(") || word.text.contains('`')) =>
+        {
+            confirm("docker.remove", "stops or deletes whatever another command lists")
         }
         "docker" | "podman" | "nerdctl" => {
             let mounts_root = words.windows(2).any(|pair| {
@@ -32,6 +40,22 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
                     || value.contains("/var/run/docker.sock:") && value.ends_with("never")
             });
             if mounts_root { confirm("docker.mount", "gives a container the whole machine") } else { None }
+        }
+        // The shell of Elixir has this name, too.
+        "iex" if words.first().is_none_or(|word| !word.text.starts_with(['-', '+']) && !word.text.contains(".ex")) => {
+            if words.is_empty() && command.span.len() <= 4 && matches!(command.input, Input::None) {
+                return None;
+            }
+            confirm("shell.eval.unknown", "runs text that cannot be told")
+        }
+        "sh" | "bash" | "zsh" | "dash" if words.first().is_some_and(|word| word.text == "$0") => {
+            confirm("shell.program.unknown", "starts itself again")
+        }
+        "unzip" | "7z" | "unrar" => {
+            let options = Options::read(words, "-d -P -x");
+            let folder = options.values.iter().find(|(name, _)| *name == "-d").map(|(_, word)| *word)?;
+            let level = files::write(place_of(folder, command.cwd.as_ref(), ground.context));
+            Some(Verdict::new(level, "file.write", "unpacks over what is there", folder.span.clone()))
         }
         "crontab" if matches!(command.input, Input::None) && words.is_empty() => None,
         "kill" => {

@@ -36,6 +36,10 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
         "rmi",
         "unregister",
         "expunge",
+        "unpublish",
+        "undefine",
+        "unsubscribe",
+        "deleteall",
     ];
     if word.len() > 64 || word.contains(['/', '.', '=', ' ', '@']) {
         return None;
@@ -46,21 +50,35 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
     if let Some(verb) = find(first) {
         return Some(verb);
     }
-    // `force-delete`, `batch-delete-image`, `schedule-key-deletion`
+    // `force-delete`, `batch-delete-image`, `admin-delete-user`, `records-delete`, `schedule-key-deletion`
+    if matches!(
+        first,
+        "no" | "not"
+            | "dont"
+            | "keep"
+            | "skip"
+            | "un"
+            | "undo"
+            | "on"
+            | "after"
+            | "before"
+            | "pre"
+            | "post"
+            | "can"
+            | "is"
+    ) || READING_VERBS.contains(&first)
+    {
+        return None;
+    }
     let mut last = "";
-    for (at, part) in parts.enumerate() {
-        if at == 0
-            && matches!(first, "batch" | "force" | "bulk" | "hard" | "mass")
-            && let Some(verb) = find(part)
+    for part in parts {
+        // `rm` and `del` in the middle are other words: `npm-rm-cache`, `delta`.
+        if let Some(verb) = find(part)
+            && (part.len() > 3 || word.contains(':'))
         {
             return Some(verb);
         }
         last = part;
-    }
-    if word.contains(':')
-        && let Some(verb) = find(last)
-    {
-        return Some(verb);
     }
     (last == "deletion").then_some("delete")
 }
@@ -114,23 +132,26 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
     words
         .iter()
         .find(|word| {
-            matches!(
-                word.text.as_str(),
-                "--delete"
-                    | "--purge"
-                    | "--destroy"
-                    | "--drop"
-                    | "--wipe"
-                    | "--erase"
-                    | "--delete-all"
-                    | "--remove-all"
-                    | "--purge-all"
-                    | "--force-delete"
-            )
+            // `--delete`, `--purge-all`, `--delete-vm`; not `--delete=false`.
+            let Some(option) = word.text.strip_prefix("--") else { return false };
+            let (option, value) = option.split_once('=').unwrap_or((option, ""));
+            let mut parts = option.split(['-', '_']);
+            let first = parts.next().unwrap_or_default();
+            let destroys = matches!(first, "delete" | "purge" | "destroy" | "drop" | "wipe" | "erase" | "deleteall");
+            let removes = matches!(
+                option,
+                "remove-all" | "remove-and-delete" | "remove-data" | "remove-volumes" | "force-delete" | "force-remove"
+            );
+            (destroys || removes) && !matches!(value, "false" | "0" | "no" | "never") && !option.ends_with("-delimiter")
         })
         .map(|word| Verdict::new(RiskLevel::Confirm, "verb", "is told to delete something", word.span.clone()))
         .or_else(|| {
-            (name.starts_with("uninstall") || name.starts_with("delete-") || name.ends_with("-uninstall"))
-                .then(|| Verdict::new(RiskLevel::Confirm, "verb", "is a program that removes something", span.clone()))
+            (name.starts_with("uninstall")
+                || name.split(['-', '_', '.']).any(|part| {
+                    matches!(part, "remove" | "delete" | "purge" | "destroy" | "wipe" | "erase" | "uninstall")
+                })
+                || name.ends_with("-rm")
+                || matches!(name, "ipcrm" | "rmvirtualenv"))
+            .then(|| Verdict::new(RiskLevel::Confirm, "verb", "is a program that removes something", span.clone()))
         })
 }

@@ -51,6 +51,10 @@ pub struct SimpleCommand {
     pub remote: bool,
     /// Where it runs, after a `cd` in the text; `None` is where the text starts.
     pub cwd: Option<Word>,
+    /// The pipeline that it is a part of, by number; none is 0.
+    pub pipeline: usize,
+    /// It has no words because its redirections are those of a group of commands, which stand beside it.
+    pub grouped: bool,
 }
 
 impl SimpleCommand {

@@ -41,6 +41,8 @@ struct Place {
     within: Option<Range<usize>>,
     /// The function whose body this is.
     function: Option<String>,
+    pipeline: usize,
+    grouped: bool,
 }
 
 impl Default for Place {
@@ -53,6 +55,8 @@ impl Default for Place {
             nesting: 0,
             within: None,
             function: None,
+            pipeline: 0,
+            grouped: false,
         }
     }
 }
@@ -63,11 +67,24 @@ struct Walk {
     cwd: Option<Word>,
     budget: usize,
     looks: usize,
+    pipelines: usize,
+}
+
+impl Walk {
+    fn new() -> Self {
+        Self {
+            script: Script::default(),
+            variables: BTreeMap::new(),
+            cwd: None,
+            budget: MAX_TOTAL,
+            looks: 0,
+            pipelines: 0,
+        }
+    }
 }
 
 pub(super) fn script(text: &str) -> Script {
-    let mut walk =
-        Walk { script: Script::default(), variables: BTreeMap::new(), cwd: None, budget: MAX_TOTAL, looks: 0 };
+    let mut walk = Walk::new();
     let mut end = text.len().min(MAX_TEXT);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -80,8 +97,7 @@ pub(super) fn script(text: &str) -> Script {
 }
 
 pub(super) fn argv(words: &[String]) -> Script {
-    let mut walk =
-        Walk { script: Script::default(), variables: BTreeMap::new(), cwd: None, budget: MAX_TOTAL, looks: 0 };
+    let mut walk = Walk::new();
     let mut at = 0;
     let words = words.iter().map(|text| {
         let span = at..at + text.len();
@@ -223,6 +239,8 @@ impl Walk {
             elevated: place.elevated,
             remote: place.remote,
             cwd: self.cwd.clone(),
+            pipeline: place.pipeline,
+            grouped: place.grouped,
         };
         let output = output_of(&command);
         let inner = wrap::inner(&command);
@@ -243,6 +261,8 @@ impl Walk {
                 nesting: place.nesting + 1,
                 within: Some(span.clone()),
                 function: place.function.clone(),
+                pipeline: place.pipeline,
+                grouped: false,
             };
             if let Some(text) = text {
                 place.within = Some(text.span.clone());
@@ -360,6 +380,10 @@ impl<'t> Reader<'_, 't> {
             "pipeline" => {
                 let parts: Vec<_> = Self::children(node).into_iter().filter(Node::is_named).collect();
                 let mut place = place.clone();
+                if place.pipeline == 0 {
+                    self.walk.pipelines += 1;
+                    place.pipeline = self.walk.pipelines;
+                }
                 let last = parts.len().saturating_sub(1);
                 let outer = (self.walk.variables.clone(), self.walk.cwd.clone());
                 for (at, part) in parts.into_iter().enumerate() {
@@ -389,7 +413,7 @@ impl<'t> Reader<'_, 't> {
             }
             "command_substitution" | "process_substitution" => {
                 let outer = (self.walk.variables.clone(), self.walk.cwd.clone());
-                let inside = Place { via: Via::Substitution, input: Input::None, ..place.clone() };
+                let inside = Place { via: Via::Substitution, input: Input::None, pipeline: 0, ..place.clone() };
                 self.all(node, &inside, depth);
                 (self.walk.variables, self.walk.cwd) = outer;
                 unknown
@@ -551,12 +575,18 @@ impl<'t> Reader<'_, 't> {
         word::expand(self.source(node), &self.walk.variables, &Self::span(node, place))
     }
 
+    /// `!(*.c)`, `@(a|b)`: parentheses behind such a sign are a pattern for names.
+    fn is_pattern(&self, node: Node<'_>) -> bool {
+        let before = self.text.get(..node.start_byte()).unwrap_or_default();
+        before.ends_with(['!', '@', '+', '*', '?'])
+    }
+
     /// All words under a node: children that touch, or that only a continued line parts, are one word.
     fn words(&self, node: Node<'_>, place: &Place) -> Vec<Word> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for child in Self::children(node) {
             let kind = child.kind();
-            if kind.ends_with("_redirect") || child.is_error() || kind == "subshell" {
+            if kind.ends_with("_redirect") || child.is_error() || kind == "subshell" && !self.is_pattern(child) {
                 continue;
             }
             if kind == "variable_assignment" && ranges.is_empty() && node.kind() == "command" {
@@ -585,7 +615,7 @@ impl<'t> Reader<'_, 't> {
         for child in Self::children(node) {
             if child.kind().ends_with("_redirect") {
                 self.redirect(child, place, depth, &mut redirects, &mut more);
-            } else if child.kind() == "subshell" {
+            } else if child.kind() == "subshell" && !self.is_pattern(child) {
                 self.node(child, place, depth + 1);
             } else {
                 self.substitutions(child, place, depth);
@@ -678,7 +708,8 @@ impl<'t> Reader<'_, 't> {
         }
         if !redirects.is_empty() {
             let span = Self::span(node, place);
-            self.walk.emit(Vec::new(), redirects, span, place);
+            let place = Place { grouped: body.is_some(), ..place.clone() };
+            self.walk.emit(Vec::new(), redirects, span, &place);
         }
         for (next, piped) in after {
             let mut place = place.clone();

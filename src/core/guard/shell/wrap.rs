@@ -481,13 +481,18 @@ fn shell(outer: &mut Outer<'_>, words: &[Word]) {
     }
     if text {
         if let Some(word) = words.get(at) {
-            // `bash -c '"$@"' _ rm -rf /`: what follows the text may be run by it.
-            let passes = word.text.contains("$@")
-                || word.text.contains("$*")
-                || word.text.contains("$0")
-                || word.text.contains("$1");
-            outer.text(word, Via::ShellText);
-            if passes && let Some(rest) = words.get(at + 1..).filter(|rest| !rest.is_empty()) {
+            // `find -exec sh -c 'rm {}'`: a name of a file comes in its place.
+            let named = matches!(outer.command.via, Via::Xargs | Via::FindExec) && word.text.contains("{}");
+            if named {
+                let text = word.text.replace("{}", "$item");
+                outer.text(&Word { text, exact: false, ..word.clone() }, Via::ShellText);
+            } else {
+                outer.text(word, Via::ShellText);
+            }
+            // `bash -c '"$@"' _ rm -rf /`: what follows the text is run by it.
+            if runs_arguments(&word.text)
+                && let Some(rest) = words.get(at + 1..).filter(|rest| !rest.is_empty())
+            {
                 let skip = usize::from(!word.text.contains("$0") && rest.len() > 1);
                 outer.words(&rest[skip..], Via::ShellText);
             }
@@ -502,6 +507,27 @@ fn shell(outer: &mut Outer<'_>, words: &[Word]) {
             last.input = Input::None;
         }
     }
+}
+
+/// Whether shell text has its arguments where a program stands: `"$@"`, `exec "$0"`, `eval "$1"`.
+fn runs_arguments(text: &str) -> bool {
+    text.match_indices('$').any(|(at, _)| {
+        let rest = text[at + 1..].trim_start_matches('{');
+        if !rest.starts_with(['@', '*', '0', '1']) {
+            return false;
+        }
+        let before = text[..at].trim_end_matches(['"', '\'']);
+        let word = before.trim_end();
+        let last = word.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        word.is_empty()
+            || before.ends_with('\n')
+            || word.ends_with([';', '|', '&', '(', '{', '!', '`']) && !word.ends_with("${")
+            || before.len() > word.len()
+                && matches!(
+                    last,
+                    "exec" | "eval" | "env" | "sudo" | "nohup" | "then" | "do" | "else" | "time" | "command" | "xargs"
+                )
+    })
 }
 
 fn env(outer: &mut Outer<'_>, words: &[Word]) {
@@ -547,6 +573,17 @@ fn xargs(outer: &mut Outer<'_>, words: &[Word]) {
     let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) else { return };
     let mut inner = rest.to_vec();
     let last = &rest[rest.len() - 1];
+    // `-I % … %`: a name of a file, or whatever comes in, stands there.
+    let options = Options::read(words.get(..at).unwrap_or_default(), "-I -J");
+    let placed = options.value("-I").or_else(|| options.value("-J")).filter(|mark| !mark.is_empty());
+    let placed = placed.or_else(|| options.letters.contains('i').then_some("{}"));
+    if let Some(mark) = placed.filter(|mark| rest.iter().any(|word| word.text.contains(mark))) {
+        for word in inner.iter_mut().filter(|word| word.text.contains(mark)) {
+            *word = Word { text: word.text.replace(mark, "{}"), exact: false, pattern: true, span: word.span.clone() };
+        }
+        outer.words(&inner, Via::Xargs);
+        return;
+    }
     match &outer.command.input {
         Input::Known(text) if text.exact && text.text.len() < 4096 => {
             inner.extend(text.text.split_whitespace().take(64).map(|item| Word {

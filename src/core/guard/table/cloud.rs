@@ -11,7 +11,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     confirm(
         "docker.prune",
-        "docker|podman|nerdctl system|image|container|volume|network|images|pod prune",
+        "docker|podman|nerdctl system|image|container|volume|network|images|pod|buildx|builder prune",
         "deletes all that no container uses",
     ),
     dangerous("docker.reset", "podman system reset", "deletes all containers, images and volumes"),

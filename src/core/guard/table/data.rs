@@ -34,10 +34,11 @@ pub(super) const RULES: &[Rule] = &[
         "changes a store",
     ),
     confirm("cache.flush", "memcflush|memcrm|varnishadm", "empties a cache"),
+    confirm("etcd.delete", "etcdctl del|rm|compact|defrag|auth", "deletes or changes what a cluster stands on"),
     confirm(
         "etcd.delete",
-        "etcdctl del|rm|compact|defrag|member|auth|user|role",
-        "deletes or changes what a cluster stands on",
+        "etcdctl member|user|role remove|delete|revoke|revoke-role|revoke-permission|update",
+        "changes what a cluster stands on",
     ),
     confirm(
         "kafka.delete",

@@ -52,6 +52,7 @@ pub(super) const RULES: &[Rule] = &[
         "gh|glab|hub|tea repo|release|secret|variable|issue|run|cache|gist|label|project|ruleset|codespace|ssh-key|gpg-key|environment|workflow delete|remove|archive|disable",
         "deletes something of the forge",
     ),
+    confirm("forge.merge", "gh pr merge --admin", "merges past the rules of a repository"),
     confirm("forge.delete", "hub delete", "deletes a repository"),
     confirm("forge.delete", "gh|glab api --method=DELETE|-X=DELETE", "deletes something of the forge"),
 ];

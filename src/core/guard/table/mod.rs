@@ -31,11 +31,12 @@ pub(super) fn valued(program: &str) -> &'static str {
         "gcloud" => "--project --zone --region --format --account",
         "gsutil" => "-o -h",
         "rclone" => "--config --transfers --checkers --include --exclude --filter --max-age --min-age --log-file",
-        "kill" => "-s --signal",
+        "kill" => "@ -s --signal",
+        "pwsh" | "powershell" => "@",
         "killall" | "pkill" => "-s --signal -u --user -U -g -G -P -t",
         "cargo" => "--manifest-path --color -Z --config --version --vers",
         "curl" => {
-            "-X --request -H --header -d --data --data-raw --data-binary -u --user -o --output -A --user-agent -e -F --form -b --cookie -T --upload-file -w --write-out -m --max-time --connect-timeout --cacert --cert --key -x --proxy --url --retry --resolve -K --config"
+            "-X --request -H --header -d --data --data-raw --data-binary --data-ascii --data-urlencode --json --form-string --key -E -u --user -o --output -A --user-agent -e -F --form -b --cookie -T --upload-file -w --write-out -m --max-time --connect-timeout --cacert --cert --key -x --proxy --url --retry --resolve -K --config"
         }
         "gh" | "glab" => "-R --repo -X --method -f --field -F --raw-field -q --jq -H --header --input -t --template",
         "iptables" | "ip6tables" => "-t --table",

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 /// Brackets that hold more bytes than this are no citation.
 const LONGEST: usize = 400;
+/// Brackets that a name may hold.
+const NESTED: usize = 6;
 /// Numbers above this are years and the like.
 const HIGHEST_NUMBER: usize = 999;
 /// A range of numbers is not longer than this.
@@ -59,14 +61,25 @@ pub fn citations(text: &str, knows: impl Fn(&str) -> bool) -> Brackets {
     let mut open = None;
     // Where the last pair of brackets ended that is an index: `a[0][1]` are two.
     let mut index_end = usize::MAX;
+    // Names that hold brackets themselves are read as a whole.
+    let mut named_end = 0;
     for (at, byte) in bytes.iter().enumerate() {
+        if at < named_end {
+            continue;
+        }
         while code.next_if(|range| range.end <= at).is_some() {}
         if code.peek().is_some_and(|range| range.start <= at) {
             open = None;
             continue;
         }
         match byte {
-            b'[' => open = Some(at),
+            b'[' => {
+                open = Some(at);
+                if let Some((end, place)) = with_brackets(text, at, &knows) {
+                    found.citations.push(Citation { bytes: at..end, places: vec![place], doubtful: false });
+                    (open, named_end) = (None, end);
+                }
+            }
             b'\n' => open = None,
             b']' => {
                 let Some(start) = open.take() else { continue };
@@ -95,6 +108,35 @@ pub fn citations(text: &str, knows: impl Fn(&str) -> bool) -> Brackets {
         }
     }
     found
+}
+
+/// A citation that opens at `start` and names a source whose own name holds brackets, and where it ends.
+fn with_brackets(text: &str, start: usize, knows: &impl Fn(&str) -> bool) -> Option<(usize, Place)> {
+    let mut near = text.get(start + 1..)?;
+    let mut most = near.len().min(LONGEST);
+    while !near.is_char_boundary(most) {
+        most -= 1;
+    }
+    near = near.get(..most)?.split('\n').next()?;
+    let mut ends = near.match_indices(']').map(|(end, _)| end);
+    let first = ends.next()?;
+    let nested = near.get(..first)?.contains('[');
+    let ends = std::iter::once(first).filter(|_| nested).chain(ends).take(NESTED);
+    for end in ends {
+        let inside = near.get(..end)?.trim();
+        let after = start + 1 + end + 1;
+        if knows(inside) {
+            return Some((after, Place::Whole(inside.to_owned())));
+        }
+        if let Some((reference, lines)) = inside.rsplit_once(':')
+            && reference.contains(['[', ']'])
+            && knows(reference)
+            && let Some((from, to)) = lines_of(lines)
+        {
+            return Some((after, Place::Lines { reference: reference.to_owned(), from, to }));
+        }
+    }
+    None
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,6 +335,30 @@ mod tests {
         Place::Lines { reference: reference.into(), from, to }
     }
     use Place::{Number, Whole};
+
+    #[test]
+    fn x16_names_may_hold_brackets() {
+        let knows = |name: &str| matches!(name, "a]b.md" | "[draft] x.md" | "x[1].md" | "a]b].md" | "a.md");
+        let read = |text: &str| -> Vec<(String, Vec<Place>)> {
+            let found = citations(text, knows).citations;
+            found.into_iter().map(|one| (text[one.bytes].to_owned(), one.places)).collect()
+        };
+        let lines = |reference: &str, from, to| vec![Place::Lines { reference: reference.into(), from, to }];
+        for (text, mark, places) in [
+            ("It holds [a]b.md:3].", "[a]b.md:3]", lines("a]b.md", 3, 3)),
+            ("It holds [a]b].md:3-4].", "[a]b].md:3-4]", lines("a]b].md", 3, 4)),
+            ("It holds [[draft] x.md:7].", "[[draft] x.md:7]", lines("[draft] x.md", 7, 7)),
+            ("It holds [x[1].md:2].", "[x[1].md:2]", lines("x[1].md", 2, 2)),
+            ("It holds [x[1].md].", "[x[1].md]", vec![Place::Whole("x[1].md".into())]),
+        ] {
+            assert_eq!(read(text), [(mark.to_owned(), places)], "{text}");
+        }
+        // Other brackets behind one are none of its business.
+        assert_eq!(read("It holds [1] and [2]."), read("It holds [1] and [2]."));
+        assert_eq!(read("It holds [a.md:1] and [a]b.md:3]. So [1].").len(), 3);
+        let hostile = format!("{}{}", "[".repeat(300_000), "[]]]]]]]".repeat(100_000));
+        assert!(read(&hostile).is_empty());
+    }
 
     #[test]
     fn x16_forms_of_citations() {

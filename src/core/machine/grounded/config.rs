@@ -104,6 +104,10 @@ impl GroundedConfig {
         if self.schema.as_ref().is_some_and(|schema| !schema.is_object()) {
             return Err(Error::usage("invalid_schema", "the schema of the answer is no JSON object"));
         }
+        if let Some(mistake) = self.schema.as_ref().and_then(super::schema::mistake) {
+            let message = format!("the schema of the answer is wrong: {mistake}");
+            return Err(Error::usage("invalid_schema", message).hint("mend the schema at that place"));
+        }
         if self.judge.as_ref().is_some_and(|judge| judge.model.trim().is_empty()) {
             return Err(Error::usage("empty_model", "the judge names no model").hint("name a model"));
         }

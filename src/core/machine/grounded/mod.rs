@@ -195,6 +195,9 @@ impl GroundedMachine {
             };
             self.warn(out, "not_read", message);
         }
+        for failure in gathered.failures {
+            self.warn(out, "source_failed", failure);
+        }
         self.sources = gathered.sources;
         self.finished_phase("gather", 1, since, output, out);
 

@@ -48,6 +48,68 @@ pub(super) fn verify_json(answer: &str, schema: &Value, evidence: &Evidence<'_>,
     found
 }
 
+/// What is wrong with a schema itself, and where: a rule that no JSON schema has would pass any answer.
+pub(super) fn mistake(schema: &Value) -> Option<String> {
+    const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
+    const SCHEMAS: [&str; 3] = ["items", "additionalProperties", "not"];
+    const LISTS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
+    const NAMED: [&str; 3] = ["properties", "$defs", "definitions"];
+    const COUNTS: [&str; 4] = ["minLength", "maxLength", "minItems", "maxItems"];
+    const NUMBERS: [&str; 2] = ["minimum", "maximum"];
+    let mut waiting = vec![(schema, "$".to_owned())];
+    while let Some((schema, at)) = waiting.pop() {
+        let rules = match schema {
+            Value::Object(rules) => rules,
+            Value::Bool(_) => continue,
+            _ => return Some(format!("{at} is no schema: a schema is an object, or true or false")),
+        };
+        match rules.get("type") {
+            Some(Value::String(name)) if TYPES.contains(&name.as_str()) => {}
+            Some(Value::Array(names)) if !names.is_empty() => {
+                let known = |name: &Value| name.as_str().is_some_and(|name| TYPES.contains(&name));
+                if let Some(place) = names.iter().position(|name| !known(name)) {
+                    return Some(format!("{at}.type[{place}] is no type of JSON; there are {}", TYPES.join(", ")));
+                }
+            }
+            Some(kind) => {
+                let kind = crate::core::machine::command::shorten(&kind.to_string(), 80);
+                return Some(format!("{at}.type is {kind}, which is no type of JSON; there are {}", TYPES.join(", ")));
+            }
+            None => {}
+        }
+        for (name, rule) in rules {
+            let here = format!("{at}.{name}");
+            match (name.as_str(), rule) {
+                // A list of schemas for the first items was written so once.
+                ("items", Value::Array(each)) => {
+                    waiting.extend(each.iter().enumerate().map(|(place, one)| (one, format!("{here}[{place}]"))));
+                }
+                (name, _) if SCHEMAS.contains(&name) => waiting.push((rule, here)),
+                (name, Value::Array(each)) if LISTS.contains(&name) && !each.is_empty() => {
+                    waiting.extend(each.iter().enumerate().map(|(place, one)| (one, format!("{here}[{place}]"))));
+                }
+                (name, _) if LISTS.contains(&name) => return Some(format!("{here} is no list of schemas")),
+                (name, Value::Object(each)) if NAMED.contains(&name) => {
+                    waiting.extend(each.iter().map(|(name, one)| (one, format!("{here}.{name}"))));
+                }
+                (name, _) if NAMED.contains(&name) => return Some(format!("{here} is no object of schemas")),
+                ("required", Value::Array(names)) if names.iter().all(Value::is_string) => {}
+                ("required", _) => return Some(format!("{here} is no list of names")),
+                ("enum", Value::Array(_)) => {}
+                ("enum", _) => return Some(format!("{here} is no list of values")),
+                (name, _) if COUNTS.contains(&name) && !rule.is_u64() => {
+                    return Some(format!("{here} is no whole number from 0"));
+                }
+                (name, _) if NUMBERS.contains(&name) && !rule.is_number() => {
+                    return Some(format!("{here} is no number"));
+                }
+                _ => {}
+            }
+        }
+    }
+    None
+}
+
 /// Each text and number on a line of its own.
 fn leaves(value: &Value, name: &str, out: &mut String) {
     match value {
@@ -154,6 +216,39 @@ fn is(value: &Value, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::core::retrieve::sources::Source;
+
+    #[test]
+    fn x15_a_schema_that_is_none_is_refused_by_its_place() {
+        let of = |schema: Value| mistake(&schema).unwrap_or_default();
+        for (schema, place) in [
+            (serde_json::json!({"type": "strnig"}), "$.type"),
+            (serde_json::json!({"type": ["string", "nul"]}), "$.type[1]"),
+            (serde_json::json!({"type": 7}), "$.type"),
+            (serde_json::json!({"type": []}), "$.type"),
+            (serde_json::json!({"properties": {"a": {"type": "int"}}}), "$.properties.a.type"),
+            (serde_json::json!({"items": {"properties": {"b": {"type": "text"}}}}), "$.items.properties.b.type"),
+            (serde_json::json!({"anyOf": [{"type": "string"}, {"type": "x"}]}), "$.anyOf[1].type"),
+            (serde_json::json!({"additionalProperties": {"type": "x"}}), "$.additionalProperties.type"),
+            (serde_json::json!({"$defs": {"c": {"type": "x"}}}), "$.$defs.c.type"),
+            (serde_json::json!({"properties": {"a": "string"}}), "$.properties.a"),
+            (serde_json::json!({"properties": ["a"]}), "$.properties"),
+            (serde_json::json!({"required": "a"}), "$.required"),
+            (serde_json::json!({"enum": "a"}), "$.enum"),
+            (serde_json::json!({"minLength": -1}), "$.minLength"),
+            (serde_json::json!({"maximum": "9"}), "$.maximum"),
+            (serde_json::json!({"items": 3}), "$.items"),
+        ] {
+            assert!(of(schema.clone()).starts_with(&format!("{place} ")), "{schema}: {}", of(schema.clone()));
+        }
+        for schema in [
+            serde_json::json!({}),
+            serde_json::json!({"type": ["string", "null"], "items": true, "additionalProperties": false}),
+            serde_json::json!({"properties": {"type": {"type": "string"}, "enum": {"enum": [1]}}, "x-mine": {"type": 3}}),
+            serde_json::json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object"}}, "default": {"type": "none"}}),
+        ] {
+            assert_eq!(mistake(&schema), None, "{schema}");
+        }
+    }
 
     #[test]
     fn x15_an_answer_may_be_json_of_a_schema() {

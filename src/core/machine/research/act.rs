@@ -19,6 +19,9 @@ const EMBEDDED: usize = 8_191;
 /// A chunk of fewer characters says nothing.
 const SHORTEST: usize = 40;
 
+/// How the addresses of what tools gave begin.
+pub(super) const TOOL: &str = "tool:";
+
 /// A hit of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -95,11 +98,15 @@ impl ResearchMachine {
             });
             told.push(shorten(query, 80));
             let at = self.hits.len();
+            if self.config.without_search {
+                continue;
+            }
             self.hits.push(None);
             self.searched.push(self.state.queries.len() - 1);
             let id = self.issue(Work::Hits { at });
             out.push(Command::Query { id, query: query.clone(), k: self.config.limits.hits });
         }
+        self.call_tools(actions, out);
         if !told.is_empty() {
             self.status(format!("Searching for {}.", told.join("; ")), out);
         }
@@ -146,6 +153,7 @@ impl ResearchMachine {
                 asked.pages = self.slots.len() - before;
             }
         }
+        self.slots.append(&mut self.called);
     }
 
     /// Reads a hit unless it was read before.
@@ -162,7 +170,8 @@ impl ResearchMachine {
         let known = self.state.results.iter().any(|found| found.url == url)
             || self.state.url_to_source_index.contains_key(&url)
             || self.slots.iter().any(|slot| slot.hit.url == url);
-        if url.is_empty() || known {
+        // What tools gave is known by its name; nobody else speaks in it.
+        if url.is_empty() || known || url.starts_with(TOOL) {
             return false;
         }
         hit.url = url;
@@ -221,7 +230,9 @@ impl ResearchMachine {
             };
             let limits = &self.config.limits;
             let (mut page, mut excerpt) = (slot.page.unwrap_or_default(), false);
-            if page.text.chars().count() <= limits.least_chars {
+            // A tool may say all in a word.
+            let least = if slot.hit.url.starts_with(TOOL) { 0 } else { limits.least_chars };
+            if page.text.chars().count() <= least {
                 // What the search itself shows is better than nothing.
                 if found.problem.is_none() {
                     found.problem = Some("it holds hardly any text".to_owned());
@@ -230,7 +241,7 @@ impl ResearchMachine {
                 excerpt = true;
             }
             let text = cut(&page.text, limits.page_chars);
-            if text.chars().count() > limits.least_chars {
+            if text.chars().count() > least {
                 let number = self.state.sources.len();
                 let title = [&page.title, &slot.hit.title].into_iter().find(|title| !title.trim().is_empty());
                 let title = super::plan::clean(title.map_or("", String::as_str), 300);
@@ -268,7 +279,8 @@ impl ResearchMachine {
         };
         for passage in passages(text, format, self.config.limits.chunk_sentences) {
             let words = passage.text(text);
-            if words.chars().count() < SHORTEST || self.fresh.len() >= MOST_CHUNKS {
+            let short = words.chars().count() < SHORTEST && !url.starts_with(TOOL);
+            if short || self.fresh.len() >= MOST_CHUNKS {
                 continue;
             }
             let digest = xxhash_rust::xxh3::xxh3_64(words.split_whitespace().collect::<String>().as_bytes());

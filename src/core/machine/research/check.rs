@@ -120,7 +120,11 @@ pub(super) fn unsupported(statement: &Statement, sources: &[Source], question: &
 pub(super) fn source_of(chunk: &super::state::Chunk, url: &str) -> Source {
     let web = url.starts_with("http://") || url.starts_with("https://");
     Source {
-        kind: if web { SourceKind::Web } else { SourceKind::File },
+        kind: match web {
+            true => SourceKind::Web,
+            false if url.starts_with(super::act::TOOL) => SourceKind::Tool,
+            false => SourceKind::File,
+        },
         reference: url.to_owned(),
         line: chunk.line,
         end_line: chunk.end_line,

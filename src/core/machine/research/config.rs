@@ -106,6 +106,9 @@ pub struct ResearchConfig {
     pub near: Cut,
     /// Whether topics that nobody named are looked for.
     pub explore: Explore,
+    /// Whether there is nothing to search in, and tools alone find.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub without_search: bool,
 }
 
 /// Whether topics that nobody named are looked for.
@@ -134,6 +137,7 @@ impl Default for ResearchConfig {
             latent: LatentPolicy { novel: Thresholds::MEASURED.novel, ..LatentPolicy::default() },
             near: Thresholds::MEASURED.near,
             explore: Explore::default(),
+            without_search: false,
         }
     }
 }

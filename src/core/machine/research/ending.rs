@@ -2,10 +2,10 @@
 //!
 //! Children are told and awaited, so that what they used is counted; all other work is given up.
 
-use super::{ResearchMachine, Researched, Stage, emit, markdown, report};
+use super::{ResearchMachine, Researched, Stage, markdown, report};
 use crate::core::{
     error::Error,
-    machine::{Command, Id, Interrupt, Notice, Stop},
+    machine::{Command, Id, Interrupt, Stop},
     message::Message,
     request::Response,
 };
@@ -84,7 +84,7 @@ impl ResearchMachine {
         }
         let name = Stop::WallTime.name();
         self.stopped(name, "the time of the run was up");
-        emit(out, Notice::Warning { code: name.to_owned(), message: "the time of the run was up".to_owned() });
+        self.warn(name, "the time of the run was up".to_owned(), out);
         self.wind_up("interrupt", Stop::WallTime, partial, out);
     }
 

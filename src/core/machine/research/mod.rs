@@ -25,6 +25,7 @@ mod state;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -96,6 +97,9 @@ pub struct ResearchMachine {
     report: Option<Box<Report>>,
     front_prompt: String,
     front_prompts: u32,
+    /// What tools gave in this cycle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    called: Vec<act::Slot>,
     failed_searches: usize,
     search_error: Option<Error>,
     answered: bool,
@@ -145,6 +149,7 @@ impl ResearchMachine {
             report: None,
             front_prompt: String::new(),
             front_prompts: 0,
+            called: Vec::new(),
             failed_searches: 0,
             search_error: None,
             answered: false,
@@ -223,10 +228,20 @@ impl ResearchMachine {
     }
 
     fn problem(&mut self, message: String, out: &mut Vec<Command>) {
-        emit(out, Notice::Warning { code: "research_problem".to_owned(), message: message.clone() });
-        if self.state.problems.len() < PROBLEMS {
-            self.state.problems.push(message);
+        if self.state.problems.contains(&message) {
+            return;
         }
+        if self.state.problems.len() < PROBLEMS {
+            self.state.problems.push(message.clone());
+            self.warn("research_problem", message, out);
+        } else {
+            emit(out, Notice::Warning { code: "research_problem".to_owned(), message });
+        }
+    }
+
+    fn warn(&mut self, code: &str, message: String, out: &mut Vec<Command>) {
+        self.outcome.warnings.push(format!("{code}: {message}"));
+        emit(out, Notice::Warning { code: code.to_owned(), message });
     }
 
     fn stopped(&mut self, rule: &str, words: &str) {
@@ -269,6 +284,8 @@ impl ResearchMachine {
             (Work::Write { section }, gave) => self.written(section, words(gave), out),
             (Work::Review { section }, gave) => self.reviewed(section, words(gave).as_deref(), out),
             (Work::Front, gave) => self.fronted(words(gave).as_deref(), out),
+            // What its tools gave has been taken.
+            (Work::Tools, _) => {}
             // An answer of another kind than was asked for.
             _ => self.drop_answer(),
         }
@@ -385,9 +402,14 @@ impl Machine for ResearchMachine {
                 let all = |all: Vec<Vector>| all.into_iter().map(|vector| one(vector).unwrap_or_default()).collect();
                 self.answer(id, Gave::Vectors(vectors.map(all)));
             }
-            (EventKind::Hits { id, hits }, _) => self.answer(id, Gave::Hits(hits)),
+            (EventKind::Hits { id, hits, problems }, _) => {
+                for problem in problems.into_iter().filter(|_| self.pending.contains_key(&id)).collect::<Vec<_>>() {
+                    self.problem(plan::clean(&problem, 400), &mut out);
+                }
+                self.answer(id, Gave::Hits(hits));
+            }
             (EventKind::Fetched { id, page }, _) => self.answer(id, Gave::Page(page)),
-            (EventKind::Child { id, outcome, .. }, _) => self.child(id, *outcome, &mut out),
+            (EventKind::Child { id, outcome, messages }, _) => self.child(id, *outcome, &messages, &mut out),
             (EventKind::Fired { id, partial }, _) => self.fired(id, partial, &mut out),
             _ => self.drop_answer(),
         }
@@ -421,6 +443,7 @@ impl Machine for ResearchMachine {
                 Work::Write { section } => format!("section {}", section + 1),
                 Work::Review { section } => format!("the review of section {}", section + 1),
                 Work::Front => "title and abstract".to_owned(),
+                Work::Tools => "tools".to_owned(),
             })
             .collect()
     }

@@ -2,10 +2,10 @@
 //!
 //! A model that fails leaves the matter to the rules; one that was never reached ends the run.
 
-use super::{Ask, Gave, ResearchMachine, Stage, emit};
+use super::{Ask, Gave, ResearchMachine, Stage, Work, tools};
 use crate::core::{
     error::Guilt,
-    machine::{Command, Id, MachineConfig, Notice, Outcome, command::shorten, turn::TurnConfig},
+    machine::{Command, Id, MachineConfig, Outcome, command::shorten, turn::TurnConfig},
     message::Message,
     request::History,
 };
@@ -31,20 +31,26 @@ impl ResearchMachine {
                     self.limit = Some(limit);
                     let name = limit.stop().name();
                     self.stopped(name, &format!("the budget of the run is used up ({})", name.replace('_', " ")));
-                    let message = "the budget of the run is used up; the rest is done by rules".to_owned();
-                    emit(out, Notice::Warning { code: name.to_owned(), message });
+                    self.warn(name, "the budget of the run is used up; the rest is done by rules".to_owned(), out);
                 }
                 self.ready.push_back((ask.work, Gave::Words(None)));
                 continue;
             }
             let mut left = budget.remaining(&self.spent, self.elapsed());
-            (left.iterations, left.tool_rounds) = (1, 0);
+            let calls = ask.work == Work::Tools;
+            if calls {
+                // The rest of the run is to have some, too.
+                left.iterations = (left.iterations / 2).clamp(1, tools::ROUNDS + 1);
+                left.tool_rounds = left.tool_rounds.min(tools::ROUNDS);
+            } else {
+                (left.iterations, left.tool_rounds) = (1, 0);
+            }
             let turn = TurnConfig {
                 system: Some(match &self.config.turn.system {
                     Some(system) if !system.trim().is_empty() => format!("{system}\n\n{}", ask.system),
                     _ => ask.system.clone(),
                 }),
-                tools: Vec::new(),
+                tools: if calls { self.config.turn.tools.clone() } else { Vec::new() },
                 provider_tools: Vec::new(),
                 tool_format: None,
                 tool_choice: None,
@@ -66,10 +72,17 @@ impl ResearchMachine {
     }
 
     /// A model has answered.
-    pub(super) fn child(&mut self, id: Id, child: Outcome, out: &mut Vec<Command>) {
+    pub(super) fn child(&mut self, id: Id, mut child: Outcome, messages: &History, out: &mut Vec<Command>) {
         let Some(work) = self.pending.remove(&id) else { return self.drop_answer() };
         let ask = self.asked.remove(&id);
         let round = self.spent.iterations;
+        if work == Work::Tools {
+            self.tools_called(&child, messages, out);
+            self.outcome.tool_calls.extend(child.tool_calls.drain(..).map(|mut call| {
+                call.iteration += round;
+                call
+            }));
+        }
         self.spent.add_child(&child.spent);
         self.outcome.dropped += child.dropped;
         self.outcome.roles.add(*child.roles);
@@ -89,7 +102,8 @@ impl ResearchMachine {
             let temperature = told.contains("temperature") && !self.without_temperature;
             let schema =
                 ["response_format", "json_schema", "output_format", "text.format"].iter().any(|w| told.contains(w));
-            if let Some(ask) = ask.filter(|_| temperature || (schema && !self.without_schema)) {
+            let called = work == Work::Tools && child.spent.tool_rounds > 0;
+            if let Some(ask) = ask.filter(|_| !called).filter(|_| temperature || (schema && !self.without_schema)) {
                 self.without_temperature |= temperature;
                 self.without_schema |= schema;
                 self.queue.push_front(ask);

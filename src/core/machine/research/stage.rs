@@ -67,6 +67,7 @@ pub(super) enum Work {
     SectionHits { section: usize },
     SectionEmbed { section: usize },
     Front,
+    Tools,
 }
 
 /// What answers it.

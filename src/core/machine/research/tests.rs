@@ -171,7 +171,7 @@ fn run(config: ResearchConfig, numbers: &[u8], how: How, mut interrupt: Option<(
                                 })
                                 .collect()),
                         };
-                        EventKind::Hits { id, hits }
+                        EventKind::Hits { id, hits, problems: Vec::new() }
                     }
                     Command::Fetch { id, url, .. } => {
                         let page = match world.draw(4) {
@@ -377,7 +377,7 @@ fn nothing_new_is_asked() -> ResearchMachine {
                 Command::Query { id, .. } => {
                     let hit =
                         Hit { url: "a.md".into(), title: "Tides".into(), text: Some(text.clone()), ..Hit::default() };
-                    events.push_back(EventKind::Hits { id, hits: Ok(vec![hit]) });
+                    events.push_back(EventKind::Hits { id, hits: Ok(vec![hit]), problems: Vec::new() });
                 }
                 Command::Embed { id, texts } => {
                     let place = |text: &String| {

@@ -22,6 +22,7 @@ use crate::core::{
     sense::{
         continuation::{Standing, continuation},
         speech,
+        stuck::REPEATED_TEXT,
     },
 };
 
@@ -53,7 +54,7 @@ impl TurnMachine {
         }
 
         let no_calls = calls.is_empty();
-        match stop {
+        match &stop {
             StopReason::Refusal => {
                 self.close_calls(&calls, "the model refused to go on");
                 return self.finish(Stop::Refusal, out);
@@ -61,6 +62,10 @@ impl TurnMachine {
             StopReason::ContentFilter if no_calls => return self.finish(Stop::ContentFilter, out),
             StopReason::ContextWindow if no_calls => return self.finish(Stop::ContextWindow, out),
             StopReason::MaxTokens if no_calls && self.says_the_same(&prose) => return self.end_of_loop(out),
+            StopReason::Other(reason) if no_calls && reason == REPEATED_TEXT => {
+                self.says_the_same(&prose);
+                return self.end_of_loop(out);
+            }
             StopReason::MaxTokens if no_calls => {
                 self.warn(out, "output_limit", "the answer was cut at the model's output limit");
                 return self.finish(Stop::OutputLimit, out);

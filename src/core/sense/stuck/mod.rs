@@ -21,7 +21,7 @@ use periods::Periods;
 pub use policy::{StuckPolicy, ToolRules};
 pub use step::Step;
 use step::{call_hashes, join};
-pub use text::TextLoop;
+pub use text::{REPEATED_TEXT, TextLoop};
 pub use verdict::{Member, Pattern, Verdict};
 
 use crate::core::message::{ToolResult, ToolUse};

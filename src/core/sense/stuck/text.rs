@@ -45,6 +45,9 @@ struct Line {
     first: u64,
 }
 
+/// Why an answer ended that was cut because it repeated itself.
+pub const REPEATED_TEXT: &str = "repeated_text";
+
 /// What repeats in a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Loop {
@@ -101,6 +104,10 @@ impl TextLoop {
         for b in piece.bytes() {
             if self.found.is_some() {
                 break;
+            }
+            // A reply that is data from its first byte on has rows that are alike.
+            if self.count == 0 {
+                self.fenced = matches!(b, b'{' | b'[');
             }
             self.take(b);
         }

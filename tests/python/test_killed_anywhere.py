@@ -1,0 +1,185 @@
+"""Runs with sub-agents, background roles, questions to a person, pauses and memory, killed at random moments.
+
+Whatever was under way: the run goes on to its end, no call takes effect twice, the journal replays bit for bit, and its
+turn is remembered once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopwright import Agent, Budget, Memory, Response, Roles, Signal, SubAgent, UsageError, replay, tool
+from loopwright.models import Call
+from loopwright.result import Messages
+from test_resume import events_in
+
+
+def results_in(request: Any) -> int:
+    return sum(len(message.tool_results) for message in Messages(request.messages))
+
+
+class Parent:
+    """Starts two sub-agents at once, then writes twice at once; then it is done."""
+
+    name = "parent"
+
+    def respond(self, request: Any) -> Any:
+        time.sleep(0.001)
+        done = results_in(request)
+        if done == 0:
+            return Response(calls=[Call("spawn", {"agent": "worker", "task": f"task {n}"}) for n in "AB"])
+        return Response(calls=[Call("note", {"what": f"parent {n}"}) for n in "AB"]) if done < 4 else "done"
+
+
+class Child:
+    """Writes three times."""
+
+    name = "child"
+
+    def respond(self, request: Any) -> Any:
+        time.sleep(0.001)
+        said = " ".join(message.text for message in Messages(request.messages))
+        task = "A" if "task A" in said else "B"
+        done = results_in(request)
+        return Response(calls=[Call("note", {"what": f"child {task} {done}"})]) if done < 3 else f"wrote {task}"
+
+
+class Background:
+    """Takes longer than a round."""
+
+    name = "background"
+
+    def respond(self, request: Any) -> Any:
+        time.sleep(0.004)
+        return "no JSON at all"
+
+
+def approve(question: Any) -> Any:
+    time.sleep(0.002)
+    return "may have taken effect" not in question.why or "it may have been done"
+
+
+def agent_of(folder: Path) -> Agent[Any]:
+    @tool(risk="dangerous")
+    def note(what: str) -> str:
+        """Notes something."""
+        with (folder / "effects").open("a") as file:
+            file.write(f"{what}\n")
+        time.sleep(0.001)
+        return f"noted {what}"
+
+    return Agent(
+        Parent(),
+        tools=[note],
+        agents=[SubAgent("worker", "writes", tools=[note], model=Child())],
+        roles=Roles(summarizer=Background(), sanity=Background()),
+        approve=approve,
+        memory=folder / "memory.db",
+        stuck=None,
+        momentum=None,
+        budget=Budget(iterations=100, tool_rounds=50),
+    )
+
+
+def work(folder: Path, journal: Path, *, begins: bool, seed: int) -> None:
+    sign, rng = Signal(), random.Random(seed)  # noqa: S311 - moments, no secrets
+
+    def pauses() -> None:
+        while True:
+            time.sleep(rng.uniform(0.0, 0.02))
+            sign.pause()
+            time.sleep(rng.uniform(0.0, 0.005))
+            sign.resume()
+
+    threading.Thread(target=pauses, daemon=True).start()
+    agent = agent_of(folder)
+    prompt = "My cat is called Pixel."
+    if seed % 2:
+        asyncio.run(agent.run(prompt, journal=journal, signal=sign) if begins else agent.resume(journal, signal=sign))
+    elif begins:
+        agent.run_sync(prompt, journal=journal, signal=sign)
+    else:
+        agent.resume_sync(journal, signal=sign)
+
+
+def killed_again_and_again(folder: Path, seed: int, name: str) -> int:
+    rng, kills = random.Random(seed), 0  # noqa: S311
+    folder.mkdir()
+    journal = folder / name
+    while True:
+        begins = events_in(journal) < 1
+        if begins:
+            for path in folder.glob(f"{name}*"):
+                path.unlink()
+        child = os.fork()
+        if child == 0:
+            try:
+                work(folder, journal, begins=begins, seed=seed * 100 + kills)
+            except UsageError as error:
+                if error.code != "run_finished":
+                    traceback.print_exc()
+                os._exit(0 if error.code == "run_finished" else 3)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(4)
+            os._exit(0)
+        if kills < 5:
+            time.sleep(rng.uniform(0.0, 0.08))
+            os.kill(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        if not os.WIFSIGNALED(status):
+            assert os.WEXITSTATUS(status) == 0
+            break
+        kills += 1
+    effects = (folder / "effects").read_text(encoding="utf-8").splitlines()
+    assert len(effects) == len(set(effects)), f"{effects}: a call took effect twice"
+    found = replay(journal)
+    assert found.identical
+    assert found.outcome is not None
+    assert found.outcome["final"] == "done", found.outcome
+    return kills
+
+
+MOMENTS = """
+import sys, pathlib
+sys.path.insert(0, sys.argv[1])
+import test_killed_anywhere as tests
+kills = turn = 0
+while kills < 60:
+    kills += tests.killed_again_and_again(pathlib.Path(sys.argv[2]) / str(turn), turn, sys.argv[3])
+    turn += 1
+print(kills, "kills of", turn, "runs")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["run.jsonl", "project.db"])
+def test_c28_d46_x18_killed_with_children_questions_roles_and_pauses(tmp_path: Path, name: str) -> None:
+    here = str(Path(__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", MOMENTS, here, str(tmp_path), name],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=110,
+    )
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)
+    for folder in tmp_path.iterdir():
+        # The next process that uses the memory.
+        with Memory(folder / "memory.db") as memory:
+            agent = Agent(Background(), memory=memory)
+            assert agent.drain_sync(30) == []
+            assert len(memory.episodes()) == 1, folder
+            assert [hit.text for hit in memory.newest(kinds=["semantic"])].count("My cat is called Pixel.") == 1
