@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
+from ._shown import shown_redacted
 
 if TYPE_CHECKING:
     from .result import Result
@@ -27,6 +28,7 @@ __all__ = [
     "CallJudged",
     "ChildFinished",
     "ChildStarted",
+    "ChildText",
     "Compacted",
     "Draft",
     "Event",
@@ -469,6 +471,19 @@ class ModelChosen(Told):
 
 
 @dataclass(frozen=True)
+class ChildText(Told):
+    """A piece of what a sub-agent says, as it comes: `agent` and `path` say which; with `reasoning`, of what it thinks.
+
+    Its report comes whole with `ChildFinished`. What it says is no part of the run's own answer, which comes as
+    `TextDelta`; after a `Reset` of the same `path` it is void.
+    """
+
+    text: str
+    block: int
+    reasoning: bool = False
+
+
+@dataclass(frozen=True)
 class RunFinished(Told):
     """The run has ended."""
 
@@ -523,6 +538,7 @@ Event: TypeAlias = (
     | MemoryRecalled
     | RunFinished
     | Status
+    | ChildText
 )
 
 _TELLER = ("agent", "path")
@@ -575,6 +591,7 @@ _DELTAS: dict[str, tuple[Any, tuple[str, ...]]] = {
 _OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "tool_progress": (ToolProgress, ("id", "name", "text")),
     "run_finished": (RunFinished, ("result",)),
+    "child_text": (ChildText, ("text", "block", "reasoning")),
 }
 """What drivers tell, without the machine."""
 
@@ -643,3 +660,10 @@ def _by_class() -> dict[Any, tuple[str, tuple[str, ...]]]:
 
 
 _CLASSES: dict[Any, tuple[str, tuple[str, ...]]] = {}
+
+
+def _classes() -> tuple[type[Any], ...]:
+    return tuple(each for each in globals().values() if isinstance(each, type) and issubclass(each, Told))
+
+
+shown_redacted(*_classes())

@@ -7,6 +7,7 @@ use pyo3::{prelude::*, types::PyDict};
 use super::{convert, errors, history};
 use crate::core::{
     error::{Error, Failure, FailureKind},
+    guard::sensitivity::redact,
     json::Raw,
     machine::{self, ApprovalDecision, Digest, EventKind, Interrupt, Machine as _, Time},
     message::{Block, ToolFailure, ToolResult},
@@ -165,6 +166,12 @@ impl Event {
         Self(EventKind::Resume)
     }
 
+    /// A question to a person waits behind another, or is put now.
+    #[staticmethod]
+    const fn asked(id: u64, put: bool) -> Self {
+        Self(EventKind::Asked { id, put })
+    }
+
     /// The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its text (JSON
     /// of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
     #[staticmethod]
@@ -212,7 +219,7 @@ impl Event {
     }
 
     fn __repr__(&self) -> String {
-        format!("Event({})", self.to_json())
+        redact(&format!("Event({})", self.to_json()))
     }
 }
 
@@ -474,7 +481,7 @@ impl Command {
     }
 
     fn __repr__(&self) -> String {
-        format!("Command({})", self.to_json())
+        redact(&format!("Command({})", self.to_json()))
     }
 }
 
@@ -541,7 +548,7 @@ impl Call {
     }
 
     fn __repr__(&self) -> String {
-        format!("Call({}, {})", self.name(), self.arguments_json())
+        redact(&format!("Call({}, {})", self.name(), self.arguments_json()))
     }
 }
 

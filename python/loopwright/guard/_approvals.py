@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loopwright import _core
 from loopwright._approval import Edit, Remembered
+from loopwright._shown import shown_redacted
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -102,6 +103,13 @@ class Approvals:
         self._desk = _core.ApprovalDesk(self.session, timeout, ttl)
         self._waiting: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
         self._lock = threading.Lock()
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether whoever is asked sees one question at a time: a plain function blocks until it is answered. Another
+        question waits for its turn, and its time to answer begins then.
+        """
+        return self._front_end is not None and not _is_async(self._front_end)
 
     async def __call__(self, question: Approval) -> Any:
         """Asks about a call; gives what an `approve` of an agent gives."""
@@ -234,8 +242,12 @@ class Approvals:
         )
 
 
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
 async def _answer(front_end: Callable[[Approval], Any], question: Approval) -> Any:
-    if inspect.iscoroutinefunction(front_end) or inspect.iscoroutinefunction(getattr(front_end, "__call__", None)):  # noqa: B004
+    if _is_async(front_end):
         return await front_end(question)
     from loopwright._driver import in_thread
 
@@ -287,3 +299,6 @@ def _object(arguments: object) -> dict[str, Any]:
         message = f"the arguments of a call are a dict, not {type(arguments).__name__}"
         raise UsageError(message, "invalid_value", "give all arguments of the changed call")
     return arguments
+
+
+shown_redacted(Request, Kept)
