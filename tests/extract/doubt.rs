@@ -265,3 +265,37 @@ fn d21_unknown_tools_in_a_list_may_still_be_asked_for() {
     let setup = setup.with(|policy| policy.unknown_tools = UnknownTool::Call);
     assert_eq!(read(text, &setup).calls.len(), 2);
 }
+
+#[test]
+fn d08_a_bare_definition_of_a_tool_is_no_call_of_it() {
+    let schema = r#"{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}"#;
+    let setup = Setup::tools(&[("f", json!({"type": "object", "properties": {"city": {"type": "string"}}}))]).bare();
+    for text in [
+        format!(r#"{{"name": "f", "description": "The weather.", "parameters": {schema}}}"#),
+        format!(r#"{{"name": "f", "parameters": {schema}}}"#),
+        format!(r#"{{"name": "f", "parameters": {schema}, "description": "The weather."}}"#),
+        format!(r#"{{"parameters": {schema}, "name": "f"}}"#),
+        format!(r#"{{"type": "function", "function": {{"name": "f", "description": "d", "parameters": {schema}}}}}"#),
+        format!(r#"[{{"type": "function", "function": {{"name": "f", "parameters": {schema}}}}}]"#),
+        r#"{"name": "f", "description": "Nothing to say", "parameters": {}}"#.to_owned(),
+        r#"{"name": "f", "parameters": {"type": "object", "properties": {}}}"#.to_owned(),
+        format!(r#"{{"name": "f", "description": "d", "input_schema": {schema}}}"#),
+    ] {
+        for text in [text.clone(), format!("Tools:\n{text}\n"), format!("{}\n", text.replace(", ", ",\n  "))] {
+            let reading = read(&text, &setup);
+            assert_eq!((reading.calls.len(), reading.prose.as_str()), (0, text.as_str()), "{reading:?}");
+        }
+    }
+    for text in [
+        r#"{"name": "f", "parameters": {"city": "Oslo"}}"#,
+        r#"{"parameters": {"city": "Oslo"}, "name": "f"}"#,
+        r#"{"type": "function", "function": {"name": "f", "parameters": {"city": "Oslo"}}}"#,
+        r#"{"name": "f", "parameters": {"city": "Oslo", "type": "object"}}"#,
+        r#"{"name": "f", "description": "why", "arguments": {"city": "Oslo"}}"#,
+        r#"{"name": "f", "parameters": {}}"#,
+    ] {
+        let reading = read(text, &setup);
+        assert_eq!(reading.calls.len(), 1, "{text}");
+        assert!(reading.calls[0].complete, "{text}");
+    }
+}

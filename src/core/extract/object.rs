@@ -136,6 +136,10 @@ impl Object {
             if self.call.name.is_none() {
                 return Err(Step::Failed(NO_NAME));
             }
+            if self.call.is_definition() {
+                return Err(Step::Failed(NO_CALL));
+            }
+            self.call.guarded = false;
             let bytes = cursor.speak();
             self.call.start(bytes, sink);
         }
