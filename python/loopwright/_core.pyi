@@ -1223,15 +1223,31 @@ class TokenCounter:
 
     def __new__(cls, model: str | None = None, encoding: str | None = None) -> Self: ...
     def count(self, text_or_messages: Any) -> TokenCount:
-        """A text; a message, or a list of them (ours, or dicts in the shape of Anthropic or OpenAI); or a request."""
+        """A text; a message, or a list of them (ours, or dicts in the shape of Anthropic or OpenAI); or a request.
+
+        What begins with messages that were `reported` counts as what the provider said, and only what is new is
+        counted here.
+        """
     def learn(self, counted: TokenCount, reported: int) -> None:
-        """Tells what the provider reported for what was counted as `counted`, so that the next count is closer."""
+        """Tells what the provider reported for what was counted as `counted`, so that the next count is closer.
+
+        It learns a ratio for each kind of text, as much as there was of it.
+        """
+    def reported(self, messages: Any, tokens: int) -> None:
+        """Tells what the provider reported for these messages or this request (all of its prompt, cached or not).
+
+        Counts of what begins with them go on from there, and the ratios learn from what two reports differ by.
+        """
     @property
     def encoding(self) -> str:
         """The encoding: the model's own, or the one to start from."""
     @property
     def ratio(self) -> float:
-        """Tokens of the model for each token of the encoding; 1 where it is the model's own."""
+        """Tokens of the model for each token of the encoding, prose and code together; 1 where it is the model's own."""
+    @property
+    def ratios(self) -> dict[str, float]:
+        """The same for each kind of text: prose, code, dense (base64, hashes), wide (Chinese and others), other
+        (Cyrillic and others), and frame (what messages, calls and results cost to be there)."""
 
 def count_tokens(
     text_or_messages: Any,

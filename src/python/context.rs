@@ -336,6 +336,21 @@ impl Window {
     }
 }
 
+impl Window {
+    /// The same for what may take long: while it goes on, others may run.
+    fn apart<T: Send>(
+        &mut self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut ContextWindow, &mut dyn Count) -> T + Send,
+    ) -> PyResult<T> {
+        let Self { inner, count, .. } = self;
+        match count {
+            Counting::Model(counter) => Ok(py.detach(|| work(inner, &mut **counter))),
+            Counting::Function(_) => self.counting(py, work),
+        }
+    }
+}
+
 #[pymethods]
 impl Window {
     #[new]
@@ -364,7 +379,7 @@ impl Window {
     /// Fills an empty window with a history that went through requests before: a list as JSON text.
     fn replay(&mut self, py: Python<'_>, messages: &str) -> PyResult<()> {
         let messages = decode_all(self.shape, messages).map_err(|error| errors::exception(&error))?;
-        self.counting(py, |window, count| window.replay(messages, count))
+        self.apart(py, |window, count| window.replay(messages, count))
     }
 
     /// What the provider counted for the request that the view was.
@@ -374,13 +389,16 @@ impl Window {
 
     /// Makes the view fit, if it is too large; gives whether it had to.
     fn settle(&mut self, py: Python<'_>) -> PyResult<bool> {
-        let done = self.counting(py, |window, count| window.settle(count).map(|report| report.is_some()))?;
+        if !self.inner.is_full() {
+            return Ok(false);
+        }
+        let done = self.apart(py, |window, count| window.settle(count).map(|report| report.is_some()))?;
         done.map_err(|error| errors::exception(&error))
     }
 
     /// Makes the view anew, down to the low mark.
     fn compact(&mut self, py: Python<'_>) -> PyResult<()> {
-        let done = self.counting(py, |window, count| window.compact(count).map(drop))?;
+        let done = self.apart(py, |window, count| window.compact(count).map(drop))?;
         done.map_err(|error| errors::exception(&error))
     }
 
@@ -441,8 +459,12 @@ impl Window {
     #[staticmethod]
     #[pyo3(signature = (text, shape, count, model))]
     fn from_json(text: &str, shape: &str, count: Option<Py<PyAny>>, model: Option<&str>) -> PyResult<Self> {
-        let inner = serde_json::from_str(text)
+        let mut inner: ContextWindow = serde_json::from_str(text)
             .map_err(|error| errors::usage("invalid_value", format!("invalid window: {error}")))?;
-        Ok(Self { inner, shape: shape_of(shape)?, count: Counting::of(count, model) })
+        let mut count = Counting::of(count, model);
+        if let Counting::Model(counter) = &mut count {
+            inner.resume(&mut **counter);
+        }
+        Ok(Self { inner, shape: shape_of(shape)?, count })
     }
 }

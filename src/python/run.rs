@@ -168,13 +168,26 @@ impl Run {
     /// Takes an event; gives the commands, without those that only tell (`emit`) unless `notices` is set.
     #[pyo3(signature = (event, notices=true))]
     fn step(&self, py: Python<'_>, event: &machine::Event, notices: bool) -> PyResult<Vec<machine::Command>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = Time::from_seconds(self.now());
+        let locked = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked();
         if let EventKind::Recalled { found: Ok(found), .. } = &event.0 {
             state.recalled.clone_from(&found.hits);
         }
         let prompt = state.stored.as_ref().and_then(|_| Telling::prompt_of(&event.0));
-        let commands = state.run.step(Event { at, kind: event.0.clone() });
+        let step = |state: &mut State| {
+            let at = Time::from_seconds(self.now());
+            (at, state.run.step(Event { at, kind: event.0.clone() }))
+        };
+        let (at, commands) = if state.run.tree().may_take_long() {
+            // While it goes on, others may run. Whoever waits for the lock may hold what is let go here, so the lock goes
+            // before that is taken again.
+            drop(state);
+            let done = py.detach(|| step(&mut locked()));
+            state = locked();
+            done
+        } else {
+            step(&mut state)
+        };
         if let Some(kept) = &mut state.notices {
             let told = commands.iter().filter_map(|command| match command {
                 Command::Emit { notice } => Some((at.seconds(), notice.clone())),

@@ -1,6 +1,9 @@
 //! Counts of tokens: of text in one call without a stop in Python, of messages by way of their JSON.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 use pyo3::{
     prelude::*,
@@ -9,7 +12,7 @@ use pyo3::{
 use serde_json::Value;
 
 use super::{convert, errors};
-use crate::core::tokens::{self, Count, Tokenizer, o200k_base};
+use crate::core::tokens::{self, Count, Kind, Tokenizer, o200k_base};
 
 fn tokenizer(model: Option<&str>, encoding: Option<&str>) -> PyResult<Tokenizer> {
     match (encoding, model) {
@@ -84,7 +87,7 @@ pub(super) fn count_tokens(
         });
     }
     let count = TokenCounter::from(tokenizer).count(text_or_messages)?;
-    Ok(if upper_bound { count.upper_bound } else { count.tokens })
+    Ok(if upper_bound { count.0.upper_bound } else { count.0.tokens })
 }
 
 /// About how many tokens a text is.
@@ -117,37 +120,46 @@ pub(super) fn decode_tokens(tokens: Vec<u32>, encoding: Option<&str>) -> PyResul
 
 /// What a counter found.
 #[pyclass(frozen, module = "loopwright._core")]
-pub(super) struct TokenCount {
-    /// The count, or the best estimate of it.
-    #[pyo3(get)]
-    tokens: usize,
-    /// How many tokens it may be off either way, nineteen times of twenty; 0 if it is exact.
-    #[pyo3(get)]
-    margin: usize,
-    /// What it is at most, but for one time in a hundred.
-    #[pyo3(get)]
-    upper_bound: usize,
-}
+pub(super) struct TokenCount(Count);
 
 impl From<Count> for TokenCount {
-    fn from(Count { tokens, margin, upper_bound }: Count) -> Self {
-        Self { tokens, margin, upper_bound }
+    fn from(count: Count) -> Self {
+        Self(count)
     }
 }
 
 #[pymethods]
 impl TokenCount {
+    /// The count, or the best estimate of it.
+    #[getter]
+    const fn tokens(&self) -> usize {
+        self.0.tokens
+    }
+
+    /// How many tokens it may be off either way, nineteen times of twenty; 0 if it is exact.
+    #[getter]
+    const fn margin(&self) -> usize {
+        self.0.margin
+    }
+
+    /// What it is at most, but for one time in a hundred.
+    #[getter]
+    const fn upper_bound(&self) -> usize {
+        self.0.upper_bound
+    }
+
     /// Whether the count is exact.
     #[getter]
     const fn exact(&self) -> bool {
-        self.margin == 0
+        self.0.margin == 0
     }
 
     fn __repr__(&self) -> String {
-        if self.margin == 0 {
-            return format!("<TokenCount {}>", self.tokens);
+        let Count { tokens, margin, upper_bound, .. } = self.0;
+        if margin == 0 {
+            return format!("<TokenCount {tokens}>");
         }
-        format!("<TokenCount about {} ±{}, at most {}>", self.tokens, self.margin, self.upper_bound)
+        format!("<TokenCount about {tokens} ±{margin}, at most {upper_bound}>")
     }
 }
 
@@ -182,13 +194,19 @@ impl TokenCounter {
             return Ok(text_or_messages.py().detach(|| self.with(|counter| counter.text(text))).into());
         }
         let value = json(text_or_messages)?;
-        Ok(text_or_messages.py().detach(|| self.with(|counter| counter.json(&value))).into())
+        Ok(text_or_messages.py().detach(|| self.with(|counter| counter.anchored(&value))).into())
     }
 
     /// What the provider reported for something that was counted as `counted`.
     fn learn(&self, counted: &TokenCount, reported: usize) {
-        let &TokenCount { tokens, margin, upper_bound } = counted;
-        self.with(|counter| counter.learn(Count { tokens, margin, upper_bound }, reported));
+        self.with(|counter| counter.learn(counted.0, reported));
+    }
+
+    /// What the provider reported for these messages or this request: counts go on from there.
+    fn reported(&self, messages: &Bound<'_, PyAny>, tokens: usize) -> PyResult<()> {
+        let value = json(messages)?;
+        messages.py().detach(|| self.with(|counter| counter.reported(&value, tokens)));
+        Ok(())
     }
 
     /// The encoding: the model's own, or the one to start from.
@@ -197,9 +215,17 @@ impl TokenCounter {
         self.with(|counter| counter.tokenizer().encoding.name())
     }
 
-    /// Tokens of the model for each token of the encoding; 1 where it is the model's own.
+    /// Tokens of the model for each token of the encoding, prose and code together; 1 where it is the model's own.
     #[getter]
     fn ratio(&self) -> f64 {
-        self.with(|counter| counter.tokenizer().ratio)
+        let [prose, code, ..] = self.with(|counter| counter.ratios());
+        f64::midpoint(prose, code)
+    }
+
+    /// The same by kind of text.
+    #[getter]
+    fn ratios(&self) -> BTreeMap<&'static str, f64> {
+        let ratios = self.with(|counter| counter.ratios());
+        Kind::ALL.into_iter().map(Kind::name).zip(ratios).collect()
     }
 }

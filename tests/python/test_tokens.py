@@ -8,6 +8,7 @@ import string
 import struct
 import time
 from pathlib import Path
+from typing import Any
 
 import loopwright
 import pytest
@@ -321,6 +322,105 @@ def test_the_bound_holds_for_what_a_provider_reported():
     assert total > 300
     assert below <= total * 0.01
     assert near >= total * 0.9
+
+
+def _recorded() -> list[tuple[str, dict[str, Any], int]]:
+    """Requests to Claude as they were sent, and what the provider said that their prompts were."""
+    folder = ROOT.parent / "shared/data/recorded/anthropic"
+    if not folder.exists():
+        pytest.skip(f"{folder} is absent")
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        for exchange in json.loads(path.read_text(encoding="utf-8")):
+            request, response = exchange["request"], exchange["response"]
+            if isinstance(response, str):
+                lines = [line[5:] for line in response.splitlines() if line.startswith("data:")]
+                events = [json.loads(line) for line in lines if "message_start" in line]
+                response = events[0]["message"] if events else {}
+            usage = response if "input_tokens" in response else response.get("usage")
+            if isinstance(request, dict) and usage:
+                kinds = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+                found.append((path.stem, request, sum(usage.get(kind) or 0 for kind in kinds)))
+    return found
+
+
+def test_the_bound_holds_for_whole_requests_with_tools_and_options():
+    # What a provider's own search brought is in no request, so no bound can speak of it.
+    requests = [each for each in _recorded() if "web_search" not in json.dumps(each[1].get("tools"))]
+    assert len(requests) > 50
+    below = [
+        (name, found.upper_bound, real)
+        for name, request, real in requests
+        if (found := TokenCounter(request["model"]).count(request)).upper_bound < real
+    ]
+    assert not below
+
+
+def test_ratios_are_learned_for_each_kind_of_text():
+    prose = "The committee met on the third day and agreed that nothing more could be done about it. " * 60
+    code = "    let value = self.rows[index].get(&key)?; // 0x1f\n    if value > 3 { return Err(e); }\n" * 60
+    chinese = "我们需要先检查这个文件的内容，然后再决定怎么修改它。" * 60
+    counter = TokenCounter("claude-sonnet-4-5")
+    before = counter.ratios
+    assert set(before) == {"prose", "code", "dense", "wide", "other", "frame"}
+    for _ in range(40):
+        for text, real in ((prose, 1.05), (code, 1.35), (chinese, 1.9)):
+            counter.learn(counter.count(text), round(real * count_tokens(text)))
+    for text, real in ((prose, 1.05), (code, 1.35), (chinese, 1.9)):
+        found = counter.count(text)
+        assert found.tokens == pytest.approx(real * count_tokens(text), rel=0.03)
+        assert found.margin <= TokenCounter("claude-sonnet-4-5").count(text).margin
+        assert found.upper_bound > real * count_tokens(text)
+    assert counter.ratios["wide"] > before["wide"] + 0.3
+    # A text of two kinds is somewhere between.
+    both = counter.count(prose + chinese).tokens
+    assert both == pytest.approx(1.05 * count_tokens(prose) + 1.9 * count_tokens(chinese), rel=0.05)
+
+
+def test_counts_go_on_from_what_the_provider_reported():
+    counter = TokenCounter("claude-sonnet-4-5")
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Read all the files, please."}]
+    hidden, off = 2_100, []
+    for n in range(30):
+        real = hidden + round(1.31 * sum(count_tokens(message["content"]) for message in messages))
+        found = counter.count(messages)
+        off.append(found.tokens - real)
+        if n:
+            assert abs(off[-1]) <= found.margin
+            assert found.upper_bound >= real
+        counter.reported(messages, real)
+        assert counter.count(messages).tokens == real
+        body = "\n".join(f"def step_{n}_{at}(rows): return rows[{at}]" for at in range(40))
+        messages = [*messages, {"role": "assistant", "content": f"Now file {n}."}, {"role": "user", "content": body}]
+    assert off[0] < -2_000
+    assert max(map(abs, off[-5:])) < 40
+
+
+def test_learning_makes_a_real_run_no_less_sure():
+    path = ROOT.parent / "shared/data/trajectories/pi-mono-large-session.json"
+    if not path.exists():
+        pytest.skip(f"{path} is absent")
+    run = json.loads(path.read_text(encoding="utf-8"))
+    counter, messages, found = TokenCounter("claude-sonnet-4-5"), [], []
+    last = 0
+    for message in run["messages"]:
+        usage = message.get("usage")
+        plain = {key: value for key, value in message.items() if key in {"role", "content", "tool_calls", "tool_call_id"}}
+        if message["role"] == "assistant" and usage and message.get("model", "").startswith("claude"):
+            prompt = usage["input"] + usage["cacheRead"] + usage["cacheWrite"]
+            asked = bool(messages) and messages[-1]["role"] == "user"
+            if prompt > last > 0 and not asked:
+                found.append((counter.count(messages), prompt))
+            if prompt:
+                counter.reported(messages, prompt)
+                last = prompt
+        messages.append(plain)
+    below = sum(count.upper_bound < real for count, real in found)
+    near = sum(abs(count.tokens - real) <= count.margin for count, real in found)
+    print(f"{len(found)} requests: {below} above the bound, {near} within the margin")
+    assert len(found) > 300
+    assert below <= len(found) * 0.01
+    assert near >= len(found) * 0.9
 
 
 def test_an_estimate_is_near_and_exact_where_short():

@@ -3,9 +3,11 @@
 //! The room asks for counts through one small trait, so that an exact tokenizer, an anchored estimate or a caller's own
 //! function serve alike. Whatever counts, it must always give the same number for the same message.
 
+use std::sync::Arc;
+
 use crate::core::{
     message::{Block, Media, Message, Source},
-    tokens::TokenCounter,
+    tokens::{Learned, TokenCounter},
 };
 
 /// Tokens of texts and messages.
@@ -27,6 +29,22 @@ pub trait Count {
     fn slack(&self) -> f64 {
         1.0
     }
+
+    /// The message, of `tokens` by [`Self::message`], by what was learned since: for what the provider has not seen yet.
+    fn by_now(&mut self, _message: &Message, tokens: usize) -> usize {
+        tokens
+    }
+
+    /// The provider reported so many tokens for these messages, as a part of a request.
+    fn learn(&mut self, _messages: &[Arc<Message>], _reported: usize) {}
+
+    /// What was learned, to be saved.
+    fn learned(&self) -> Option<Learned> {
+        None
+    }
+
+    /// Goes on from what was learned before.
+    fn set_learned(&mut self, _learned: Option<Learned>) {}
 }
 
 /// Exactly where the model's vocabulary is public, otherwise by the upper bound: what fits by these counts fits.
@@ -40,11 +58,30 @@ impl Count for TokenCounter {
     }
 
     fn base(&mut self) -> usize {
-        self.messages([]).upper_bound
+        self.base_at_most()
     }
 
     fn slack(&self) -> f64 {
-        self.tokenizer().bound
+        self.tokenizer().slack()
+    }
+
+    fn by_now(&mut self, message: &Message, tokens: usize) -> usize {
+        if self.learned().is_some() { self.message_at_most_by_now(message) } else { tokens }
+    }
+
+    fn learn(&mut self, messages: &[Arc<Message>], reported: usize) {
+        if !self.tokenizer().is_exact() {
+            let counted = self.since(0, messages.iter().map(|message| &**message));
+            Self::learn(self, counted, reported);
+        }
+    }
+
+    fn learned(&self) -> Option<Learned> {
+        Self::learned(self).cloned()
+    }
+
+    fn set_learned(&mut self, learned: Option<Learned>) {
+        Self::set_learned(self, learned);
     }
 }
 

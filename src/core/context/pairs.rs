@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::{
     error::{Error, Result},
     json::{Fields, Raw},
-    message::{Block, Message, ProviderBlock, Role, ToolFailure, ToolResult, Wire},
+    message::{Block, Form, Message, ProviderBlock, Role, ToolFailure, ToolResult, Wire},
     wire::anthropic,
 };
 
@@ -395,11 +395,27 @@ impl Work {
                 results.push(spoken);
             }
             out.push(slot.placed);
+            if wire == Some(Wire::Anthropic) && results.len() > 1 && results.iter().any(|placed| placed.changed) {
+                results = vec![joined(results)];
+            }
             out.append(&mut results);
         }
         self.repairs.sort_by_key(|repair| repair.message);
         (out, self.repairs)
     }
+}
+
+/// One message of several with results, as a provider wants them that looks at the message right behind the uses.
+fn joined(results: Vec<Placed>) -> Placed {
+    let origin = results.iter().find_map(|placed| placed.origin);
+    let first = results.iter().find(|placed| placed.origin.is_some()).or(results.first());
+    let (form, extra) =
+        first.map_or((Form::default(), None), |placed| (placed.message.form, placed.message.extra.clone()));
+    let blocks = results.iter().flat_map(|placed| &placed.message.content).cloned();
+    let (mut content, words): (Vec<Block>, Vec<Block>) =
+        blocks.partition(|block| matches!(block, Block::ToolResult(_)));
+    content.extend(words);
+    Placed { message: Arc::new(Message { role: Role::User, content, form, extra }), origin, changed: true }
 }
 
 fn renamed(raw: &Raw, id: &str) -> Raw {
@@ -456,6 +472,18 @@ mod tests {
     }
 
     #[test]
+    fn c26_a_result_that_was_missing_stands_in_one_message_with_the_others() {
+        let (out, said) = repaired(&[user("go"), call(&["a", "b", "c"]), results(&["b"]), user("more")]);
+        assert_eq!((out.len(), said), (4, 2), "{out:#?}");
+        let ids: Vec<&str> = out[2].tool_results().map(|result| result.id.as_str()).collect();
+        assert_eq!(ids, ["a", "c", "b"]);
+        // Chat Completions wants them apart.
+        let history = [user("go"), call(&["a", "b"]), results(&["b"]), user("more")];
+        let (placed, _) = repair(&history, Some(Wire::OpenaiChat)).unwrap();
+        assert_eq!(placed.len(), 5);
+    }
+
+    #[test]
     fn c26_pairs_are_repaired() {
         // A result too late, a use without one, one for nothing, an id used twice, and an empty message.
         let (out, repairs) = repaired(&[
@@ -469,8 +497,8 @@ mod tests {
             user("end"),
         ]);
         assert!(repairs >= 5);
-        assert_eq!(out.len(), 8, "{out:#?}");
-        assert_eq!(out[4].prose(), "meanwhile");
+        assert_eq!(out.len(), 7, "{out:#?}");
+        assert_eq!(out[3].prose(), "meanwhile");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::{archive::Archive, compress::compress, count::Count, policy::Policy, 
 use crate::core::{
     error::{Error, Result},
     message::{Message, Role},
+    tokens::Learned,
 };
 
 /// A history inside a budget. Serialisable; the same calls always give the same bytes.
@@ -27,6 +28,9 @@ pub struct ContextWindow {
     counts: Vec<usize>,
     view: Vec<Arc<Message>>,
     tokens: usize,
+    /// Tokens, by what was learned, of what came since the provider last reported or the view was made.
+    #[serde(default)]
+    fresh: usize,
     /// Where the archive holds all that a compaction saw, and not only what left: so many messages.
     #[serde(default)]
     archived: Option<usize>,
@@ -56,6 +60,15 @@ pub struct Marks {
     /// … over so many tokens of the view.
     #[serde(default)]
     anchored: usize,
+    /// The first message that these did not hold.
+    #[serde(default)]
+    since: usize,
+    /// What the provider reported last of the view as it has grown since; 0 if nothing.
+    #[serde(default)]
+    reported: usize,
+    /// What was learned from reports about each kind of text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    learned: Option<Learned>,
 }
 
 /// A compaction.
@@ -100,11 +113,15 @@ impl ContextWindow {
                 padding: 0,
                 scale: 1.0,
                 anchored: 0,
+                since: 0,
+                reported: 0,
+                learned: None,
             },
             given: Vec::new(),
             counts: Vec::new(),
             view: Vec::new(),
             tokens: 0,
+            fresh: 0,
             archived: None,
             archive: Archive::new(),
             report: None,
@@ -133,6 +150,7 @@ impl ContextWindow {
         self.counts.push(tokens);
         self.given.push(message.clone());
         self.tokens = self.tokens.saturating_add(tokens);
+        self.fresh = self.fresh.saturating_add(count.by_now(&message, tokens));
         message
     }
 
@@ -179,7 +197,19 @@ impl ContextWindow {
             self.compact_at(messages, &[target], false, count)?;
         }
         self.marks = marks;
+        self.resume(count);
         Ok(())
+    }
+
+    /// Gives the counter what was learned; for a window that was saved, and a counter that is new.
+    pub fn resume(&mut self, count: &mut dyn Count) {
+        count.set_learned(self.marks.learned.clone());
+        self.freshen(count);
+    }
+
+    fn freshen(&mut self, count: &mut dyn Count) {
+        let new = self.given.iter().zip(&self.counts).skip(self.marks.since);
+        self.fresh = new.fold(0, |sum, (message, tokens)| sum.saturating_add(count.by_now(message, *tokens)));
     }
 
     /// What the window knows beside its history.
@@ -191,17 +221,33 @@ impl ContextWindow {
     pub fn expected(&self) -> usize {
         let counted = self.tokens.saturating_add(self.marks.padding);
         let known = self.marks.anchored.min(counted);
-        let new = (counted - known) as f64 * self.marks.scale.max(1.0);
+        let mut new = (counted - known) as f64 * self.marks.scale.max(1.0);
+        // Below what was counted only where the provider, too, counts less than an upper bound.
+        if self.marks.learned.is_some() && self.marks.since > 0 {
+            let fresh = self.fresh as f64;
+            new = if self.marks.scale <= 1.0 { fresh } else { new.max(fresh) };
+        }
         (known as f64).mul_add(self.marks.scale, new).ceil() as usize
     }
 
     /// The provider reported so many tokens for the request that the view, as it is now, was. From now on the window
     /// goes by that, and counts only what comes after. A report below anything that the count allows for, or far above
     /// it, is not believed.
-    pub fn reported(&mut self, tokens: usize, count: &dyn Count) {
+    pub fn reported(&mut self, tokens: usize, count: &mut dyn Count) {
         if tokens == 0 || self.tokens == 0 {
             return;
         }
+        // What two reports of a view that grew in between differ by is what was new.
+        if self.marks.reported > 0
+            && let Some(new) = self.given.get(self.marks.since..).filter(|new| !new.is_empty())
+            && let Some(more) = tokens.checked_sub(self.marks.reported).filter(|more| *more > 0)
+        {
+            count.learn(new, more);
+            self.marks.learned = count.learned();
+        }
+        self.marks.reported = tokens;
+        self.marks.since = self.given.len();
+        self.fresh = 0;
         let least = 1.0 / count.slack().max(1.0);
         self.marks.scale = (tokens as f64 / self.tokens as f64).clamp(least, MOST_SCALE);
         self.marks.anchored = self.tokens.saturating_add(self.marks.padding);
@@ -209,7 +255,7 @@ impl ContextWindow {
 
     /// The provider refused the view as too long. What it said of it helps: the tokens that it counted, and its limit.
     /// From now on the budget is smaller; the caller compacts.
-    pub fn refused(&mut self, said: Option<(usize, usize)>, count: &dyn Count) {
+    pub fn refused(&mut self, said: Option<(usize, usize)>, count: &mut dyn Count) {
         let expected = self.expected();
         let budget = match said {
             Some((counted, limit)) if counted > limit => {
@@ -299,6 +345,10 @@ impl ContextWindow {
                     self.view.extend_from_slice(new);
                     self.tokens = tokens;
                     self.report = Some(done.report);
+                    // The provider has not seen this view.
+                    self.marks.reported = 0;
+                    self.marks.since = messages;
+                    self.freshen(count);
                     return Ok(true);
                 }
                 Err(error) => last = Some(error),

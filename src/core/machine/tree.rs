@@ -160,6 +160,8 @@ pub struct Tree {
 }
 
 const SHIFT: u32 = 32;
+/// Bytes of a history that take a while to look through.
+pub(super) const LONG: usize = 256 * 1024;
 /// Plans and drifts that are kept.
 const MOST_NOTED: usize = 1_000;
 
@@ -191,6 +193,14 @@ impl Tree {
             (None, Some(Some(root))) => root.node.history().clone(),
             _ => History::new(),
         }
+    }
+
+    /// Whether the next step may take longer than a millisecond: a long history is counted or compacted in it.
+    pub fn may_take_long(&self) -> bool {
+        self.members.iter().flatten().any(|member| match &member.node {
+            Node::Turn(machine) => machine.may_compact(),
+            node => node.history().bytes() > LONG,
+        })
     }
 
     /// Answers that came for nobody.

@@ -12,7 +12,13 @@ use std::{
 use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
-use super::{model::Tokenizer, picture};
+use super::{anchors::Anchors, kinds::KINDS};
+use super::{
+    kinds::{Kind, Mix, Shares},
+    learned::{Learned, Rates},
+    model::Tokenizer,
+    picture, request,
+};
 use crate::core::message::{Block, Media, Message, Source};
 
 /// Texts shorter than this are counted faster than they are looked up.
@@ -25,11 +31,22 @@ const PER_TOOL: f64 = 8.0;
 const PRIMING: f64 = 3.0;
 /// A picture of unknown size: one of 1024 by 1024 or a little more.
 const PICTURE: f64 = 1_100.0;
-/// A document of which only the bytes are known: tokens for each kilobyte of base64.
+/// A document of which only the bytes are known: tokens for each kilobyte of base64, …
 const DOCUMENT_PER_KB: f64 = 24.0;
+/// … and what a page costs as text and picture.
+const PAGE: f64 = 1_600.0;
+/// What a few tokens may vary by, however small the share.
+const FEW: f64 = 8.0;
 
 /// Counts by the hash of a text.
-type Remembered = HashMap<u128, u32, BuildHasherDefault<Hashed>>;
+type Remembered = HashMap<u128, Text, BuildHasherDefault<Hashed>>;
+
+/// A text's tokens, and what kinds they are of where that matters.
+#[derive(Clone, Copy, Debug)]
+struct Text {
+    tokens: u32,
+    shares: Shares,
+}
 
 /// What is a hash already needs no other.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,23 +75,44 @@ pub struct Count {
     pub margin: usize,
     /// What it is at most, but for one time in a hundred.
     pub upper_bound: usize,
+    /// The encoding's tokens by kind, and what messages cost to be there: what a report is learned from.
+    pub mix: Mix,
+    /// Tokens that are guessed: pictures and documents of unknown size, what a provider writes into requests.
+    pub guessed: f64,
 }
 
-/// What has been added up: tokens of the encoding, and of the provider.
+/// What has been added up.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    /// Tokens of the encoding.
-    text: f64,
-    /// Tokens of the provider that are no text, known from how requests are made.
-    fixed: f64,
+pub(super) struct Sum {
+    /// Tokens of the encoding by kind; of no text, tokens of the provider that are known from how requests are made.
+    mix: Mix,
     /// Tokens of the provider that are guessed: pictures and documents.
-    guessed: f64,
+    pub(super) guessed: f64,
+}
+
+impl Sum {
+    pub(super) fn fixed(&mut self, tokens: f64) {
+        self.mix.add(Kind::Frame, tokens);
+    }
+}
+
+impl std::ops::AddAssign for Sum {
+    fn add_assign(&mut self, other: Self) {
+        self.mix += other.mix;
+        self.guessed += other.guessed;
+    }
 }
 
 /// Counts tokens for a model and remembers what it counted.
 #[derive(Debug)]
 pub struct TokenCounter {
     tokenizer: Tokenizer,
+    /// What is known of the model beforehand, …
+    prior: Rates,
+    /// … and by now, once something was reported.
+    learned: Option<Learned>,
+    rates: Rates,
+    pub(super) anchors: Anchors,
     young: Remembered,
     old: Remembered,
 }
@@ -82,7 +120,16 @@ pub struct TokenCounter {
 impl TokenCounter {
     /// Counts as `tokenizer` says.
     pub fn new(tokenizer: Tokenizer) -> Self {
-        Self { tokenizer, young: Remembered::default(), old: Remembered::default() }
+        let prior = tokenizer.prior().rates();
+        Self {
+            tokenizer,
+            prior,
+            learned: None,
+            rates: prior,
+            anchors: Anchors::default(),
+            young: Remembered::default(),
+            old: Remembered::default(),
+        }
     }
 
     /// Counts for a model.
@@ -90,7 +137,7 @@ impl TokenCounter {
         Self::new(Tokenizer::for_model(model))
     }
 
-    /// How it counts now; the ratio changes with [`Self::learn`].
+    /// How it counts, before anything is reported.
     pub const fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
     }
@@ -105,8 +152,31 @@ impl TokenCounter {
         if tokenizer.encoding.name() != self.tokenizer.encoding.name() {
             self.young.clear();
             self.old.clear();
+        } else if tokenizer.is_exact() != self.tokenizer.is_exact() {
+            // What kinds a text is of was not asked for.
+            self.young.clear();
+            self.old.clear();
         }
         self.tokenizer = tokenizer;
+        self.anchors = Anchors::default();
+        self.prior = tokenizer.prior().rates();
+        self.set_learned(None);
+    }
+
+    /// What was learned from reports, if anything.
+    pub const fn learned(&self) -> Option<&Learned> {
+        self.learned.as_ref()
+    }
+
+    /// Goes on from what was learned before.
+    pub fn set_learned(&mut self, learned: Option<Learned>) {
+        self.rates = learned.as_ref().map_or(self.prior, Learned::rates);
+        self.learned = learned;
+    }
+
+    /// Tokens of the model for each token of the encoding, by kind; 1 where it is the model's own.
+    pub const fn ratios(&self) -> [f64; KINDS] {
+        self.rates.tokens
     }
 
     /// A text alone.
@@ -125,7 +195,8 @@ impl TokenCounter {
 
     /// Messages of a request, with what comes before the answer.
     pub fn messages<'a>(&mut self, messages: impl IntoIterator<Item = &'a Message>) -> Count {
-        let mut sum = Sum { fixed: PRIMING, ..Sum::default() };
+        let mut sum = Sum::default();
+        sum.fixed(PRIMING);
         for message in messages {
             self.add_message(&mut sum, message);
         }
@@ -139,13 +210,13 @@ impl TokenCounter {
         match value {
             Value::String(text) => self.add_text(&mut sum, text),
             Value::Array(messages) => {
-                sum.fixed += PRIMING;
+                sum.fixed(PRIMING);
                 for message in messages {
                     self.add_json_message(&mut sum, message);
                 }
             }
             Value::Object(request) if request.contains_key("messages") || request.contains_key("input") => {
-                sum.fixed += PRIMING;
+                sum.fixed(PRIMING);
                 for (key, value) in request {
                     match (key.as_str(), value) {
                         ("messages" | "input", Value::Array(messages)) => {
@@ -154,16 +225,22 @@ impl TokenCounter {
                             }
                         }
                         ("system" | "instructions" | "input", content) => {
-                            sum.fixed += self.tokenizer.per_message;
+                            sum.fixed(self.tokenizer.per_message);
                             self.add_content(&mut sum, content);
                         }
                         ("tools" | "functions", Value::Array(tools)) => {
                             for tool in tools {
-                                sum.fixed += PER_TOOL;
+                                sum.fixed(PER_TOOL);
                                 self.add_value(&mut sum, tool);
                             }
+                            sum.guessed += request::tools(&self.tokenizer, tools);
                         }
-                        _ => {}
+                        (key, value) => {
+                            sum.guessed += request::option(&self.tokenizer, key, value);
+                            if let Some(schema) = request::schema(key, value) {
+                                self.add_value(&mut sum, schema);
+                            }
+                        }
                     }
                 }
             }
@@ -182,26 +259,45 @@ impl TokenCounter {
         Count { tokens: reported + count.tokens, upper_bound: reported + count.upper_bound, ..count }
     }
 
-    /// Learns from what the provider reported for something that was counted here as `counted`. The more tokens it
-    /// was, the more it weighs; a count that is exact learns nothing.
+    /// Learns from what the provider reported for something that was counted here as `counted`: for each kind of text
+    /// as much as there is of it. A count that is exact learns nothing.
     pub fn learn(&mut self, counted: Count, reported: usize) {
         if self.tokenizer.is_exact() || counted.tokens == 0 || reported == 0 {
             return;
         }
-        let found = self.tokenizer.ratio * reported as f64 / counted.tokens as f64;
-        // A page weighs little; ten pages weigh a fifth. Nothing reported takes the ratio out of what tokenizers do.
-        let weight = 0.2 * (counted.tokens as f64 / 5_000.0).min(1.0);
-        self.tokenizer.ratio = (self.tokenizer.ratio + weight * (found - self.tokenizer.ratio)).clamp(0.5, 3.0);
+        let mut learned = self.learned.take().unwrap_or_else(|| self.tokenizer.prior());
+        learned.learn(&counted.mix, reported as f64 - counted.guessed, counted.guessed);
+        self.set_learned(Some(learned));
     }
 
-    /// What a text is at most, as a part of something larger.
+    /// What a text is at most, as a part of something larger, whatever was learned.
     pub(crate) fn text_at_most(&mut self, text: &str) -> usize {
-        (self.tokens(text) as f64 * self.tokenizer.ratio * self.tokenizer.bound).ceil() as usize
+        let mut sum = Sum::default();
+        self.add_text(&mut sum, text);
+        self.at_most(&sum, &self.prior)
     }
 
-    /// What a message is at most, as one of several: the sum over all of them and what [`Self::messages`] gives for none
-    /// is never below the upper bound of the whole.
+    /// What a message is at most, as one of several, whatever was learned: the sum over all of them and what
+    /// [`Self::messages`] gives for none is never below the upper bound of the whole.
     pub(crate) fn message_at_most(&mut self, message: &Message) -> usize {
+        let sum = self.sum_at_most(message);
+        self.at_most(&sum, &self.prior)
+    }
+
+    /// The same by what was learned.
+    pub(crate) fn message_at_most_by_now(&mut self, message: &Message) -> usize {
+        let sum = self.sum_at_most(message);
+        self.at_most(&sum, &self.rates)
+    }
+
+    /// What comes before the answer, at most, whatever was learned.
+    pub(crate) fn base_at_most(&self) -> usize {
+        let mut sum = Sum::default();
+        sum.fixed(PRIMING);
+        self.bounded(&sum, &self.prior).upper_bound
+    }
+
+    fn sum_at_most(&mut self, message: &Message) -> Sum {
         let mut sum = Sum::default();
         self.add_message(&mut sum, message);
         // A provider's own block may be a call: whichever way of counting it gives more.
@@ -209,65 +305,89 @@ impl TokenCounter {
             if let Block::Provider(block) = block
                 && let Ok(value) = serde_json::from_str::<Value>(block.raw.text())
             {
-                let (mut part, text) = (Sum::default(), self.tokens(block.raw.text()) as f64);
+                let (mut part, mut text) = (Sum::default(), Sum::default());
                 self.add_part(&mut part, &value, 0);
-                sum.text += (part.text - text).max(0.0);
-                sum.fixed += part.fixed;
+                self.add_text(&mut text, block.raw.text());
+                for (own, (part, text)) in sum.mix.0.iter_mut().zip(part.mix.0.into_iter().zip(text.mix.0)) {
+                    *own += (part - text).max(0.0);
+                }
                 sum.guessed += part.guessed;
             }
         }
         // On some wires each result is a message of its own.
         let results = message.tool_results().count();
         let words = usize::from(results < message.content.len());
-        sum.fixed += self.tokenizer.per_message * (results + words).saturating_sub(1) as f64;
+        sum.fixed(self.tokenizer.per_message * (results + words).saturating_sub(1) as f64);
         if let Some(name) = message.extra.as_ref().and_then(|extra| extra.fields.get("name")) {
-            sum.fixed += 1.0;
+            sum.fixed(1.0);
             let name = name.string();
             self.add_text(&mut sum, name.as_deref().unwrap_or_default());
         }
-        let known = sum.text.mul_add(self.tokenizer.ratio, sum.fixed);
+        sum
+    }
+
+    fn at_most(&self, sum: &Sum, rates: &Rates) -> usize {
         // An error of rounding must not add a token.
-        (known.mul_add(self.tokenizer.bound, sum.guessed * 2.0) - 1e-6).ceil() as usize
+        (sum.mix.sum(|at, tokens| tokens * rates.most[at]) + sum.guessed * 2.0 - 1e-6).max(0.0).ceil() as usize
     }
 
-    fn count(&self, sum: &Sum) -> Count {
-        let tokenizer = &self.tokenizer;
-        let text = sum.text * tokenizer.ratio;
-        let known = text + sum.fixed;
-        let tokens = (known + sum.guessed).round();
-        if tokenizer.is_exact() && sum.guessed == 0.0 {
-            return Count { tokens: tokens as usize, margin: 0, upper_bound: tokens as usize };
+    pub(super) fn count(&self, sum: &Sum) -> Count {
+        self.bounded(sum, &self.rates)
+    }
+
+    fn bounded(&self, sum: &Sum, rates: &Rates) -> Count {
+        let Sum { mix, guessed } = *sum;
+        let tokens = (mix.sum(|at, tokens| tokens * rates.tokens[at]) + guessed).round() as usize;
+        let exact = self.tokenizer.is_exact();
+        if exact && guessed == 0.0 {
+            return Count { tokens, margin: 0, upper_bound: tokens, mix, guessed };
         }
-        // Few tokens vary by a few, however small the share.
-        let few = if tokenizer.is_exact() { 0.0 } else { 8.0 };
-        let margin = (text * tokenizer.margin + sum.guessed * 0.5 + few).ceil();
-        let bound = known * tokenizer.bound + sum.guessed * 2.0 + 2.0 * few;
-        Count { tokens: tokens as usize, margin: margin as usize, upper_bound: bound.max(tokens).ceil() as usize }
+        let few = if exact { 0.0 } else { FEW };
+        let margin = (mix.sum(|at, tokens| tokens * rates.margin[at]) + guessed * 0.5 + few).ceil() as usize;
+        let margin = if exact { (guessed * 0.5).ceil() as usize } else { margin };
+        let most = mix.sum(|at, tokens| tokens * rates.most[at]) + guessed * 2.0 + 2.0 * few;
+        let upper_bound = (most.ceil() as usize).max(tokens + margin);
+        Count { tokens, margin, upper_bound, mix, guessed }
     }
 
-    fn add_text(&mut self, sum: &mut Sum, text: &str) {
-        sum.text += self.tokens(text) as f64;
+    pub(super) fn add_text(&mut self, sum: &mut Sum, text: &str) {
+        let Text { tokens, shares } = self.remembering(text);
+        if self.tokenizer.is_exact() {
+            sum.mix.add(Kind::Code, f64::from(tokens));
+        } else {
+            sum.mix += shares.mix(tokens as usize);
+        }
     }
 
     /// The encoding's tokens of a text, remembered.
     pub fn tokens(&mut self, text: &str) -> usize {
+        self.remembering(text).tokens as usize
+    }
+
+    fn look(&self, text: &str) -> Text {
+        let tokens = u32::try_from(self.tokenizer.encoding.count(text)).unwrap_or(u32::MAX);
+        let shares = if self.tokenizer.is_exact() { Shares::default() } else { Shares::of(text) };
+        Text { tokens, shares }
+    }
+
+    fn remembering(&mut self, text: &str) -> Text {
         if text.len() < REMEMBERED_FROM {
-            return self.tokenizer.encoding.count(text);
+            return self.look(text);
         }
         let hash = xxh3_128(text.as_bytes());
-        if let Some(count) = self.young.get(&hash) {
-            return *count as usize;
+        if let Some(found) = self.young.get(&hash) {
+            return *found;
         }
-        let count = self.old.get(&hash).map_or_else(|| self.tokenizer.encoding.count(text), |count| *count as usize);
+        let found = self.old.get(&hash).copied().unwrap_or_else(|| self.look(text));
         if self.young.len() >= REMEMBERED {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(hash, u32::try_from(count).unwrap_or(u32::MAX));
-        count
+        self.young.insert(hash, found);
+        found
     }
 
     fn add_message(&mut self, sum: &mut Sum, message: &Message) {
-        sum.fixed += self.tokenizer.per_message;
+        sum.fixed(self.tokenizer.per_message);
         for block in &message.content {
             self.add_block(sum, block);
         }
@@ -283,12 +403,12 @@ impl TokenCounter {
                 }
             }
             Block::ToolUse(call) => {
-                sum.fixed += self.tokenizer.per_call;
+                sum.fixed(self.tokenizer.per_call);
                 self.add_text(sum, &call.name);
                 self.add_text(sum, call.arguments_text());
             }
             Block::ToolResult(result) => {
-                sum.fixed += self.tokenizer.per_result;
+                sum.fixed(self.tokenizer.per_result);
                 // Results hold texts and pictures, never results.
                 for part in &result.content {
                     match part {
@@ -308,7 +428,10 @@ impl TokenCounter {
 
     fn add_media(&mut self, sum: &mut Sum, media: &Media, image: bool) {
         match &media.source {
-            Source::Text { data, .. } => self.add_text(sum, data),
+            Source::Text { data, .. } => {
+                self.add_text(sum, data);
+                sum.guessed += request::document(&self.tokenizer);
+            }
             Source::Base64 { data, .. } if image => self.add_picture(sum, data, false),
             Source::Base64 { data, .. } => sum.guessed += document(data),
             Source::Url(_) | Source::File(_) => sum.guessed += PICTURE,
@@ -317,28 +440,28 @@ impl TokenCounter {
 
     fn add_picture(&self, sum: &mut Sum, base64: &str, low: bool) {
         match picture::size(base64) {
-            Some((width, height)) => sum.fixed += picture::tokens(self.tokenizer.pictures, width, height, low),
+            Some((width, height)) => sum.fixed(picture::tokens(self.tokenizer.pictures, width, height, low)),
             None => sum.guessed += PICTURE,
         }
     }
 
-    fn add_json_message(&mut self, sum: &mut Sum, message: &Value) {
+    pub(super) fn add_json_message(&mut self, sum: &mut Sum, message: &Value) {
         let Some(fields) = message.as_object() else {
             self.add_value(sum, message);
             return;
         };
         // Items of Responses are blocks that stand for themselves.
         if !fields.contains_key("role") && fields.get("type").is_some_and(Value::is_string) {
-            sum.fixed += self.tokenizer.per_message;
+            sum.fixed(self.tokenizer.per_message);
             self.add_part(sum, message, 0);
             return;
         }
-        sum.fixed += self.tokenizer.per_message;
+        sum.fixed(self.tokenizer.per_message);
         for (key, value) in fields {
             match key.as_str() {
                 "content" | "reasoning_content" | "refusal" => self.add_content(sum, value),
                 "name" => {
-                    sum.fixed += 1.0;
+                    sum.fixed(1.0);
                     self.add_value(sum, value);
                 }
                 "tool_calls" => {
@@ -351,7 +474,7 @@ impl TokenCounter {
             }
         }
         if fields.contains_key("tool_call_id") {
-            sum.fixed += self.tokenizer.per_result;
+            sum.fixed(self.tokenizer.per_result);
         }
     }
 
@@ -401,13 +524,16 @@ impl TokenCounter {
                 Some(base64) => sum.guessed += document(base64),
                 None => {
                     match ["/source/data", "/source/text/data"].iter().find_map(|path| part.pointer(path)?.as_str()) {
-                        Some(text) => self.add_text(sum, text),
+                        Some(text) => {
+                            self.add_text(sum, text);
+                            sum.guessed += request::document(&self.tokenizer);
+                        }
                         None => sum.guessed += PICTURE,
                     }
                 }
             },
             "tool_result" | "function_call_output" => {
-                sum.fixed += self.tokenizer.per_result;
+                sum.fixed(self.tokenizer.per_result);
                 for key in ["content", "output"] {
                     if let Some(content) = fields.get(key) {
                         self.add_parts(sum, content, depth);
@@ -430,7 +556,7 @@ impl TokenCounter {
             }) {
                 // A call of a tool, in any shape.
                 Some(call) => {
-                    sum.fixed += self.tokenizer.per_call;
+                    sum.fixed(self.tokenizer.per_call);
                     let input = if call.contains_key("invalid") { "invalid" } else { "input" };
                     for key in ["name", "arguments", input] {
                         if let Some(value) = call.get(key) {
@@ -465,7 +591,7 @@ fn base64_in(part: &Value) -> Option<&str> {
 }
 
 fn document(base64: &str) -> f64 {
-    (base64.len() as f64 / 1024.0 * DOCUMENT_PER_KB).max(500.0)
+    (base64.len() as f64 / 1024.0 * DOCUMENT_PER_KB).max(PAGE)
 }
 
 #[cfg(test)]
@@ -508,7 +634,7 @@ mod tests {
     fn only_what_is_known_exactly_has_no_margin() {
         let mut exact = TokenCounter::for_model("gpt-4o");
         let found = exact.text("Hello, world!");
-        assert_eq!(found, Count { tokens: 4, margin: 0, upper_bound: 4 });
+        assert_eq!((found.tokens, found.margin, found.upper_bound), (4, 0, 4));
         assert!(exact.messages(&history()).margin > 0, "the size of a picture at an address is not known");
         let mut near = TokenCounter::for_model("claude-sonnet-4-5");
         let found = near.text("Hello, world!");
@@ -538,10 +664,13 @@ mod tests {
             let found = counter.text(&text);
             counter.learn(found, exact * 2);
         }
-        assert!((counter.tokenizer().ratio - 2.0).abs() < 0.05);
+        let ratio = counter.text(&text).tokens as f64 / exact as f64;
+        assert!((ratio - 2.0).abs() < 0.05, "{ratio}");
         counter.learn(Count::default(), 100);
         counter.learn(Count { tokens: 1, ..Count::default() }, usize::MAX);
-        assert!(counter.tokenizer().ratio <= 3.0);
+        let once = counter.text("a");
+        counter.learn(once, usize::MAX);
+        assert!(counter.ratios().iter().all(|ratio| *ratio <= 4.0));
         let found = counter.text(&text);
         assert_eq!(counter.since(1_000, &[]).tokens, 1_000);
         assert!(counter.since(1_000, &[Message::user(text)]).tokens > 1_000 + found.tokens);

@@ -6,13 +6,17 @@
 // What runs for each piece must become part of the loop that is compiled for the processor at hand; see `wide`.
 #![allow(clippy::inline_always)]
 
+mod anchors;
 mod class;
 mod count;
 mod estimate;
 mod exact;
+mod kinds;
+mod learned;
 mod merge;
 mod model;
 mod picture;
+mod request;
 mod scan;
 mod split;
 mod vocabulary;
@@ -20,4 +24,6 @@ mod wide;
 
 pub use count::{Count, TokenCounter};
 pub use exact::{Encoding, cl100k_base, o200k_base};
+pub use kinds::{KINDS, Kind, Mix};
+pub use learned::Learned;
 pub use model::Tokenizer;

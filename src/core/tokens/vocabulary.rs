@@ -106,6 +106,8 @@ pub(super) struct Vocabulary {
     /// Where each token starts in `bytes`, and where the last one ends.
     starts: Box<[u32]>,
     short: Table<u64>,
+    /// One bit for each hash of a short token: of what is no token, most is told from a nearer cache.
+    short_seen: Box<[u64]>,
     middle: Table<u128>,
     /// Tokens of 16 bytes and more, by a hash of their bytes.
     long: Table<u64>,
@@ -157,6 +159,7 @@ impl Vocabulary {
             bytes,
             starts: starts.into_boxed_slice(),
             short: Table::new(size(0..8), EMPTY),
+            short_seen: vec![0; SHORT_SEEN / 64].into_boxed_slice(),
             middle: Table::new(size(8..16), u128::MAX),
             long: Table::new(size(16..u8::MAX), EMPTY),
             merges: vec![EMPTY; slots].into_boxed_slice(),
@@ -190,6 +193,8 @@ impl Vocabulary {
             0 => {}
             1..8 => {
                 let key = short_key(word(token, 0), token.len());
+                let seen = short_index(short_hash(key));
+                self.short_seen[seen >> 6] |= 1 << (seen & 63);
                 let slot = self.short.slot(key, short_hash(key), EMPTY);
                 self.short.keys[slot] = key;
                 self.short.ids[slot] = id;
@@ -388,7 +393,9 @@ impl Vocabulary {
     /// Whether the vocabulary holds this key of up to 7 bytes.
     #[inline(always)]
     pub(super) fn has_short(&self, key: u64) -> bool {
-        self.short.keys[self.short.slot(key, short_hash(key), EMPTY)] == key
+        let hash = short_hash(key);
+        let seen = short_index(hash);
+        self.short_seen[seen >> 6] >> (seen & 63) & 1 != 0 && self.short.keys[self.short.slot(key, hash, EMPTY)] == key
     }
 
     /// Whether the vocabulary holds this key of 8 to 15 bytes.
@@ -469,6 +476,15 @@ const SEEN: usize = 1 << 21;
 #[inline(always)]
 fn seen_index(hash: u64) -> usize {
     (hash >> (64 - SEEN.trailing_zeros())) as usize
+}
+
+/// How many bits say which short tokens there are.
+const SHORT_SEEN: usize = 1 << 20;
+
+/// Another part of the hash than the one that the table begins with.
+#[inline(always)]
+fn short_index(hash: u64) -> usize {
+    (hash >> 20) as usize & (SHORT_SEEN - 1)
 }
 
 /// Letters, digits, the space and the slash as numbers below 64.

@@ -16,7 +16,7 @@ use crate::core::{
     context::{ContextWindow, Count, Fate, HIGH, LOW, Marks, Policy, RECALL_BYTES, Report, UNKNOWN_WINDOW, window_of},
     error::{Error, Failure, Result},
     json::{Fields, Raw},
-    machine::{Command, Notice, command::Tally},
+    machine::{Command, Notice, command::Tally, tree::LONG},
     message::{Block, Message, ToolFailure, ToolResult, ToolUse},
     request::{Entry, FunctionTool, History, Request, Tool},
     tokens::TokenCounter,
@@ -282,7 +282,7 @@ impl TurnMachine {
         }
         self.enliven();
         if let Some(live) = &mut self.window.live {
-            live.window.reported(tokens, &live.counter);
+            live.window.reported(tokens, &mut live.counter);
             self.window.marks = Some(live.window.marks().clone());
         }
     }
@@ -302,7 +302,7 @@ impl TurnMachine {
         let (before, tokens) = (live.window.expected(), live.window.tokens());
         let said = told(&failure.message)
             .map(|(counted, limit)| (counted, limit - answer_room(limit, max_tokens).min(limit / 4)));
-        live.window.refused(said, &live.counter);
+        live.window.refused(said, &mut live.counter);
         let said = self.window.words.clone();
         let compacted = live.with_words(words, said, &mut self.window.words, |window, counter| window.compact(counter));
         let smaller = matches!(compacted, Ok(true)) && live.window.tokens() < tokens;
@@ -339,6 +339,19 @@ impl TurnMachine {
             None => (self.history.bytes() + self.config.system.as_ref().map_or(0, String::len)) / 4,
         };
         (tokens + more / 4) as f64 / budget.max(1) as f64
+    }
+
+    /// Whether a step may have to go through a long history: to count it for the first time, or to compact it.
+    pub(in crate::core::machine) fn may_compact(&self) -> bool {
+        if !self.config.context.on || self.history.bytes() < LONG {
+            return false;
+        }
+        let (budget, _) = self.budget_of_context();
+        match self.window.live.as_deref() {
+            // Results may be large: of what comes next, only the model's answer is sure to be small.
+            Some(live) => live.window.expected() as f64 > budget as f64 * self.config.context.high * 0.75,
+            None => true,
+        }
     }
 
     /// Another model, another window: what was made for the last one goes.

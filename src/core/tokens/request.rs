@@ -1,0 +1,78 @@
+//! What a provider writes into a request beside what was given: instructions about tools, about reasoning, about formats.
+//!
+//! Anthropic publishes some of these numbers and reports the rest with each answer; those here are from recorded
+//! requests. They are guesses, so they widen the margin and count twice in an upper bound.
+
+use serde_json::Value;
+
+use super::model::Tokenizer;
+
+/// Instructions about tools, of whatever kind: 260 to 590 were seen.
+const TOOLS: f64 = 400.0;
+/// Tools of the provider's own, by how their types begin: what they add to the instructions.
+const NATIVE: [(&str, f64); 10] = [
+    ("advisor", 2_000.0),
+    ("code_execution", 1_900.0),
+    ("memory", 1_200.0),
+    ("web_search", 2_000.0),
+    ("web_fetch", 600.0),
+    ("computer", 750.0),
+    ("text_editor", 750.0),
+    ("bash", 300.0),
+    ("tool_search", 200.0),
+    ("mcp_toolset", 2_500.0),
+];
+const NATIVE_UNKNOWN: f64 = 1_500.0;
+/// The tools of a server that only the provider asks.
+const SERVER: f64 = 2_500.0;
+
+/// What tools add beside what they say of themselves.
+pub(super) fn tools(tokenizer: &Tokenizer, tools: &[Value]) -> f64 {
+    if !tokenizer.anthropic || tools.is_empty() {
+        return 0.0;
+    }
+    TOOLS + tools.iter().map(native).sum::<f64>()
+}
+
+fn native(tool: &Value) -> f64 {
+    let own = tool.get("raw").unwrap_or(tool);
+    let kind = own.get("type").and_then(Value::as_str).unwrap_or("function");
+    let described = ["input_schema", "parameters", "schema", "function"].iter().any(|key| own.get(key).is_some());
+    if described || matches!(kind, "function" | "custom") {
+        return 0.0;
+    }
+    NATIVE.iter().find(|(name, _)| kind.starts_with(name)).map_or(NATIVE_UNKNOWN, |(_, tokens)| *tokens)
+}
+
+/// What an option of a request adds.
+pub(super) fn option(tokenizer: &Tokenizer, key: &str, value: &Value) -> f64 {
+    if !tokenizer.anthropic {
+        return 0.0;
+    }
+    match key {
+        "thinking" if value.get("type").and_then(Value::as_str) == Some("enabled") => 28.0,
+        "output_config" => {
+            let has = |key: &str| value.get(key).is_some_and(|value| !value.is_null());
+            let format = if has("format") { 120.0 } else { 0.0 };
+            format + if has("task_budget") { 36.0 } else { 0.0 }
+        }
+        "output_format" => 120.0,
+        "context_management" => 60.0,
+        "mcp_servers" => SERVER * value.as_array().map_or(0, Vec::len) as f64,
+        _ => 0.0,
+    }
+}
+
+/// What a document of text costs beside its text.
+pub(super) const fn document(tokenizer: &Tokenizer) -> f64 {
+    if tokenizer.anthropic { 32.0 } else { 0.0 }
+}
+
+/// The schema of an answer, which counts as text on every wire.
+pub(super) fn schema<'a>(key: &str, value: &'a Value) -> Option<&'a Value> {
+    match key {
+        "output_format" | "response_format" => Some(value).filter(|value| value.is_object()),
+        "output_config" | "text" => value.get("format").filter(|format| format.get("schema").is_some()),
+        _ => None,
+    }
+}
