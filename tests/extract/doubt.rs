@@ -222,6 +222,38 @@ fn d21_a_call_in_quotation_marks_is_talk() {
 }
 
 #[test]
+fn d21_several_calls_in_one_pair_of_quotation_marks_are_talk() {
+    each(loopwright::core::extract::dialects(), |dialect| {
+        let call = |value: &str| ToolUse::from_text("", "f", json!({"a": value}).to_string());
+        let text = render_calls(&[call("x"), call("y"), call("x")], dialect).unwrap();
+        if dialect.bare || text.contains('\n') {
+            return;
+        }
+        for (open, close) in [("\"", "\""), ("“", "”"), ("'", "'"), ("`", "`")] {
+            let text = format!("Write {open}{text}{close} for it.");
+            if !text.contains("<escape>") {
+                assert!(calls(&text).is_empty(), "{text}");
+            }
+        }
+    });
+}
+
+#[test]
+fn d21_brackets_further_off_are_prose() {
+    for call in [
+        "[TOOL_CALLS]f[ARGS]{}",
+        "<tool_call> [{\"name\":\"f\",\"arguments\":{}}]",
+        "<|python_tag|>{\"name\":\"f\",\"parameters\":{}}",
+    ] {
+        for after in ["\n\n}\n]", " ] and", "\n}"] {
+            let reading = read(&format!("A {call}{after}"), &Setup::auto());
+            assert_eq!((reading.calls.len(), reading.prose), (1, format!("A {after}")), "{call}");
+        }
+        assert_eq!(read(&format!("A {call}}}] so"), &Setup::auto()).prose, "A  so", "right behind it is one too many");
+    }
+}
+
+#[test]
 fn d21_quotation_marks_elsewhere_hide_no_call() {
     let call = hermes();
     for before in [

@@ -315,8 +315,8 @@ impl Object {
                             return Ok(Step::Done);
                         }
                     }
-                    // One too many.
-                    b'}' | b']' => {
+                    // One too many; further off it is prose.
+                    b'}' | b']' if cursor.at == cursor.from => {
                         cursor.at += 1;
                         sink.markup(cursor.speak());
                     }
