@@ -14,7 +14,18 @@ pub(super) struct After {
     pub(super) dialect: &'static Dialect,
     /// Whether the call stayed text.
     pub(super) text: bool,
+    /// Whether its closer was there.
+    closed: bool,
 }
+
+impl After {
+    pub(super) fn new(dialect: &'static Dialect, text: bool) -> Self {
+        Self { dialect, text, closed: false }
+    }
+}
+
+/// The most closers that are waited for.
+const MOST_OWED: usize = 8;
 
 impl Parser {
     pub(super) fn read_after(&mut self, after: After, input: &[u8], last: bool, out: &mut Events) -> (usize, bool) {
@@ -32,7 +43,7 @@ impl Parser {
                 } else {
                     self.writer.markup(Span { start: self.at, end: self.at + end }, out);
                 }
-                self.place = Place::After(after);
+                self.place = Place::After(After { closed: true, ..after });
                 return (end, true);
             }
             let section = dialect.section.map_or(&[][..], |section| section.1);
@@ -92,7 +103,18 @@ impl Parser {
         }
         self.calls.close(self.at, &mut self.writer, out);
         self.place = Place::Prose;
+        if !after.text && !after.closed {
+            self.owe(dialect);
+        }
         (0, true)
+    }
+
+    /// A call is over and its closer is yet to come: words stand between them, which are text. The closer isn't.
+    pub(super) fn owe(&mut self, dialect: &'static Dialect) {
+        let closes = dialect.close.iter().any(|close| !close.is_empty());
+        if closes && self.owed.len() < MOST_OWED && !self.owed.iter().any(|owed| owed.close == dialect.close) {
+            self.owed.push(dialect);
+        }
     }
 }
 

@@ -172,6 +172,11 @@ impl Arguments {
         }
     }
 
+    /// Nobody hears of these arguments: only where they end matters.
+    pub(super) fn forget(&mut self) {
+        self.json.forget();
+    }
+
     fn mend(&mut self, what: Mend) {
         self.mends |= what.bit();
     }

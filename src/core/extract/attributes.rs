@@ -6,7 +6,7 @@ use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, dialects},
     members::{Flow, Members, Next, Typing, run},
-    tags::find_attributes,
+    tags::{TWICE, find_attributes},
     until::{Bound, CDATA, CDATA_END, CLOSER, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seek, Seen},
 };
 
@@ -101,12 +101,16 @@ impl AttributesBody {
                 Ok(None) if !last => Next::Wait,
                 Ok(Some((head, end))) => {
                     sink.looked(end);
-                    let [tool, name] = find_attributes(&head, ["tool", "name"]);
+                    let ([tool, name], twice) = find_attributes(&head, ["tool", "name"]);
+                    let twice = twice || tool.zip(name).is_some_and(|(tool, name)| tool != name);
                     let name = tool.or(name).map(plain);
                     let Some(name) = name.filter(|name| !name.is_empty()) else {
                         return self.stop(Step::Failed("a call without a name"));
                     };
                     self.members.start(sink.start(&name, None, end).cloned());
+                    if twice {
+                        sink.repaired(TWICE);
+                    }
                     self.go(State::Between);
                     Next::Took(end)
                 }
@@ -118,7 +122,10 @@ impl AttributesBody {
                 Ok(None) => self.wait(input, last, sink),
                 Ok(Some((head, end))) => {
                     sink.looked(end);
-                    let [key, name, kind] = find_attributes(&head, ["key", "name", "type"]);
+                    let ([key, name, kind], twice) = find_attributes(&head, ["key", "name", "type"]);
+                    if twice || key.zip(name).is_some_and(|(key, name)| key != name) {
+                        sink.repaired(TWICE);
+                    }
                     let Some(key) = key.or(name).map(plain) else {
                         return self.stop(Step::Failed("an argument without a name"));
                     };

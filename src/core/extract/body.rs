@@ -36,6 +36,10 @@ pub(super) trait Sink {
     fn looked(&mut self, _bytes: usize) {}
     /// How many bytes of arguments a call may still have.
     fn room(&self) -> usize;
+    /// Whether what is said of the open call goes anywhere. If not, no more of a value need be held than tells where it ends.
+    fn hears(&self) -> bool {
+        true
+    }
     /// The deepest nesting allowed.
     fn max_depth(&self) -> usize;
     /// Whether broken arguments may be repaired.

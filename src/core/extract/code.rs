@@ -1,4 +1,5 @@
-//! A marker behind backticks: whether it is quoted is known where the line ends, or the call that begins with it.
+//! A marker behind backticks or a quotation mark: whether it is quoted is known where the line ends, or the call that begins with
+//! it. What is held for that is bounded.
 
 use memchr::{memchr, memrchr};
 
@@ -9,17 +10,38 @@ use super::{
     dialect::Dialect,
     line::closing_run,
     parser::{FREE, Parser, Place, VAIN},
-    prose::Candidate,
+    prose::{Candidate, Meaning},
+    quote::Quotation,
     region::BLOCK,
 };
 
-/// The most bytes held in the hope that the backticks before a marker are closed on its line.
+/// The most bytes held in the hope that what stands open before a marker is closed on its line.
 const MOST_CODE: usize = 4096;
 
-/// A marker behind open backticks.
+/// What stands open before a marker.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Opened {
+    /// So many backticks.
+    Backticks(usize),
+    /// A quotation mark.
+    Marks(Quotation),
+}
+
+impl Opened {
+    /// Where it is closed in what is left of a line, and how many bytes were looked at for that.
+    fn closes(self, line: &[u8]) -> (Option<usize>, usize) {
+        let end = match self {
+            Self::Backticks(length) => closing_run(line, length),
+            Self::Marks(quotation) => quotation.closes(line),
+        };
+        (end, end.unwrap_or(line.len()))
+    }
+}
+
+/// A marker behind what stands open.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Code {
-    pub(super) backticks: usize,
+    pub(super) opened: Opened,
     /// Whether the backticks begin a code fence if no others close them on their line.
     pub(super) fence: bool,
     pub(super) marker: usize,
@@ -27,17 +49,30 @@ pub(super) struct Code {
     /// The call that may begin here.
     pub(super) call: Option<Candidate>,
     pub(super) seen: usize,
+    /// Up to where newlines were looked for behind that line.
+    fresh: usize,
     /// Where the line ends, if the call doesn't end on it.
     pub(super) first: Option<usize>,
 }
 
+impl Code {
+    pub(super) fn new(opened: Opened, fence: bool, marker: usize, ordinal: usize, meaning: &Meaning) -> Self {
+        let call = if let Meaning::Call(candidate, _) = meaning { Some(*candidate) } else { None };
+        Self { opened, fence, marker, ordinal, call, seen: 0, fresh: 0, first: None }
+    }
+}
+
 impl Parser {
-    /// A marker behind backticks: if a run of as many closes them on this line, or on the one that the call ends on, they quote
-    /// it. Backticks in the call itself don't count.
+    /// A marker behind backticks or a quotation mark: if these are closed on this line, or on the one that the call ends on, they
+    /// quote it. What stands in the call itself doesn't count.
     pub(super) fn read_code(&mut self, mut code: Code, input: &[u8], last: bool) -> (usize, bool) {
         let window = input.get(..MOST_CODE.min(input.len())).unwrap_or_default();
         let whole = last || window.len() == MOST_CODE;
         let Some(first) = code.first else {
+            if matches!(code.opened, Opened::Marks(_)) && self.spent > self.at / VAIN + FREE {
+                // Looked in vain too often: what can't be told to be meant is not.
+                return self.settle_code(code, 0, Some(code.marker));
+            }
             // What other markers on this line had to know already.
             let seen = code.seen.max(self.flat_until.saturating_sub(self.at)).min(window.len());
             let newline = memchr(b'\n', window.get(seen..).unwrap_or_default()).map(|at| seen + at);
@@ -50,22 +85,36 @@ impl Parser {
                 return (0, false);
             }
             let line = window.get(..flat).unwrap_or_default();
+            let before = self.touched;
             let (from, ended) = code.call.map_or((code.marker, true), |call| self.probe(&call, line));
-            let closes = closing_run(line.get(from..).unwrap_or_default(), code.backticks);
-            self.touched += closes.unwrap_or(line.len().saturating_sub(from)) as u64;
+            let from = self.past_closers(&code, line, from);
+            let (closes, looked) = code.opened.closes(line.get(from..).unwrap_or_default());
+            self.touched += looked as u64;
+            if matches!(code.opened, Opened::Marks(_)) {
+                self.spent = self.spent.saturating_add((self.touched - before) as usize);
+            }
             if closes.is_none() && !ended && !code.fence && flat < window.len() && self.spent <= self.at / VAIN + FREE {
                 // The call goes on behind this line, and so may the code around it: its paragraph's end tells.
                 code.first = Some(flat);
                 code.seen = flat;
+                code.fresh = flat;
                 self.place = Place::Code(code);
                 return (0, true);
             }
             return self.settle_code(code, flat, closes.map(|end| from + end));
         };
+        let news = window.get(code.fresh..).unwrap_or_default();
+        self.touched += news.len() as u64;
+        if !whole && memchr(b'\n', news).is_none() {
+            code.fresh = window.len();
+            self.place = Place::Code(code);
+            return (0, false);
+        }
         let end = paragraph_end(window, code.seen);
         self.touched += end.unwrap_or(window.len()).saturating_sub(code.seen) as u64;
         if end.is_none() && !whole {
             code.seen = memrchr(b'\n', window).unwrap_or(code.seen).max(code.seen);
+            code.fresh = window.len();
             self.place = Place::Code(code);
             return (0, false);
         }
@@ -78,8 +127,9 @@ impl Parser {
                 let from = behind_closers(call.dialect, paragraph, from);
                 let rest = paragraph.get(from..).unwrap_or_default();
                 let line = rest.get(..memchr(b'\n', rest).unwrap_or(rest.len())).unwrap_or_default();
-                self.touched += line.len() as u64;
-                closes = closing_run(line, code.backticks).map(|end| from + end);
+                let (end, looked) = code.opened.closes(line);
+                self.touched += looked as u64;
+                closes = end.map(|end| from + end);
             }
         }
         self.settle_code(code, first, closes)
@@ -92,11 +142,26 @@ impl Parser {
             Some(end) => self.inert_until = self.at + end,
             None if code.fence => self.inert_until = self.at + line,
             None => {
-                self.line.stray_backticks();
+                match code.opened {
+                    Opened::Backticks(_) => self.line.stray_backticks(),
+                    Opened::Marks(_) => self.line.stray_marks(),
+                }
                 self.waiting = Some((self.met, code.ordinal));
             }
         }
         (0, true)
+    }
+
+    /// A quotation goes on behind the call's closers.
+    fn past_closers(&mut self, code: &Code, line: &[u8], from: usize) -> usize {
+        match (code.opened, code.call) {
+            (Opened::Marks(_), Some(call)) => {
+                let end = behind_closers(call.dialect, line, from);
+                self.touched += (end - from) as u64;
+                end
+            }
+            _ => from,
+        }
     }
 
     /// How far the call reaches that may begin here, and whether it ends there.

@@ -8,6 +8,7 @@ use super::{
     event::{Dropped, Events, Problem, ProblemKind, Span},
     policy::{Policy, UnknownTool},
     signature::{Kind, Signature, Signatures},
+    utf8::Utf8,
     writer::{Voice, Writer, dropped, problem},
 };
 
@@ -41,6 +42,8 @@ pub(super) struct Calls {
     pub(super) count: usize,
     /// How many began or were dropped over a limit: anything but text.
     pub(super) consumed: usize,
+    /// How many of those before the region.
+    before: usize,
     pub(super) mode: Mode,
     pub(super) source: Option<Source>,
     pub(super) voice: Voice,
@@ -58,6 +61,8 @@ pub(super) struct Calls {
     drop: Option<Drop>,
     /// The open call's arguments are as long as they may be.
     full: bool,
+    /// Whether the open call's bytes are UTF-8.
+    utf8: Utf8,
     /// The open call is over the limit, and its body is asked for all that it held of it.
     pub(super) flushing: bool,
     /// Up to here the last call over the limit reaches, and what is dropped begins.
@@ -66,6 +71,7 @@ pub(super) struct Calls {
     pub(super) looked: u64,
 }
 
+const NO_UTF8: &str = "bytes of the call are no UTF-8; U+FFFD stands in their place";
 const TOO_LARGE: &str = "arguments over max_argument_bytes; the rest of the call was dropped";
 
 /// The most problems told of one call.
@@ -75,6 +81,7 @@ impl Calls {
     /// A region begins, its call's opener at `opener`.
     pub(super) fn region(&mut self, opener: usize, source: Source, voice: Voice) {
         self.mode = Mode::Pending;
+        self.before = self.consumed;
         self.opener = opener;
         self.source = Some(source);
         self.voice = voice;
@@ -107,6 +114,7 @@ impl Calls {
     pub(super) fn straight(&mut self, json: &str, span: Span, writer: &mut Writer, out: &mut Events) {
         if let Some(call) = &mut self.open {
             call.arguments.push_str(json);
+            self.utf8.sound();
             writer.arguments(call.index, json, span, out);
             self.mark = span.end;
         }
@@ -131,8 +139,9 @@ impl Calls {
         writer: &mut Writer,
         out: &mut Events,
     ) {
-        if let Some(call) = self.open.take() {
+        if let Some(mut call) = self.open.take() {
             let index = call.index;
+            self.judge_bytes(&mut call, false);
             self.finished = Some(call);
             self.notes.push(Problem {
                 kind,
@@ -152,6 +161,7 @@ impl Calls {
         let call = self.open.take().or_else(|| self.finished.take());
         let index = call.as_ref().map(|call| call.index);
         if let Some(mut call) = call {
+            self.judge_bytes(&mut call, false);
             call.complete = false;
             self.finished = Some(call);
             self.close(end, writer, out);
@@ -159,6 +169,28 @@ impl Calls {
         self.dropped_to = end;
         self.drop = Some(Drop { from: end, kind: ProblemKind::ArgumentsTooLarge, call: index });
         self.mode = Mode::Dropping;
+    }
+
+    /// A call's bytes are all there: whether U+FFFD had to stand in for some of them.
+    fn judge_bytes(&mut self, call: &mut Call, whole: bool) {
+        if !self.utf8.end(whole) {
+            call.repaired = true;
+            self.note(ProblemKind::InvalidUtf8, NO_UTF8.to_owned(), call.index);
+        }
+    }
+
+    fn note(&mut self, kind: ProblemKind, message: String, call: usize) {
+        let notes = &mut self.notes;
+        if notes.len() < MOST_NOTES && !notes.iter().any(|note| note.kind == kind && note.message == message) {
+            // When a mend is told depends on the cut: they stand first, in an order of their own.
+            let place = if kind == ProblemKind::Repaired {
+                notes.iter().position(|note| note.kind != kind || note.message > message)
+            } else {
+                None
+            };
+            let place = place.unwrap_or(notes.len());
+            notes.insert(place, Problem { kind, message, span: Span::default(), call: Some(call), dropped: None });
+        }
     }
 }
 
@@ -219,7 +251,7 @@ impl Sink for Desk<'_> {
         let start = self.base + self.used;
         self.used += bytes;
         match self.calls.mode {
-            Mode::Live => self.live_markup(start),
+            Mode::Live => self.live_markup(start, bytes),
             Mode::Between if self.calls.finished.is_none() => {
                 self.writer.markup(Span { start, end: self.base + self.used }, self.out);
             }
@@ -242,7 +274,16 @@ impl Sink for Desk<'_> {
         let declared = self.tools.and_then(|tools| tools.get(name));
         let unknown = declared.is_none() && (self.tools.is_some() || self.calls.source == Some(Source::Bare));
         if unknown && (self.policy.unknown_tools == UnknownTool::Text || self.is_bare()) {
-            let start = self.leave(from);
+            let mut start = self.leave(from);
+            if self.calls.consumed > self.calls.before {
+                // What parts it from the call before is that one's markup.
+                let own = self.whole.get(start..self.used).unwrap_or_default();
+                let parts = |byte: &&u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b';');
+                let between = own.iter().take_while(parts).count();
+                let at = self.base + start;
+                self.writer.markup(Span { start: at, end: at + between }, self.out);
+                start += between;
+            }
             let message = format!("no tool {name:?} was declared; the call stays text");
             let span = Span { start: self.base + start, end };
             self.writer.problem(problem(ProblemKind::UnknownTool, message, span), self.out);
@@ -283,6 +324,8 @@ impl Sink for Desk<'_> {
         self.calls.mode = Mode::Live;
         self.calls.mark = end;
         self.calls.full = false;
+        self.calls.utf8 = Utf8::default();
+        self.calls.utf8.read(self.whole.get(from..self.used).unwrap_or_default());
         self.calls.arguments_from = end;
         self.writer.started(index, name, self.dialect.name, source, Span { start, end }, self.out);
         declared
@@ -304,6 +347,12 @@ impl Sink for Desk<'_> {
                 let fits = (0..=room).rev().find(|fits| json.is_char_boundary(*fits)).unwrap_or(0);
                 json = json.get(..fits).unwrap_or_default();
             }
+            let own = self.whole.get(self.used - bytes..self.used).unwrap_or_default();
+            if own.len() == json.len() && std::ptr::eq(own.as_ptr(), json.as_ptr()) {
+                self.calls.utf8.sound();
+            } else {
+                self.calls.utf8.read(own);
+            }
             call.arguments.push_str(json);
             self.writer.arguments(call.index, json, Span { start, end }, self.out);
             self.calls.mark = end;
@@ -314,14 +363,17 @@ impl Sink for Desk<'_> {
         if let Some(call) = &mut self.calls.open {
             call.repaired = true;
             let index = call.index;
-            self.note(ProblemKind::Repaired, how.to_owned(), index);
+            // Whatever a grammar mends of its own accord: where nothing may be mended, such a call must not run.
+            let how =
+                if self.policy.repair { how.to_owned() } else { format!("{how}; repair is off: it must not run") };
+            self.calls.note(ProblemKind::Repaired, how, index);
         }
     }
 
     fn wrong_type(&mut self, parameter: &str, declared: &Kind) {
         if let Some(index) = self.calls.open.as_ref().map(|call| call.index) {
             let message = format!("{parameter:?} isn't {}; it was kept as it stood", said(declared));
-            self.note(ProblemKind::WrongType, message, index);
+            self.calls.note(ProblemKind::WrongType, message, index);
         }
     }
 
@@ -331,6 +383,13 @@ impl Sink for Desk<'_> {
             self.arguments("", bytes);
         } else {
             self.used += bytes;
+            self.calls.utf8.read(self.whole.get(self.used - bytes..self.used).unwrap_or_default());
+        }
+        if self.calls.mode == Mode::Text && self.calls.consumed > self.calls.before {
+            // Its region isn't text: other calls of it were.
+            self.write_text(self.used);
+            self.calls.mode = Mode::Between;
+            return;
         }
         if self.calls.mode != Mode::Live {
             return;
@@ -338,10 +397,12 @@ impl Sink for Desk<'_> {
         if let Some(mut call) = self.calls.open.take() {
             let full = std::mem::take(&mut self.calls.full);
             call.complete = complete && !full;
+            self.calls.judge_bytes(&mut call, complete);
+            call.complete &= self.policy.repair || !call.repaired;
             if full {
-                self.note(ProblemKind::ArgumentsTooLarge, TOO_LARGE.to_owned(), call.index);
+                self.calls.note(ProblemKind::ArgumentsTooLarge, TOO_LARGE.to_owned(), call.index);
             } else if !complete && !self.calls.flushing {
-                self.note(ProblemKind::Incomplete, "the text ended inside the call".to_owned(), call.index);
+                self.calls.note(ProblemKind::Incomplete, "the text ended inside the call".to_owned(), call.index);
             }
             self.calls.finished = Some(call);
             self.calls.finished_end = self.base + self.used;
@@ -358,6 +419,10 @@ impl Sink for Desk<'_> {
         if self.calls.mode == Mode::Pending { self.policy.max_argument_bytes } else { usize::MAX }
     }
 
+    fn hears(&self) -> bool {
+        matches!(self.calls.mode, Mode::Pending | Mode::Live)
+    }
+
     fn max_depth(&self) -> usize {
         self.policy.max_depth
     }
@@ -368,24 +433,11 @@ impl Sink for Desk<'_> {
 }
 
 impl Desk<'_> {
-    fn live_markup(&mut self, start: usize) {
+    fn live_markup(&mut self, start: usize, bytes: usize) {
         let end = self.base + self.used;
         self.writer.markup(Span { start, end }, self.out);
+        self.calls.utf8.read(self.whole.get(self.used - bytes..self.used).unwrap_or_default());
         self.calls.mark = end;
-    }
-
-    fn note(&mut self, kind: ProblemKind, message: String, call: usize) {
-        let notes = &mut self.calls.notes;
-        if notes.len() < MOST_NOTES && !notes.iter().any(|note| note.kind == kind && note.message == message) {
-            // When a mend is told depends on the cut: they stand first, in an order of their own.
-            let place = if kind == ProblemKind::Repaired {
-                notes.iter().position(|note| note.kind != kind || note.message > message)
-            } else {
-                None
-            };
-            let place = place.unwrap_or(notes.len());
-            notes.insert(place, Problem { kind, message, span: Span::default(), call: Some(call), dropped: None });
-        }
     }
 }
 
@@ -453,6 +505,10 @@ impl Sink for Probe<'_> {
 
     fn room(&self) -> usize {
         usize::MAX
+    }
+
+    fn hears(&self) -> bool {
+        false
     }
 
     fn max_depth(&self) -> usize {

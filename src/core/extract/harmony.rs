@@ -228,6 +228,9 @@ impl Body for Harmony {
                             sink.arguments(json, from + upto - said);
                             said = from + upto;
                         });
+                    if !sink.hears() {
+                        arguments.forget();
+                    }
                     sink.looked(arguments.looks());
                     arguments.tell(leave.repairs, |how| sink.repaired(how));
                     let at = from + bytes;

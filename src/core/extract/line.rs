@@ -3,6 +3,8 @@
 
 use memchr::{memchr, memchr2, memrchr};
 
+use super::quote::{Quotation, Quotes};
+
 /// What stands around a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Around {
@@ -74,6 +76,7 @@ pub(super) struct Line {
     fence: Option<Fence>,
     /// The fence ends with this line if nothing but white space follows.
     closing: bool,
+    quotes: Quotes,
     /// How many bytes were looked at.
     pub(super) looked: u64,
 }
@@ -81,12 +84,13 @@ pub(super) struct Line {
 impl Line {
     /// Reads on. Lines that lie wholly inside `bytes` and hold no run of three are stepped over.
     pub(super) fn advance(&mut self, bytes: &[u8]) {
+        self.quotes.follow(bytes);
         let watched = self.fence.is_some_and(Fence::watched);
         let Some(first) = self.within(bytes) else { return };
         self.newline();
         let rest = bytes.get(first + 1..).unwrap_or_default();
         if watched || self.fence.is_some_and(Fence::watched) {
-            self.advance_each(rest);
+            self.each(rest);
             return;
         }
         let after = memrchr(b'\n', rest).map_or(0, |last| last + 1);
@@ -95,8 +99,14 @@ impl Line {
         self.within(last);
     }
 
+    /// Reads on in what is text whatever it says: no quotation mark in it opens anything.
+    pub(super) fn advance_inert(&mut self, bytes: &[u8]) {
+        self.each(bytes);
+        self.quotes.clear(memchr(b'\n', bytes).is_some());
+    }
+
     /// Reads on, every line of it.
-    pub(super) fn advance_each(&mut self, mut bytes: &[u8]) {
+    fn each(&mut self, mut bytes: &[u8]) {
         while let Some(end) = self.within(bytes) {
             self.newline();
             bytes = bytes.get(end + 1..).unwrap_or_default();
@@ -111,6 +121,12 @@ impl Line {
         self.coming = None;
         self.closing = false;
         self.head = Head::Text;
+        self.quotes.clear(false);
+    }
+
+    /// The open quotation mark of this line has no partner.
+    pub(super) fn stray_marks(&mut self) {
+        self.quotes.stray();
     }
 
     /// The open backticks have no partner on this line.
@@ -132,6 +148,13 @@ impl Line {
             return Around::Quoted;
         }
         self.open.map_or(Around::Plain, |(length, fence)| Around::Backticks(length, fence))
+    }
+
+    /// The quotation mark that stands open before the next byte.
+    pub(super) fn quotation(&mut self) -> Option<Quotation> {
+        let (open, looked) = self.quotes.open();
+        self.looked += looked as u64;
+        open
     }
 
     /// Whether nothing but white space stands before the next byte on its line.
@@ -314,7 +337,7 @@ impl Line {
             self.fence = self.coming;
         }
         let fence = self.fence;
-        *self = Self { fence, looked: self.looked, ..Self::default() };
+        *self = Self { fence, looked: self.looked, quotes: std::mem::take(&mut self.quotes), ..Self::default() };
     }
 }
 

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use super::{
-    arguments::{TOO_DEEP, TOO_LARGE},
+    arguments::TOO_DEEP,
     body::{Sink, Step},
     signature::{Kind, Signature},
     until::{Marks, Rule, Until, Verdict},
-    value::{Forms, Value, depth_of, is_json, member_into, mend},
+    value::{Forms, MAX_MUTE, Value, depth_of, is_json, member_into, mend},
 };
 
 /// What a state of a body comes to.
@@ -216,6 +216,8 @@ impl Members {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Balanced {
     held: Vec<u8>,
+    /// It was longer than what may be held, and goes nowhere.
+    lost: bool,
     depth: usize,
     string: bool,
     escaped: bool,
@@ -227,12 +229,15 @@ impl Balanced {
         let (bytes, ended) = self.take(input);
         sink.arguments("", bytes);
         if !ended {
-            if self.held.len() > sink.room() {
-                // The sink sees that it is too much.
-                sink.arguments(&String::from_utf8_lossy(&self.held), 0);
-                return (bytes, Err(Step::Failed(TOO_LARGE)));
+            if !sink.hears() && self.held.len() > MAX_MUTE {
+                self.held = Vec::new();
+                self.lost = true;
             }
             return (bytes, Ok(false));
+        }
+        if self.lost {
+            // Only what nobody hears is ever too long to be held.
+            return (bytes, Ok(true));
         }
         let text = String::from_utf8_lossy(&self.held);
         // Once for its depth, once for what it is, and once more if it has to be mended.
@@ -263,14 +268,20 @@ impl Balanced {
                 b'}' | b']' if !self.string => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
-                        self.held.extend_from_slice(input.get(..=at).unwrap_or_default());
+                        self.hold(input.get(..=at).unwrap_or_default());
                         return (at + 1, true);
                     }
                 }
                 _ => {}
             }
         }
-        self.held.extend_from_slice(input);
+        self.hold(input);
         (input.len(), false)
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        if !self.lost {
+            self.held.extend_from_slice(bytes);
+        }
     }
 }

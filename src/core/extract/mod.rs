@@ -31,6 +31,7 @@ mod policy;
 mod probe;
 mod prose;
 mod python;
+mod quote;
 #[cfg(test)]
 mod recorder;
 mod region;
@@ -42,6 +43,7 @@ mod sort;
 mod tags;
 mod titled;
 mod until;
+mod utf8;
 mod value;
 mod walker;
 mod writer;

@@ -242,6 +242,9 @@ impl Named {
                     *from = base + upto;
                 });
             at += bytes;
+            if !sink.hears() {
+                arguments.forget();
+            }
             sink.looked(arguments.looks());
             arguments.tell(leave.repairs, |how| sink.repaired(how));
             self.seen = at - *from;

@@ -16,7 +16,7 @@ use super::{
     dialect::{Grammar, dialects},
     members::{Balanced, Next, run},
     signature::{Kind, Signature},
-    tags::find_attributes,
+    tags::{TWICE, find_attributes},
     until::{Bound, Look, MAX_HEAD, Marks, OPEN, Seen, Until},
     value::Value,
 };
@@ -217,11 +217,15 @@ impl NestedBody {
         let tag = String::from_utf8_lossy(tag);
         let name = tag.strip_prefix(CALL).filter(|head| head.starts_with([' ', '\t', '\n', '\r'])).and_then(|head| {
             let head = head.strip_suffix('/').unwrap_or(head);
-            find_attributes(head, ["name"])[0].map(str::trim).filter(|name| !name.is_empty())
+            let ([name], twice) = find_attributes(head, ["name"]);
+            name.map(str::trim).filter(|name| !name.is_empty()).map(|name| (name, twice))
         });
-        let Some(name) = name else { return self.no_call() };
+        let Some((name, twice)) = name else { return self.no_call() };
         sink.markup(start);
         let signature = sink.start(name, None, end - start).cloned();
+        if twice {
+            sink.repaired(TWICE);
+        }
         self.any = true;
         self.muted = None;
         self.json = Balanced::default();

@@ -15,10 +15,10 @@ const CUT: &str = "the text ends inside a call";
 const NO_NAME: &str = "a call without a name";
 const NO_CALL: &str = "no JSON object";
 const LOST: &str = "its arguments can't be found in what it holds";
+const NAME_TWICE: &str = "a name was given twice; the first was kept";
+const ARGUMENTS_TWICE: &str = "arguments were given twice; the first were kept";
 const FENCE: &[u8] = b"```";
 
-/// The most that is held of a value that is neither name nor arguments, whatever arguments may have.
-const LONGEST_SKIPPED: usize = 64 * 1024;
 /// A key, a name or an id isn't longer.
 const LONGEST_TOKEN: usize = 64 * 1024;
 /// White space behind a call beyond this is not of the region.
@@ -332,6 +332,13 @@ impl Object {
     }
 
     fn value(&mut self, byte: u8, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Step> {
+        match self.role {
+            Role::Arguments if self.call.whole => self.call.doubled(ARGUMENTS_TWICE, sink),
+            Role::Name | Role::Wrapper if byte == b'{' && self.call.name.is_some() => {
+                self.call.doubled(NAME_TWICE, sink);
+            }
+            _ => {}
+        }
         match (self.role, byte) {
             (Role::Name | Role::Id, b'"' | b'\'') => {
                 if byte == b'\'' {

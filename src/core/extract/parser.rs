@@ -74,6 +74,8 @@ pub struct Parser {
     pub(super) section: Option<Section>,
     pub(super) thinking: Thinking,
     pub(super) framed: bool,
+    /// Dialects of calls that ended before their closer came.
+    pub(super) owed: Vec<&'static Dialect>,
     /// A candidate at the front of what is held: how far its marker was followed, and which meanings are ruled out.
     pub(super) waiting: Option<(Walk, usize)>,
     /// A header at the front of what is held.
@@ -142,6 +144,7 @@ impl Parser {
             section: None,
             thinking,
             framed: false,
+            owed: Vec::new(),
             waiting: None,
             message: Header::default(),
             inert_until: 0,
@@ -364,6 +367,7 @@ impl Parser {
         }
         let Some(end) = end else {
             self.spent = self.spent.saturating_add(from.min(window.len()));
+            self.owe(dialect);
             self.place = Place::Prose;
             return (0, true);
         };
@@ -373,7 +377,7 @@ impl Parser {
             let message = "the remains of a broken call were dropped".to_owned();
             self.writer.problem(dropped(kind, message, span, Some(call), why), out);
         }
-        self.place = Place::After(After { dialect, text: false });
+        self.place = Place::After(After::new(dialect, false));
         (end, true)
     }
 

@@ -33,7 +33,7 @@ pub(super) struct Candidate {
 
 /// What a marker turns out to mean.
 #[derive(Debug, Clone, Copy)]
-enum Meaning {
+pub(super) enum Meaning {
     Call(Candidate, Source),
     Code(Code),
     Markup(usize, Then),
@@ -42,12 +42,13 @@ enum Meaning {
 
 /// What follows a marker that is only markup.
 #[derive(Debug, Clone, Copy)]
-enum Then {
+pub(super) enum Then {
     Nothing,
     Think(&'static Reasoning),
     Speak,
     Frame(bool),
     SectionOver,
+    Closed(&'static Dialect),
 }
 
 enum Found {
@@ -84,7 +85,7 @@ impl Parser {
         if self.at < self.inert_until {
             let text = input.get(..(self.inert_until - self.at).min(input.len())).unwrap_or_default();
             self.writer.text(self.voice(), text, self.at, out);
-            self.line.advance_each(text);
+            self.line.advance_inert(text);
             self.follow_bare(text);
             return (text.len(), !text.is_empty());
         }
@@ -280,6 +281,7 @@ impl Parser {
                         self.line.afresh();
                     }
                     Then::SectionOver => self.section = None,
+                    Then::Closed(dialect) => self.owed.retain(|owed| owed.close != dialect.close),
                 }
                 length
             }

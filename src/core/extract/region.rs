@@ -11,6 +11,7 @@ use super::{
     event::{Events, ProblemKind, Span},
     parser::{FREE, Parser, Place, Section, VAIN},
     prose::Candidate,
+    utf8::whole_characters,
     writer::problem,
 };
 
@@ -92,18 +93,31 @@ impl Parser {
         let looked_to = region.block;
         let block = looked_to.saturating_sub(self.at);
         let mut end = whole.len().min(limit).min(block);
+        let (all, stops) = (end == block, end == limit);
+        let mut shown = whole.len();
+        if !last || shown > limit {
+            // No character is shown in part: a limit would cut it.
+            end = whole_characters(whole, end);
+            if !all && shown <= limit {
+                shown = end;
+            }
+        }
         if mode != Mode::Live && end.saturating_sub(from) > self.policy.max_argument_bytes {
             region.body.hurry();
             // Byte by byte, so that a call over its limit is seen to begin where it does.
-            let known = region.seen.saturating_sub(self.at).max(from + self.policy.max_argument_bytes);
-            end = end.min(known + 1);
+            let seen = region.seen.saturating_sub(self.at);
+            let known = seen.max(from + self.policy.max_argument_bytes);
+            let next = whole_characters(whole, end.min(known + 1));
+            let rest = whole.get(known + 1..).unwrap_or_default();
+            let character = 1 + rest.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xbf)).count();
+            end = if next > seen { next } else { end.min(known + character) };
         }
-        if end == limit {
+        if stops {
             // What is known here must not depend on when it was asked.
             region.body.hurry();
         }
         let last = last && end == whole.len();
-        if !last && !std::mem::take(&mut self.again) && self.at + end <= region.seen && whole.len() <= end {
+        if !last && !std::mem::take(&mut self.again) && self.at + end <= region.seen && shown <= end {
             return (0, false);
         }
         let seen = region.seen;
@@ -139,13 +153,13 @@ impl Parser {
         if pending && mode == Mode::Pending {
             region.taken = used;
         }
-        if end == block && step == Step::More {
+        if all && step == Step::More {
             region.block = region.block.saturating_add(region.block - region.start);
         }
         match step {
             Step::More if last => self.cut_off(used, whole, out),
             Step::More if mode == Mode::Pending => {
-                if whole.len() > end {
+                if shown > end {
                     (0, true)
                 } else if whole.len() > self.policy.max_argument_bytes.saturating_add(MOST_HEADER)
                     || (region.bare && whole.len() > MOST_HEADER)
@@ -157,7 +171,7 @@ impl Parser {
             }
             // Only what stands behind the limit shows that the call is over it.
             Step::More
-                if mode == Mode::Live && self.calls.count == count && !pending && end == limit && whole.len() > end =>
+                if mode == Mode::Live && self.calls.count == count && !pending && stops && whole.len() > limit =>
             {
                 self.overflow(used, end, whole, out);
                 (used, true)
@@ -169,7 +183,7 @@ impl Parser {
                 self.leave_region(mode == Mode::Text);
                 (used, true)
             }
-            Step::More => (used, whole.len() > end),
+            Step::More => (used, shown > end),
             Step::Done if mode == Mode::Pending => {
                 if region.bare {
                     return self.reject();
@@ -195,6 +209,9 @@ impl Parser {
                     let why = format!("the call ended before its arguments did: {why}");
                     self.calls.break_off(self.at + used, kind, &why, &mut self.writer, out);
                     let often = self.spent > (self.at / VAIN).saturating_add(FREE);
+                    if often {
+                        self.owe(dialect);
+                    }
                     self.place = if often || dialect.close.iter().all(|close| close.is_empty()) {
                         Place::Prose
                     } else {
@@ -203,10 +220,11 @@ impl Parser {
                     self.spent = self.spent.saturating_add(looked_to.saturating_sub(self.at + used));
                     if self.spent > (self.at / VAIN).saturating_add(FREE) {
                         self.inert_until = looked_to;
+                        self.owe(dialect);
                         self.place = Place::Prose;
                     }
                 } else {
-                    self.place = Place::After(After { dialect, text: mode == Mode::Text });
+                    self.place = Place::After(After::new(dialect, mode == Mode::Text));
                 }
                 (used, true)
             }
@@ -239,7 +257,7 @@ impl Parser {
 
     fn leave_region(&mut self, text: bool) {
         if let Some(region) = self.region.take() {
-            self.place = Place::After(After { dialect: region.dialect, text });
+            self.place = Place::After(After::new(region.dialect, text));
         }
         self.line.interrupted();
     }

@@ -159,6 +159,9 @@ impl TagsBody {
         let start = self.head.start;
         sink.markup(start);
         self.members.start(sink.start(&head.name, None, end - start).cloned());
+        if head.twice {
+            sink.repaired(TWICE);
+        }
         self.any = true;
         if head.closed {
             self.members.close(0, 0, sink);
@@ -225,6 +228,9 @@ impl TagsBody {
             return self.broken("a parameter without a name");
         };
         self.members.begin(&head.name, head.typing, end, sink);
+        if head.twice {
+            sink.repaired(TWICE);
+        }
         if head.closed {
             if let Err(step) = self.members.end(0, sink) {
                 self.state = State::Over;
@@ -325,11 +331,15 @@ struct Head {
     equals: bool,
 }
 
+/// What is said of an attribute that an element has twice.
+pub(super) const TWICE: &str = "an attribute was given twice; the first one counts";
+
 /// What an opening element says.
 struct Read {
     name: String,
     typing: Typing,
     closed: bool,
+    twice: bool,
 }
 
 impl Head {
@@ -368,26 +378,29 @@ impl Head {
             };
             let name = name.trim();
             let quoted = ['"', '\''].iter().find_map(|quote| name.strip_prefix(*quote)?.strip_suffix(*quote));
-            return Some(Read { name: quoted.unwrap_or(name).to_owned(), typing, closed: false });
+            return Some(Read { name: quoted.unwrap_or(name).to_owned(), typing, closed: false, twice: false });
         }
         let (text, closed) = match text.strip_suffix('/') {
             Some(text) => (text, true),
             None => (&*text, false),
         };
-        let [string, name] = find_attributes(text, ["string", attribute]);
+        let (found, twice) = find_attributes(text, ["string", attribute]);
+        let [string, name] = found;
         let typing = match string {
             Some("true") => Typing::Text,
             Some("false") => Typing::Json,
             _ => Typing::Declared,
         };
         let name = name?.trim().to_owned();
-        Some(Read { name, typing, closed })
+        Some(Read { name, typing, closed, twice })
     }
 }
 
-/// The values of attributes, in quotes of either kind or none. Of those that come twice the first counts.
-pub(super) fn find_attributes<'a, const N: usize>(text: &'a str, wanted: [&str; N]) -> [Option<&'a str>; N] {
+/// The values of attributes, in quotes of either kind or none. Of those that come twice the first counts; whether one comes again
+/// with another value is said.
+pub(super) fn find_attributes<'a, const N: usize>(text: &'a str, wanted: [&str; N]) -> ([Option<&'a str>; N], bool) {
     let mut found = [None; N];
+    let mut twice = false;
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         let (name, after) = rest.split_at(rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(rest.len()));
@@ -405,12 +418,12 @@ pub(super) fn find_attributes<'a, const N: usize>(text: &'a str, wanted: [&str; 
         };
         for (found, wanted) in found.iter_mut().zip(wanted) {
             if name == wanted {
-                found.get_or_insert(value);
+                twice |= *found.get_or_insert(value) != value;
             }
         }
         rest = after.trim_start();
     }
-    found
+    (found, twice)
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ const STRING: u8 = 64;
 
 /// White space before a literal beyond which a text counts as a string, so that little is held.
 const MAX_INDENT: usize = 64;
+/// The most that is held of a value that nobody hears.
+pub(super) const MAX_MUTE: usize = 4096;
 /// How much text is escaped at a time: what fits the cache.
 const PIECE: usize = 16 * 1024;
 
@@ -174,7 +176,7 @@ impl Value {
         };
         self.held.push_str(text);
         sink.arguments("", bytes);
-        if !viable || self.held.len() > sink.room() {
+        if !viable || self.held.len() > if sink.hears() { sink.room() } else { MAX_MUTE } {
             self.spill(sink);
         }
     }

@@ -103,6 +103,8 @@ impl Stack {
     }
 }
 
+/// How much text is kept that nobody wants.
+const MOST_MUTE: usize = 4096;
 /// Fewer bytes are not worth a try to read them as valid JSON.
 const SHORT: usize = 24;
 
@@ -354,6 +356,13 @@ impl Json {
         self.mark = self.mark.saturating_sub(safe);
         self.comma = self.comma.map(|comma| comma.saturating_sub(safe));
         self.high = self.high.map(|high| high.saturating_sub(safe));
+    }
+
+    /// Nobody wants the text: no more of it is kept than what is looked at again.
+    pub(super) fn forget(&mut self) {
+        if self.out.len() > MOST_MUTE {
+            self.out.truncate(self.safe() + MOST_MUTE);
+        }
     }
 
     fn safe(&self) -> usize {

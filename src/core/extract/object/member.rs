@@ -6,7 +6,7 @@ use super::{
         body::{Sink, Step},
         json::Json,
     },
-    Cursor, Keys, LONGEST_SKIPPED, LONGEST_TOKEN, Object, Place, Role,
+    Cursor, Keys, LONGEST_TOKEN, NAME_TWICE, Object, Place, Role,
 };
 
 impl Object {
@@ -41,6 +41,9 @@ impl Object {
             Role::Name if self.call.name.is_none() && !token.trim().is_empty() => {
                 self.call.name = Some(token.trim().to_owned());
             }
+            Role::Name if self.call.name.as_deref().is_some_and(|name| name != token.trim()) => {
+                self.call.doubled(NAME_TWICE, sink);
+            }
             Role::Id if self.call.id.is_none() && !self.call.started => self.call.id = Some(token),
             _ => {}
         }
@@ -68,6 +71,9 @@ impl Object {
             }
         });
         cursor.at += bytes;
+        if started && !sink.hears() {
+            arguments.forget();
+        }
         sink.looked(arguments.looks());
         let mends = &mut self.call.mends;
         arguments.tell(leave.repairs, |how| {
@@ -104,10 +110,7 @@ impl Object {
         if json.too_deep() {
             return Err(Step::Failed(TOO_DEEP));
         }
-        // No argument: the limit on these isn't meant, and what is held depends on the cuts.
-        if json.held() > sink.room().max(LONGEST_SKIPPED) {
-            return Err(Step::Failed(TOO_LARGE));
-        }
+        json.forget();
         let ended = json.ended();
         if ended {
             self.skipped = None;

@@ -39,6 +39,16 @@ impl Pending {
         true
     }
 
+    /// Something was given once more, and other than before. Where nothing may be mended, whoever hears of it sees to that.
+    pub(super) fn doubled(&mut self, how: &'static str, sink: &mut dyn Sink) {
+        if !self.mends.contains(&how) {
+            self.mends.push(how);
+            if self.started {
+                sink.repaired(how);
+            }
+        }
+    }
+
     pub(super) fn mended(&mut self, what: Mend, sink: &mut dyn Sink) -> Result<(), Step> {
         if !sink.repairs() {
             return Err(Step::Failed(BROKEN));

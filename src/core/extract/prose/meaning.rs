@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{
     super::{
         call::Source,
-        code::Code,
+        code::{Code, Opened},
         dialect::{Dialect, Verdict, frames, reasoning_markups},
         harmony::{Head, Header},
         line::Around,
@@ -101,12 +101,17 @@ impl Parser {
     }
 
     /// What becomes of a meaning where code or a quote stands around it.
-    fn judge(&self, meaning: Meaning, around: Around, marker: usize, ordinal: usize) -> Option<Meaning> {
+    fn judge(&mut self, meaning: Meaning, around: Around, marker: usize, ordinal: usize) -> Option<Meaning> {
         match (around, self.policy.quoted_calls) {
+            (Around::Plain, Quoted::Ignore) if matches!(self.thinking, Thinking::Not) => {
+                Some(match self.line.quotation() {
+                    Some(open) => Meaning::Code(Code::new(Opened::Marks(open), false, marker, ordinal, &meaning)),
+                    None => meaning,
+                })
+            }
             (Around::Plain, _) => Some(meaning),
-            (Around::Backticks(backticks, fence), Quoted::Ignore) => {
-                let call = if let Meaning::Call(candidate, _) = meaning { Some(candidate) } else { None };
-                Some(Meaning::Code(Code { backticks, fence, marker, ordinal, call, seen: 0, first: None }))
+            (Around::Backticks(length, fence), Quoted::Ignore) => {
+                Some(Meaning::Code(Code::new(Opened::Backticks(length), fence, marker, ordinal, &meaning)))
             }
             (Around::Quoted, Quoted::Ignore) => None,
             (_, Quoted::Run) => match meaning {
@@ -170,6 +175,9 @@ impl Parser {
                         Source::Tagged,
                     )),
                 }
+            }
+            Role::CallClose(dialect) if calls && self.owed.iter().any(|owed| owed.close == dialect.close) => {
+                Proposal::Yes(Meaning::Markup(length, Then::Closed(dialect)))
             }
             Role::SectionClose(dialect) => match self.section {
                 Some(section) if section.dialect.section == dialect.section && self.calls.consumed > section.before => {

@@ -1,0 +1,267 @@
+//! What is doubtful is said: things given twice, bytes that are no text, words where none belong, limits in the middle of a
+//! character, calls in quotation marks. Each text whole, at every cut and byte by byte.
+
+use loopwright::core::extract::{Call, Dropped, ProblemKind, Signatures, UnknownTool, render_calls};
+use loopwright::core::message::ToolUse;
+use serde_json::json;
+
+use crate::reading::{Owner, Reading, Setup, each, pieces, read};
+
+/// Reads bytes whole, byte by byte and in threes: all the same.
+#[track_caller]
+fn bytes(text: &[u8], setup: &Setup) -> Reading {
+    let whole = pieces([text], setup);
+    assert_eq!(pieces(text.chunks(1), setup), whole, "byte by byte");
+    assert_eq!(pieces(text.chunks(3), setup), whole, "in threes");
+    whole
+}
+
+/// Texts in which something is given twice, and which of both is kept.
+const TWICE: &[(&str, &str)] = &[
+    ("<function=f><parameter=b>1</parameter><parameter=b>2</parameter></function>", r#"{"b":1}"#),
+    (
+        "<invoke name=\"f\"><parameter name=\"b\">1</parameter><parameter name=\"b\">2</parameter></invoke>",
+        r#"{"b":1}"#,
+    ),
+    (
+        "<tool_call>f<arg_key>b</arg_key><arg_value>1</arg_value><arg_key>b</arg_key><arg_value>2</arg_value></tool_call>",
+        r#"{"b":1}"#,
+    ),
+    (
+        "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"f\"><steptml:parameter name=\"b\">1</steptml:parameter><steptml:parameter name=\"b\">2</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
+        r#"{"b":1}"#,
+    ),
+    (
+        "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"f\">]<]minimax[>[<b>1]<]minimax[>[</b>]<]minimax[>[<b>2]<]minimax[>[</b>]<]minimax[>[</invoke>]<]minimax[>[</tool_call>",
+        r#"{"b":1}"#,
+    ),
+    (
+        "<|open|>tools<|sep|><|open|>call tool=\"f\" index=\"1\"<|sep|><|open|>argument key=\"b\" type=\"number\"<|sep|>1<|close|>argument<|sep|><|open|>argument key=\"b\" type=\"number\"<|sep|>2<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+        r#"{"b":1}"#,
+    ),
+    ("<invoke name=\"f\" name=\"g\"><parameter name=\"b\">1</parameter></invoke>", r#"{"b":1}"#),
+    ("<invoke name=\"f\"><parameter name=\"b\" name=\"c\">1</parameter></invoke>", r#"{"b":1}"#),
+    (r#"<tool_call>{"name":"f","arguments":{"b":1},"arguments":{"b":2}}</tool_call>"#, r#"{"b":1}"#),
+    (r#"<tool_call>{"name":"f","arguments":{"b":1},"parameters":{"b":2}}</tool_call>"#, r#"{"b":1}"#),
+    (r#"<tool_call>{"arguments":{"b":1},"arguments":{"b":2},"name":"f"}</tool_call>"#, r#"{"b":1}"#),
+    (r#"<tool_call>{"name":"f","name":"g","arguments":{"b":1}}</tool_call>"#, r#"{"b":1}"#),
+    (r#"<tool_call>{"name":"f","arguments":{"b":1},"name":"g"}</tool_call>"#, r#"{"b":1}"#),
+    (r#"<tool_call>{"name":"f","function":{"name":"g"},"arguments":{"b":1}}</tool_call>"#, r#"{"b":1}"#),
+    (r#"[TOOL_CALLS] [{"name":"f","arguments":{"b":1},"arguments":{"b":2}}]"#, r#"{"b":1}"#),
+    (r#"<|python_tag|>{"name":"f","name":"g","parameters":{"b":1}}"#, r#"{"b":1}"#),
+    (r#"<|START_ACTION|>[{"tool_name":"f","tool_name":"g","parameters":{"b":1}}]<|END_ACTION|>"#, r#"{"b":1}"#),
+];
+
+#[test]
+fn d08_what_is_given_twice_keeps_the_first_and_is_said() {
+    for (text, arguments) in TWICE {
+        let reading = read(text, &Setup::auto());
+        let [call] = reading.calls.as_slice() else { panic!("{text}: {reading:?}") };
+        assert_eq!((call.name.as_str(), call.arguments.as_str()), ("f", *arguments), "{text}");
+        assert!(call.complete && call.repaired && reading.has(ProblemKind::Repaired), "{text}: {reading:?}");
+        // Once more, just the same: nothing is in doubt.
+        assert_eq!(reading.prose, "", "{text}");
+    }
+    let same = r#"<tool_call>{"name":"f","name":"f","arguments":{}}</tool_call>"#;
+    assert!(!read(same, &Setup::auto()).calls[0].repaired);
+}
+
+#[test]
+fn d08_without_repair_what_is_given_twice_must_not_run() {
+    for (text, _) in TWICE {
+        let reading = read(text, &Setup::auto().with(|policy| policy.repair = false));
+        assert!(reading.calls.iter().all(|call| !call.complete), "{text}: {reading:?}");
+        assert!(!reading.problems.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn d09_bytes_that_are_no_text_are_said_in_every_dialect() {
+    each(loopwright::core::extract::dialects(), |dialect| {
+        let call = ToolUse::from_text("", "f", json!({"city": "AxB"}).to_string());
+        let text = render_calls(&[call], dialect).unwrap();
+        let at = text.find("AxB").unwrap() + 1;
+        let setup = |repair: bool| {
+            let setup = Setup::names(&["f"]).only(&[dialect.name]).bare();
+            setup.with(|policy| policy.repair = repair)
+        };
+        for bad in [&b"\xff"[..], b"\xe2\x82", b"\xed\xa0\x80", b"\xf0\x9f\x98"] {
+            let broken = [&text.as_bytes()[..at], bad, &text.as_bytes()[at + 1..]].concat();
+            let reading = bytes(&broken, &setup(true));
+            let [call] = reading.calls.as_slice() else { panic!("{reading:?}") };
+            assert!(call.complete && call.repaired && reading.has(ProblemKind::InvalidUtf8), "{reading:?}");
+            assert!(call.arguments.contains('\u{fffd}'), "{call:?}");
+            let reading = bytes(&broken, &setup(false));
+            assert!(reading.calls.iter().all(|call| !call.complete), "{reading:?}");
+        }
+        let whole = bytes(text.replace("AxB", "A\u{fffd}B").as_bytes(), &setup(true));
+        assert!(!whole.calls[0].repaired && !whole.has(ProblemKind::InvalidUtf8), "{whole:?}");
+    });
+}
+
+#[test]
+fn d08_no_limit_cuts_a_character() {
+    let texts = [
+        "<｜DSML｜function_calls><｜DSML｜invoke name=\"f\">\n</｜o",
+        "<｜DSML｜invoke name=\"f\">\n<｜T",
+        "<function=f>\nééééé more prose",
+        "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"ééééééé 🌍🌍🌍🌍🌍🌍\"}}</tool_call> ok é",
+        "<function=f><parameter=a>é🌍é🌍é🌍</parameter></function>é",
+        "<tool_call>f<arg_key>é</arg_key><arg_value>{\"é\": \"🌍\"}</arg_value></tool_call>",
+        "<tool_call>{\"arguments\":{\"é\":\"🌍🌍🌍🌍🌍\"},\"name\":\"f\"}</tool_call>",
+        "<|python_start|>[f(a=\"é🌍é🌍é🌍\")]<|python_end|>",
+        "<|tool_call>call:f{a:<|\"|>é🌍é🌍é🌍<|\"|>}<tool_call|>",
+    ];
+    for text in texts {
+        for most in 0..60 {
+            let reading = read(text, &Setup::auto().with(|policy| policy.max_argument_bytes = most));
+            assert!(!reading.has(ProblemKind::InvalidUtf8), "{text} at {most}: {reading:?}");
+            assert!(!reading.prose.contains('\u{fffd}'), "{text} at {most}: {reading:?}");
+            for (_, start, end) in &reading.owned {
+                assert!(text.is_char_boundary(*start) && text.is_char_boundary(*end), "{text} at {most}: {reading:?}");
+            }
+            assert!(reading.calls.iter().all(|call| !call.repaired), "{text} at {most}: {reading:?}");
+        }
+    }
+}
+
+#[test]
+fn d21_words_before_a_closer_stay_and_the_closer_goes() {
+    each(loopwright::core::extract::dialects(), |dialect| {
+        let call = ToolUse::from_text("", "f", json!({"a": 1}).to_string());
+        let text = render_calls(&[call], dialect).unwrap();
+        let closers = dialect.close.iter().chain(dialect.section.iter().flat_map(|section| section.1));
+        for closer in closers.filter(|closer| !closer.is_empty()) {
+            let Some(at) = text.rfind(closer).filter(|at| *at > 0) else { continue };
+            for words in [" hmm ", " // a comment\n", ".\n\nSo be it. "] {
+                let junk = format!("Before. {}{words}{} After.", &text[..at], &text[at..]);
+                let setup = Setup::names(&["f"]).only(&[dialect.name]);
+                let reading = read(&junk, &setup);
+                assert_eq!(reading.calls.len(), 1, "{junk}: {reading:?}");
+                assert!(!reading.prose.contains(closer), "{junk}: {reading:?}");
+                // The words are text, or they broke the call and went with its remains.
+                let kept = reading.prose.contains(words.trim());
+                assert!(
+                    kept || reading.dropped(Dropped::Malformed) > 0 || !reading.calls[0].complete,
+                    "{junk}: {reading:?}"
+                );
+                // Behind the end of a raw value they are more of it, which then goes on to the end.
+                let open = !reading.calls[0].complete && reading.calls[0].span.end == junk.len();
+                assert!(reading.prose.starts_with("Before. "), "{reading:?}");
+                assert!(open || reading.prose.ends_with(" After."), "{reading:?}");
+            }
+        }
+    });
+    let text = "<tool_call>{\"name\":\"f\",\"arguments\":{}} x</tool_call> as in `</tool_call>` and </tool_call>";
+    assert_eq!(read(text, &Setup::auto()).prose, " x as in `</tool_call>` and </tool_call>");
+}
+
+#[test]
+fn d21_an_unknown_call_in_a_list_leaves_no_marks_of_the_list() {
+    let call = |name: &str| format!("{{\"name\":\"{name}\",\"arguments\":{{}}}}");
+    let list = |names: &[&str]| {
+        let calls: Vec<String> = names.iter().map(|name| call(name)).collect();
+        format!("A <tool_call>[{}]</tool_call> B", calls.join(", "))
+    };
+    let setup = Setup::names(&["f"]);
+    for (names, prose) in [
+        (&["f", "nope", "f"][..], format!("A {} B", call("nope"))),
+        (&["f", "nope"], format!("A {} B", call("nope"))),
+        (&["f", "nope", "no"], format!("A {}{} B", call("nope"), call("no"))),
+        // What opens stands before it is known what follows: it goes with the first.
+        (&["nope", "f"], format!("A <tool_call>[{} B", call("nope"))),
+        (&["nope"], format!("A <tool_call>[{}]</tool_call> B", call("nope"))),
+    ] {
+        assert_eq!(read(&list(names), &setup).prose, prose, "{names:?}");
+    }
+}
+
+fn hermes() -> String {
+    "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"b \\\"c\\\" d\"}}</tool_call>".to_owned()
+}
+
+#[track_caller]
+fn calls(text: &str) -> Vec<Call> {
+    let reading = read(text, &Setup::auto());
+    if reading.calls.is_empty() {
+        assert_eq!(reading.prose, text);
+        assert!(reading.owned.iter().all(|(owner, ..)| *owner == Owner::Text));
+    }
+    reading.calls
+}
+
+#[test]
+fn d21_a_call_in_quotation_marks_is_talk() {
+    let xml = "<function=f>\n<parameter=a>\nsay \"hi\"\n</parameter>\n</function>";
+    for call in [hermes().as_str(), xml, "<think>", "</think>", "<tool_response>", "<tool_call>", "[TOOL_CALLS]f{}"] {
+        for (open, close) in [
+            ("\"", "\""),
+            ("“", "”"),
+            ("„", "“"),
+            ("«", "»"),
+            ("« ", " »"),
+            ("‘", "’"),
+            ("'", "'"),
+            ("「", "」"),
+            ("‹", "›"),
+        ] {
+            for text in [
+                format!("You can write {open}{call}{close} to call it."),
+                format!("{open}{call}{close}"),
+                format!("So ({open}{call}{close})."),
+                format!("A quoted {open}word{close} first, then {open}{call}{close}!\nAnd more."),
+            ] {
+                assert!(calls(&text).is_empty(), "{text}");
+            }
+        }
+        for (open, close) in [("\"", "\""), ("“", "”"), ("„", "“"), ("«", "»")] {
+            let text = format!("The manual says {open}first write {call} and then stop{close}, I think.");
+            assert!(calls(&text).is_empty(), "{text}");
+        }
+    }
+}
+
+#[test]
+fn d21_quotation_marks_elsewhere_hide_no_call() {
+    let call = hermes();
+    for before in [
+        "The word \"rust\": ",
+        "The \"rust\"",
+        "don't ",
+        "the users' ",
+        "5\" wide ",
+        "\" ",
+        "an open \"quote before ",
+        "„so“ ",
+        "« oui » ",
+        "It said \"yes\".\n",
+        "\"Opened on another line\n",
+        "'",
+    ] {
+        for after in ["", "\n", " and so on", "\nwith \"words\" later", " \"and\" more", " it's done", "\n\n\"more\""] {
+            let text = format!("{before}{call}{after}");
+            let reading = read(&text, &Setup::auto());
+            assert_eq!(reading.calls.len(), 1, "{text}: {reading:?}");
+            assert_eq!(reading.prose, format!("{before}{after}"), "{text}");
+        }
+    }
+    // A quoted one, and then a real one.
+    let text = format!("Not \"{call}\" but\n{call}");
+    assert_eq!(calls(&text).len(), 1);
+    let text = format!("Not \"{call}\" but {call}");
+    assert_eq!(calls(&text).len(), 1);
+    let far = format!("\"{} {call}\"", "far away ".repeat(80));
+    assert_eq!(read(&far, &Setup::auto()).calls.len(), 1);
+    let asked = Setup::auto().quoted_run();
+    assert_eq!(read(&format!("say \"{call}\"."), &asked).calls.len(), 1);
+}
+
+#[test]
+fn d21_unknown_tools_in_a_list_may_still_be_asked_for() {
+    let text = "<tool_call>[{\"name\":\"f\",\"arguments\":{}}, {\"name\":\"nope\",\"arguments\":{}}]</tool_call>";
+    let mut signatures = Signatures::default();
+    signatures.add("f", &json!({}));
+    let setup = Setup { tools: Some(signatures), ..Setup::auto() };
+    let setup = setup.with(|policy| policy.unknown_tools = UnknownTool::Call);
+    assert_eq!(read(text, &setup).calls.len(), 2);
+}
