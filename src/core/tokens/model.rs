@@ -53,7 +53,7 @@ impl Tokenizer {
 
     /// Whether a count of text is exact.
     pub fn is_exact(&self) -> bool {
-        self.margins == [0.0; KINDS]
+        self.margins.iter().all(|margin| *margin == 0.0)
     }
 
     /// What is known of the model before anything is reported.
