@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ._shown import shown_redacted
+
 if TYPE_CHECKING:
     from . import _core
 
@@ -116,3 +118,6 @@ def decision_of(answer: object) -> tuple[str, str | None, str | None]:
     if isinstance(answer, str):
         return "deny", answer, None
     return "deny", f"the answer {answer!r} is no decision", None
+
+
+shown_redacted(Approval, Edit, Remembered)

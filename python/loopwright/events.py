@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
+from ._shown import shown_redacted
 
 if TYPE_CHECKING:
     from .result import Result
@@ -643,3 +644,10 @@ def _by_class() -> dict[Any, tuple[str, tuple[str, ...]]]:
 
 
 _CLASSES: dict[Any, tuple[str, tuple[str, ...]]] = {}
+
+
+def _classes() -> tuple[type[Any], ...]:
+    return tuple(each for each in globals().values() if isinstance(each, type) and issubclass(each, Told))
+
+
+shown_redacted(*_classes())

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from . import _core
+from ._shown import shown_redacted
 from .errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -754,3 +755,6 @@ def _document_type(data: bytes, name: str | None) -> str | None:
     except UnicodeDecodeError:
         return None
     return None if b"\0" in data else "text/plain"
+
+
+shown_redacted(Extra, Text, PlainText, Url, Thinking, ToolUse, ToolFailure, ToolResult, ProviderBlock, Message)

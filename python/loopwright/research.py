@@ -19,6 +19,7 @@ held against its sources all the same.
 
 from __future__ import annotations
 
+import html
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -77,9 +78,12 @@ class ResearchResult(Result[str]):
 
     def render(self, style: str = "detailed", *, form: str = "markdown") -> str:
         """The report in another style, as `markdown` or `html`; empty if there is none."""
+        style = _style(style)
         if not self.report:
-            return ""
-        return _core.render_report(json.dumps(self.report), _style(style), form)
+            # It declined, or broke off.
+            said = self.final or ""
+            return f"<!doctype html><meta charset=utf-8><p>{html.escape(said)}</p>" if said and form == "html" else said
+        return _core.render_report(json.dumps(self.report), style, form)
 
 
 class Research:

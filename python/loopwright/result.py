@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ._core import History
+from ._shown import shown_redacted
 from .messages import Message, checked, decoded, messages_json
 
 if TYPE_CHECKING:
@@ -424,3 +425,6 @@ def error_of(outcome: dict[str, Any]) -> LoopwrightError | None:
     if error["code"] == "hook_failed":
         kind = errors.HookError
     return kind(error["message"], error["code"], error.get("hint"))
+
+
+shown_redacted(ToolCall, Source)

@@ -7,11 +7,12 @@ use std::fmt;
 
 use reqwest::{
     Method, Request,
-    header::{self, HeaderName, HeaderValue},
+    header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 use serde::Deserialize;
 
 use super::{
+    answer::retry_after,
     fetch::{body, broken, check, connections, parse},
     http::Client,
     options::limit,
@@ -82,6 +83,20 @@ pub async fn web_call(client: &Client, call: &WebCall) -> Result<WebAnswer> {
     }
 }
 
+/// Seconds until the limits that are used up begin anew, where a service tells them as lists: `x-ratelimit-remaining:
+/// 0, 1000` with `x-ratelimit-reset: 1, 1419704`.
+fn window_end(headers: &HeaderMap) -> Option<f64> {
+    let numbers = |name: &str| -> Option<Vec<f64>> {
+        let list = headers.get(name)?.to_str().ok()?;
+        list.split(',').take(8).map(|one| one.trim().parse::<f64>().ok().filter(|number| *number >= 0.0)).collect()
+    };
+    let resets = numbers("x-ratelimit-reset")?;
+    let left = numbers("x-ratelimit-remaining").unwrap_or_default();
+    let used_up = resets.iter().zip(&left).filter(|(_, left)| **left < 1.0).map(|(reset, _)| *reset);
+    // Some count from 1970: nobody waits for that long, and it is no answer to how long.
+    used_up.reduce(f64::max).or(resets.first().copied()).filter(|seconds| *seconds < 1e9)
+}
+
 async fn send(client: &Client, call: &WebCall) -> Result<WebAnswer> {
     let mut url = parse(call.url.trim())?;
     if !call.query.is_empty() {
@@ -113,11 +128,32 @@ async fn send(client: &Client, call: &WebCall) -> Result<WebAnswer> {
         return Err(wrong("redirected", format!("{host} points elsewhere ({status}); a key is not sent there"))
             .hint("give the address that it points to"));
     }
-    let retry_after = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let retry_after = retry_after.and_then(|value| value.trim().parse::<f64>().ok()).filter(|value| *value >= 0.0);
+    let retry_after = retry_after(answer.headers()).or_else(|| window_end(answer.headers()));
     let (bytes, truncated) = body(answer, &host, call.max_bytes).await?;
     if truncated {
         return Err(wrong("too_large", format!("{host} answered with more than {} bytes", call.max_bytes)));
     }
     Ok(WebAnswer { status: status.as_u16(), retry_after, body: bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_window_is_that_of_the_limit_that_is_used_up() {
+        let end = |remaining: Option<&'static str>, reset: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-ratelimit-reset", HeaderValue::from_static(reset));
+            if let Some(remaining) = remaining {
+                headers.insert("x-ratelimit-remaining", HeaderValue::from_static(remaining));
+            }
+            window_end(&headers)
+        };
+        assert_eq!(end(Some("0, 1000"), "1, 1419704"), Some(1.0));
+        assert_eq!(end(Some("1, 0"), "1, 1419704"), Some(1_419_704.0));
+        assert_eq!(end(None, "2, 1419704"), Some(2.0));
+        assert_eq!(end(None, "1790000000"), None);
+        assert_eq!(end(Some("0"), "soon"), None);
+    }
 }

@@ -448,7 +448,8 @@ macro_rules! delta_class {
 
             fn __repr__(&self) -> String {
                 let fields = [$(format!("{}={:?}", stringify!($field), self.$field),)*];
-                format!("{}({}, block={})", stringify!($name), fields.join(", "), self.block)
+                let shown = format!("{}({}, block={})", stringify!($name), fields.join(", "), self.block);
+                crate::core::guard::sensitivity::redact(&shown)
             }
         }
     };

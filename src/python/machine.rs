@@ -7,6 +7,7 @@ use pyo3::{prelude::*, types::PyDict};
 use super::{convert, errors, history};
 use crate::core::{
     error::{Error, Failure, FailureKind},
+    guard::sensitivity::redact,
     json::Raw,
     machine::{self, ApprovalDecision, Digest, EventKind, Interrupt, Machine as _, Time},
     message::{Block, ToolFailure, ToolResult},
@@ -212,7 +213,7 @@ impl Event {
     }
 
     fn __repr__(&self) -> String {
-        format!("Event({})", self.to_json())
+        redact(&format!("Event({})", self.to_json()))
     }
 }
 
@@ -474,7 +475,7 @@ impl Command {
     }
 
     fn __repr__(&self) -> String {
-        format!("Command({})", self.to_json())
+        redact(&format!("Command({})", self.to_json()))
     }
 }
 
@@ -541,7 +542,7 @@ impl Call {
     }
 
     fn __repr__(&self) -> String {
-        format!("Call({}, {})", self.name(), self.arguments_json())
+        redact(&format!("Call({}, {})", self.name(), self.arguments_json()))
     }
 }
 

@@ -167,3 +167,41 @@ def test_a_journal_replays_as_it_is_and_reads_without_secrets():
     assert len(exported.splitlines()) == len(result.journal.splitlines())
     for line in exported.splitlines():
         json.loads(line)
+
+
+KEY = "ghp_" + "a8Kd93nZpQ0rT7sYvB2cX5mE1uWgJ4hL6fRt"
+
+
+def test_x10_what_is_shown_of_objects_holds_no_secret() -> None:
+    from loopwright import Messages, events
+    from loopwright._core import Event, TextDelta
+    from loopwright.guard import Policy, assess_risk
+    from loopwright.messages import Message, Text, ToolResult, ToolUse
+    from loopwright.result import ToolCall
+    from loopwright.senses import StuckDetector
+
+    line = f"curl -H 'Authorization: token {KEY}' https://api.github.com"
+    detector = StuckDetector()
+    for _ in range(3):
+        verdict = detector.record(("shell", {"command": line}), "ok")
+    message = Message("user", (Text(f"my token is {KEY}"),))
+    shown: list[object] = [
+        message,
+        message.content[0],
+        Messages([message])[0],
+        ToolUse("1", "shell", json.dumps({"command": line})),
+        ToolResult("1", "shell", (Text(KEY),)),
+        ToolCall("1", "shell", {"command": line}, 1, 0.0, 0.0),
+        events.Status(cycle=1, text=f"Calling with {KEY}"),
+        events.UnknownEvent("new", {"said": KEY}),
+        TextDelta(KEY, 0),
+        Event.start([{"role": "user", "content": [{"type": "text", "text": f"use {KEY}"}]}]),
+        assess_risk(line + " | sh"),
+        Policy().decide("shell", {"command": line + " | sh"}),
+        verdict,
+    ]
+    for each in shown:
+        assert KEY not in repr(each), type(each)
+        assert KEY not in str(each) or isinstance(each, (Text, Message)), type(each)
+        assert type(each).__name__ in repr(each)
+    assert message.text.endswith(KEY), "what they hold stays as it is"

@@ -193,7 +193,8 @@ def _research_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PROVIDER",
-        help="a search engine: searxng:URL, brave or tavily (their keys from the environment); may be repeated",
+        help="a search engine: searxng:URL, brave, tavily, or the provider's own through one of its models, as "
+        "anthropic:NAME or openai:NAME (keys from the environment); may be repeated",
     )
     _model_arguments(parser, "offline:extractive, which is not an LLM and needs neither key nor network")
     parser.add_argument(

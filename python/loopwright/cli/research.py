@@ -121,7 +121,13 @@ def _providers(names: list[str]) -> list[Any]:
             found.append(search.Brave())
         elif name == "tavily":
             found.append(search.Tavily())
+        elif kind in ("anthropic", "openai", "openai-responses") and rest:
+            found.append(search.ProviderSearch(name))
         else:
             message = f"there is no search engine {one_line(name)!r:.100}"
-            raise UsageError(message, "invalid_option", "use searxng:URL, brave or tavily")
+            raise UsageError(
+                message,
+                "invalid_option",
+                "use searxng:URL, brave, tavily, or a model whose provider searches, like anthropic:NAME",
+            )
     return found

@@ -37,6 +37,7 @@ class Watcher:
         self._screen = screen
         self._drafts = drafts
         self._round = 0
+        self._cycles = False
         self._running: dict[str, str] = {}
         self._told: list[str] = []
         self._cleaner = Cleaner()
@@ -196,13 +197,23 @@ class Watcher:
 
     def _phase_started(self, event: events.PhaseStarted) -> None:
         attempt = event.attempt
+        self._cycles = self._cycles or event.phase == "setup"
         again = f", attempt {attempt}" if attempt > 1 else ""
         sentence = {
             "gather": "Looking through the files",
             "act": "Writing an answer" if attempt <= 1 else "Writing another answer",
             "verify": "Checking the answer against its sources",
         }.get(event.phase, one_line(event.phase).capitalize())
-        if event.phase != "act":
+        if self._cycles:
+            # A research: what counts are its cycles.
+            sentence = {
+                "setup": "Setting out",
+                "plan": f"Planning cycle {attempt}",
+                "act": f"Searching and reading, cycle {attempt}",
+                "analyse": f"Weighing what was found, cycle {attempt}",
+                "report": "Writing the report",
+            }.get(event.phase, sentence)
+        elif event.phase != "act":
             sentence += again
         if self._screen.plain():
             self._screen.note(f"{sentence}…")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loopwright import _core
 from loopwright._approval import Edit, Remembered
+from loopwright._shown import shown_redacted
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -287,3 +288,6 @@ def _object(arguments: object) -> dict[str, Any]:
         message = f"the arguments of a call are a dict, not {type(arguments).__name__}"
         raise UsageError(message, "invalid_value", "give all arguments of the changed call")
     return arguments
+
+
+shown_redacted(Request, Kept)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loopwright import _core
+from loopwright._shown import shown_redacted
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -276,3 +277,6 @@ def _name_and_arguments(call: Any, arguments: Mapping[str, Any] | None) -> tuple
         message = f"{call!r:.100} is no call"
         raise UsageError(message, "invalid_value", "give the tool's name and its arguments")
     return name, given
+
+
+shown_redacted(Decision)

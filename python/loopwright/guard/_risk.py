@@ -15,6 +15,7 @@ from functools import total_ordering
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from loopwright import _core
+from loopwright._shown import shown_redacted
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -217,3 +218,6 @@ def _risk(found: _core.AssessedRisk) -> Risk:
     part = found.part
     shown = None if part is None else Part(part[0], (part[1], part[2]), part[3])
     return Risk(found.level, found.rule, found.why, shown)
+
+
+shown_redacted(Part, Risk)

@@ -309,6 +309,7 @@ class Verifier:
                 name = "web_search" if number == 1 else f"web_search_{number}"
                 tools.append(each.as_tool(name))
         self.searches = bool(web or tools)
+        self.offline = isinstance(model, str) and model.partition(":")[0] == "offline"
         limits = {"total": float(timeout), **options.pop("timeouts", {})}
         self.agent: Agent[Any] = Agent(model, tools=tools, web_search=web, timeouts=limits, **options)
         # Where the provider's search fails again and again, claims are checked without it for a while.
@@ -411,10 +412,12 @@ class _Check:
             message = f"{complexity!r} is no complexity"
             raise UsageError(message, "invalid_option", f"use judged, single, {', '.join(_LIMITS)}")
         prompt = verifier.prompt
-        self.prompt = prompt(claim) if callable(prompt) else prompt.format(claim=claim)
+        self.prompt = _filled(prompt, claim)
         self.verifier = verifier
         self.agent = verifier.agent
         self.why_not: str | None = None if verifier.searches else "the search was turned off"
+        if self.why_not is None and verifier.offline:
+            self.why_not = "the offline model has no web search and calls no tools: name a model that has"
         self.probing = False
         if verifier.without_search is not None:
             left = verifier.breaker.check(time.monotonic())
@@ -428,7 +431,6 @@ class _Check:
         self.count = 0
         self.times: list[tuple[str, int, float]] = []
         self.started: dict[str, tuple[str, float]] = {}
-        self.own_log = [len(search.log) for search in verifier.own_searches]
         self.began = time.time()
 
     def heard(self, on_event: Callable[[Any], Any], *, asynchronous: bool = True) -> Callable[[Event], Any]:
@@ -477,7 +479,8 @@ class _Check:
     def done(self, result: Result[Any]) -> Verification:
         from loopwright.search._provider import searches_of
 
-        found = searches_of(result.messages)
+        said = self._own(result.messages)
+        found = searches_of(said)
         outcomes = [error for _, _, error in found.searches]
         if self.probing:
             self._judge(outcomes)
@@ -485,7 +488,7 @@ class _Check:
             self.why_not = next((text for text in result.warnings if text.startswith("without_tools")), None)
         if self.why_not is None and outcomes and all(outcomes):
             self.why_not = f"every search failed: {outcomes[-1]}"
-        searches = self._provider_log(found, result) + self._own_log_of()
+        searches = self._provider_log(found, result, said) + self._own_log_of(said)
         hits = {hit.url: hit for search in searches for hit in search.hits}
         hits.update({hit.url: hit for hit in found.hits})
         text = result.transcript or result.final or ""
@@ -513,9 +516,17 @@ class _Check:
         if not outcomes:
             breaker.cancelled()
 
-    def _provider_log(self, found: Any, result: Result[Any]) -> list[VerifiedSearch]:
+    def _own(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages of this check, without those of a conversation before it."""
+        said = list(messages)
+        for at in range(len(said) - 1, -1, -1):
+            if said[at].role == "user" and self.prompt in said[at].text:
+                return said[at:]
+        return said
+
+    def _provider_log(self, found: Any, result: Result[Any], said: list[Message]) -> list[VerifiedSearch]:
         times = iter(self.times)
-        rounds = _rounds_of(result.messages)
+        rounds = _rounds_of(said)
         log = []
         for number, (query, hits, error) in enumerate(found.searches):
             seen = next((each for each in times if each[0] == query or not query), None)
@@ -524,22 +535,54 @@ class _Check:
             log.append(VerifiedSearch(query, round_, at, None, tuple(hits), error))
         return log
 
-    def _own_log_of(self) -> list[VerifiedSearch]:
+    def _own_log_of(self, said: list[Message]) -> list[VerifiedSearch]:
+        # Others may ask the same searches at the same time: only what this model asked for is its own.
+        asked = _asked_of(said)
         log = []
-        for search, before in zip(self.verifier.own_searches, self.own_log, strict=True):
-            records = [record for record in list(search.log)[min(before, len(search.log)) :] if record.at >= self.began]
-            rounds = {query: round_ for query, round_, _ in self.times}
-            log += [
-                VerifiedSearch(
-                    record.query, rounds.get(record.query, 0), record.at, record.duration, record.hits, record.error
-                )
-                for record in records
-            ]
+        for search in self.verifier.own_searches:
+            for record in list(search.log):
+                round_ = asked.get(record.query)
+                if record.at < self.began or round_ is None:
+                    continue
+                log.append(VerifiedSearch(record.query, round_, record.at, record.duration, record.hits, record.error))
         return log
 
 
 def _begins_search(event: ProviderDelta) -> bool:
     return event.kind == "web_search_call" or (event.kind == "server_tool_use" and event.name == "web_search")
+
+
+def _filled(prompt: str | Callable[[str], str], claim: str) -> str:
+    """What is asked about a claim."""
+    if callable(prompt):
+        filled = prompt(claim)
+        if not isinstance(filled, str):
+            message = f"the prompt's function gave {type(filled).__name__}, not a text"
+            raise UsageError(message, "invalid_option", "let it give the text that is asked")
+        return filled
+    try:
+        return prompt.format(claim=claim)
+    except (KeyError, IndexError, ValueError, AttributeError) as error:
+        message = f"the prompt can't be filled in: {type(error).__name__}: {error}"
+        raise UsageError(message, "invalid_option", "write {claim}, and {{ and }} for braces") from error
+
+
+def _asked_of(messages: list[Message]) -> dict[str, int]:
+    """The queries of our own searches, and in which request each was first asked for."""
+    from loopwright.messages import ToolUse
+
+    asked: dict[str, int] = {}
+    number = 0
+    for message in messages:
+        if message.role != "assistant":
+            continue
+        number += 1
+        for block in message.content:
+            if isinstance(block, ToolUse) and block.name.startswith("web_search"):
+                query = block.input.get("query") if isinstance(block.input, dict) else None
+                if isinstance(query, str):
+                    asked.setdefault(" ".join(query.encode("utf-8", "replace").decode().split())[:2_000], number)
+    return asked
 
 
 def _rounds_of(messages: Any) -> list[int]:

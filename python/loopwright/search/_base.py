@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from loopwright import _core
 from loopwright._gather import called, listed
 from loopwright.errors import LoopwrightError, ProviderError, UsageError
 
-from ._hit import Hit, SearchRecord
+from ._hit import Hit, SearchRecord, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -192,18 +193,50 @@ class Web(Search):
         if body is not None:
             request["body"] = body
         status, retry_after, answer = await arrive(lambda hub, key: hub.request(key, request))
-        if status == 429 or status >= 500:  # noqa: PLR2004 - HTTP
-            code = "rate_limited" if status == 429 else "server"  # noqa: PLR2004
-            busy = Busy(f"{self.name} answered {status}", code, "try again later")
-            busy.retry_after = retry_after
-            raise busy
-        if status in (401, 403):
-            raise ProviderError(f"{self.name} answered {status}: {self._refused}", "auth", "check the key")
-        if not 200 <= status < 300:  # noqa: PLR2004
-            raise ProviderError(f"{self.name} answered {status}", "bad_request", "check the query and the options")
+        if not 200 <= status < 300:  # noqa: PLR2004 - HTTP
+            secrets = [
+                value for name, value in (headers or {}).items() if name.lower() not in ("accept", "content-type")
+            ]
+            raise self._refusal(status, retry_after, bytes(answer), secrets)
         return bytes(answer)
 
+    def _refusal(self, status: int, retry_after: float | None, answer: bytes, secrets: list[str]) -> ProviderError:
+        """The error that an answer is."""
+        code, why = said_wrong(answer)
+        for secret in secrets:
+            for part in secret.split():
+                why = why.replace(part, "…") if len(part) > 6 else why  # noqa: PLR2004 - no word of a sentence
+        told = f"{self.name} answered {status}" + (f": {why}" if why else "")
+        if status in (402, 432, 433):
+            return ProviderError(told, "quota", "the plan is used up: raise its limit, or wait until it begins anew")
+        if status == 429 or status >= 500:  # noqa: PLR2004 - HTTP
+            busy = Busy(told, "rate_limited" if status == 429 else "server", "try again later")  # noqa: PLR2004
+            busy.retry_after = retry_after
+            return busy
+        # Some say with 422 that the key is wrong.
+        if status in (401, 403) or any(word in code.upper() for word in ("TOKEN", "UNAUTHORIZED", "API_KEY")):
+            return ProviderError(told if why else f"{told}: {self._refused}", "auth", "check the key")
+        return ProviderError(told, "bad_request", "check the query and the options")
+
     _refused = "it takes no such key"
+
+
+def said_wrong(answer: bytes) -> tuple[str, str]:
+    """The code and the words of an error that is written as JSON; empty where it is not."""
+    try:
+        found: Any = json.loads(answer[:65_536])
+    except (ValueError, RecursionError):
+        return "", ""
+    code = ""
+    for _ in range(3):
+        if isinstance(found, dict):
+            if isinstance(found.get("code"), str):
+                code = found["code"]
+            names = ("error", "detail", "message", "msg", "errors")
+            found = next((found[name] for name in names if found.get(name)), None)
+        elif isinstance(found, list) and found:
+            found = found[0]
+    return one_line(code, 80), one_line(found, 200)
 
 
 class Key:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._shown import shown_redacted
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -307,3 +308,6 @@ def _sorted(value: object) -> str:
         return json.dumps(value, sort_keys=True, default=repr)
     except (TypeError, ValueError):
         return repr(value)
+
+
+shown_redacted(Member, Verdict)

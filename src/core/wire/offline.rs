@@ -23,12 +23,12 @@ const NO_SOURCES: &str = "I am the offline extractive model, not an LLM: I can o
 come with the question (files, messages, results of tools), and none came.";
 
 /// What it says where it is asked to make something.
-const CREATES_NOTHING: &str = "I am the offline extractive model, not an LLM: I can't write, translate or invent \
+pub(crate) const CREATES_NOTHING: &str = "I am the offline extractive model, not an LLM: I can't write, translate or invent \
 anything, only quote from sources; for that name a model, such as `--model anthropic:NAME` or `--model ollama:NAME` on \
-the command line, or the first argument of `Grounded` and `Agent`.";
+the command line, or the first argument of `Agent`, `Grounded` or `Research`.";
 
 /// Whether a request asks for something new, and not for what the sources hold.
-fn asks_to_create(question: &str) -> bool {
+pub(crate) fn asks_to_create(question: &str) -> bool {
     const POLITE: [&str; 17] = [
         "please", "can", "could", "would", "will", "you", "kindly", "i", "want", "need", "like", "to", "help", "me",
         "us", "now", "hey",

@@ -35,6 +35,8 @@ def test_b32_a_report_with_sources_and_a_file(loopwright: Callable, notes: Path,
     assert "opening hours.md" in ended.out
     assert "not an LLM" in ended.out
     assert "Searching for" in ended.err
+    assert "Planning cycle 2" in ended.err
+    assert "answer" not in ended.err
     assert out.read_text("utf-8").startswith("<!doctype html>")
     assert "identical" in loopwright("replay", ended.err.rpartition(", run ")[2].split()[0]).out
 
@@ -52,6 +54,7 @@ def test_b32_as_json_and_in_other_styles(loopwright: Callable, notes: Path) -> N
         ((), "something to search"),
         (("--in", "nowhere"), "no folder"),
         (("--search", "altavista"), "no search engine"),
+        (("--search", "anthropic:"), "no search engine"),
         (("--in", ".", "--out", "x.pdf"), "says nothing of its form"),
     ],
 )
@@ -59,3 +62,13 @@ def test_what_can_not_work_is_said(loopwright: Callable, arguments: tuple[str, .
     ended = loopwright("research", "When?", *arguments)
     assert ended.code == 2
     assert words in ended.err
+
+
+def test_asked_to_create_without_a_model_it_says_in_one_sentence_that_it_can_not(
+    loopwright: Callable, notes: Path
+) -> None:
+    ended = loopwright("research", "Write me a poem about the harbour", "--in", str(notes))
+    assert ended.code == 3
+    assert "not an LLM" in ended.out
+    assert "--model" in ended.out
+    assert ended.out.count(". ") == 0

@@ -8,6 +8,7 @@ import json
 import logging
 import pickle
 import time
+from email.utils import formatdate
 
 import loopwright.search._base
 import loopwright.search._hit
@@ -502,3 +503,107 @@ def test_messages_tell_what_was_searched_for():
     found = searches_of(messages)
     assert [query for query, _, _ in found.searches] == ["San Francisco weather today", "Mexico City weather today"]
     assert all(hits and error is None for _, hits, error in found.searches)
+
+
+BRAVE_422 = {
+    "type": "ErrorResponse",
+    "error": {
+        "id": "1",
+        "status": 422,
+        "code": "SUBSCRIPTION_TOKEN_INVALID",
+        "detail": "The provided subscription token is invalid.",
+    },
+    "time": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "body", "wanted", "words"),
+    [
+        ("brave", "422 Unprocessable Entity", BRAVE_422, "auth", "subscription token is invalid"),
+        ("brave", "422 Unprocessable Entity", {"error": {"code": "VALIDATION", "detail": "q is too long"}}, "bad_request", "q is too long"),
+        ("brave", "402 Payment Required", {"error": {"detail": "pay"}}, "quota", "pay"),
+        ("tavily", "401 Unauthorized", {"detail": {"error": "Unauthorized: missing or invalid API key."}}, "auth", "invalid API key"),
+        ("tavily", "432 Limit", {"detail": {"error": "This request exceeds your plan's set usage limit."}}, "quota", "usage limit"),
+        ("tavily", "433 Limit", {"detail": {"error": "pay-as-you-go limit"}}, "quota", "pay-as-you-go"),
+        ("tavily", "400 Bad", {"detail": {"error": f"no such topic {KEY}"}}, "bad_request", "no such topic …"),
+        ("tavily", "422 Bad", {"detail": [{"loc": ["body"], "msg": "field required"}]}, "bad_request", "field required"),
+        ("searxng", "403 Forbidden", "<html>403</html>", "auth", "JSON format"),
+        ("searxng", "429 Too Many Requests", "Too many", "rate_limited", "429"),
+        ("brave", "500 Server Error", "<html>oops</html>", "server", "500"),
+    ],
+)  # fmt: skip
+def test_b18_refusals_say_in_the_services_words_what_is_wrong(site, name, status, body, wanted, words):
+    search, path, _ = engines(site)[name]
+    site.on(path, body if isinstance(body, str) else json.dumps(body), status, content_type="application/json")
+    with pytest.raises(LoopwrightError) as caught:
+        search.search_sync("wings")
+    assert caught.value.code == wanted
+    assert words in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert search.log[0].error == wanted
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_b18_a_date_to_try_again_at_is_waited_for(site, name):
+    _, path, whole = engines(site)[name]
+    times = []
+
+    def serve(request):
+        times.append(time.monotonic())
+        if len(times) == 1:
+            at = formatdate(time.time() + 2, usegmt=True)
+            request.answer("{}", "429 Too Many Requests", retry_after=at, date=formatdate(usegmt=True))
+        else:
+            request.answer(json.dumps(whole))
+
+    site.on(path, serve)
+    search = engines(site)[name][0]
+    search.attempts = 2
+    assert search.search_sync("wings")
+    assert times[1] - times[0] >= 0.9
+
+
+def test_b18_the_window_of_a_limit_is_waited_for_unless_it_is_a_month(site):
+    path, answers = "/res/v1/web/search", []
+
+    def serve(request):
+        answers.append(time.monotonic())
+        if len(answers) == 1:
+            headers = {"x_ratelimit_remaining": "0, 900", "x_ratelimit_reset": "1, 1419704"}
+            request.answer("{}", "429 Too Many Requests", **headers)
+        else:
+            request.answer(json.dumps(BRAVE))
+
+    site.on(path, serve)
+    assert Brave(KEY, base_url=site.url).search_sync("wings")
+    assert answers[1] - answers[0] >= 1
+    site.on(path, "{}", "429 Too Many", x_ratelimit_remaining="1, 0", x_ratelimit_reset="1, 1419704")
+    asked = len(site.requests)
+    assert code(Brave(KEY, base_url=site.url)) == "rate_limited"
+    assert len(site.requests) == asked + 1
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_b18_a_body_that_is_cut_is_a_typed_error(site, name):
+    search, path, whole = engines(site)[name]
+    body = json.dumps(whole)
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    site.on(path, lambda request: request.send((head + body[: len(body) // 2]).encode()))
+    assert code(search) == "cut"
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_b18_hits_may_lack_all_but_their_address(site, name):
+    search, path, _ = engines(site)[name]
+    items = [{"title": "no address"}, {"url": "https://example.org/bare"}, {"url": "  "}, {"url": None, "title": "x"}]
+    site.on(path, json.dumps({"results": items, "web": {"results": items}}), content_type="application/json")
+    assert search.search_sync("wings") == [Hit("https://example.org/bare", "https://example.org/bare")]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_b18_an_empty_answer_is_no_error(site, name):
+    search, path, _ = engines(site)[name]
+    site.on(path, "{}", content_type="application/json")
+    assert search.search_sync("wings") == []
+    assert search.log[0].error is None

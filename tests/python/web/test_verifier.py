@@ -13,7 +13,7 @@ import pytest
 from loopwright import LoopwrightError, UsageError
 from loopwright.events import RoundFinished, TextDelta
 from loopwright.presets import Scores, SearchStatus, Verification, complexity_of, parse_scores, verifier
-from loopwright.testing import WireServer, call, fault, recorded, response, text
+from loopwright.testing import ScriptedModel, WireServer, call, fault, recorded, response, text
 
 KEY = "sk-test-0123456789"
 SCORED = 'It holds.\n```json\n{"evidence": 80, "epistemology": 70, "sources": 60, "logic": 90, "verdict": "true"}\n```'
@@ -344,3 +344,50 @@ def test_nonsense_is_a_usage_error(options):
 def test_no_claim_is_a_usage_error(claim):
     with pytest.raises(UsageError):
         verifier("anthropic:m", api_key=KEY).run_sync(claim)
+
+
+def test_a11_searches_of_ours_know_their_round_and_their_claim():
+    from loopwright import Call, Response
+    from loopwright.search import as_search
+
+    ours = as_search(lambda query: [{"url": f"https://example.org/{query}", "title": query}])
+
+    class Model:
+        name = "searching"
+
+        def respond(self, request):
+            said = str(request.to_json())
+            word = "oslo" if "Oslo" in said else "bergen"
+            rounds = said.count('"tool_result"')
+            return SCORED if rounds > 1 else Response(calls=[Call("web_search", {"query": f"{word} {rounds}"})])
+
+    made = verifier(Model(), search=ours)
+
+    async def both():
+        return await asyncio.gather(made.run("Oslo is a capital."), made.run("Bergen is a town."))
+
+    for check, word in zip(asyncio.run(both()), ("oslo", "bergen"), strict=True):
+        assert [(each.query, each.round) for each in check.searches] == [(f"{word} 0", 1), (f"{word} 1", 2)]
+        assert [each.hits[0].title for each in check.searches] == [f"{word} 0", f"{word} 1"]
+
+
+def test_a11_searches_of_a_conversation_before_are_not_this_claims():
+    with WireServer([searching("oslo", words=SCORED), text(SCORED)]) as server:
+        made = at(server)
+        first = made.run_sync("Oslo is the capital.")
+        assert [each.query for each in first.searches] == ["oslo"]
+        second = made.run_sync("It lies by a fjord.", messages=first.result.messages)
+    assert second.searches == []
+
+
+def test_a21_the_offline_model_says_that_it_can_not_search():
+    check = verifier("offline:extractive").run_sync("Oslo is the capital.")
+    assert not check.searched
+    assert "offline" in check.why_not
+    assert check.why_not in check.warnings
+
+
+@pytest.mark.parametrize("prompt", ['Give {"a": 1} for {claim}', "{claim} {0}", "{claim} {", lambda claim: None])
+def test_a20_prompts_that_can_not_be_filled_in_are_usage_errors(prompt):
+    with pytest.raises(UsageError):
+        verifier(ScriptedModel([]), prompt=prompt).run_sync("Oslo is the capital.")

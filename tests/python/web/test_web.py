@@ -185,8 +185,41 @@ def test_redirects_are_followed_and_checked_at_each_step(site, fetch):
     assert (page.title, page.url) == ("Wings", f"{site.url}/there")
 
 
+@pytest.mark.parametrize("location", ["/größe?q=ü", "/gr%C3%B6%C3%9Fe?q=%C3%BC"])
+def test_redirections_may_be_written_raw(site, fetch, location):
+    site.on("/gr%C3%B6%C3%9Fe", PAGE)
+    head = f"HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    page = fetch(site.on("/raw", lambda request: request.send(head.encode())))
+    assert (page.title, page.url) == ("Wings", f"{site.url}/gr%C3%B6%C3%9Fe?q=%C3%BC")
+
+
+@pytest.mark.parametrize("port", [0, 1, 22, 25, 110, 6667, 10080])
+def test_ports_of_other_protocols_are_not_asked(site, fetch, port):
+    assert code(fetch, f"http://127.0.0.1:{port}/") == "blocked_port"
+    assert code(fetch, site.on("/to", "", "302 Found", location=f"http://127.0.0.1:{port}/")) == "blocked_port"
+
+
+def test_names_and_passwords_in_addresses_are_not_sent_and_not_shown(site, fetch):
+    site.on("/x", PAGE)
+    address = site.url.replace("http://", "http://user:secret@")
+    page = fetch(f"{address}/x")
+    assert page.url == f"{site.url}/x"
+    assert "authorization" not in site.requests[-1].headers
+    page = fetch(site.on("/to", "", "302 Found", location=f"{address}/x"))
+    assert page.url == f"{site.url}/x"
+    assert "authorization" not in site.requests[-1].headers
+
+
 @pytest.mark.parametrize(
-    "host", ["127.0.0.1", "localhost", "[::1]", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "0", "169.254.169.254"]
+    "host",
+    [
+        *["127.0.0.1", "localhost", "[::1]", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "0", "169.254.169.254"],
+        *["0177.0.0.1", "127.1", "127.0.0.1.", "%31%32%37.0.0.1", "user:secret@127.0.0.1", "example.com@0x7f000001"],
+        *["[64:ff9b::7f00:1]", "[64:ff9b:1::8.8.8.8]", "[::ffff:0:127.0.0.1]", "[::127.0.0.1]", "[::8.8.8.8]"],
+        *["[2002:7f00:1::]", "[2002:a00:1::1]", "[2001:0:4136:e378::1]", "[100::1]", "[5f00::1]", "[fec0::1]"],
+        *["192.88.99.1", "192.0.0.8", "192.0.2.1", "198.51.100.7", "203.0.113.9", "198.18.0.1", "100.64.0.1"],
+        *["224.0.0.1", "240.0.0.1", "255.255.255.255", "[3fff::1]", "[2001:db8::1]", "[fe80::1]", "[ff02::1]"],
+    ],
 )
 def test_private_addresses_are_refused_however_written(site, fetch, host):
     port = site.url.rpartition(":")[2]

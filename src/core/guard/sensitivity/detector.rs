@@ -48,6 +48,8 @@ pub(super) enum Check {
     Basic,
     /// Looks like a password and not like a name.
     Password,
+    /// As `Password`, in an address: neither it nor its user and host may be words that only say what stands there.
+    Address,
     /// A header of a private key, with a body or at the end of a line.
     PrivateKey,
     /// Not a placeholder, and random by its shape.

@@ -42,6 +42,8 @@ pub(super) struct Value {
     pub(super) tie: Tie,
     /// Whether a bare value ends its line, and nothing but its name begins it: YAML, not code.
     pub(super) alone: bool,
+    /// Whether a bare value has a user's name at its side: `{user: ada, password: …}`, `user=ada password=…`.
+    pub(super) beside_user: bool,
 }
 
 fn at(text: &[u8], place: usize) -> u8 {
@@ -118,6 +120,14 @@ fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
             }
             b']' if closed => place += 1,
             _ => break,
+        }
+    }
+    // `<Pass encoding="base64">…`
+    if !closed && name.start > 0 && text[name.start - 1] == b'<' && at(text, place) == b' ' {
+        let end = text.len().min(place + 60);
+        let close = text[place..end].iter().position(|byte| matches!(byte, b'>' | b'<' | b'\n'))?;
+        if text[place + close] == b'>' && text[place + close - 1] != b'/' {
+            return Some((place + close + 1, Tie::Tag));
         }
     }
     let before = place;
@@ -324,8 +334,33 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
         .take(40)
         .take_while(|byte| **byte != b'\n')
         .all(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'#'));
+    value.beside_user = beside_user(text, name.start, value.span.end, tie);
     value.alone = line && matches!(at(text, rest), 0 | b'\n' | b'\r' | b'#') && at(text, value.span.end) != b'#';
     Some(value)
+}
+
+/// Whether a user is named in the same braces, or in the same row of settings.
+fn beside_user(text: &[u8], name: usize, end: usize, tie: Tie) -> bool {
+    let back = name.saturating_sub(80);
+    let before = text.get(back..name).unwrap_or_default();
+    let start = before.iter().rposition(|byte| matches!(byte, b'\n' | b'{' | b'"' | b'\'')).map_or(0, |at| at + 1);
+    let row = &before[start..];
+    let named = |sign: u8| {
+        [&b"user"[..], b"username", b"uid", b"login"].iter().any(|word| {
+            memchr::memmem::find_iter(row, word).any(|at| {
+                let next = at + word.len();
+                row.get(next) == Some(&sign) && (at == 0 || !names(row[at - 1]))
+            })
+        })
+    };
+    match tie {
+        Tie::Tight => named(b'=') && matches!(at(text, end), 0 | b' ' | b'"' | b'\'' | b'\n' | b',' | b';'),
+        Tie::Colon => {
+            let braces = start > 0 && before.get(start - 1) == Some(&b'{');
+            braces && named(b':') && matches!(at(text, blanks(text, end)), b'}' | b',')
+        }
+        _ => false,
+    }
 }
 
 fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
@@ -373,7 +408,7 @@ fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
     if formatted && memchr::memchr(b'{', &text[start..end]).is_some() {
         return None;
     }
-    Some(Value { span: start..end, quoted: true, tie, alone: false })
+    Some(Value { span: start..end, quoted: true, tie, alone: false, beside_user: false })
 }
 
 fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
@@ -403,7 +438,7 @@ fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
         }
         end -= 1;
     }
-    (end > start).then_some(Value { span: start..end, quoted: false, tie, alone: false })
+    (end > start).then_some(Value { span: start..end, quoted: false, tie, alone: false, beside_user: false })
 }
 
 /// The text before a name that is held against it: `"…" == password`.
@@ -435,6 +470,7 @@ fn value_before(text: &[u8], name: &Range<usize>) -> Option<Value> {
         quoted: true,
         tie: Tie::Assign,
         alone: false,
+        beside_user: false,
     })
 }
 
@@ -488,7 +524,7 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
     }
     // One word of several: `{vendor AQ oVH3…}`, `Bearer …`.
     let mut place = value.span.start;
-    for word in looked.split(|byte| matches!(byte, b' ' | b'{' | b'}' | b',')) {
+    for word in looked.split(|byte| matches!(byte, b' ' | b'{' | b'}' | b',' | b'"' | b'\\')) {
         if word.len() != looked.len() && word.len() >= 16 && value::opaque(word) {
             return Some(place..place + word.len());
         }

@@ -34,7 +34,7 @@ const ABOUT: &[&str] = &[
     "share", "boundary", "separator", "delimiter", "position", "offset", "bits", "bytes", "encoder", "decoder",
     "encoding", "printer", "usages", "ops", "operations", "exchange", "agreement", "derivation", "wrap",
     "wrapping", "fingerprint", "thumbprint", "checksum", "digest", "sum", "salt", "within", "days", "hours",
-    "minutes", "seconds", "hash", "hashed",
+    "minutes", "seconds", "hash", "hashed", "nonce",
 ];
 
 /// In front of the noun, or in it, these say that the value may be known.
@@ -49,6 +49,13 @@ const KNOWN: &[&str] = &[
     "parser", "lexer", "syntax", "eos", "bos", "pad", "unk", "mask", "keyframe", "completion", "prompt",
     "publishable", "author", "authors", "coauthor", "label", "hint", "placeholder", "tooltip", "title", "forgot",
     "error", "err", "invalid", "advice", "enter", "encrypted", "nopasswd", "authenticity",
+];
+
+/// Of those, words that stand in front of a password, too: `schemaPassword`, `registry.password`.
+#[rustfmt::skip] // words, not code
+const OF_PASSWORDS_TOO: &[&str] = &[
+    "pub", "primary", "cache", "registry", "unique", "object", "bucket", "schema", "sequence", "shard", "random",
+    "known", "ansible", "author", "authors", "xml", "json", "page", "parser",
 ];
 
 /// In front of `key`, these make it one that opens something.
@@ -189,11 +196,12 @@ pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
     {
         return None;
     }
+    let secret_of_a_person = words.last().is_some_and(|word| password(word));
     let mut kind = None;
     let mut noun = 0;
     for (at, word) in words.iter().enumerate() {
         let word = word.as_str();
-        if KNOWN.contains(&word) {
+        if KNOWN.contains(&word) && !(secret_of_a_person && OF_PASSWORDS_TOO.contains(&word)) {
             return None;
         }
         let before = at.checked_sub(1).and_then(|before| words.get(before)).map(String::as_str);

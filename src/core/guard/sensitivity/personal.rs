@@ -113,7 +113,83 @@ pub(super) fn digits(text: &[u8], start: usize) -> Option<(&'static str, Range<u
     if let Some(span) = card(text, start) {
         return Some(("card-number", span));
     }
-    social_security(text, start).map(|span| ("national-id", span))
+    if let Some(span) = social_security(text, start) {
+        return Some(("national-id", span));
+    }
+    national_phone(text, start).map(|span| ("phone-number", span))
+}
+
+/// Words that a telephone number stands behind.
+#[rustfmt::skip] // words, not code
+const PHONE_WORDS: &[&[u8]] = &[
+    b"phone", b"telephone", b"tel", b"mobile", b"mob", b"cell", b"fax", b"telefon", b"telefono", b"telefone",
+    b"handy", b"mobil", b"movil", b"celular", b"portable", b"phone number", b"phone_number", b"phonenumber", b"call",
+    b"whatsapp", b"rufnummer", b"telefonnummer", b"telefoon", b"cellulare", b"phoneno", b"contact number",
+];
+
+/// Whether one of these words stands right before, with nothing but a sign between.
+fn behind_phone_word(text: &[u8], start: usize) -> bool {
+    let before = &text[start.saturating_sub(24)..start];
+    let end = before
+        .iter()
+        .rposition(|byte| !matches!(byte, b' ' | b':' | b'.' | b'=' | b'"' | b'\'' | b'(' | b'#' | b'>'))
+        .map_or(0, |at| at + 1);
+    // The number may go on from its word, as an argument does; it has to be set off at least.
+    end < before.len()
+        && PHONE_WORDS.iter().any(|word| {
+            let Some(at) = end.checked_sub(word.len()) else { return false };
+            before[at..end].eq_ignore_ascii_case(word) && (at == 0 || !before[at - 1].is_ascii_alphanumeric())
+        })
+}
+
+/// A number without its country: in a form that nothing else has, or behind a word that says what it is.
+fn national_phone(text: &[u8], start: usize) -> Option<Range<usize>> {
+    let open = start > 0 && text[start - 1] == b'(';
+    let mut place = start;
+    let (mut digits, mut groups, mut marks, mut end) = (Vec::new(), vec![0_usize], Vec::new(), start);
+    while digits.len() < 16 {
+        let byte = at(text, place);
+        match byte {
+            b'0'..=b'9' => {
+                digits.push(byte - b'0');
+                if let Some(group) = groups.last_mut() {
+                    *group += 1;
+                }
+                end = place + 1;
+            }
+            b' ' | b'-' | b'.' | b'/' | b')' if groups.last() != Some(&0) => {
+                groups.push(0);
+                marks.push(byte);
+            }
+            b' ' if at(text, place - 1) == b')' => {}
+            _ => break,
+        }
+        place += 1;
+    }
+    if groups.last() == Some(&0) {
+        groups.pop();
+        marks.pop();
+    }
+    let head = digits.first().copied()?;
+    if !ends(text, end) || distinct(&digits) < 4 || groups.len() > 7 {
+        return None;
+    }
+    let run = digits.windows(6).any(|run| run.windows(2).all(|pair| pair[1] == pair[0] + 1));
+    let same = marks.windows(2).all(|pair| pair[0] == pair[1]);
+    // (415) 867-5309, 415-867-5309
+    let american = groups == [3, 3, 4]
+        && head > 1
+        && digits.get(3).is_some_and(|digit| *digit > 1)
+        && digits[..3] != [5, 5, 5]
+        && digits[3..6] != [5, 5, 5]
+        && (open && matches!(marks.as_slice(), [b')', b'-' | b' ' | b'.']) || !open && marks == [b'-', b'-']);
+    // 01 44 27 32 98
+    let french = groups == [2, 2, 2, 2, 2] && head == 0 && digits[1] > 0 && same && matches!(marks[0], b' ' | b'.');
+    let told = (7..=13).contains(&digits.len())
+        && (groups.len() > 1 || digits.len() >= 9)
+        && !groups[..groups.len() - 1].contains(&1)
+        && behind_phone_word(text, start);
+    ((american || french || told) && !run).then(|| if open { start - 1..end } else { start..end })
 }
 
 /// Digits in groups, up to `most` of them; the end of the last one.

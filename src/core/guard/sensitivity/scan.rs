@@ -286,7 +286,8 @@ fn checked(text: &[u8], check: Check, span: &Range<usize>, body: &Range<usize>) 
         Check::Random => !shape::stand_in(body) && random(body),
         Check::Jwt => jwt(value),
         Check::Basic => basic(value),
-        Check::Password => password(value),
+        Check::Password => value != b"password" && password(value),
+        Check::Address => password(value) && address(text, span),
         Check::PrivateKey => return private_key(text, span),
     };
     holds.then(|| span.clone())
@@ -318,7 +319,7 @@ fn jwt(value: &[u8]) -> bool {
         && ["\"alg\"", "\"typ\"", "\"enc\"", "\"kid\""].iter().any(|member| text.contains(member))
 }
 
-fn basic(value: &[u8]) -> bool {
+pub(super) fn basic(value: &[u8]) -> bool {
     let decoded = shape::base64(value, 300);
     let Some(colon) = memchr::memchr(b':', &decoded) else { return false };
     decoded.iter().all(|byte| (0x20..0x7f).contains(byte))
@@ -327,13 +328,62 @@ fn basic(value: &[u8]) -> bool {
 }
 
 fn password(value: &[u8]) -> bool {
-    let plain = matches!(value, b"password" | b"passwd" | b"pwd" | b"PASSWORD" | b"Password" | b"PASS");
+    let plain = matches!(value, b"passwd" | b"pwd" | b"PASSWORD" | b"Password" | b"PASS");
     value.len() > 2
         && !plain
         && !shape::masked(value)
         && !shape::sequence(value)
         && !matches!(value[0], b'$' | b'<' | b'[' | b'{' | b'%')
         && memchr::memmem::find(value, super::redact::MARK).is_none()
+}
+
+/// What stands for a user in addresses that only show their form.
+const SHOWN_USERS: &[&str] = &[
+    "user", "username", "usr", "uname", "login", "name", "my", "your", "some", "foo", "bar", "db", "database", "the",
+    "example", "test",
+];
+
+/// Whether the password of an address may be one: `postgres://user:pass@host/db` only shows the form.
+fn address(text: &[u8], span: &Range<usize>) -> bool {
+    let value = &text[span.clone()];
+    // `host:8080#part`, not `user:12#4`.
+    if value.iter().take_while(|byte| byte.is_ascii_digit()).count() > 1 && value.contains(&b'#') {
+        return false;
+    }
+    let before = &text[..span.start.saturating_sub(1)];
+    let user = &before[memchr::memrchr(b'/', before).map_or(0, |at| at + 1)..];
+    let behind = text.get(span.end + 1..).unwrap_or_default();
+    let end = behind.iter().position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')));
+    let host = behind[..end.unwrap_or(behind.len())].to_ascii_lowercase();
+    let only_shown = host.split(|byte| *byte == b'.').any(|part| {
+        let letters = part.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        matches!(
+            &part[..letters],
+            b"example" | b"host" | b"hostname" | b"dbhost" | b"yourhost" | b"myhost" | b"domain" | b"path"
+        ) && part[letters..].iter().all(u8::is_ascii_digit)
+    });
+    // What nobody writes to show a form: `chakkA12+`.
+    let of = |wanted: fn(&u8) -> bool| usize::from(value.iter().any(wanted));
+    let kinds =
+        of(u8::is_ascii_lowercase) + of(u8::is_ascii_uppercase) + of(u8::is_ascii_digit) + of(u8::is_ascii_punctuation);
+    if kinds >= 3
+        && value.len() >= 8
+        && !value.iter().any(|byte| matches!(byte, b'{' | b'<' | b'%' | b'$' | b'(' | b'_'))
+    {
+        return true;
+    }
+    if value.iter().any(u8::is_ascii_digit) && !only_shown && !shape::names(value) {
+        return true;
+    }
+    let user_shown = user.is_empty() || user.iter().any(|byte| matches!(byte, b'%' | b'$' | b'{' | b'<')) || {
+        let words = shape::words(user, 6);
+        !words.is_empty() && words.iter().all(|word| SHOWN_USERS.contains(&word.as_str()))
+    };
+    if shape::names(value) {
+        // `admin:password@db.internal` is one, `user:password@localhost` is none.
+        return !only_shown && !user_shown && value != user && !matches!(value, b"foo" | b"bar" | b"baz");
+    }
+    !(only_shown || host.is_empty() && user_shown)
 }
 
 /// From the header to the end of the key: to its last line, or as far as it goes on in base64.

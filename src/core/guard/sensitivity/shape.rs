@@ -363,7 +363,13 @@ pub(super) fn stand_in(value: &[u8]) -> bool {
 /// Whether the value is a template, a mask, or says that something is to stand there.
 pub(super) fn masked(value: &[u8]) -> bool {
     let value = &value[..value.len().min(512)];
-    value.len() < 2 || distinct(value) <= 3.min(value.len() / 2) || stands_in(value) || template(value)
+    let few = match distinct(value) {
+        0..=2 => value.len() >= 2,
+        // `banana` is a word.
+        3 => value.len() >= 8,
+        _ => false,
+    };
+    value.len() < 2 || (few && value.len() > 3) || distinct(value) == 1 || stands_in(value) || template(value)
 }
 
 /// Whether a word in it says that it stands for something else.
@@ -379,6 +385,16 @@ pub(super) fn names(value: &[u8]) -> bool {
     let letters: usize = words.iter().map(String::len).sum();
     let known = |word: &str| TRIAL_WORDS.contains(&word) || NAMING_WORDS.contains(&word);
     letters > 0 && value.len() <= letters * 2 + 4 && words.iter().all(|word| known(word.as_str()))
+}
+
+/// The longest part that counts up, as `abcdef` and `123456` do.
+pub(super) fn counting(text: &[u8]) -> usize {
+    let (mut longest, mut run) = (1, 1);
+    for pair in text.windows(2) {
+        run = if pair[1].wrapping_sub(pair[0]) == 1 || pair == b"90" { run + 1 } else { 1 };
+        longest = longest.max(run);
+    }
+    longest
 }
 
 /// Whether it counts up or down from end to end.

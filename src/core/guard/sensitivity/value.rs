@@ -8,6 +8,15 @@ use super::{
 
 /// Judges the value of a name.
 pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> bool {
+    // `_auth = dXNlcjpwYXNzd29yZA==`
+    if place.tie != Tie::Blank
+        && value.len() >= 12
+        && value.len().is_multiple_of(4)
+        && name.to_ascii_lowercase().ends_with(b"auth")
+        && super::scan::basic(value)
+    {
+        return true;
+    }
     // What costs least goes first: most names stand in code and prose.
     let digits = value.iter().any(u8::is_ascii_digit);
     if value.len() < 4
@@ -97,9 +106,15 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
     let mixed = shape.digits > 0 && shape.letters() > 2;
     let shouted = name.iter().any(u8::is_ascii_uppercase) && !name.iter().any(u8::is_ascii_lowercase);
     match place.tie {
+        // `--password secret-A1`
+        Tie::Blank if name.starts_with(b"--") && mixed => true,
+        // `host=db user=app password=opensesame`
+        Tie::Tight if place.beside_user && shape.letters() >= 4 && shape.marks == 0 => true,
         Tie::Tight | Tie::Tag => mixed || (shouted && shape.marks == 0 && shape.letters() >= 4),
         Tie::Colon => {
-            let small = shape.lower == value.len() && value.len() >= 5 && place.alone;
+            let small = shape.lower == value.len()
+                && value.len() >= 5
+                && (place.alone || (place.beside_user && !member(value, &shape)));
             !value.contains(&b'.') && (mixed || small || (shouted && shape.marks == 0 && shape.letters() >= 4))
         }
         _ => shape.random() || (mixed && shape.digits > 1 && !value.contains(&b'.') && value.len() >= 8),
@@ -123,6 +138,11 @@ fn member(value: &[u8], shape: &Shape) -> bool {
 fn secret(value: &[u8], place: &Value) -> bool {
     let shape = Shape::of(value);
     if value.len() < 8 || memchr::memchr(b' ', value).is_some() || path(value) {
+        return false;
+    }
+    // Nobody's key counts up.
+    let counts = shape::counting(value);
+    if counts >= 9 && counts * 3 >= value.len() {
         return false;
     }
     if uuid(value) || (shape.hex && shape.digits > 0 && shape.letters() > 0 && value.len() >= 10) {
@@ -216,7 +236,8 @@ pub(super) fn known(value: &[u8]) -> bool {
         b"mailto:", b"-----BEGIN", b"AAAAB3NzaC1", b"AAAAC3NzaC1", b"AAAAE2VjZHNh", b"MIIBIjANBg", b"refs/",
         b"git@", b"vault:", b"ref+", b"op://", b"env:", b"projects/", b"secretsmanager:", b"ssm:",
         b"@Microsoft.KeyVault", b"iVBORw0KGgo", b"R0lGOD", b"/9j/4", b"^(", b"(?", b"!vault", b"!Ref",
-        b"!Sub", b"kms:", b"*.", b"enc:",
+        b"!Sub", b"kms:", b"*.", b"enc:", b"$2a$", b"$2b$", b"$2y$", b"$5$", b"$6$", b"$argon2", b"$pbkdf2", b"pbkdf2_",
+        b"{SHA}", b"{SSHA}", b"{bcrypt}", b"scrypt:",
     ];
     if BEGINNINGS
         .iter()

@@ -231,8 +231,8 @@ impl ResearchMachine {
             let limits = &self.config.limits;
             let (mut page, mut excerpt) = (slot.page.unwrap_or_default(), false);
             // A tool may say all in a word.
-            let least = if slot.hit.url.starts_with(TOOL) { 0 } else { limits.least_chars };
-            if page.text.chars().count() <= least {
+            let enough = if slot.hit.url.starts_with(TOOL) { 0 } else { limits.least_chars };
+            if page.text.chars().count() <= enough {
                 // What the search itself shows is better than nothing.
                 if found.problem.is_none() {
                     found.problem = Some("it holds hardly any text".to_owned());
@@ -241,7 +241,7 @@ impl ResearchMachine {
                 excerpt = true;
             }
             let text = cut(&page.text, limits.page_chars);
-            if text.chars().count() > least {
+            if text.chars().count() > enough {
                 let number = self.state.sources.len();
                 let title = [&page.title, &slot.hit.title].into_iter().find(|title| !title.trim().is_empty());
                 let title = super::plan::clean(title.map_or("", String::as_str), 300);

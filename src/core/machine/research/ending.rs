@@ -88,6 +88,16 @@ impl ResearchMachine {
         self.wind_up("interrupt", Stop::WallTime, partial, out);
     }
 
+    /// Ends before it has begun, with a sentence that says why.
+    pub(super) fn decline(&mut self, words: &str, out: &mut Vec<Command>) {
+        let outcome = &mut self.outcome;
+        (outcome.stop, outcome.verified) = (Stop::Abstained, Some(true));
+        outcome.r#final = Some(words.to_owned());
+        words.clone_into(&mut outcome.transcript);
+        self.history.push(Message::assistant(words.to_owned()));
+        out.push(Command::Finish { outcome: Box::new(self.outcome.clone()) });
+    }
+
     pub(super) fn finish(&mut self, stop: Stop, out: &mut Vec<Command>) {
         if self.deadline != 0 {
             out.push(Command::Abort { id: self.deadline });

@@ -11,6 +11,7 @@ use crate::core::{
     machine::{Command, Stop, command::shorten},
     message::{Message, Role},
     sense::drift::BACKGROUND,
+    wire::offline,
 };
 
 impl ResearchMachine {
@@ -29,6 +30,10 @@ impl ResearchMachine {
             return self.finish(Stop::Error, out);
         };
         self.history = messages.into_iter().collect();
+        if self.config.without_model && offline::asks_to_create(&query) {
+            self.go("refused", Stage::Done, out);
+            return self.decline(offline::CREATES_NOTHING, out);
+        }
         query.trim().clone_into(&mut self.state.query);
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.turn.budget.wall_time) });

@@ -7,8 +7,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::core::{
-    machine::{Budget, Interrupt, MachineConfig, turn::TurnConfig},
-    message::Message,
+    machine::{
+        Budget, Interrupt, MachineConfig,
+        turn::{ToolConfig, TurnConfig},
+    },
+    message::{Block, Message, ToolResult},
     sense::drift::BACKGROUND,
 };
 
@@ -19,6 +22,15 @@ fn config(without_model: bool, embedder: bool) -> ResearchConfig {
         ..TurnConfig::default()
     };
     ResearchConfig { turn, without_model, embedder: embedder.then(|| "e".to_owned()), ..ResearchConfig::default() }
+}
+
+fn with_tools(mut config: ResearchConfig, tools: bool) -> ResearchConfig {
+    if tools {
+        let gauge = serde_json::json!({"name": "gauge", "schema": {"type": "object"}});
+        let gauge: ToolConfig = serde_json::from_value(gauge).unwrap();
+        config.turn.tools.push(gauge);
+    }
+    config
 }
 
 const PLANS: [&str; 6] = [
@@ -65,6 +77,30 @@ impl World {
             );
         }
         text
+    }
+
+    /// A child that calls tools as its budget allows.
+    fn called(&mut self, turn: &TurnConfig, messages: &mut History) -> Outcome {
+        let (iterations, most) = (turn.budget.iterations, turn.budget.tool_rounds);
+        assert!((1..=tools::ROUNDS + 1).contains(&iterations) && most <= tools::ROUNDS);
+        assert!(turn.system.as_ref().is_some_and(|system| system.contains("gather facts")));
+        let rounds = u32::from(self.draw(5)).min(iterations - 1).min(most);
+        let mut outcome = Outcome::new(Stop::Natural);
+        (outcome.spent.iterations, outcome.spent.tool_rounds) = (rounds + 1, rounds);
+        for round in 0..rounds {
+            let id = format!("call {round}");
+            let mut result = ToolResult::text(id, "gauge", if self.draw(4) == 0 { String::new() } else { self.text() });
+            result.is_error = self.draw(4) == 0;
+            let content = vec![Block::ToolResult(result)];
+            messages.push(Message { content, ..Message::user("") });
+        }
+        if self.draw(6) == 0 {
+            outcome.stop = Stop::Error;
+            outcome.error = Some(Error::provider("server", "temperature is not supported"));
+        } else {
+            outcome.r#final = Some("DONE. Elvis lives on Mars.".to_owned());
+        }
+        outcome
     }
 
     fn said(&mut self, prompt: &Spawned) -> Outcome {
@@ -188,10 +224,14 @@ fn run(config: ResearchConfig, numbers: &[u8], how: How, mut interrupt: Option<(
                         };
                         EventKind::Embedded { id, vectors }
                     }
-                    Command::Spawn { id, config, messages } => {
+                    Command::Spawn { id, config, mut messages } => {
                         let MachineConfig::Turn(turn) = *config else { panic!("children are turns") };
-                        assert!(turn.tools.is_empty() && turn.budget.iterations == 1);
-                        let outcome = world.said(&Spawned { system: turn.system.unwrap_or_default() });
+                        let outcome = if turn.tools.is_empty() {
+                            assert_eq!(turn.budget.iterations, 1);
+                            world.said(&Spawned { system: turn.system.unwrap_or_default() })
+                        } else {
+                            world.called(&turn, &mut messages)
+                        };
                         EventKind::Child { id, outcome: Box::new(outcome), messages }
                     }
                     Command::Interrupt { id, .. } => {
@@ -296,8 +336,9 @@ proptest! {
         embedder in any::<bool>(),
         interrupt in prop::option::of((1_usize..60, any::<u8>())),
         cycles in 1_u32..6,
+        tools in any::<bool>(),
     ) {
-        let mut config = config(without_model, embedder);
+        let mut config = with_tools(config(without_model, embedder), tools);
         config.turn.budget.research_cycles = cycles;
         let interrupt = interrupt.map(|(step, what)| (When::Step(step), what));
         let ran = run(config, &numbers, How::Plain, interrupt);
@@ -309,9 +350,13 @@ proptest! {
         numbers in prop::collection::vec(any::<u8>(), 1..40),
         without_model in any::<bool>(),
         embedder in any::<bool>(),
+        tools in any::<bool>(),
+        search in any::<bool>(),
     ) {
-        let plain = run(config(without_model, embedder), &numbers, How::Plain, None);
-        let saved = run(config(without_model, embedder), &numbers, How::Saved, None);
+        let mut config = with_tools(config(without_model, embedder), tools);
+        config.without_search = tools && !search;
+        let plain = run(config.clone(), &numbers, How::Plain, None);
+        let saved = run(config, &numbers, How::Saved, None);
         prop_assert_eq!(plain.commands, saved.commands);
         prop_assert_eq!(plain.outcome, saved.outcome);
     }
@@ -321,8 +366,9 @@ proptest! {
         numbers in prop::collection::vec(any::<u8>(), 1..40),
         iterations in 0_u32..25,
         tokens in prop::option::of(0_u64..2_000),
+        tools in any::<bool>(),
     ) {
-        let mut config = config(false, false);
+        let mut config = with_tools(config(false, false), tools);
         (config.turn.budget.iterations, config.turn.budget.tokens) = (iterations, tokens);
         let ran = run(config, &numbers, How::Plain, None);
         check(&ran);

@@ -83,7 +83,7 @@ impl ResearchMachine {
             let number = known + self.called.len() + 1;
             let url = format!("{TOOL}{}#{number}", plan::clean(&result.name, 100));
             let page = Some(PageText { text, title: title.clone(), ..PageText::default() });
-            self.called.push(Slot { hit: Hit { url, title, ..Hit::default() }, page, ..Slot::default() });
+            self.called.push(Slot { hit: Hit { title, url, ..Hit::default() }, page, ..Slot::default() });
         }
     }
 }

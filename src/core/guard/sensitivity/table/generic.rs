@@ -55,9 +55,9 @@ pub(super) const TABLE: &[Detector] = &[
         "a password in an address",
         &["://"],
         (0, 400),
-        r#"^://[^\s:@/"'`<>{}\[\]\\]{0,120}:([^\s/"'`<>\\?#]{1,160}?)@[A-Za-z0-9\[%${*<]"#,
+        r#"^://[^\s:/"'`<>{}\[\]\\]{0,120}:([^\s/"'`<>\\?]{1,160}?)@[A-Za-z0-9\[%${*<]"#,
     )
-    .check(Check::Password),
+    .check(Check::Address),
     near(
         "dsn-password",
         "a password in a data source",
@@ -103,7 +103,23 @@ pub(super) const TABLE: &[Detector] = &[
         "a password in a statement",
         &["identified by", "identified with", "password '", "encrypted password"],
         (0, 160),
-        r#"(?i)^(?:identified (?:with \w+ )?by(?: password)?|(?:encrypted )?password)\s{1,3}["'`\\]{1,2}([^"'`\\\s]{3,80})"#,
+        r#"(?i)^(?:(?:identified (?:with \w+ )?by(?: password)?|(?:encrypted )?password)\s{1,3}["'`\\]{1,2}([^"'`\\\s]{3,80})|identified by\s{1,3}([A-Za-z][\w$#]{0,40}\d[\w$#]{0,40}))"#,
+    )
+    .check(Check::Password),
+    near(
+        "openssl-password",
+        "a password of a command",
+        &["-pass pass:", "-passin pass:", "-passout pass:"],
+        (0, 120),
+        r#"^-pass(?:in|out)? pass:([^\s"'\\$]{4,80})"#,
+    )
+    .check(Check::Password),
+    near(
+        "encoded-credentials",
+        "credentials that are put into a header",
+        &["b64encode(", "btoa(", "encode64("],
+        (0, 160),
+        r#"^(?:b64encode|btoa|encode64)\(\s{0,3}[bru]{0,2}["'`][\w.@+-]{2,60}:([^"'`\s:{}%]{4,80})["'`]"#,
     )
     .check(Check::Password),
     near(
@@ -123,6 +139,22 @@ pub(super) const TABLE: &[Detector] = &[
     )
     .check(Check::Password),
     near(
+        "wordpress-key",
+        "a key of an installation",
+        &["auth_key", "auth_salt", "logged_in_key", "logged_in_salt", "nonce_key", "nonce_salt"],
+        (0, 160),
+        r#"(?i)^(?:auth|logged_in|nonce)_(?:key|salt)["']\s{0,3},\s{0,12}(?:'([^'\n]{40,100})'|"([^"\n]{40,100})")"#,
+    )
+    .check(Check::Real),
+    near(
+        "login-call",
+        "a password that is given to a login",
+        &[".login("],
+        (0, 160),
+        r#"^\.login\(\s{0,3}["'][\w.+-]{1,60}@[\w.-]{3,60}["']\s*,\s*["']([^"'\s{}$<>]{6,80})["']"#,
+    )
+    .check(Check::Password),
+    near(
         "net-rc",
         "a password of a machine",
         &["machine"],
@@ -135,9 +167,9 @@ pub(super) const TABLE: &[Detector] = &[
         "a password of a database",
         &[":5432:", ":*:", ":3306:"],
         (80, 200),
-        r"(?m)^[\w.*-]{1,80}:(?:5432|3306|\*):[\w*-]{1,60}:[\w*.-]{1,60}:(\S{3,100})$",
+        r"(?m)^[\w.*-]{1,80}:(?:5432|3306|\*):[\w*-]{1,60}:[\w*.-]{1,60}:([^\s:]{0,100}[A-Za-z][^\s:]{2,100})$",
     )
-    .check(Check::Password),
+    .check(Check::None),
     near(
         "password-hash",
         "the hash of a password",

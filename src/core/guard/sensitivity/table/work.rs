@@ -85,4 +85,12 @@ pub(super) const TABLE: &[Detector] = &[
         &["0."],
         r"^0\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22}==",
     ),
+    token("appsync-key", "a key of AppSync", &["da2-"], r"^da2-[a-z0-9]{26}"),
+    token("kolide-key", "a key of Kolide", &["k2sk_v1_"], r"^k2sk_v1_[0-9a-zA-Z]{24}"),
+    token(
+        "braintree-token",
+        "an access token of Braintree",
+        &["access_token$production$", "access_token$sandbox$"],
+        r"^access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-z]{32}",
+    ),
 ];
