@@ -65,6 +65,7 @@ def audit(
         line = {
             "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
             "run": context.run_id,
+            **({"agent": context.path} if context.path is not None else {}),
             "stage": context.stage,
             "round": context.round,
             "elapsed": round(context.elapsed, 6),
@@ -142,7 +143,7 @@ def _told(subject: object) -> dict[str, Any]:
 
 
 def cost(limit: float, *, price: Mapping[str, float] | None = None) -> Hooks:
-    """Lets no request go out once a run has cost `limit`: the run ends with `hook_veto`.
+    """Lets no request go out once a run has cost `limit`, all its sub-agents included: it ends with `hook_veto`.
 
     The prices are those of the agent (`Agent(price=...)`), or `price`: money for a million tokens, `input`, `output`.
     A run whose prices nobody knows is stopped rather than let go on uncounted.
@@ -191,7 +192,7 @@ def capture_output(into: list[str] | Callable[[str], Any]) -> Hooks:
 
 
 def loop_detection(policy: StuckPolicy | None = None, *, action: str = "tell") -> Hooks:
-    """Watches what calls give for repetition, with a `StuckDetector` of its own for each run.
+    """Watches what calls give for repetition, with a `StuckDetector` of its own for each run and each sub-agent.
 
     `action` says what becomes of it: `"tell"` tells the model, `"deny"` denies the calls that repeat themselves,
     `"stop"` ends the run with `hook_veto`. The agent's own rules (`Agent(stuck=...)`) stand beside it.
@@ -202,12 +203,14 @@ def loop_detection(policy: StuckPolicy | None = None, *, action: str = "tell") -
     if action not in ("tell", "deny", "stop"):
         message = f"action can't be {action!r:.100}"
         raise UsageError(message, "invalid_option", "use 'tell', 'deny' or 'stop'")
-    runs: OrderedDict[str, tuple[StuckDetector, list[Verdict]]] = OrderedDict()
+    # Two sub-agents that read one file do not go in circles: each is watched by itself.
+    runs: OrderedDict[tuple[str, str | None], tuple[StuckDetector, list[Verdict]]] = OrderedDict()
     lock = threading.Lock()
 
-    def of(run: str) -> tuple[StuckDetector, list[Verdict]]:
+    def of(context: HookContext) -> tuple[StuckDetector, list[Verdict]]:
         from loopwright.senses import StuckDetector
 
+        run = (context.run_id, context.path)
         found = runs.get(run)
         if found is None:
             found = runs[run] = (StuckDetector(policy), [])
@@ -220,7 +223,7 @@ def loop_detection(policy: StuckPolicy | None = None, *, action: str = "tell") -
         subject = context.subject
         result = RuntimeError(subject.text) if subject.is_error else subject.text
         with lock:
-            detector, verdicts = of(context.run_id)
+            detector, verdicts = of(context)
             verdict = detector.record((subject.name, subject.arguments), result)
             verdicts[:] = [verdict] if verdict is not None else []
         return AddContext(verdict.advice) if verdict is not None and action == "tell" else None
@@ -228,14 +231,14 @@ def loop_detection(policy: StuckPolicy | None = None, *, action: str = "tell") -
     def deny(context: HookContext) -> Veto | None:
         subject = context.subject
         with lock:
-            _, verdicts = of(context.run_id)
+            _, verdicts = of(context)
             found = list(verdicts)
         names = {member.tool for verdict in found for member in verdict.members}
         return Veto(found[0].sentence) if subject.name in names else None
 
     def stop(context: HookContext) -> Veto | None:
         with lock:
-            _, verdicts = of(context.run_id)
+            _, verdicts = of(context)
             return Veto(verdicts[0].sentence) if verdicts else None
 
     hooks = Hooks([Hook("post_tool", watch, name="loop_detection", inline=True)])

@@ -53,16 +53,24 @@ class HookReply:
 class Asked:
     """The hooks of a `hook` command, and what they have said so far."""
 
-    __slots__ = ("clock", "command", "deps", "error", "hooks", "place", "replies", "run_id", "token")
+    __slots__ = ("clock", "command", "deps", "error", "hooks", "place", "replies", "run_id", "token", "who")
 
     def __init__(
-        self, command: _core.Command, hooks: list[Hook], run_id: str, deps: Any, clock: Callable[[], float]
+        self,
+        command: _core.Command,
+        hooks: list[Hook],
+        run_id: str,
+        deps: Any,
+        clock: Callable[[], float],
+        who: tuple[str | None, str | None] = (None, None),
     ) -> None:
         self.command = command
         self.hooks = hooks
         self.run_id = run_id
         self.deps = deps
         self.clock = clock
+        # The name and the path of the sub-agent whose stage it is.
+        self.who = who
         self.place = 0
         self.replies: list[tuple[str, str, str, bool]] = []
         self.error: BaseException | None = None
@@ -77,7 +85,10 @@ class Asked:
     def context(self) -> HookContext:
         """What the next hook is shown."""
         command = self.command
-        return HookContext(command.stage or "", self.run_id, self.deps, command=command, clock=self.clock)
+        agent, path = self.who
+        return HookContext(
+            command.stage or "", self.run_id, self.deps, command=command, clock=self.clock, agent=agent, path=path
+        )
 
     def take(self, hook: Hook, value: object) -> None:
         """Takes a hook's answer, or what went wrong instead."""

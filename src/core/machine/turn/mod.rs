@@ -19,6 +19,7 @@ mod hooks;
 mod intent;
 mod limits;
 mod plans;
+mod question;
 mod read;
 mod recall;
 mod results;
@@ -234,6 +235,11 @@ impl TurnMachine {
     /// Answers so far that came late, twice or unasked, and were dropped.
     pub const fn dropped(&self) -> u64 {
         self.outcome.dropped
+    }
+
+    /// What it has used so far, with what children that have ended used.
+    pub(crate) const fn spent(&self) -> &Spent {
+        &self.spent
     }
 
     fn id(&mut self) -> Id {
