@@ -104,6 +104,13 @@ class Approvals:
         self._waiting: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
         self._lock = threading.Lock()
 
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether whoever is asked sees one question at a time: a plain function blocks until it is answered. Another
+        question waits for its turn, and its time to answer begins then.
+        """
+        return self._front_end is not None and not _is_async(self._front_end)
+
     async def __call__(self, question: Approval) -> Any:
         """Asks about a call; gives what an `approve` of an agent gives."""
         from dataclasses import replace
@@ -235,8 +242,12 @@ class Approvals:
         )
 
 
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
 async def _answer(front_end: Callable[[Approval], Any], question: Approval) -> Any:
-    if inspect.iscoroutinefunction(front_end) or inspect.iscoroutinefunction(getattr(front_end, "__call__", None)):  # noqa: B004
+    if _is_async(front_end):
         return await front_end(question)
     from loopwright._driver import in_thread
 

@@ -231,7 +231,8 @@ pub fn gather_documents(
     let mut last = String::new();
     let mut matched = false;
     for Document { kind, reference, text, found } in documents {
-        if kind != SourceKind::File {
+        // What somebody has found already is not ranked against what shares words with the question.
+        if kind != SourceKind::File || found {
             search.file(OTHERS, &reference, &text, kind, found);
             continue;
         }

@@ -117,6 +117,11 @@ impl GroundedMachine {
         }
     }
 
+    /// What it has used so far.
+    pub(crate) const fn spent(&self) -> &Spent {
+        &self.spent
+    }
+
     /// The history so far; while an attempt is under way, that with which it began.
     pub const fn history(&self) -> &History {
         &self.history
