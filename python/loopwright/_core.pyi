@@ -1251,7 +1251,8 @@ class TokenCounter:
     @property
     def ratios(self) -> dict[str, float]:
         """The same for each kind of text: prose, code, dense (base64, hashes), wide (Chinese and others), other
-        (Cyrillic and others), and frame (what messages, calls and results cost to be there)."""
+        (Cyrillic and others), and frame (what messages, calls and results cost to be there).
+        """
 
 def count_tokens(
     text_or_messages: Any,

@@ -54,6 +54,8 @@ class Grounded:
         profile: The format of answers: `"plain"`, `"markdown"`, `"slack"`, or a JSON schema (a mapping, or a pydantic
             model): then answers are JSON, with citations inside its texts.
         memory: A `Memory` to search, too.
+        embedder: Texts to vectors, sync or async, as `loopwright.memory.minilm()` or an `EndpointEmbedder`: the folders
+            are searched by meaning as well as by words. Vectors are made once, and kept with this object.
         judge: A model that judges what has passed the rules: `"provider:model"`, or a model of your own. It may fail
             an answer, and never passes one that the rules fail.
         tools: Functions, or what `@tool` makes of them; what they give counts as a source.
@@ -74,6 +76,7 @@ class Grounded:
         judge: str | Model | None = None,
         gather: Mapping[str, Any] | str | None = None,
         lengths: Mapping[str, int] | None = None,
+        embedder: Callable[[list[str]], Any] | None = None,
         **options: Any,
     ) -> None:
         if options.get("output_type") is not None:
@@ -82,6 +85,8 @@ class Grounded:
         folders, asked = _split(sources)
         if memory is not None:
             asked.append(_asked(memory, "memory"))
+        if embedder is not None:
+            asked.extend(_near(embedder, tuple(folders)))
         rules: dict[str, Any] = {"gather": _limits(gather), "lengths": dict(lengths or {})}
         if isinstance(profile, str):
             rules["profile"] = profile
@@ -342,6 +347,15 @@ def _split(sources: Any) -> tuple[list[str], list[Any]]:
         else:
             asked.append(_asked(source, "sources"))
     return folders, asked
+
+
+def _near(embedder: Any, folders: tuple[str, ...]) -> list[Any]:
+    if not callable(embedder):
+        message = f"embedder can't be {embedder!r:.100}"
+        raise UsageError(message, "invalid_option", "give a function of a list of texts")
+    from ._near import FolderSource
+
+    return [FolderSource(folders, embedder)] if folders else []
 
 
 def _asked(source: Any, option: str) -> Any:
