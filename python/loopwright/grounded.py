@@ -5,16 +5,19 @@ from __future__ import annotations
 import copy
 import json
 import os
+from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._observe import GroundedStats, Observer
+from ._options import functions, settings
 from .agent import Agent, RunStream
 from .errors import UsageError
 from .result import Messages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from typing_extensions import Self
 
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from .tools import Tool, ToolSet
 
 __all__ = ["Grounded", "GroundedStats"]
+
+
+_SOURCES = 1_000
 
 
 class Grounded:
@@ -87,16 +93,19 @@ class Grounded:
             asked.append(_asked(memory, "memory"))
         if embedder is not None:
             asked.extend(_near(embedder, tuple(folders)))
-        rules: dict[str, Any] = {"gather": _limits(gather), "lengths": dict(lengths or {})}
+        rules: dict[str, Any] = {"gather": _limits(gather), "lengths": settings("lengths", lengths)}
         if isinstance(profile, str):
             rules["profile"] = profile
         else:
             rules["schema"] = _schema(profile)
+        if judge is not None and not isinstance(judge, str) and not callable(getattr(judge, "respond", None)):
+            message = f"judge can't be {judge!r:.100}"
+            raise UsageError(message, "invalid_option", "give provider:model, or an object with respond(request)")
         if judge is not None:
             rules["judge"] = {"model": judge if isinstance(judge, str) else _judge_name(judge)}
         self._observer = Observer()
         self._agent = _GroundedAgent(
-            model, tuple(folders), rules, gatherers=tuple(asked), judge=judge, tools=tools, **options
+            model, tuple(folders), rules, gatherers=tuple(asked), judge=judge, tools=functions(tools), **options
         )
 
     @property
@@ -341,7 +350,10 @@ def _split(sources: Any) -> tuple[list[str], list[Any]]:
         sources = [sources]
     folders: list[str] = []
     asked: list[Any] = []
-    for source in sources:
+    listed = list(islice(sources, _SOURCES + 1))
+    if len(listed) > _SOURCES:
+        raise UsageError(f"there are more than {_SOURCES} sources", "invalid_option", "give folders, or an Index")
+    for source in listed:
         if isinstance(source, (str, os.PathLike)):
             folders.append(os.fspath(source))
         else:
@@ -385,7 +397,7 @@ def _limits(gather: Mapping[str, Any] | str | None) -> dict[str, Any]:
         if gather != "wide":
             raise UsageError(f"gather can't be {gather!r}", "invalid_option", "give 'wide', or a dict of limits")
         return dict(_WIDE)
-    return dict(gather)
+    return settings("gather", gather)
 
 
 def _schema(profile: Any) -> dict[str, Any]:
@@ -394,6 +406,9 @@ def _schema(profile: Any) -> dict[str, Any]:
 
         schema: dict[str, Any] = OutputType(profile).schema
         return schema
+    if not isinstance(profile, Mapping):
+        message = f"profile can't be {profile!r:.100}"
+        raise UsageError(message, "invalid_option", "use plain, markdown, slack, a JSON schema, or a pydantic model")
     return dict(profile)
 
 

@@ -348,7 +348,7 @@ class Driver:
         # A script that is used up is a fault of its test.
         if contained and getattr(error, "code", None) != "unexpected_request":
             if not isinstance(error, ModelFailure):
-                logging.getLogger("loopwright.model").warning("a model of one's own raised", exc_info=error)
+                logging.getLogger("loopwright.model").info("a model of one's own raised", exc_info=error)
             return self.aside_failed(command_id, error)
         if isinstance(error, ModelFailure):
             return self.failed_model(command_id, error)

@@ -34,6 +34,8 @@ __all__ = ["Asked", "HookReply", "Late", "in_worker", "run_stage", "run_stage_as
 _IDLE = 2.0
 """Seconds that a thread waits for more to do."""
 _MOST_WORDS = 2_000
+_LAPSED = object()
+"""What stands for the answer of a hook whose time is up."""
 
 
 class Late(Exception):
@@ -237,11 +239,14 @@ async def ask(hook: Hook, context: Any) -> Any:
                 loop.call_soon_threadsafe(settle, value)
 
         in_worker(lambda: tried(hook.function, context), done)
-        await asyncio.wait({said}, timeout=hook.timeout)
-        if not said.done():
-            said.cancel()
+        # Not `asyncio.wait`, which costs as much as the way to the thread and back.
+        lapse = loop.call_at(ends, settle, _LAPSED)
+        try:
+            value = await said
+        finally:
+            lapse.cancel()
+        if value is _LAPSED:
             return late(hook)
-        value = said.result()
     if inspect.isawaitable(value):
         value = await _in_time(hook, value, ends - loop.time())
     return value

@@ -66,7 +66,7 @@ use crate::core::{
     extract::Signatures,
     guard::Authority,
     message::Block,
-    request::{History, Request, ToolChoice},
+    request::{History, Request, Response, ToolChoice},
     sense::{momentum::Momentum, stuck::StuckDetector},
 };
 
@@ -110,6 +110,9 @@ struct Asking {
     /// Tokens of a budget that it may use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<u64>,
+    /// What the newest attempt that broke off in the middle had said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    said: Option<Box<Response>>,
 }
 
 /// The turn machine.
