@@ -1247,11 +1247,13 @@ class TokenCounter:
         """The encoding: the model's own, or the one to start from."""
     @property
     def ratio(self) -> float:
-        """Tokens of the model for each token of the encoding, prose and code together; 1 where it is the model's own."""
+        """Tokens of the model for each token of the encoding, prose and code together; 1 where it is its own."""
     @property
     def ratios(self) -> dict[str, float]:
-        """The same for each kind of text: prose, code, dense (base64, hashes), wide (Chinese and others), other
-        (Cyrillic and others), and frame (what messages, calls and results cost to be there).
+        """The same for each kind of text.
+
+        They are prose, code, dense (base64, hashes), wide (Chinese and others), other (Cyrillic and others), and frame
+        (what messages, calls and results cost to be there).
         """
 
 def count_tokens(

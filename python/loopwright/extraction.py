@@ -12,7 +12,8 @@
 text gives the same. Spans count bytes of UTF-8 from the beginning of the text. What a policy may say (all safe unless
 you say otherwise):
 
-- `quoted_calls`: `"ignore"` leaves calls in code fences, inline code and block quotes as text; `"run"` takes them.
+- `quoted_calls`: `"ignore"` leaves calls in code fences, inline code, block quotes and quotation marks as text; `"run"`
+  takes them.
 - `reasoning_calls`: the same for calls inside reasoning.
 - `unknown_tool`: `"text"` leaves calls of undeclared tools as text, `"call"` takes them; only where `tools` are given.
 - `bare_json`: whether JSON without any markers counts, at the start of the reply or of a line.

@@ -222,6 +222,38 @@ fn d21_a_call_in_quotation_marks_is_talk() {
 }
 
 #[test]
+fn d21_several_calls_in_one_pair_of_quotation_marks_are_talk() {
+    each(loopwright::core::extract::dialects(), |dialect| {
+        let call = |value: &str| ToolUse::from_text("", "f", json!({"a": value}).to_string());
+        let text = render_calls(&[call("x"), call("y"), call("x")], dialect).unwrap();
+        if dialect.bare || text.contains('\n') {
+            return;
+        }
+        for (open, close) in [("\"", "\""), ("“", "”"), ("'", "'"), ("`", "`")] {
+            let text = format!("Write {open}{text}{close} for it.");
+            if !text.contains("<escape>") {
+                assert!(calls(&text).is_empty(), "{text}");
+            }
+        }
+    });
+}
+
+#[test]
+fn d21_brackets_further_off_are_prose() {
+    for call in [
+        "[TOOL_CALLS]f[ARGS]{}",
+        "<tool_call> [{\"name\":\"f\",\"arguments\":{}}]",
+        "<|python_tag|>{\"name\":\"f\",\"parameters\":{}}",
+    ] {
+        for after in ["\n\n}\n]", " ] and", "\n}"] {
+            let reading = read(&format!("A {call}{after}"), &Setup::auto());
+            assert_eq!((reading.calls.len(), reading.prose), (1, format!("A {after}")), "{call}");
+        }
+        assert_eq!(read(&format!("A {call}}}] so"), &Setup::auto()).prose, "A  so", "right behind it is one too many");
+    }
+}
+
+#[test]
 fn d21_quotation_marks_elsewhere_hide_no_call() {
     let call = hermes();
     for before in [
@@ -264,4 +296,38 @@ fn d21_unknown_tools_in_a_list_may_still_be_asked_for() {
     let setup = Setup { tools: Some(signatures), ..Setup::auto() };
     let setup = setup.with(|policy| policy.unknown_tools = UnknownTool::Call);
     assert_eq!(read(text, &setup).calls.len(), 2);
+}
+
+#[test]
+fn d08_a_bare_definition_of_a_tool_is_no_call_of_it() {
+    let schema = r#"{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}"#;
+    let setup = Setup::tools(&[("f", json!({"type": "object", "properties": {"city": {"type": "string"}}}))]).bare();
+    for text in [
+        format!(r#"{{"name": "f", "description": "The weather.", "parameters": {schema}}}"#),
+        format!(r#"{{"name": "f", "parameters": {schema}}}"#),
+        format!(r#"{{"name": "f", "parameters": {schema}, "description": "The weather."}}"#),
+        format!(r#"{{"parameters": {schema}, "name": "f"}}"#),
+        format!(r#"{{"type": "function", "function": {{"name": "f", "description": "d", "parameters": {schema}}}}}"#),
+        format!(r#"[{{"type": "function", "function": {{"name": "f", "parameters": {schema}}}}}]"#),
+        r#"{"name": "f", "description": "Nothing to say", "parameters": {}}"#.to_owned(),
+        r#"{"name": "f", "parameters": {"type": "object", "properties": {}}}"#.to_owned(),
+        format!(r#"{{"name": "f", "description": "d", "input_schema": {schema}}}"#),
+    ] {
+        for text in [text.clone(), format!("Tools:\n{text}\n"), format!("{}\n", text.replace(", ", ",\n  "))] {
+            let reading = read(&text, &setup);
+            assert_eq!((reading.calls.len(), reading.prose.as_str()), (0, text.as_str()), "{reading:?}");
+        }
+    }
+    for text in [
+        r#"{"name": "f", "parameters": {"city": "Oslo"}}"#,
+        r#"{"parameters": {"city": "Oslo"}, "name": "f"}"#,
+        r#"{"type": "function", "function": {"name": "f", "parameters": {"city": "Oslo"}}}"#,
+        r#"{"name": "f", "parameters": {"city": "Oslo", "type": "object"}}"#,
+        r#"{"name": "f", "description": "why", "arguments": {"city": "Oslo"}}"#,
+        r#"{"name": "f", "parameters": {}}"#,
+    ] {
+        let reading = read(text, &setup);
+        assert_eq!(reading.calls.len(), 1, "{text}");
+        assert!(reading.calls[0].complete, "{text}");
+    }
 }

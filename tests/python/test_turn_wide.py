@@ -366,3 +366,58 @@ def test_d45_paused_is_told_once_with_children_and_roles(serve: Any) -> None:
 
     told = asyncio.run(asyncio.wait_for(main(), 10))
     assert sum(isinstance(event, Paused) for event in told) == 1
+
+
+def test_d15_a_run_that_broke_off_with_questions_waiting_asks_them_all(tmp_path: Any, way: str) -> None:
+    free = threading.Event()
+    asked: list[str | None] = []
+
+    @tool(risk="confirm")
+    def delete(path: str) -> str:
+        """Deletes."""
+        return f"{path} is gone"
+
+    def agent(approve: Any, *script: Any) -> Agent[Any]:
+        agents = [
+            SubAgent(name, tools=[delete], model=ScriptedModel([call("delete", path=name), "ok"] if script else ["ok"]))
+            for name in "abc"
+        ]
+        return Agent(ScriptedModel([*script, "done"]), agents=agents, approve=approve, approval_timeout=0.4)
+
+    def blocks(question: Approval) -> bool:
+        asked.append(question.path)
+        free.wait(5)
+        return False
+
+    async def first() -> str:
+        handle = agent(blocks, calls(spawn("a"), spawn("b"), spawn("c"))).start(
+            "delete all", journal=tmp_path / "j.jsonl"
+        )
+        assert await asyncio.to_thread(eventually, lambda: bool(asked))
+        await asyncio.sleep(0.1)
+        text = (tmp_path / "j.jsonl").read_text()
+        handle.cancel()
+        await handle
+        free.set()
+        return text
+
+    journal = asyncio.run(first())
+    assert journal.count('"asked"') == 2, "two wait behind the one that was put"
+    (tmp_path / "cut.jsonl").write_text(journal)
+    asked.clear()
+
+    def agrees(question: Approval) -> bool:
+        asked.append(question.path)
+        time.sleep(0.25)
+        return True
+
+    again = agent(agrees)
+    result = (
+        again.resume_sync(tmp_path / "cut.jsonl")
+        if way == "run_sync"
+        else asyncio.run(again.resume(tmp_path / "cut.jsonl"))
+    )
+    assert result.final == "done"
+    assert sorted(each or "" for each in asked) == ["a", "b", "c"]
+    assert [each.result.tool_calls[0].failure for each in result.children] == [None] * 3
+    assert replay(result.journal).identical

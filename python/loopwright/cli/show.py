@@ -53,7 +53,7 @@ class Watcher:
         self._said: list[str] = []
         self._warned: set[str] = set()
         self._tokens = 0
-        self._children: dict[str, str] = {}
+        self._children: dict[str | None, str] = {}
         self.trace: list[PhaseTrace] = []
         # What is not here is not shown.
         self._handlers: dict[type[Any], Callable[[Any], None]] = {

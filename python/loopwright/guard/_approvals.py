@@ -118,23 +118,24 @@ class Approvals:
         began = self._clock()
         seconds = question.expires_in if question.expires_in > 0 else self.timeout
         home, workspace = question.around
-        request, words = self._desk.ask(
-            question.tool,
-            question.arguments,
-            risk=question.risk,
-            why=question.why,
-            hash=question.hash,
-            secret=question.secret,
-            home=home,
-            workspace=workspace,
-            now=began,
-            timeout=seconds,
-        )
-        if request is None:
-            return Remembered(words or "")
         loop = asyncio.get_running_loop()
         decided: asyncio.Future[Any] = loop.create_future()
+        # Whoever sees the request can decide about it: somebody waits for the answer by then.
         with self._lock:
+            request, words = self._desk.ask(
+                question.tool,
+                question.arguments,
+                risk=question.risk,
+                why=question.why,
+                hash=question.hash,
+                secret=question.secret,
+                home=home,
+                workspace=workspace,
+                now=began,
+                timeout=seconds,
+            )
+            if request is None:
+                return Remembered(words or "")
             self._waiting[request] = (loop, decided)
         asked: asyncio.Future[Any] | None = None
         try:
@@ -198,8 +199,8 @@ class Approvals:
         if kind == "deny" and reason is not None:
             answer = reason
         request = _number(request)
-        kept = self._desk.decide(request, kind, hash, self._clock())
         with self._lock:
+            kept = self._desk.decide(request, kind, hash, self._clock())
             loop, decided = self._waiting.get(request, (None, None))
         if loop is not None and decided is not None:
             with contextlib.suppress(RuntimeError):

@@ -7,7 +7,7 @@ use super::{
     bodies::body_for,
     body::Step,
     desk::Probe,
-    dialect::Dialect,
+    dialect::{Dialect, First},
     line::closing_run,
     parser::{FREE, Parser, Place, VAIN},
     prose::{Candidate, Meaning},
@@ -87,7 +87,7 @@ impl Parser {
             let line = window.get(..flat).unwrap_or_default();
             let before = self.touched;
             let (from, ended) = code.call.map_or((code.marker, true), |call| self.probe(&call, line));
-            let from = self.past_closers(&code, line, from);
+            let from = self.past_calls(&code, line, from);
             let (closes, looked) = code.opened.closes(line.get(from..).unwrap_or_default());
             self.touched += looked as u64;
             if matches!(code.opened, Opened::Marks(_)) {
@@ -124,7 +124,7 @@ impl Parser {
         if let Some(call) = code.call {
             let (from, ended) = self.probe(&call, paragraph);
             if ended {
-                let from = behind_closers(call.dialect, paragraph, from);
+                let from = self.past_calls(&code, paragraph, from);
                 let rest = paragraph.get(from..).unwrap_or_default();
                 let line = rest.get(..memchr(b'\n', rest).unwrap_or(rest.len())).unwrap_or_default();
                 let (end, looked) = code.opened.closes(line);
@@ -152,15 +152,31 @@ impl Parser {
         (0, true)
     }
 
-    /// A quotation goes on behind the call's closers.
-    fn past_closers(&mut self, code: &Code, line: &[u8], from: usize) -> usize {
-        match (code.opened, code.call) {
-            (Opened::Marks(_), Some(call)) => {
-                let end = behind_closers(call.dialect, line, from);
-                self.touched += (end - from) as u64;
-                end
+    /// Behind the call's closers, and behind further calls of its kind that follow it at once.
+    fn past_calls(&mut self, code: &Code, text: &[u8], mut from: usize) -> usize {
+        let Some(call) = code.call else { return from };
+        loop {
+            let end = behind_closers(call.dialect, text, from);
+            self.touched += (end - from) as u64;
+            let rest = text.get(end..).unwrap_or_default();
+            let space = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let rest = rest.get(space..).unwrap_or_default();
+            let openers = call.dialect.open.iter().filter(|open| !open.is_empty());
+            let opener = openers.filter(|open| rest.starts_with(open.as_bytes())).map(|open| open.len()).max();
+            let bodied = match call.dialect.first {
+                First::OneOf(strings) if call.dialect.open.iter().all(|open| open.is_empty()) => {
+                    strings.iter().any(|first| rest.starts_with(first.as_bytes())).then_some(0)
+                }
+                _ => None,
+            };
+            let opener = opener.or(bodied);
+            let Some(opener) = opener else { return end };
+            let next = Candidate { section: None, call: 0, opener, marker: opener, ..call };
+            let (used, ended) = self.probe(&next, rest);
+            if !ended || used <= opener {
+                return end;
             }
-            _ => from,
+            from = end + space + used;
         }
     }
 

@@ -278,7 +278,8 @@ impl Named {
         while let Some(&byte) = input.get(at) {
             let rest = input.get(at..).unwrap_or_default();
             let taken = match byte {
-                b'}' | b']' => 1,
+                // Only right behind the call: further off it is prose.
+                b'}' | b']' if at == *from => 1,
                 _ if byte.is_ascii_whitespace() && at - *from < LONGEST_HEADER => {
                     at += 1;
                     continue;

@@ -136,6 +136,10 @@ impl Object {
             if self.call.name.is_none() {
                 return Err(Step::Failed(NO_NAME));
             }
+            if self.call.is_definition() {
+                return Err(Step::Failed(NO_CALL));
+            }
+            self.call.guarded = false;
             let bytes = cursor.speak();
             self.call.start(bytes, sink);
         }
@@ -311,8 +315,8 @@ impl Object {
                             return Ok(Step::Done);
                         }
                     }
-                    // One too many.
-                    b'}' | b']' => {
+                    // One too many; further off it is prose.
+                    b'}' | b']' if cursor.at == cursor.from => {
                         cursor.at += 1;
                         sink.markup(cursor.speak());
                     }

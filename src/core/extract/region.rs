@@ -93,7 +93,7 @@ impl Parser {
         let looked_to = region.block;
         let block = looked_to.saturating_sub(self.at);
         let mut end = whole.len().min(limit).min(block);
-        let (all, stops) = (end == block, end == limit);
+        let (mut all, mut stops) = (end == block, end == limit);
         let mut shown = whole.len();
         if !last || shown > limit {
             // No character is shown in part: a limit would cut it.
@@ -110,7 +110,11 @@ impl Parser {
             let next = whole_characters(whole, end.min(known + 1));
             let rest = whole.get(known + 1..).unwrap_or_default();
             let character = 1 + rest.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xbf)).count();
-            end = if next > seen { next } else { end.min(known + character) };
+            let one = if next > seen { next } else { end.min(known + character) };
+            if one < end {
+                end = one;
+                (all, stops) = (false, false);
+            }
         }
         if stops {
             // What is known here must not depend on when it was asked.

@@ -30,6 +30,10 @@ impl Object {
         if !value {
             self.role = self.role(&token);
             let near = |start: &str| token.get(..start.len()).is_some_and(|token| token.eq_ignore_ascii_case(start));
+            if self.shaped {
+                self.call.guarded |= token == "parameters" && !self.call.started;
+                self.call.described |= token == "description";
+            }
             self.near = self.role == Role::Other && ["arg", "param", "input"].into_iter().any(near);
             if self.keys == Keys::Names {
                 self.call.name = Some(token);

@@ -1,5 +1,7 @@
 //! One call on its way: its name, its id and its arguments, whichever comes first, and what was mended so far.
 
+use serde_json::Value;
+
 use super::super::{
     arguments::{Arguments, BROKEN},
     body::{Sink, Step},
@@ -21,12 +23,32 @@ pub(super) struct Pending {
     pub(super) mends: Vec<&'static str>,
     /// The object isn't put together as one should be: arguments that weren't found may have stood in it.
     pub(super) odd: bool,
+    /// It may be the definition of a tool: it isn't said before its end.
+    pub(super) guarded: bool,
+    /// It has a description.
+    pub(super) described: bool,
 }
+
+/// What a schema of parameters is made of.
+const SCHEMA: [&str; 12] = [
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "description",
+    "title",
+    "$schema",
+    "$defs",
+    "definitions",
+    "anyOf",
+    "oneOf",
+    "allOf",
+];
 
 impl Pending {
     /// Starts the call if its name is known.
     pub(super) fn start(&mut self, bytes: usize, sink: &mut dyn Sink) -> bool {
-        let Some(name) = self.name.as_deref().filter(|_| !self.started) else { return false };
+        let Some(name) = self.name.as_deref().filter(|_| !self.started && !self.guarded) else { return false };
         sink.start(name, self.id.as_deref(), bytes);
         self.started = true;
         for &how in &self.mends {
@@ -37,6 +59,17 @@ impl Pending {
             self.held = String::new();
         }
         true
+    }
+
+    /// Whether it is a tool's definition, echoed: its parameters are a schema, or it describes itself.
+    pub(super) fn is_definition(&self) -> bool {
+        let schema = || {
+            let Ok(Value::Object(held)) = serde_json::from_str(&self.held) else { return false };
+            let typed = held.get("type").is_some_and(|kind| kind == "object");
+            (typed || held.get("properties").is_some_and(Value::is_object))
+                && held.keys().all(|key| SCHEMA.contains(&key.as_str()))
+        };
+        self.guarded && (self.described || schema())
     }
 
     /// Something was given once more, and other than before. Where nothing may be mended, whoever hears of it sees to that.
