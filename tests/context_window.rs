@@ -99,6 +99,41 @@ proptest! {
 }
 
 #[test]
+fn c30_a_window_learns_what_new_messages_take() {
+    let mut counter = TokenCounter::for_model("claude-sonnet-4-5");
+    let mut plain = TokenCounter::for_model("claude-sonnet-4-5");
+    let mut real = |messages: &[Arc<Message>]| {
+        let known: usize = messages.iter().map(|message| plain.message(message).tokens).sum();
+        known * 19 / 20 + 500
+    };
+    let mut window = ContextWindow::new(1_000_000, Policy::default());
+    let all = history(60, 12);
+    let (mut first, mut last) = (0, 0);
+    for (at, message) in all.iter().enumerate() {
+        window.append(message.clone(), &mut counter);
+        if message.tool_results().next().is_some() {
+            let truth = real(window.view());
+            let off = window.expected().abs_diff(truth);
+            if at > 5 {
+                assert!(window.expected() + 40 >= truth, "{at}: {} {truth}", window.expected());
+            }
+            (first, last) = (if at < 9 { off } else { first }, off);
+            window.reported(truth, &mut counter);
+            assert!(window.expected().abs_diff(truth) <= 1, "{at}: {} {truth}", window.expected());
+        }
+    }
+    assert!(last * 3 < first * 2, "what is new is known better: {first} {last}");
+    // Saved, and loaded with a counter that is new: the same.
+    let mut back: ContextWindow = serde_json::from_str(&serde_json::to_string(&window).unwrap()).unwrap();
+    let mut other = TokenCounter::for_model("claude-sonnet-4-5");
+    back.resume(&mut other);
+    let more = Arc::new(Message::user("    let value_1 = compute_3(input, 7); // of file 3\n".repeat(50)));
+    window.append(more.clone(), &mut counter);
+    back.append(more, &mut other);
+    assert_eq!(back.expected(), window.expected());
+}
+
+#[test]
 fn c26_no_thrash_where_little_can_go() {
     // What must stay takes most of the budget: compactions do not come with every message.
     let mut window = ContextWindow::new(2_000, Policy::default());

@@ -19,11 +19,16 @@ use loopwright::core::{
     breaker::{Breaker, Verdict},
     error::{Error, Failure, FailureKind},
     guard::RiskLevel,
+    json::Raw,
     machine::{
-        ApprovalDecision, Budget, Command, Event, EventKind, Id, Interrupt, Machine, MachineConfig, Notice,
-        RetryPolicy, Time, Tree, arguments_hash,
+        ApprovalDecision, Budget, Command, Event, EventKind, HookAnswer, HookReply, HookStage, Id, Interrupt, Machine,
+        MachineConfig, ModelChoice, Notice, Purpose, RetryPolicy, RunState, Time, Tree, arguments_hash,
         grounded::GroundedConfig,
-        turn::{ContextConfig, TurnConfig},
+        research::{Explore, Hit, PageText, ResearchConfig, ResearchLimits, Vector},
+        turn::{
+            AgentConfig, ChildrenConfig, ContextConfig, RecallConfig, RecalledHit, Recollection, RoleConfig, RoleModel,
+            RolesConfig, TurnConfig,
+        },
     },
     message::{Message, StopReason, ToolFailure, ToolResult},
     request::{Delta, Response},
@@ -57,9 +62,36 @@ const NAMES: [(usize, &str); 11] = [
 enum Open {
     Generate,
     Execute(Vec<String>),
-    Approve { call: String, hash: String, expires: Time },
+    Approve {
+        call: String,
+        hash: String,
+        expires: Time,
+    },
     Search,
     Timer(Time),
+    /// A question to a role, which nothing waits for.
+    Role,
+    Hook(HookStage),
+    Choose,
+    Recall,
+    Query,
+    Fetch(String),
+    Embed(usize),
+}
+
+impl Open {
+    /// Whether a pause waits for it.
+    const fn is_under_way(&self) -> bool {
+        !matches!(self, Self::Timer(_) | Self::Role | Self::Approve { .. })
+    }
+}
+
+/// Microseconds after which an answer is late, whatever pauses there were.
+const LATE: u64 = 10_000_000;
+
+/// Which machine of a tree gave a command.
+const fn member(id: Id) -> u64 {
+    id >> 32
 }
 
 /// What a driver knows of a run. It counts what it holds the machine to.
@@ -83,6 +115,13 @@ struct Known {
     strays: u32,
     interrupts: u32,
     doubles: u32,
+    pauses: u32,
+    waits: u32,
+    odd: u32,
+    /// Nothing new may start.
+    still: bool,
+    /// What had come of answers, before the event that ends them.
+    partials: BTreeMap<Id, u64>,
 }
 
 /// A world to be gone through.
@@ -93,6 +132,11 @@ struct World {
     strays: u32,
     interrupts: u32,
     doubles: u32,
+    pauses: u32,
+    /// So many questions wait behind others.
+    waits: u32,
+    /// Hooks have so many words to say, and whoever else is asked.
+    odd: u32,
     /// What each tool gives.
     output: String,
 }
@@ -146,8 +190,13 @@ impl World {
         }
     }
 
+    /// Whether what had come of that request is told with the end of the run; that of sub-agents is told before it.
+    fn ends_with(&self, id: Id) -> bool {
+        member(id) == 0 || self.turn().children.agents.is_empty()
+    }
+
     /// Takes note of an event that the machine is about to see.
-    fn saw(known: &mut Known, event: &Event) {
+    fn saw(&self, known: &mut Known, event: &Event) {
         known.now = known.now.max(event.at);
         let close = |known: &mut Known, id: &Id| {
             let open = known.open.remove(id)?;
@@ -158,13 +207,13 @@ impl World {
             EventKind::Start { .. } => known.begun = true,
             EventKind::Delta { id, .. } => known.shown |= known.open.contains_key(id),
             EventKind::Generated { id, response } => {
-                if let Some(Open::Generate) = close(known, id) {
+                if let Some(Open::Generate | Open::Role) = close(known, id) {
                     known.used += response.usage.total();
                     known.shown = false;
                 }
             }
             EventKind::Failed { id, visible, partial, .. } => {
-                if let Some(Open::Generate) = close(known, id) {
+                if let Some(Open::Generate | Open::Role) = close(known, id) {
                     known.shown |= *visible;
                     known.used += partial.as_ref().map_or(0, |partial| partial.usage.total());
                 }
@@ -182,20 +231,48 @@ impl World {
                 if let Some(Open::Approve { call, hash: right, expires }) = close(known, id)
                     && *decision == ApprovalDecision::Allow
                     && *hash == right
-                    && known.now <= expires
+                    // Where the clock may stand still, no other clock says what is late.
+                    && (known.now <= expires || self.pauses > 0)
                 {
                     known.allowed.insert(call);
                 }
             }
-            EventKind::Found { id, .. } | EventKind::Fired { id, .. } => {
+            EventKind::Asked { id, put } => {
+                if let Some(Open::Approve { expires, .. }) = known.open.get_mut(id) {
+                    match put {
+                        true if expires.0 == u64::MAX => {
+                            *expires = event.at.after(TurnConfig::default().approval_timeout);
+                        }
+                        true => {}
+                        false => *expires = Time(u64::MAX),
+                    }
+                }
+            }
+            EventKind::Pause => known.still = true,
+            EventKind::Resume => known.still = false,
+            EventKind::Found { id, .. }
+            | EventKind::Fired { id, .. }
+            | EventKind::Hooked { id, .. }
+            | EventKind::Chosen { id, .. }
+            | EventKind::Recalled { id, .. }
+            | EventKind::Hits { id, .. }
+            | EventKind::Fetched { id, .. }
+            | EventKind::Embedded { id, .. } => {
                 close(known, id);
             }
             EventKind::Interrupt { how: Interrupt::Cancel, partial: Some(partial) }
-                if known.open.values().any(|open| *open == Open::Generate) =>
+                if known.open.iter().any(|(id, open)| *open == Open::Generate && self.ends_with(*id)) =>
             {
                 known.used += partial.usage.total();
             }
+            EventKind::Partials { answers } => {
+                known.partials = answers.iter().map(|(id, answer)| (*id, answer.usage.total())).collect();
+                return;
+            }
             _ => {}
+        }
+        if !matches!(event.kind, EventKind::Interrupt { .. } | EventKind::Fired { .. }) {
+            known.partials.clear();
         }
     }
 
@@ -204,7 +281,24 @@ impl World {
         let budget = &self.turn().budget;
         for command in commands {
             report.holds(8, !known.finished, || format!("{command:?} after the end"))?;
+            let starts = !matches!(
+                command,
+                Command::Timer { .. }
+                    | Command::Abort { .. }
+                    | Command::Persist
+                    | Command::Refuse { .. }
+                    | Command::Finish { .. }
+                    | Command::Emit { .. }
+            );
+            report.holds(8, !(starts && known.still), || format!("{command:?} while it stands still"))?;
             match command {
+                Command::Generate { id, purpose, request, .. } if *purpose != Purpose::Executor => {
+                    let lawful = legal(&request.messages);
+                    report.holds(1, lawful.is_ok(), || format!("{lawful:?}"))?;
+                    let twice = known.open.values().any(|open| *open == Open::Role);
+                    report.holds(8, !twice, || "one role is asked twice at once".into())?;
+                    known.open.insert(*id, Open::Role);
+                }
                 Command::Generate { id, attempt, request, .. } => {
                     let lawful = legal(&request.messages);
                     report.holds(1, lawful.is_ok(), || format!("{lawful:?}"))?;
@@ -213,7 +307,8 @@ impl World {
                         let tokens = counter.messages(request.messages.iter()).tokens;
                         report.holds(7, tokens <= most, || format!("{tokens} tokens of {most}"))?;
                     }
-                    let busy = known.open.values().any(|open| !matches!(open, Open::Timer(_)));
+                    let mut own = known.open.iter().filter(|(open, _)| member(**open) == member(*id));
+                    let busy = own.any(|(_, open)| !matches!(open, Open::Timer(_) | Open::Role));
                     report.holds(8, !busy, || format!("a request while {:?} is open", known.open))?;
                     report.holds(6, *attempt == 1 || !known.shown, || "no reset of what was shown".into())?;
                     known.requests += u32::from(*attempt == 1);
@@ -231,10 +326,11 @@ impl World {
                         let call = &call.tool_use;
                         let tool = self.turn().tools.iter().find(|tool| tool.name == call.name);
                         let tool = tool.ok_or("an unknown tool runs")?;
-                        let first = known.started.insert(call.id.clone());
+                        let own = format!("{}:{}", member(*id), call.id);
+                        let first = known.started.insert(own.clone());
                         report.holds(3, first, || format!("{} starts twice", call.id))?;
                         if tool.risk >= RiskLevel::Confirm {
-                            let allowed = known.allowed.contains(&call.id);
+                            let allowed = known.allowed.contains(&own);
                             report.holds(2, allowed, || format!("{} runs and nobody allowed it", call.id))?;
                         }
                         let alone = tool.read_only || !*parallel && calls.len() == 1;
@@ -245,27 +341,55 @@ impl World {
                 }
                 Command::Approve { id, call, hash, expires, .. } => {
                     report.holds(2, *hash == arguments_hash(call), || "a question with a wrong hash".into())?;
-                    let beside = known.open.values().any(|open| matches!(open, Open::Approve { .. }));
+                    let mut own = known.open.iter().filter(|(open, _)| member(**open) == member(*id));
+                    let beside = own.any(|(_, open)| matches!(open, Open::Approve { .. }));
                     report.holds(8, !beside, || "two questions at once".into())?;
                     known.asked += 1;
                     report.holds(5, known.asked <= budget.approvals, || format!("{} questions", budget.approvals))?;
-                    let (call, hash) = (call.id.clone(), hash.clone());
+                    let (call, hash) = (format!("{}:{}", member(*id), call.id), hash.clone());
                     known.open.insert(*id, Open::Approve { call, hash, expires: *expires });
                 }
                 Command::Search { id, .. } => {
                     known.open.insert(*id, Open::Search);
+                }
+                Command::Hook { id, stage, spent, .. } => {
+                    // Hooks are the run's: they see what all of it has used.
+                    report.holds(11, spent.usage.total() == known.used, || {
+                        format!("{} tokens were used, the hooks of {stage:?} see {}", known.used, spent.usage.total())
+                    })?;
+                    known.open.insert(*id, Open::Hook(*stage));
+                }
+                Command::Choose { id, .. } => {
+                    known.open.insert(*id, Open::Choose);
+                }
+                Command::Recall { id, .. } => {
+                    known.open.insert(*id, Open::Recall);
+                }
+                Command::Query { id, .. } => {
+                    known.open.insert(*id, Open::Query);
+                }
+                Command::Fetch { id, url, .. } => {
+                    known.open.insert(*id, Open::Fetch(url.clone()));
+                }
+                Command::Embed { id, texts } => {
+                    known.open.insert(*id, Open::Embed(texts.len()));
                 }
                 Command::Timer { id, at } => {
                     known.open.insert(*id, Open::Timer(*at));
                 }
                 Command::Abort { id } => {
                     let open = known.open.remove(id);
+                    if open == Some(Open::Generate) {
+                        known.used += known.partials.remove(id).unwrap_or(0);
+                    }
                     report.holds(8, open.is_some(), || format!("{id} is given up and not open"))?;
                     known.closed.extend(open.map(|open| (*id, open)));
                 }
                 Command::Emit { notice: Notice::Reset { .. } } => known.shown = false,
-                Command::Emit { notice: Notice::ToolFinished { id, .. } } => {
-                    let ended = known.started.contains(id) && known.ended.insert(id.clone());
+                Command::Emit { notice: Notice::ToolFinished { id, name, .. } } if name != "spawn" => {
+                    let end = format!(":{id}");
+                    let began = known.started.iter().find(|own| own.ends_with(&end) && !known.ended.contains(*own));
+                    let ended = began.cloned().is_some_and(|own| known.ended.insert(own));
                     report.holds(3, ended, || format!("{id} ends twice, or never began"))?;
                 }
                 Command::Finish { outcome } => {
@@ -355,11 +479,103 @@ impl World {
                     for (hash, decision, at) in [
                         (hash.as_str(), ApprovalDecision::Allow, now),
                         ("", ApprovalDecision::Allow, now),
-                        (hash, ApprovalDecision::Allow, Time(expires.0 + 1)),
+                        (hash, ApprovalDecision::Allow, Time(expires.0.saturating_add(LATE))),
                         (hash, no(), now),
                         (hash, ApprovalDecision::Abort, now),
                     ] {
-                        push(EventKind::Decided { id, hash: hash.into(), decision }, at, known);
+                        // No time passes while it stands still.
+                        if at.0 < u64::MAX && !(known.still && at > now) {
+                            push(EventKind::Decided { id, hash: hash.into(), decision }, at, known);
+                        }
+                    }
+                    if expires.0 == u64::MAX {
+                        push(EventKind::Asked { id, put: true }, now, known);
+                    } else if known.waits > 0 {
+                        let mut less = known.clone();
+                        less.waits -= 1;
+                        push(EventKind::Asked { id, put: false }, now, &less);
+                        push(EventKind::Asked { id, put: true }, now, &less);
+                    }
+                }
+                Open::Role => {
+                    push(EventKind::Generated { id, response: Box::new(say(SUMMED)) }, now, known);
+                    if known.faults > 0 {
+                        let mut less = known.clone();
+                        less.faults -= 1;
+                        push(EventKind::Generated { id, response: Box::new(say("no idea")) }, now, &less);
+                        let failure = Failure::new(FailureKind::Overloaded, "it failed");
+                        push(EventKind::Failed { id, failure, visible: false, partial: None }, now, &less);
+                    }
+                }
+                Open::Hook(stage) => {
+                    push(EventKind::Hooked { id, replies: Vec::new() }, now, known);
+                    if known.odd > 0 {
+                        let mut less = known.clone();
+                        less.odd -= 1;
+                        for answer in hooks_say(*stage) {
+                            let replies = vec![HookReply { name: "h".into(), answer }];
+                            push(EventKind::Hooked { id, replies }, now, &less);
+                        }
+                    }
+                }
+                Open::Choose => {
+                    push(EventKind::Chosen { id, choice: None, error: None }, now, known);
+                    let choice = |confidence| ModelChoice { model: "other".into(), confidence, reason: String::new() };
+                    push(EventKind::Chosen { id, choice: Some(choice(0.9)), error: None }, now, known);
+                    if known.odd > 0 {
+                        let mut less = known.clone();
+                        less.odd -= 1;
+                        push(EventKind::Chosen { id, choice: Some(choice(f64::NAN)), error: None }, now, &less);
+                        push(EventKind::Chosen { id, choice: None, error: Some("it raised".into()) }, now, &less);
+                    }
+                }
+                Open::Recall => {
+                    let hit = RecalledHit { id: 1, trust: "user".into() };
+                    let context = "[memory] the user likes tabs".to_owned();
+                    let known_to = Recollection { context, hits: vec![hit], ..Recollection::default() };
+                    push(EventKind::Recalled { id, found: Ok(known_to) }, now, known);
+                    push(EventKind::Recalled { id, found: Ok(Recollection::default()) }, now, known);
+                    if known.faults > 0 {
+                        let mut less = known.clone();
+                        less.faults -= 1;
+                        let found = Err(Error::usage("memory", "it is locked"));
+                        push(EventKind::Recalled { id, found }, now, &less);
+                    }
+                }
+                Open::Query => {
+                    let hit = Hit { title: "Tides".into(), url: "http://a/tides".into(), ..Hit::default() };
+                    push(EventKind::Hits { id, hits: Ok(vec![hit]), problems: Vec::new() }, now, known);
+                    if known.faults > 0 {
+                        let mut less = known.clone();
+                        less.faults -= 1;
+                        push(EventKind::Hits { id, hits: Ok(Vec::new()), problems: Vec::new() }, now, &less);
+                        let hits = Err(Error::usage("search", "it is down"));
+                        push(EventKind::Hits { id, hits, problems: Vec::new() }, now, &less);
+                    }
+                }
+                Open::Fetch(url) => {
+                    let text = "The moon raises the tides of the sea by 3 metres. ".repeat(8);
+                    let page = PageText { url: url.clone(), title: "Tides".into(), text, published: None };
+                    push(EventKind::Fetched { id, page: Ok(page) }, now, known);
+                    if known.faults > 0 {
+                        let mut less = known.clone();
+                        less.faults -= 1;
+                        push(EventKind::Fetched { id, page: Ok(PageText::default()) }, now, &less);
+                        let page = Err(Error::usage("fetch", "there is none"));
+                        push(EventKind::Fetched { id, page }, now, &less);
+                    }
+                }
+                Open::Embed(texts) => {
+                    let vector = |at: usize| Vector(vec![1.0, at as f32, 0.5]);
+                    let vectors: Vec<Vector> = (0..*texts).map(vector).collect();
+                    push(EventKind::Embedded { id, vectors: Ok(vectors) }, now, known);
+                    if known.faults > 0 {
+                        let mut less = known.clone();
+                        less.faults -= 1;
+                        let short = vec![Vector(vec![f32::NAN])];
+                        push(EventKind::Embedded { id, vectors: Ok(short) }, now, &less);
+                        let vectors = Err(Error::usage("embed", "it is down"));
+                        push(EventKind::Embedded { id, vectors }, now, &less);
                     }
                 }
                 Open::Search => {
@@ -390,6 +606,13 @@ impl World {
                     Open::Approve { hash, .. } => EventKind::Decided { id, hash, decision: ApprovalDecision::Allow },
                     Open::Search => EventKind::Found { id, found: Ok(Gathered::default()) },
                     Open::Timer(_) => EventKind::Fired { id, partial: None },
+                    Open::Role => EventKind::Generated { id, response: Box::new(say(SUMMED)) },
+                    Open::Hook(_) => EventKind::Hooked { id, replies: Vec::new() },
+                    Open::Choose => EventKind::Chosen { id, choice: None, error: None },
+                    Open::Recall => EventKind::Recalled { id, found: Ok(Recollection::default()) },
+                    Open::Query => EventKind::Hits { id, hits: Ok(Vec::new()), problems: Vec::new() },
+                    Open::Fetch(_) => EventKind::Fetched { id, page: Ok(PageText::default()) },
+                    Open::Embed(_) => EventKind::Embedded { id, vectors: Ok(Vec::new()) },
                 };
                 push(kind, now, &less);
             }
@@ -398,14 +621,38 @@ impl World {
                 push(EventKind::Executed { id: *id, result: ToolResult::text("nobody", "", "?") }, now, &less);
             }
         }
+        if known.begun && known.still {
+            push(EventKind::Resume, now.after(1.0), known);
+        } else if known.begun && known.pauses > 0 {
+            let mut less = known.clone();
+            less.pauses -= 1;
+            push(EventKind::Pause, now, &less);
+        }
         if known.begun && known.interrupts > 0 {
             let mut less = known.clone();
             less.interrupts -= 1;
+            let asking = known.open.iter().filter(|(id, open)| **open == Open::Generate && !self.ends_with(**id));
+            let answers: Vec<(Id, Response)> = asking.map(|(id, _)| (*id, say("part"))).collect();
+            if !answers.is_empty() && known.partials.is_empty() {
+                push(EventKind::Partials { answers }, now, known);
+            }
             for how in [Interrupt::Cancel, Interrupt::AfterRound] {
                 for partial in [None, Some(Box::new(say("part")))] {
+                    // What was held back was never asked, and has said nothing.
+                    if partial.is_some() && known.still && !known.open.values().any(|open| *open == Open::Generate) {
+                        continue;
+                    }
                     push(EventKind::Interrupt { how, partial }, now, &less);
                 }
             }
+        }
+        if !known.partials.is_empty() {
+            // They are told right before what may end the run, and nothing comes between.
+            events.retain(|(kind, ..)| match kind {
+                EventKind::Interrupt { how, .. } => *how == Interrupt::Cancel,
+                EventKind::Fired { id, .. } => member(*id) == 0,
+                _ => false,
+            });
         }
         events
     }
@@ -418,6 +665,9 @@ impl World {
             strays: self.strays,
             interrupts: self.interrupts,
             doubles: self.doubles,
+            pauses: self.pauses,
+            waits: self.waits,
+            odd: self.odd,
             ..Known::default()
         };
         let first = serde_json::to_string(&Tree::new(self.machine.clone())).unwrap();
@@ -431,7 +681,7 @@ impl World {
                 let way = format!("{way} {}", kind.name());
                 let event = Event { at, kind };
                 let mut known = left;
-                Self::saw(&mut known, &event);
+                self.saw(&mut known, &event);
                 let mut tree = live.clone();
                 let commands = tree.step(event.clone());
                 let broken = |why: String| panic!("{why}\nafter{way}\nat {event:?}");
@@ -450,8 +700,12 @@ impl World {
                     report.holds(8, after.is_empty(), || format!("{after:?}")).unwrap_or_else(broken);
                     continue;
                 }
+                if known.still && !known.open.values().any(Open::is_under_way) {
+                    let paused = tree.state() == RunState::Paused && !known.open.values().any(|o| *o == Open::Role);
+                    report.holds(8, paused, || format!("the pause waits for {:?}", known.open)).unwrap_or_else(broken);
+                }
                 if known.begun {
-                    let waits = !tree.waiting().is_empty() && !known.open.is_empty();
+                    let waits = !tree.waiting().is_empty() && (known.still || !known.open.is_empty());
                     report.holds(8, waits, || format!("it stalls: {:?}", tree.waiting())).unwrap_or_else(broken);
                 }
                 let key = serde_json::to_vec(&(&saved, &known)).unwrap();
@@ -471,7 +725,7 @@ impl World {
     fn cancelled(&self, mut tree: Tree, mut known: Known, report: &mut Report) -> Result<(), String> {
         let ends = report.ends.clone();
         let event = Event { at: known.now, kind: EventKind::Interrupt { how: Interrupt::Cancel, partial: None } };
-        Self::saw(&mut known, &event);
+        self.saw(&mut known, &event);
         let commands = tree.step(event);
         self.took(&mut known, &commands, report)?;
         report.ends = ends;
@@ -548,6 +802,9 @@ fn turn_worlds(turn: &TurnConfig) -> Vec<(&'static str, World)> {
         strays,
         interrupts,
         doubles,
+        pauses: 0,
+        waits: 0,
+        odd: 0,
         output: "ok".into(),
     };
     let mut worlds = vec![
@@ -591,7 +848,18 @@ fn invariants_5_and_7_hold_in_every_order_where_tokens_and_the_window_run_out() 
     let mut report = Report::default();
     for turn in [tokens, window] {
         let (machine, output) = (MachineConfig::Turn(turn), "a word ".repeat(120));
-        let world = World { machine, replies: two_calls, faults: 0, strays: 0, interrupts: 0, doubles: 0, output };
+        let world = World {
+            machine,
+            replies: two_calls,
+            faults: 0,
+            strays: 0,
+            interrupts: 0,
+            doubles: 0,
+            pauses: 0,
+            waits: 0,
+            odd: 0,
+            output,
+        };
         report.add(world.search());
     }
     report.print("turn with little room", &[1, 5, 7, 9, 11]);
@@ -618,6 +886,9 @@ fn invariants_1_3_4_5_6_8_9_11_hold_in_every_order_of_a_grounded_answer() {
         strays,
         interrupts,
         doubles: strays,
+        pauses: 0,
+        waits: 0,
+        odd: 0,
         output: "ok".into(),
     };
     let mut report = Report::default();
@@ -634,26 +905,222 @@ fn invariants_1_3_4_5_6_8_9_11_hold_in_every_order_of_a_grounded_answer() {
     }
 }
 
+const SUMMED: &str = r#"{"facts":[],"files":[],"errors":[],"decisions":[],"timeline":["looked"]}"#;
+
+/// What else hooks may say at a stage, sense or no sense.
+fn hooks_say(stage: HookStage) -> Vec<HookAnswer> {
+    let value = match stage {
+        HookStage::PreTool => r#"{"path":"b"}"#,
+        HookStage::PreLlm => r#"{"max_tokens":50}"#,
+        _ => r#""something else""#,
+    };
+    let replace = |value: &str| HookAnswer::Replace { value: Raw::parse(value).unwrap() };
+    vec![
+        HookAnswer::Veto { reason: "not today".into() },
+        replace(value),
+        replace("7"),
+        HookAnswer::AddContext { text: "by the way".into() },
+        HookAnswer::Failed { error: "it raised".into(), stop: true },
+        HookAnswer::Failed { error: "it raised".into(), stop: false },
+    ]
+}
+
+/// The turn of a world, with little that may go wrong but what is named.
+fn world_of(turn: TurnConfig) -> World {
+    World {
+        machine: MachineConfig::Turn(turn),
+        replies: few_calls,
+        faults: 0,
+        strays: 0,
+        interrupts: 0,
+        doubles: 0,
+        pauses: 0,
+        waits: 0,
+        odd: 0,
+        output: "ok".into(),
+    }
+}
+
+fn few_calls(n: u32) -> Vec<Response> {
+    let (a, b) = (format!("a{n}"), format!("b{n}"));
+    vec![say("done"), calls(&[(&a, "look", "{}"), (&b, "rm", "{}")])]
+}
+
+fn one_look(n: u32) -> Vec<Response> {
+    vec![say("done"), calls(&[(&format!("a{n}"), "look", "{}")])]
+}
+
+fn one_question(n: u32) -> Vec<Response> {
+    vec![calls(&[(&format!("a{n}"), "rm", "{}")])]
+}
+
+fn smallest() -> TurnConfig {
+    TurnConfig { budget: Budget { iterations: 2, tool_rounds: 1, approvals: 2, ..Budget::default() }, ..small_turn() }
+}
+
+#[test]
+fn d03_invariants_hold_in_every_order_of_hooks_that_have_a_word_to_say() {
+    let all: BTreeSet<HookStage> = HookStage::ALL.into_iter().take(10).collect();
+    let around_tools = BTreeSet::from([HookStage::PreTool, HookStage::PostTool]);
+    let every = || World { replies: one_look, ..world_of(TurnConfig { hooks: all.clone(), ..smallest() }) };
+    let tools =
+        || World { replies: one_question, ..world_of(TurnConfig { hooks: around_tools.clone(), ..smallest() }) };
+    let mut report = Report::default();
+    for world in [
+        World { odd: 2, ..every() },
+        World { odd: 1, interrupts: 1, ..every() },
+        World { strays: 1, ..every() },
+        World { faults: 1, ..every() },
+        World { pauses: 1, ..every() },
+        World { odd: 2, ..tools() },
+        World { odd: 1, interrupts: 1, strays: u32::from(deep()), ..tools() },
+    ] {
+        report.add(world.search());
+    }
+    report.print("turn with hooks at every stage", &[1, 2, 3, 4, 5, 6, 8, 9, 11]);
+    for stop in ["natural", "hook_veto", "hook_failed", "cancelled", "user_interrupt", "wall_time"] {
+        assert!(report.ends.contains_key(stop), "no run ended with {stop}: {:?}", report.ends);
+    }
+    assert!(report.events.contains("hooked") && report.events.contains("pause"));
+}
+
+#[test]
+fn d06_d29_invariants_hold_in_every_order_of_choices_and_memories() {
+    let mut turn = TurnConfig { recall: Some(RecallConfig::default()), ..smallest() };
+    turn.choice.ask = true;
+    let mut report = Report::default();
+    for world in [
+        World { odd: 1, faults: 1, replies: one_look, ..world_of(turn.clone()) },
+        World { interrupts: 1, replies: one_look, ..world_of(turn.clone()) },
+        World { strays: 1, replies: one_look, ..world_of(turn.clone()) },
+        World { pauses: 1, replies: one_look, ..world_of(turn) },
+    ] {
+        report.add(world.search());
+    }
+    report.print("turn with a choice and a memory", &[1, 4, 5, 8, 9, 11]);
+    assert!(report.events.contains("chosen") && report.events.contains("recalled"));
+}
+
+#[test]
+fn d45_invariants_hold_in_every_order_of_pauses_roles_and_questions_that_wait() {
+    let model = |model: &str| RoleModel { model: model.into(), ..RoleModel::default() };
+    let role = RoleConfig { chain: vec![model("s")], ..RoleConfig::default() };
+    let roles = RolesConfig { summarizer: Some(role), ..RolesConfig::default() };
+    let mut report = Report::default();
+    for world in [
+        World { pauses: 1, waits: 2, replies: one_question, ..world_of(smallest()) },
+        World { interrupts: 1, waits: 1, replies: one_question, ..world_of(smallest()) },
+        World { pauses: 1, replies: one_look, ..world_of(TurnConfig { roles: roles.clone(), ..smallest() }) },
+        World {
+            pauses: 1,
+            faults: 1,
+            replies: one_look,
+            ..world_of(TurnConfig { roles: roles.clone(), ..smallest() })
+        },
+        World { pauses: 1, interrupts: 1, replies: one_look, ..world_of(TurnConfig { roles, ..smallest() }) },
+    ] {
+        report.add(world.search());
+    }
+    report.print("turn with pauses, roles and questions that wait", &[1, 2, 3, 4, 5, 8, 9, 11]);
+    assert!(report.events.contains("asked") && report.events.contains("resume"));
+}
+
+const TASK: &str = r#"{"agent":"explore","task":"find it"}"#;
+
+fn spawning(n: u32) -> Vec<Response> {
+    let (a, b) = (format!("a{n}"), format!("b{n}"));
+    if n == 1 { vec![calls(&[(&a, "spawn", TASK), (&b, "spawn", TASK)])] } else { vec![say("done")] }
+}
+
+/// A sub-agent that has a question.
+fn spawning_one(n: u32) -> Vec<Response> {
+    let (id, other) = (format!("a{n}"), format!("b{n}"));
+    match n {
+        1 => vec![calls(&[(&id, "spawn", TASK)])],
+        2 => vec![calls(&[(&other, "rm", "{}")])],
+        _ => vec![say("done")],
+    }
+}
+
+#[test]
+fn d43_invariants_hold_in_every_order_of_children_that_hooks_see_and_pauses_stop() {
+    let turn = |most: u32, requests: u32| {
+        let own = TurnConfig {
+            budget: Budget { iterations: requests, tool_rounds: requests - 1, approvals: 1, ..Budget::default() },
+            ..small_turn()
+        };
+        let (name, description) = ("explore".into(), "finds".into());
+        let explore = AgentConfig { name, description, turn: own, by_arguments: BTreeSet::new() };
+        let children = ChildrenConfig { agents: vec![explore], depth: 1, most };
+        let budget = Budget { iterations: 4, tool_rounds: 2, approvals: 1, ..Budget::default() };
+        TurnConfig { children, budget, ..small_turn() }
+    };
+    let two = |hooks: &[HookStage]| World {
+        replies: spawning,
+        ..world_of(TurnConfig { hooks: hooks.iter().copied().collect(), ..turn(2, 1) })
+    };
+    let one = || World { replies: spawning_one, ..world_of(turn(1, 2)) };
+    let mut report = Report::default();
+    for world in [
+        two(&[]),
+        World { odd: 1, ..two(&[HookStage::PreLlm]) },
+        World { interrupts: 1, ..one() },
+        World { pauses: 1, ..one() },
+        World { waits: 1, ..one() },
+    ] {
+        let began = report.states;
+        report.add(world.search());
+        println!("{} states", report.states - began);
+    }
+    report.print("turn with children", &[1, 2, 3, 4, 5, 8, 9, 11]);
+    assert!(report.events.contains("partials") && report.events.contains("pause"));
+}
+
+#[test]
+fn invariants_4_8_9_hold_in_every_order_of_a_research_by_rules() {
+    let turn = TurnConfig { budget: Budget { research_cycles: 1, ..Budget::default() }, ..smallest() };
+    let limits = ResearchLimits { hits: 1, searches: 1, topics: 1, ..ResearchLimits::default() };
+    let config = ResearchConfig {
+        turn,
+        without_model: true,
+        embedder: Some("e".into()),
+        explore: Explore::Off,
+        limits,
+        ..ResearchConfig::default()
+    };
+    let world = |faults, interrupts, strays| World {
+        machine: MachineConfig::Research(config.clone()),
+        faults,
+        interrupts,
+        strays,
+        ..world_of(smallest())
+    };
+    let mut report = Report::default();
+    for world in [world(1, 0, 0), world(0, 1, 0), world(0, 0, 1)] {
+        report.add(world.search());
+    }
+    report.print("research by rules", &[1, 4, 8, 9, 11]);
+    for event in ["hits", "fetched", "embedded"] {
+        assert!(report.events.contains(event), "{event} was never fed");
+    }
+}
+
 /// All kinds of events are fed to some machine here, or somewhere that is named.
 #[test]
 fn every_kind_of_event_is_in_the_search() {
     let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/core/machine/event.rs")).unwrap();
-    let all: BTreeSet<&str> =
-        source.lines().filter(|line| line.contains("{ .. } => \"")).filter_map(|line| line.split('"').nth(1)).collect();
+    let all: BTreeSet<&str> = source
+        .lines()
+        .filter(|line| line.contains("Self::") && line.contains("=> \""))
+        .filter_map(|line| line.split('"').nth(1))
+        .collect();
     assert!(all.len() >= 10, "the names of events are written otherwise: {all:?}");
     // Made by the tree, which refuses one of a driver's.
     let mut fed = BTreeSet::from(["child"]);
     fed.extend(["start", "delta", "generated", "failed", "executed", "decided", "found", "fired", "interrupt"]);
+    fed.extend(["hooked", "chosen", "recalled", "hits", "fetched", "embedded", "partials", "asked", "pause", "resume"]);
     // Fed by searches and property tests of their own: the kind of the event, and the test that feeds it.
-    let elsewhere = [
-        ("hooked", "tests/turn_hooks.rs: d03_interrupts_find_the_run_wherever_it_holds"),
-        ("chosen", "tests/turn_hooks.rs: d06_a_choice_and_an_escalation_stand_in_the_journal"),
-        ("recalled", "src/core/machine/turn/recall.rs"),
-        ("hits", "tests/python/test_research.py"),
-        ("fetched", "tests/python/test_research.py"),
-        ("embedded", "tests/python/test_research.py"),
-        ("partials", "tests/children.rs"),
-    ];
+    let elsewhere: [(&str, &str); 0] = [];
     fed.extend(elsewhere.iter().map(|(kind, _)| *kind));
     let missing: Vec<&&str> = all.difference(&fed).collect();
     assert!(

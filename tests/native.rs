@@ -10,17 +10,19 @@ use std::{
 
 use loopwright::{
     core::{
+        error::Error,
         journal,
         json::Raw,
         machine::{
-            ApprovalDecision, Interrupt, MachineConfig, Notice, Stop,
-            turn::{ToolConfig, TurnConfig},
+            ApprovalDecision, HookAnswer, HookStage, HookSubject, Interrupt, MachineConfig, Notice, Stop,
+            turn::{AgentConfig, ChildrenConfig, RecallConfig, RecalledHit, Recollection, ToolConfig, TurnConfig},
         },
         message::{Message, ToolResult},
         request::Delta,
     },
     drive::{
         endpoint::{Endpoint, EndpointOptions},
+        hooks::Hook,
         http::{Client, ClientOptions},
         native::{Driver, Told},
         wire_server::{Answer, Call, Fault, Reply, Script, WireServer},
@@ -85,7 +87,7 @@ async fn tool_rounds_on_every_wire() {
                         resets += 1;
                         text.clear();
                     }
-                    Told::Notice(_) => {}
+                    Told::Child { .. } | Told::Notice(_) => {}
                 },
             )
             .await
@@ -254,4 +256,185 @@ async fn d03_hooks_and_the_choice_of_the_model_are_carried_out() {
         driver.run(MachineConfig::Turn(config(Vec::new())), vec![Message::user("1+2?")], |_| {}, |_| {}).await.unwrap();
     assert_eq!((ended.outcome.stop, ended.outcome.r#final), (Stop::HookFailed, None));
     assert_eq!(ended.outcome.error.unwrap().code, "hook_failed");
+}
+
+#[tokio::test]
+async fn d05_d29_what_memory_knows_stands_before_the_prompt_and_its_failure_costs_nothing() {
+    let recall = Some(RecallConfig { hits: 3, characters: 100, timeout: 0.2 });
+    let turn = |recall: &Option<RecallConfig>| TurnConfig { recall: recall.clone(), ..config(Vec::new()) };
+    let hits = || vec![RecalledHit { id: 7, trust: "user".into() }];
+    let recollection =
+        move || Recollection { trusted: "MEMORY: the user likes tabs".into(), hits: hits(), ..Recollection::default() };
+    let asked = Arc::new(Mutex::new(Vec::new()));
+
+    // It answers, fails, breaks down, is late, or is not there.
+    for case in 0..5 {
+        let server = WireServer::start(Script::of([Reply::text("Tabs.")])).unwrap();
+        let mut driver = Driver::new(Client::new(ClientOptions::default()), endpoint("anthropic:m", &server));
+        let seen = asked.clone();
+        if case < 4 {
+            driver = driver.memory(move |query: &str, hits, characters| {
+                seen.lock().unwrap().push((query.to_owned(), hits, characters));
+                match case {
+                    0 => Ok(recollection()),
+                    1 => Err(Error::usage("memory_locked", "it is locked")),
+                    2 => panic!("it breaks down"),
+                    _ => {
+                        std::thread::sleep(Duration::from_millis(600));
+                        Ok(recollection())
+                    }
+                }
+            });
+        }
+        let began = Instant::now();
+        let messages = vec![Message::user("Tabs or spaces?")];
+        let ended = driver.run(MachineConfig::Turn(turn(&recall)), messages, |_| {}, |_| {}).await.unwrap();
+        assert_eq!(ended.outcome.r#final.as_deref(), Some("Tabs."), "case {case}");
+        assert!(began.elapsed() < Duration::from_secs(5));
+        let body = server.requests()[0].body.clone();
+        assert_eq!(body.contains("likes tabs"), case == 0, "case {case}: {body}");
+        assert_eq!(ended.outcome.warnings.is_empty(), case == 0, "case {case}: {:?}", ended.outcome.warnings);
+        let replay = journal::replay(std::str::from_utf8(&ended.journal).unwrap()).unwrap();
+        assert_eq!(replay.divergence, None);
+    }
+    assert_eq!(asked.lock().unwrap()[0], ("Tabs or spaces?".to_owned(), 3, 100));
+}
+
+fn with_agents(hooks: &[&str]) -> TurnConfig {
+    let own = config(vec![tool("add", RiskLevel::Safe)]);
+    let agent = serde_json::json!({"name": "explore", "description": "finds", "turn": own});
+    let agent: AgentConfig = serde_json::from_value(agent).unwrap();
+    let hooks = hooks.iter().map(|name| HookStage::named(name).unwrap()).collect();
+    let children = ChildrenConfig { agents: vec![agent], depth: 1, most: 4 };
+    TurnConfig { children, hooks, ..config(vec![tool("add", RiskLevel::Safe)]) }
+}
+
+fn spawns(count: usize) -> Reply {
+    let input = Raw::parse(r#"{"agent":"explore","task":"add it up"}"#).unwrap();
+    let calls = (0..count).map(|_| Call { name: "spawn".to_owned(), input: input.clone(), id: None }).collect();
+    Reply { answer: Answer::ToolUses { text: String::new(), calls }, ..Reply::default() }
+}
+
+#[tokio::test]
+async fn d43_c31_children_run_at_once_and_what_they_say_is_told_apart() {
+    for model in ["anthropic:m", "openai-chat:m", "openai-responses:m"] {
+        let parent = WireServer::start(Script::of([spawns(2), Reply::text("both done")])).unwrap();
+        let child = WireServer::start(Script::always(Reply::text("it is three"))).unwrap();
+        let driver = Driver::new(Client::new(ClientOptions::default()), endpoint(model, &parent))
+            .agent("explore", endpoint(model, &child))
+            .tool("add", |call| async move { ToolResult::text(call.id, "", "3") });
+        let (mut own, mut said) = (String::new(), std::collections::BTreeMap::<String, String>::new());
+        let text = |deltas: Vec<Delta>| -> String {
+            let texts = deltas.into_iter().filter_map(|delta| match delta {
+                Delta::Text { text, .. } => Some(text),
+                _ => None,
+            });
+            texts.collect()
+        };
+        let ended = driver
+            .run(
+                MachineConfig::Turn(with_agents(&[])),
+                vec![Message::user("go")],
+                |_| {},
+                |told| match told {
+                    Told::Deltas(deltas) => own.push_str(&text(deltas)),
+                    Told::Child { path, deltas } => said.entry(path).or_default().push_str(&text(deltas)),
+                    Told::Notice(_) => {}
+                },
+            )
+            .await
+            .unwrap();
+        assert_eq!(ended.outcome.r#final.as_deref(), Some("both done"), "{model}");
+        assert_eq!(own, "both done", "{model}");
+        let paths: Vec<(&str, &str)> = said.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        assert_eq!(paths, [("explore", "it is three"), ("explore#2", "it is three")], "{model}");
+        assert_eq!(ended.outcome.children.len(), 2);
+        let replay = journal::replay(std::str::from_utf8(&ended.journal).unwrap()).unwrap();
+        assert_eq!(replay.divergence, None);
+    }
+}
+
+#[tokio::test]
+async fn d43_d03_hooks_look_at_children_and_say_no_there_too() {
+    let parent = WireServer::start(Script::of([spawns(1), Reply::text("done")])).unwrap();
+    let child = WireServer::start(Script::of([calls(&["add"]), Reply::text("it is hidden")])).unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let note = seen.clone();
+    let driver = Driver::new(Client::new(ClientOptions::default()), endpoint("anthropic:m", &parent))
+        .agent("explore", endpoint("anthropic:m", &child))
+        .tool("add", |call| async move { ToolResult::text(call.id, "", "3") })
+        .hook(Hook::new("no", HookStage::PreTool, move |subject| {
+            let name = if let HookSubject::Call { call } = &subject { call.name.clone() } else { String::new() };
+            note.lock().unwrap().push(name.clone());
+            async move {
+                match name.as_str() {
+                    "add" => HookAnswer::Veto { reason: "no sums today".into() },
+                    _ => HookAnswer::Continue,
+                }
+            }
+        }))
+        .hook(Hook::new("hangs", HookStage::PostLlm, |_| std::future::pending()).timeout(0.05));
+    let ended =
+        driver.run(MachineConfig::Turn(with_agents(&[])), vec![Message::user("go")], |_| {}, |_| {}).await.unwrap();
+    assert_eq!(ended.outcome.r#final.as_deref(), Some("done"));
+    assert_eq!(*seen.lock().unwrap(), ["spawn", "add"]);
+    let calls = &ended.outcome.children[0].outcome.tool_calls;
+    assert_eq!(calls[0].failure.as_deref(), Some("denied"));
+    assert!(child.requests()[1].body.clone().contains("no sums today"));
+    let replay = journal::replay(std::str::from_utf8(&ended.journal).unwrap()).unwrap();
+    assert_eq!(replay.divergence, None);
+}
+
+#[tokio::test]
+async fn d45_children_pause_and_end_with_their_parent_while_they_speak() {
+    for how in [Interrupt::Cancel, Interrupt::AfterRound] {
+        let parent = WireServer::start(Script::of([spawns(2), Reply::text("done")])).unwrap();
+        let slow = Reply { chunk_delay_ms: 30, ..Reply::text("some words that take a while to be said") };
+        let child = WireServer::start(Script::always(slow)).unwrap();
+        let driver = Driver::new(Client::new(ClientOptions::default()), endpoint("anthropic:m", &parent))
+            .agent("explore", endpoint("anthropic:m", &child));
+        let stopper = Arc::new(Mutex::new(None::<loopwright::drive::native::Stopper>));
+        let stop = stopper.clone();
+        let mut paused = 0;
+        let ended = driver
+            .run(
+                MachineConfig::Turn(with_agents(&[])),
+                vec![Message::user("go")],
+                move |given| *stopper.lock().unwrap() = Some(given),
+                |told| {
+                    let stop = stop.lock().unwrap();
+                    let stop = stop.as_ref().unwrap();
+                    match told {
+                        Told::Child { .. } if paused == 0 => {
+                            paused = 1;
+                            match how {
+                                Interrupt::Cancel => assert!(stop.stop(how)),
+                                Interrupt::AfterRound => assert!(stop.pause()),
+                            }
+                        }
+                        Told::Notice(Notice::Paused { .. }) => {
+                            paused = 2;
+                            assert!(stop.resume());
+                        }
+                        _ => {}
+                    }
+                },
+            )
+            .await
+            .unwrap();
+        match how {
+            Interrupt::Cancel => {
+                assert_eq!(ended.outcome.stop, Stop::Cancelled);
+                let drafts = ended.outcome.children.iter().filter_map(|child| child.outcome.best_draft.as_deref());
+                assert!(drafts.clone().count() > 0 && drafts.clone().all(|draft| draft.starts_with("some")));
+            }
+            Interrupt::AfterRound => {
+                assert_eq!(paused, 2);
+                assert_eq!(ended.outcome.r#final.as_deref(), Some("done"));
+            }
+        }
+        assert_eq!(ended.outcome.children.len(), 2);
+        let replay = journal::replay(std::str::from_utf8(&ended.journal).unwrap()).unwrap();
+        assert_eq!(replay.divergence, None);
+    }
 }

@@ -753,6 +753,29 @@ fn a16_after_visible_output_a_reset_comes_before_the_next_attempt() {
 }
 
 #[test]
+fn x02_what_was_said_is_kept_though_the_last_attempt_said_nothing() {
+    let cut = || Step::Fail(1.0, failure(FailureKind::Cut), true, Some(say("It is f")));
+    let ends: [(&str, Vec<Step>); 2] = [
+        ("breaker", vec![cut(), fail(FailureKind::BreakerOpen)]),
+        ("refused", vec![cut(), fail(FailureKind::Server), fail(FailureKind::BadRequest)]),
+    ];
+    for (name, mut steps) in ends {
+        let last = steps.pop().unwrap();
+        steps.extend(std::iter::repeat_n(last, 8));
+        let ended = run(&mut World::scripted(steps), config());
+        assert_eq!(ended.outcome.best_draft.as_deref(), Some("It is f"), "{name}");
+        assert_eq!(ended.messages.last().unwrap().prose(), "It is f", "{name}");
+        assert!(ended.outcome.error.unwrap().hint.is_some(), "{name}");
+    }
+    let mut turn = TurnMachine::new(config(), 0);
+    let id = id_of(&turn.step(at(0, start_with("go"))));
+    let partial = Some(Box::new(say("It is f")));
+    turn.step(at(1, EventKind::Failed { id, failure: failure(FailureKind::Cut), visible: true, partial }));
+    let commands = turn.step(at(1, EventKind::Interrupt { how: Interrupt::Cancel, partial: None }));
+    assert_eq!(outcome_of(&commands).best_draft.as_deref(), Some("It is f"), "while it waits for the next attempt");
+}
+
+#[test]
 fn a_delta_makes_an_attempt_visible() {
     let mut turn = TurnMachine::new(config(), 0);
     let id = id_of(&turn.step(at(0, start_with("go"))));

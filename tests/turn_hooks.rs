@@ -134,7 +134,7 @@ fn d03_a_driver_that_checks_nothing_has_not_its_way() {
         (HookStage::PostReason, replace("7")),
         (HookStage::PreLlm, replace(r#"{"messages":[]}"#)),
         (HookStage::PreOutput, replace("\"  \"")),
-        (HookStage::PostOutput, HookAnswer::Veto { reason: "late".into() }),
+        (HookStage::PostOutput, HookAnswer::AddContext { text: "late".into() }),
         (HookStage::PreOutput, HookAnswer::AddContext { text: "x".into() }),
     ] {
         let wrong = reply(wrong);

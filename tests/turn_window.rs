@@ -453,6 +453,49 @@ fn c26_the_window_goes_by_what_the_provider_reports() {
 }
 
 #[test]
+fn c30_what_reports_teach_of_each_kind_of_text_is_saved_with_the_run() {
+    // A provider whose tokens are fewer than was known of it beforehand, and one with more of them.
+    for share in [0.95, 1.4] {
+        let mut config = within(9_000);
+        config.model = "claude-sonnet-4-5".into();
+        let real = move |request: &Request| {
+            let words: usize = request
+                .messages
+                .iter()
+                .map(|message| TEXT.with_borrow_mut(|count| count.message(message).tokens))
+                .sum();
+            (words as f64 * share) as u64 + 700
+        };
+        let mut world = reader(40, vec![20, 60, 35], real);
+        let ended = run_on(&mut world, config, vec![Message::user("go")]);
+        assert_eq!(ended.outcome.stop, Stop::Natural, "{:?}", ended.outcome.error);
+        for request in &world.requests {
+            assert!(real(request) <= 9_000, "{share}: {}", real(request));
+        }
+        assert!(compactions(&world).len() > 2);
+        let last = String::from_utf8(world.journal.clone()).unwrap();
+        let mut tree: Option<Tree> = None;
+        for (at, line) in last.lines().enumerate() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            match &mut tree {
+                None => tree = Some(Tree::new(serde_json::from_value(line["machine"].clone()).unwrap())),
+                Some(tree) => drop(tree.step(serde_json::from_value(line["event"].clone()).unwrap())),
+            }
+            if at == last.lines().count() / 2 {
+                let saved = serde_json::to_value(tree.as_ref().unwrap()).unwrap();
+                let learned = saved.pointer("/members/0/node/turn/window/marks/learned/reports");
+                assert!(learned.and_then(serde_json::Value::as_u64) > Some(3), "{learned:?}");
+            }
+        }
+        saved_and_loaded(&world.journal);
+    }
+}
+
+thread_local! {
+    static TEXT: std::cell::RefCell<TokenCounter> = std::cell::RefCell::new(TokenCounter::for_model(MODEL));
+}
+
+#[test]
 fn c26_what_must_stay_and_does_not_fit_is_a_typed_error_or_sent_where_the_window_is_a_guess() {
     let mut world = World::scripted([answer(say("ok"))]);
     let ended = run_on(&mut world, within(1_000), vec![Message::user("word ".repeat(2_000))]);

@@ -54,8 +54,9 @@ class Approval:
         now: float,
         around: tuple[str | None, str | None] = (None, None),
         who: tuple[str | None, str | None] = (None, None),
+        ends: float | None = None,
     ) -> Approval:
-        """The question of an `approve` command; `who` names the sub-agent that wants it."""
+        """The question of an `approve` command; `who` names the sub-agent that wants it, `ends` when its time is up."""
         call = command.calls[0]
         judged = command.judged or {}
         span = judged.get("span")
@@ -65,7 +66,7 @@ class Approval:
             risk=command.risk or "dangerous",
             why=command.why or "",
             call_id=call.id,
-            expires_in=max(0.0, (command.at or 0.0) - now),
+            expires_in=max(0.0, (ends if ends is not None else command.at or 0.0) - now),
             rules=tuple(judged.get("rules", ())),
             part=judged.get("part"),
             span=None if span is None else (span["start"], span["end"]),

@@ -1,6 +1,6 @@
 """One hub for each event loop: what Rust finishes arrives here, in batches, on the loop's own thread.
 
-A bridge lives as long as runs use it; with the last one its socket pair is gone.
+A bridge lives as long as runs use it; when the last one has ended and no other has followed, its socket pair is gone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Bridge"]
 class Bridge:
     """Delivers what arrives to whoever waits for it. Get one with `enter`, give it back with `leave`."""
 
-    __slots__ = ("__weakref__", "_deliver", "_fileno", "_last", "_loop", "hub")
+    __slots__ = ("__weakref__", "_deliver", "_ending", "_fileno", "_last", "_loop", "hub")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.hub = _core.Hub()
@@ -30,6 +30,7 @@ class Bridge:
         self._loop = weakref.ref(loop)
         self._deliver: dict[int, Callable[[Any], None]] = {}
         self._last = 0
+        self._ending = False
         loop.add_reader(self._fileno, self._drain)
 
     @classmethod
@@ -49,7 +50,20 @@ class Bridge:
 
     def leave(self, key: int) -> None:
         """Nothing is delivered under `key` any more."""
-        if self._deliver.pop(key, None) is None or self._deliver:
+        if self._deliver.pop(key, None) is None or self._deliver or self._ending:
+            return
+        self._ending = True
+        loop = self._loop()
+        if loop is not None and loop.is_running():
+            # A run that begins right after this one finds all of it still there.
+            loop.call_soon(self._end)
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        """Closes what no run uses."""
+        self._ending = False
+        if self._deliver:
             return
         loop = self._loop()
         if loop is not None:

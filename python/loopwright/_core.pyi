@@ -195,14 +195,14 @@ class Hub:
         command: Command,
         endpoint: Endpoint,
         show: bool,
-        quietly: bool = False,
+        apart: bool = False,
         repeats: int | None = None,
     ) -> ModelCall:
         """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
 
         An answer that streams is cut when it has said the same `repeats` times.
 
-        With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
+        With `apart` its deltas come with the number of the command, as a pair.
         """
 
     def search(
@@ -463,6 +463,10 @@ class Event:
     @staticmethod
     def resume() -> Event:
         """Somebody wants a run that was paused to go on."""
+
+    @staticmethod
+    def asked(id: int, put: bool) -> Event:
+        """A question to a person waits behind another, or is put now."""
 
     @staticmethod
     def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
@@ -1243,11 +1247,14 @@ class TokenCounter:
         """The encoding: the model's own, or the one to start from."""
     @property
     def ratio(self) -> float:
-        """Tokens of the model for each token of the encoding, prose and code together; 1 where it is the model's own."""
+        """Tokens of the model for each token of the encoding, prose and code together; 1 where it is its own."""
     @property
     def ratios(self) -> dict[str, float]:
-        """The same for each kind of text: prose, code, dense (base64, hashes), wide (Chinese and others), other
-        (Cyrillic and others), and frame (what messages, calls and results cost to be there)."""
+        """The same for each kind of text.
+
+        They are prose, code, dense (base64, hashes), wide (Chinese and others), other (Cyrillic and others), and frame
+        (what messages, calls and results cost to be there).
+        """
 
 def count_tokens(
     text_or_messages: Any,

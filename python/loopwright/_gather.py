@@ -20,6 +20,8 @@ __all__ = ["FunctionSource", "IndexSource", "MemorySource", "beside", "called", 
 
 _HITS = 8
 _PATIENCE = 30.0
+_LONG_PATIENCE = 300.0
+"""Seconds for what embeds whole folders, once."""
 _LONGEST = 200_000
 _PIECES = 1_000
 """Pieces of one source; one may give them without end."""
@@ -214,16 +216,21 @@ def gatherer(source: Any) -> Any:
     return None
 
 
+def patience_of(source: Any) -> float:
+    """Seconds that a source may take."""
+    return _LONG_PATIENCE if source.name == "embedder" else _PATIENCE
+
+
 async def collect(sources: tuple[Any, ...], question: str) -> tuple[str, list[str]]:
     """What all of them give, as JSON, and which failed, and why: a run goes on without them."""
 
     async def ask(source: Any) -> tuple[list[dict[str, Any]], str | None]:
         try:
-            return await asyncio.wait_for(source.find(question), _PATIENCE), None
+            return await asyncio.wait_for(source.find(question), patience_of(source)), None
         except asyncio.CancelledError:
             raise
         except asyncio.TimeoutError:
-            return [], f"{source.name}: gave nothing within {_PATIENCE:g} s"
+            return [], f"{source.name}: gave nothing within {patience_of(source):g} s"
         except Exception as error:  # noqa: BLE001 - a source of somebody else's; the run goes on
             return [], _plain(f"{source.name}: {type(error).__name__}: {error}"[:400])
 

@@ -22,7 +22,7 @@ __all__ = ["ask_async", "ask_sync", "choose_async", "choose_sync"]
 
 def _asked(driver: Driver, command: _core.Command) -> Asked:
     hooks = driver.plan.hooks.get(command.stage or "", [])
-    asked = Asked(command, hooks, driver.run_id, driver.deps, driver.run.now)
+    asked = Asked(command, hooks, driver.run_id, driver.deps, driver.run.now, driver.who(command.id))
     # Those that may be called right here are.
     while (hook := asked.next) is not None and hook.inline:
         asked.take(hook, timed(hook, asked.context()))

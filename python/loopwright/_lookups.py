@@ -20,7 +20,7 @@ from .errors import LoopwrightError, ProviderError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Lookups", "look_up"]
+__all__ = ["Lookups", "look_up", "vectors_of"]
 
 _GUILT = {"UsageError": "usage", "ModelError": "model", "ToolError": "tool", "InternalError": "internal"}
 _LONGEST = 4_000_000
@@ -219,13 +219,17 @@ async def _embed(lookups: Lookups, wanted: Mapping[str, Any], _: list[str]) -> l
     texts = wanted["texts"]
     vectors: list[list[float]] = []
     for at in range(0, len(texts), _BATCH):
-        batch = texts[at : at + _BATCH]
-        made = await asyncio.wait_for(_made(lookups.embed, batch), _PATIENCE["embed"])
-        if len(made) != len(batch):
-            message = f"the embedder gave {len(made)} vectors for {len(batch)} texts"
-            raise UsageError(message, "invalid_vectors", "give one vector for each text")
-        if not all(math.isfinite(value) for vector in made for value in vector):
-            message = "the embedder gave what is no number"
-            raise UsageError(message, "invalid_vectors", "give finite numbers")
-        vectors.extend(made)
+        vectors.extend(await vectors_of(lookups.embed, texts[at : at + _BATCH]))
     return vectors
+
+
+async def vectors_of(embed: Callable[[list[str]], Any], texts: list[str]) -> list[list[float]]:
+    """The vectors of some texts, one for each, all of them numbers."""
+    made = await asyncio.wait_for(_made(embed, texts), _PATIENCE["embed"])
+    if len(made) != len(texts):
+        message = f"the embedder gave {len(made)} vectors for {len(texts)} texts"
+        raise UsageError(message, "invalid_vectors", "give one vector for each text")
+    if not all(math.isfinite(value) for vector in made for value in vector):
+        message = "the embedder gave what is no number"
+        raise UsageError(message, "invalid_vectors", "give finite numbers")
+    return made

@@ -16,7 +16,7 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check", "dicts", "labels", "names", "policies", "texts"]
+__all__ = ["check", "dicts", "functions", "labels", "names", "policies", "settings", "texts"]
 
 _KEYS = {
     "timeouts": ("connect", "first_byte", "idle", "total"),
@@ -156,3 +156,28 @@ def labels(value: object) -> dict[str, Any]:
 def _wrong(option: str, value: object, wanted: str) -> UsageError:
     shown = type(value).__name__ if option in _PLAIN else repr(value)[:100]
     return UsageError(f"{option} can't be {shown}", "invalid_option", f"give {wanted}")
+
+
+def settings(name: str, given: object) -> dict[str, Any]:
+    """A mapping of names to values, all of whose numbers are finite; what is none is named with its place."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        message = f"{name} can't be {given!r:.100}"
+        raise UsageError(message, "invalid_option", "give a dict of names to values")
+    waiting: list[tuple[str, Any]] = [(name, given)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting.extend((f"{place}.{key}", each) for key, each in value.items())
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"{place} is {value}", "invalid_number", "give a finite number")
+    return {str(key): value for key, value in given.items()}
+
+
+def functions(given: object) -> tuple[Any, ...]:
+    """Tools, as they were given."""
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        message = f"tools can't be {given!r:.100}"
+        raise UsageError(message, "invalid_option", "give a list of functions")
+    return tuple(given)

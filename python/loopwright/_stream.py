@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ._remember import Following
 from .errors import LoopwrightError, UsageError
-from .events import RunFinished
 from .messages import Message
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from ._plan import Plan
     from ._running import Running
     from .budget import Budget
-    from .events import Event
+    from .events import Event, RunFinished
     from .result import Result
     from .signal import Signal
 
@@ -189,6 +188,8 @@ class RunStream(Generic[Output]):
 
 def _last(driver: Driver | None, result: Result[Any]) -> RunFinished:
     """The last event of a run."""
+    from .events import RunFinished
+
     event = RunFinished(result)
     if driver is not None:
         driver.numbered(event)

@@ -28,6 +28,7 @@ __all__ = [
     "CallJudged",
     "ChildFinished",
     "ChildStarted",
+    "ChildText",
     "Compacted",
     "Draft",
     "Event",
@@ -470,6 +471,19 @@ class ModelChosen(Told):
 
 
 @dataclass(frozen=True)
+class ChildText(Told):
+    """A piece of what a sub-agent says, as it comes: `agent` and `path` say which; with `reasoning`, of what it thinks.
+
+    Its report comes whole with `ChildFinished`. What it says is no part of the run's own answer, which comes as
+    `TextDelta`; after a `Reset` of the same `path` it is void.
+    """
+
+    text: str
+    block: int
+    reasoning: bool = False
+
+
+@dataclass(frozen=True)
 class RunFinished(Told):
     """The run has ended."""
 
@@ -524,6 +538,7 @@ Event: TypeAlias = (
     | MemoryRecalled
     | RunFinished
     | Status
+    | ChildText
 )
 
 _TELLER = ("agent", "path")
@@ -576,6 +591,7 @@ _DELTAS: dict[str, tuple[Any, tuple[str, ...]]] = {
 _OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "tool_progress": (ToolProgress, ("id", "name", "text")),
     "run_finished": (RunFinished, ("result",)),
+    "child_text": (ChildText, ("text", "block", "reasoning")),
 }
 """What drivers tell, without the machine."""
 

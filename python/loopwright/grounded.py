@@ -5,16 +5,19 @@ from __future__ import annotations
 import copy
 import json
 import os
+from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._observe import GroundedStats, Observer
+from ._options import functions, settings
 from .agent import Agent, RunStream
 from .errors import UsageError
 from .result import Messages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from typing_extensions import Self
 
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from .tools import Tool, ToolSet
 
 __all__ = ["Grounded", "GroundedStats"]
+
+
+_SOURCES = 1_000
 
 
 class Grounded:
@@ -54,6 +60,8 @@ class Grounded:
         profile: The format of answers: `"plain"`, `"markdown"`, `"slack"`, or a JSON schema (a mapping, or a pydantic
             model): then answers are JSON, with citations inside its texts.
         memory: A `Memory` to search, too.
+        embedder: Texts to vectors, sync or async, as `loopwright.memory.minilm()` or an `EndpointEmbedder`: the folders
+            are searched by meaning as well as by words. Vectors are made once, and kept with this object.
         judge: A model that judges what has passed the rules: `"provider:model"`, or a model of your own. It may fail
             an answer, and never passes one that the rules fail.
         tools: Functions, or what `@tool` makes of them; what they give counts as a source.
@@ -74,6 +82,7 @@ class Grounded:
         judge: str | Model | None = None,
         gather: Mapping[str, Any] | str | None = None,
         lengths: Mapping[str, int] | None = None,
+        embedder: Callable[[list[str]], Any] | None = None,
         **options: Any,
     ) -> None:
         if options.get("output_type") is not None:
@@ -82,16 +91,21 @@ class Grounded:
         folders, asked = _split(sources)
         if memory is not None:
             asked.append(_asked(memory, "memory"))
-        rules: dict[str, Any] = {"gather": _limits(gather), "lengths": dict(lengths or {})}
+        if embedder is not None:
+            asked.extend(_near(embedder, tuple(folders)))
+        rules: dict[str, Any] = {"gather": _limits(gather), "lengths": settings("lengths", lengths)}
         if isinstance(profile, str):
             rules["profile"] = profile
         else:
             rules["schema"] = _schema(profile)
+        if judge is not None and not isinstance(judge, str) and not callable(getattr(judge, "respond", None)):
+            message = f"judge can't be {judge!r:.100}"
+            raise UsageError(message, "invalid_option", "give provider:model, or an object with respond(request)")
         if judge is not None:
             rules["judge"] = {"model": judge if isinstance(judge, str) else _judge_name(judge)}
         self._observer = Observer()
         self._agent = _GroundedAgent(
-            model, tuple(folders), rules, gatherers=tuple(asked), judge=judge, tools=tools, **options
+            model, tuple(folders), rules, gatherers=tuple(asked), judge=judge, tools=functions(tools), **options
         )
 
     @property
@@ -336,12 +350,24 @@ def _split(sources: Any) -> tuple[list[str], list[Any]]:
         sources = [sources]
     folders: list[str] = []
     asked: list[Any] = []
-    for source in sources:
+    listed = list(islice(sources, _SOURCES + 1))
+    if len(listed) > _SOURCES:
+        raise UsageError(f"there are more than {_SOURCES} sources", "invalid_option", "give folders, or an Index")
+    for source in listed:
         if isinstance(source, (str, os.PathLike)):
             folders.append(os.fspath(source))
         else:
             asked.append(_asked(source, "sources"))
     return folders, asked
+
+
+def _near(embedder: Any, folders: tuple[str, ...]) -> list[Any]:
+    if not callable(embedder):
+        message = f"embedder can't be {embedder!r:.100}"
+        raise UsageError(message, "invalid_option", "give a function of a list of texts")
+    from ._near import FolderSource
+
+    return [FolderSource(folders, embedder)] if folders else []
 
 
 def _asked(source: Any, option: str) -> Any:
@@ -371,7 +397,7 @@ def _limits(gather: Mapping[str, Any] | str | None) -> dict[str, Any]:
         if gather != "wide":
             raise UsageError(f"gather can't be {gather!r}", "invalid_option", "give 'wide', or a dict of limits")
         return dict(_WIDE)
-    return dict(gather)
+    return settings("gather", gather)
 
 
 def _schema(profile: Any) -> dict[str, Any]:
@@ -380,6 +406,9 @@ def _schema(profile: Any) -> dict[str, Any]:
 
         schema: dict[str, Any] = OutputType(profile).schema
         return schema
+    if not isinstance(profile, Mapping):
+        message = f"profile can't be {profile!r:.100}"
+        raise UsageError(message, "invalid_option", "use plain, markdown, slack, a JSON schema, or a pydantic model")
     return dict(profile)
 
 

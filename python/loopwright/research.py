@@ -24,10 +24,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
 from ._lookups import Lookups
+from ._options import functions, settings
 from .agent import Agent, RunStream
 from .budget import Budget
 from .errors import UsageError
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Research", "ResearchResult", "research_tool", "run_deep_research"]
 
 STYLES = ("detailed", "summary", "progress")
+_PROVIDERS = 100
 _OFFLINE = "offline:extractive"
 _BUDGET = Budget(iterations=120, tool_rounds=24, wall_time=1_800.0)
 
@@ -137,7 +140,7 @@ class Research:
     ) -> None:
         if options.get("output_type"):
             raise UsageError("a research has no output_type", "invalid_option", "use Agent for typed output")
-        tools = tuple(tools)
+        tools = functions(tools)
         if tools and _is_offline(model):
             raise UsageError("without a model nobody calls tools", "invalid_option", "give Research a model")
         for name, function in (("embedder", embedder), ("fetch", fetch)):
@@ -151,10 +154,10 @@ class Research:
         providers = tuple(_providers(search, corpus))
         rules: dict[str, Any] = {
             "style": _style(style),
-            "limits": dict(limits or {}),
+            "limits": settings("limits", limits),
             "explore": "latent" if explore else "off",
             "embedder": _name(embedder),
-            **_thresholds(thresholds, select, stop),
+            **_thresholds(thresholds, settings("select", select), settings("stop", stop)),
         }
         if tools and not providers:
             rules["without_search"] = True
@@ -386,7 +389,11 @@ def _providers(search: Any, corpus: Any) -> Iterable[Any]:
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         message = f"search can't be {search!r:.100}"
         raise UsageError(message, "invalid_option", "give a list of providers: objects with search(query, k)")
-    for each in given:
+    listed = list(islice(given, _PROVIDERS + 1))
+    if len(listed) > _PROVIDERS:
+        message = f"search holds more than {_PROVIDERS} providers"
+        raise UsageError(message, "invalid_option", "give fewer")
+    for each in listed:
         if not callable(each) and not callable(getattr(each, "search", None)):
             message = f"{each!r:.100} can't search"
             raise UsageError(message, "invalid_option", "give an object with search(query, k), or a function")

@@ -215,7 +215,22 @@ impl Failure {
             FailureKind::ContextTooLong => error.hint("shorten the history or choose a model with a larger window"),
             FailureKind::Quota => error.hint("check plan and billing with the provider"),
             FailureKind::RateLimited | FailureKind::Overloaded => error.hint("try again later"),
-            _ => error,
+            FailureKind::Permission => error.hint("check what the API key may use with the provider"),
+            FailureKind::BadRequest => error.hint("the provider refuses the request itself: change what it names"),
+            FailureKind::Server => {
+                error.hint("the trouble is the provider's: try again later, or name a fallback model")
+            }
+            FailureKind::Timeout => error.hint("raise the limit in timeouts, or ask for less at once"),
+            FailureKind::Cut => {
+                error.hint("try again; if it keeps breaking off, look for a proxy that ends long answers")
+            }
+            FailureKind::InvalidBody => error.hint("check that the base URL is that of an API of this provider"),
+            FailureKind::BreakerOpen => {
+                error.hint("wait half a minute, or name a fallback model; it is tried by itself then")
+            }
+            FailureKind::Cancelled | FailureKind::Usage | FailureKind::Internal | FailureKind::UnsupportedBlock => {
+                error
+            }
         }
     }
 }

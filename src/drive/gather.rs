@@ -13,7 +13,7 @@ use std::{
 
 use ignore::{DirEntry, Walk, WalkBuilder};
 
-use super::pdf;
+use super::{page::visible_lines, pdf};
 use crate::core::{
     error::{Error, Result},
     retrieve::{
@@ -306,6 +306,8 @@ impl Folder<'_> {
             cells.into_iter().enumerate().map(|(at, cell)| (part("cell", at), cell)).collect()
         } else {
             let Some(text) = plain_text(&name, &bytes) else { return Taken::Skip };
+            let is_page = matches!(extension.as_str(), "html" | "htm" | "xhtml");
+            let text = if is_page { visible_lines(&text) } else { text };
             if decoded(&bytes).is_some_and(|(_, exact)| !exact) {
                 tally.problems.add(format!("{name}: not UTF-8, read as Windows-1252"));
             }

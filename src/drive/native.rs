@@ -32,7 +32,8 @@ use crate::core::{
     journal::Run,
     machine::{
         ApprovalDecision, Call, Command, Event, EventKind, Id, Interrupt, MachineConfig, ModelChoice, Notice, Outcome,
-        Purpose, Time, turn::Recollection,
+        Purpose, Time,
+        turn::{AgentPlace, Recollection},
     },
     message::{Message, ToolFailure, ToolResult, ToolUse, Usage},
     request::{Delta, History, Response},
@@ -51,8 +52,15 @@ const CHOICE: Duration = Duration::from_secs(5);
 /// What happens while a run goes on.
 #[derive(Clone, Debug)]
 pub enum Told {
-    /// New pieces of an answer.
+    /// New pieces of an answer of the run's own.
     Deltas(Vec<Delta>),
+    /// New pieces of what a sub-agent says.
+    Child {
+        /// Which of the run's children: `explore`, `explore#2`, `lead/explore`.
+        path: String,
+        /// The pieces.
+        deltas: Vec<Delta>,
+    },
     /// What the machine tells.
     Notice(Notice),
 }
@@ -259,8 +267,8 @@ impl Driver {
             } else {
                 tokio::select! {
                     biased;
-                    Some(deltas) = pieces.recv() => {
-                        told(Told::Deltas(deltas));
+                    Some(piece) = pieces.recv() => {
+                        told(piece);
                         continue;
                     }
                     Some(kind) = receiver.recv() => kind,
@@ -274,8 +282,8 @@ impl Driver {
                 work.answers.remove(id);
             }
             // What is kept has been told.
-            while let Ok(deltas) = pieces.try_recv() {
-                told(Told::Deltas(deltas));
+            while let Ok(piece) = pieces.try_recv() {
+                told(piece);
             }
             let at = Time::from_seconds(work.started.elapsed().as_secs_f64());
             if let Some(kind) = partials {
@@ -292,7 +300,7 @@ impl Driver {
                     Command::Emit { notice } => told(Told::Notice(notice)),
                     Command::Refuse { error } => return Err(error),
                     other => {
-                        let agent = other.id().and_then(|id| run.tree().agent_of(id)).map(|place| place.kind.as_str());
+                        let agent = other.id().and_then(|id| run.tree().agent_of(id));
                         work.carry_out(other, agent);
                     }
                 }
@@ -305,7 +313,7 @@ impl Driver {
 struct Work<'a> {
     driver: &'a Driver,
     sender: mpsc::UnboundedSender<EventKind>,
-    shown: mpsc::UnboundedSender<Vec<Delta>>,
+    shown: mpsc::UnboundedSender<Told>,
     tasks: JoinSet<()>,
     handles: BTreeMap<Id, Vec<AbortHandle>>,
     /// What has been shown of the answers that are under way.
@@ -322,13 +330,18 @@ struct Work<'a> {
 /// Keeps what an answer has shown, and passes it on.
 struct Watcher {
     answer: Shown,
-    shown: mpsc::UnboundedSender<Vec<Delta>>,
+    shown: mpsc::UnboundedSender<Told>,
+    /// The sub-agent that speaks.
+    path: Option<String>,
 }
 
 impl Watch for Watcher {
     fn deltas(&mut self, deltas: Vec<Delta>) {
         self.answer.add(&deltas);
-        let _ = self.shown.send(deltas);
+        let _ = self.shown.send(match &self.path {
+            Some(path) => Told::Child { path: path.clone(), deltas },
+            None => Told::Deltas(deltas),
+        });
     }
 
     fn used(&mut self, usage: Usage) {
@@ -368,7 +381,7 @@ impl Work<'_> {
         self.handles.entry(id).or_default().push(handle);
     }
 
-    fn carry_out(&mut self, command: Command, agent: Option<&str>) {
+    fn carry_out(&mut self, command: Command, agent: Option<&AgentPlace>) {
         match command {
             Command::Generate { id, purpose, place, request, .. } => {
                 let driver = self.driver;
@@ -378,7 +391,7 @@ impl Work<'_> {
                 let endpoint = if let Some(Some((endpoint, model))) = chosen {
                     request.model.clone_from(model);
                     endpoint.clone()
-                } else if let Some(endpoint) = driver.endpoint_of(purpose, place, agent) {
+                } else if let Some(endpoint) = driver.endpoint_of(purpose, place, agent.map(|place| &*place.kind)) {
                     endpoint
                 } else {
                     let message = format!("the driver has no model {place} for the {}", purpose.name());
@@ -392,9 +405,10 @@ impl Work<'_> {
                     self.asides.insert(id);
                     (mpsc::unbounded_channel().0, Shown::default())
                 };
+                let path = agent.map(|place| place.path.clone());
                 let repeats = self.repeats.filter(|_| purpose == Purpose::Executor);
                 self.start(id, async move {
-                    let watch = Watcher { answer, shown };
+                    let watch = Watcher { answer, shown, path };
                     let answer =
                         caught(ask_until_repeated(&client, &endpoint, &timeouts, &request, watch, repeats)).await;
                     match answered(answer) {

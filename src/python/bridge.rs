@@ -66,6 +66,8 @@ impl Wake for Socket {
 enum Item {
     Event(EventKind),
     Deltas(Vec<Delta>),
+    /// Those of the command with this number.
+    Apart(u64, Vec<Delta>),
     Page(web::Read),
     Answer(crate::core::error::Result<WebAnswer>),
 }
@@ -101,7 +103,8 @@ impl Hub {
         self.reader.lock().as_ref().map_or(-1, std::os::fd::AsRawFd::as_raw_fd)
     }
 
-    /// All that has arrived: pairs of a call's key and an `Event` or a list of deltas, in order.
+    /// All that has arrived: pairs of a call's key and an `Event`, a list of deltas, or a command's number with such a
+    /// list, in order.
     fn drain<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Bound<'py, PyAny>)>> {
         if let Some(reader) = &mut *self.reader.lock() {
             // Cleared before the batch is taken: what comes after that finds an empty queue and wakes again.
@@ -117,6 +120,11 @@ impl Hub {
                     let objects: Vec<_> =
                         deltas.into_iter().map(|delta| delta_object(py, delta)).collect::<PyResult<_>>()?;
                     out.push((key, PyList::new(py, objects)?.into_any()));
+                }
+                Item::Apart(id, deltas) => {
+                    let objects: Vec<_> =
+                        deltas.into_iter().map(|delta| delta_object(py, delta)).collect::<PyResult<_>>()?;
+                    out.push((key, (id, objects).into_pyobject(py)?.into_any()));
                 }
                 Item::Page(read) => out.push((key, or_error(py, web::page_object(py, read)))),
                 Item::Answer(answer) => out.push((key, or_error(py, web::answer_object(py, answer)))),
@@ -137,9 +145,9 @@ impl Hub {
     }
 
     /// Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before it.
-    /// With `quietly` what comes is kept for `ModelCall.peek` and not handed on.
+    /// With `apart` its deltas come with the number of the command, as a pair.
     /// An answer that streams is cut when it has said the same `repeats` times.
-    #[pyo3(signature = (key, command, endpoint, show, quietly=false, repeats=None))]
+    #[pyo3(signature = (key, command, endpoint, show, apart=false, repeats=None))]
     #[allow(clippy::too_many_arguments)]
     fn generate(
         &self,
@@ -148,7 +156,7 @@ impl Hub {
         command: &machine::Command,
         endpoint: &Endpoint,
         show: bool,
-        quietly: bool,
+        apart: bool,
         repeats: Option<u32>,
     ) -> PyResult<ModelCall> {
         let Command::Generate { id, .. } = &*command.0 else {
@@ -164,7 +172,7 @@ impl Hub {
         let task = handle.spawn(async move {
             let Command::Generate { request, purpose, .. } = &*command else { return };
             let repeats = repeats.filter(|_| *purpose == Purpose::Executor);
-            let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox, quietly };
+            let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox, apart: apart.then_some(id) };
             // Whoever waits for this call is told of its end, whatever that is.
             // One of several models is named with its provider; the provider knows it by its own name.
             let named = request.model.strip_prefix(&*endpoint.inner.name).and_then(|rest| rest.strip_prefix(':'));
@@ -183,7 +191,7 @@ impl Hub {
                     EventKind::Failed {
                         id,
                         failure,
-                        visible: visible && seen.is_some() && !quietly,
+                        visible: visible && seen.is_some(),
                         partial: partial.map(Box::new),
                     }
                 }
@@ -273,18 +281,21 @@ struct Watcher<'a> {
     key: u64,
     seen: Option<&'a Shown>,
     inbox: &'a Inbox,
-    /// Nobody is told.
-    quietly: bool,
+    /// The command, where deltas name it.
+    apart: Option<u64>,
 }
 
 impl Watch for Watcher<'_> {
     fn deltas(&mut self, deltas: Vec<Delta>) {
         let Some(seen) = self.seen else { return };
         seen.add(&deltas);
-        if self.quietly {
-            return;
-        }
-        self.inbox.push((self.key, Item::Deltas(deltas)));
+        self.inbox.push((
+            self.key,
+            match self.apart {
+                Some(id) => Item::Apart(id, deltas),
+                None => Item::Deltas(deltas),
+            },
+        ));
     }
 
     fn used(&mut self, usage: Usage) {

@@ -95,7 +95,10 @@ fn idle() -> MutexGuard<'static, Vec<TokenCounter>> {
 /// Counts as `model` does; without a model, by `o200k_base`.
 fn with_counter<T>(model: Option<&str>, work: impl FnOnce(&mut TokenCounter) -> T) -> T {
     let tokenizer = model.map_or_else(|| Tokenizer::of(o200k_base()), Tokenizer::for_model);
-    let at = |counter: &TokenCounter| counter.tokenizer().encoding.name() == tokenizer.encoding.name();
+    let at = |counter: &TokenCounter| {
+        let own = counter.tokenizer();
+        own.encoding.name() == tokenizer.encoding.name() && own.is_exact() == tokenizer.is_exact()
+    };
     let found = {
         let mut idle = idle();
         idle.iter().position(at).map(|at| idle.swap_remove(at))

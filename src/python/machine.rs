@@ -166,6 +166,12 @@ impl Event {
         Self(EventKind::Resume)
     }
 
+    /// A question to a person waits behind another, or is put now.
+    #[staticmethod]
+    const fn asked(id: u64, put: bool) -> Self {
+        Self(EventKind::Asked { id, put })
+    }
+
     /// The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its text (JSON
     /// of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
     #[staticmethod]

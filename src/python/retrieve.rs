@@ -11,8 +11,9 @@ use crate::core::{
     machine::grounded::{Evidence, Lengths, Profile, verify},
     retrieve::{
         extractive::{self, Options},
-        index::{ANSWERABLE, Index, Ways, fuse_ranks},
+        index::{Index, Ways, fuse_ranks},
         sources::Source,
+        support::ANSWERABLE,
     },
 };
 
@@ -136,7 +137,7 @@ pub(super) fn quote_sources(
         .map_err(|error| errors::usage("invalid_value", format!("invalid sources: {error}")))?;
     let mut options = Options { most, trusted, ..Options::default() };
     if let Some(least) = least_coverage {
-        options.least_coverage = least;
+        options.least_support = least;
     }
     let answer = py.detach(|| extractive::answer(question, &sources, &options));
     let quotes: Vec<_> = answer

@@ -13,9 +13,9 @@ use crate::{
     core::{
         breaker::{self, Verdict},
         retrieve::{
-            bm25::Index,
             chunks::Format,
             gather::GatherLimits,
+            index::{Index, Ways},
             passages::{Passage, passages},
         },
     },
@@ -76,7 +76,7 @@ const DEPTH: usize = 12;
 pub(super) struct LocalIndex {
     documents: Vec<(String, String)>,
     passages: Vec<(usize, Passage)>,
-    index: Index<usize>,
+    index: Index,
     problems: Vec<String>,
 }
 
@@ -95,11 +95,12 @@ impl LocalIndex {
             for passage in passages(text, format, SENTENCES) {
                 // What a document is called says what it is about.
                 let body = format!("{name}\n{}\n{}", passage.heading, passage.text(text));
-                if index.add(all.len(), &body) {
+                if index.add(&body, None).is_ok() {
                     all.push((at, passage));
                 }
             }
         }
+        index.prepare();
         Self { documents, passages: all, index, problems }
     }
 }
@@ -143,9 +144,12 @@ impl LocalIndex {
         py.detach(|| {
             let mut best: HashMap<usize, usize> = HashMap::new();
             let mut hits: Vec<Hit> = Vec::new();
-            for found in self.index.search(query, k.saturating_mul(DEPTH).saturating_add(DEPTH)) {
-                let Some((document, passage)) = self.passages.get(found.id) else { continue };
-                if hits.len() >= k || best.contains_key(document) {
+            let most = k.saturating_mul(DEPTH).saturating_add(DEPTH);
+            // Without vectors there is nothing that a search could fail at.
+            for found in self.index.search(query, None, Ways::default(), most).unwrap_or_default() {
+                let Some((document, passage)) = self.passages.get(found.passage) else { continue };
+                // What has no word of the query is near it, but says nothing about it.
+                if hits.len() >= k || best.contains_key(document) || !self.index.shares_word(query, found.passage) {
                     continue;
                 }
                 best.insert(*document, hits.len());

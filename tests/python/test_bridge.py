@@ -212,6 +212,20 @@ def test_a_busy_loop_gets_everything_in_order(serve: Any) -> None:
     asyncio.run(main())
 
 
+def test_runs_that_follow_each_other_at_once_take_nothing_from_one_another(serve: Any) -> None:
+    """Two runs end before the loop has turned once, and between what is done about that a third begins."""
+    agent = agent_at(serve("done"))
+    quick = Agent(ScriptedModel(["a", "b"], by_turn=False))
+
+    async def main() -> None:
+        await quick.run("go")
+        third = asyncio.create_task(agent.run("go"))
+        await quick.run("go")
+        assert (await asyncio.wait_for(third, 10)).final == "done"
+
+    asyncio.run(main())
+
+
 def test_no_thread_of_ours_needs_the_interpreter(serve: Any) -> None:
     """While Python computes without a pause, the I/O goes on: the whole answer is there when Python looks again."""
     server = serve(text("x" * 20_000))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import re
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -501,3 +503,28 @@ def test_the_examples_of_the_page_run():
             assert names["agent"].model == "openai:gpt-4o"
         else:
             assert names["window"].messages
+
+
+def test_c26_others_run_while_a_long_history_is_compacted():
+    window = ContextWindow(100_000, model="claude-sonnet-4-5")
+    window.append(Message.user("Read all the files."))
+    for n in range(1_500):
+        lines = [f"    let value_{n * 31 + at} = step_{at % 7}(input, {n * at});" for at in range(40)]
+        window.append(Message.assistant(ToolUse.of(f"c{n}", "read", {"n": n})))
+        window.append(Message.user(ToolResult(f"c{n}", "read", (Text("\n".join(lines)),))))
+    ticks, done = [], threading.Event()
+
+    def tick() -> None:
+        while not done.wait(0.0005):
+            ticks.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        began = time.perf_counter()
+        assert window.settle()
+        ended = time.perf_counter()
+    finally:
+        done.set()
+        thread.join()
+    assert any(began < tick < ended for tick in ticks)

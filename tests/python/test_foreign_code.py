@@ -439,3 +439,65 @@ def test_b01_tools_of_a_research_ask_for_approval_and_count_in_its_budget(tmp_pa
 def test_tools_without_a_model_are_an_error_of_usage() -> None:
     with pytest.raises(UsageError, match="without a model"):
         Research(OFFLINE, tools=[gauge], corpus=[PAGE])
+
+
+class Steady(Caller):
+    """The same, deciding by what stands in the request alone."""
+
+    def respond(self, request: Any) -> Any:
+        from loopwright import Call
+
+        self.calls = [] if '"tool_result"' in request.to_json() else [Call("gauge", {"place": "Husum"})]
+        return super().respond(request)
+
+
+def test_x04_a_research_with_tools_that_was_cut_anywhere_goes_on_to_the_same_report(tmp_path: Path) -> None:
+    question = "How high is the tide at Husum?"
+    whole = tmp_path / "whole.jsonl"
+    result = Research(Steady(), tools=[gauge], corpus=[PAGE]).run_sync(question, journal=whole)
+    assert "417" in result.markdown
+    lines = whole.read_text().splitlines(keepends=True)
+    assert any("gather facts" in line or "gauge" in line for line in lines)
+    for cut in range(2, len(lines), max(1, len(lines) // 14)):
+        path = tmp_path / f"cut-{cut}.jsonl"
+        path.write_text("".join(lines[:cut]))
+        again = Research(Steady(), tools=[gauge], corpus=[PAGE], approve=lambda question: True).resume_sync(path)
+        assert again.report == result.report, cut
+        assert [call.name for call in again.tool_calls] == ["gauge"], cut
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"select": {"relevance": math.nan}}, "select.relevance"),
+        ({"select": {"least": {"z": math.nan}}}, "select.least.z"),
+        ({"limits": {"repeated": math.inf}}, "limits.repeated"),
+        ({"limits": 3}, "limits"),
+        ({"stop": {"epsilon": {"cosine": math.nan}}}, "stop.epsilon.cosine"),
+        ({"stop": [1]}, "stop"),
+        ({"tools": 3}, "tools"),
+        ({"search": itertools.repeat(print)}, "search"),
+        ({"corpus": 3}, "corpus"),
+    ],
+)
+def test_options_of_a_research_that_can_not_be_are_named(options: dict[str, Any], place: str) -> None:
+    with pytest.raises(UsageError, match=place):
+        Research(**{"corpus": [PAGE], **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"gather": 3}, "gather"),
+        ({"gather": {"total_chars": math.nan}}, "gather.total_chars"),
+        ({"lengths": 3}, "lengths"),
+        ({"profile": 3}, "profile"),
+        ({"profile": [1]}, "profile"),
+        ({"judge": 3}, "judge"),
+        ({"tools": 3}, "tools"),
+        ({"sources": itertools.repeat("docs")}, "sources"),
+    ],
+)
+def test_options_of_a_grounded_answer_that_can_not_be_are_named(options: dict[str, Any], place: str) -> None:
+    with pytest.raises(UsageError, match=place):
+        Grounded(OFFLINE, **{"sources": ".", **options})

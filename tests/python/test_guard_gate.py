@@ -469,3 +469,29 @@ def test_c15_deleting_in_a_shell_pauses_whatever_the_words_of_the_user(work: Pat
     assert failures(result) == ["denied", "denied"]
     assert judged(events) == [("ask", "confirm", "risk")] * 2
     assert (work / "src/a.txt").exists()
+
+
+def test_x09_a_decision_in_the_very_moment_of_the_question_is_heard(work: Path) -> None:
+    approvals = Approvals(timeout=5)
+    desk = approvals._desk
+    threads: list[threading.Thread] = []
+
+    class Slow:
+        """Whoever watches is faster than the one who asked."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(desk, name)
+
+        def ask(self, *arguments: Any, **named: Any) -> Any:
+            request, words = desk.ask(*arguments, **named)
+            thread = threading.Thread(target=lambda: approvals.decide(request, True))
+            thread.start()
+            thread.join(0.3)
+            threads.append(thread)
+            return request, words
+
+    approvals._desk = Slow()  # type: ignore[assignment]
+    with WireServer(commands("rm src/a.txt")) as server:
+        result = agent_at(server, tools=builtin_tools(work), approvals=approvals).run_sync("go")
+    threads[0].join()
+    assert failures(result) == [None]

@@ -450,7 +450,7 @@ def test_d03_a_late_hook_has_failed(serve: Serve, way: str, kind: str) -> None:
         ("pre_llm", Replace({"messages": []})),
         ("pre_assess", Replace("")),
         ("pre_assess", Replace(Message.assistant("x"))),
-        ("post_output", Veto("too late")),
+        ("post_output", AddContext("too late")),
         ("post_tool", Replace(3.5)),
         ("post_tool", Replace(object())),
         ("post_llm", "just text"),

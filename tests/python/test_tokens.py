@@ -359,7 +359,7 @@ def test_the_bound_holds_for_whole_requests_with_tools_and_options():
 def test_ratios_are_learned_for_each_kind_of_text():
     prose = "The committee met on the third day and agreed that nothing more could be done about it. " * 60
     code = "    let value = self.rows[index].get(&key)?; // 0x1f\n    if value > 3 { return Err(e); }\n" * 60
-    chinese = "我们需要先检查这个文件的内容，然后再决定怎么修改它。" * 60
+    chinese = "我们需要先检查这个文件的内容然后再决定怎么修改它。" * 60
     counter = TokenCounter("claude-sonnet-4-5")
     before = counter.ratios
     assert set(before) == {"prose", "code", "dense", "wide", "other", "frame"}
@@ -405,7 +405,9 @@ def test_learning_makes_a_real_run_no_less_sure():
     last = 0
     for message in run["messages"]:
         usage = message.get("usage")
-        plain = {key: value for key, value in message.items() if key in {"role", "content", "tool_calls", "tool_call_id"}}
+        plain = {
+            key: value for key, value in message.items() if key in {"role", "content", "tool_calls", "tool_call_id"}
+        }
         if message["role"] == "assistant" and usage and message.get("model", "").startswith("claude"):
             prompt = usage["input"] + usage["cacheRead"] + usage["cacheWrite"]
             asked = bool(messages) and messages[-1]["role"] == "user"

@@ -14,6 +14,7 @@ from loopwright.events import (
     CallJudged,
     ChildFinished,
     ChildStarted,
+    ChildText,
     Compacted,
     Draft,
     Event,
@@ -127,7 +128,7 @@ def what_happened(event: Event) -> str:
             return assert_type(decision, str) + assert_type(rule, str)
         case PhaseStarted(phase=phase) | PhaseFinished(phase=phase):
             return assert_type(phase, str)
-        case Draft(text=text) | Status(text=text):
+        case Draft(text=text) | Status(text=text) | ChildText(text=text):
             return assert_type(text, str)
         case ChildStarted(child=child) | ChildFinished(child=child):
             return assert_type(child, str)

@@ -92,6 +92,10 @@ class AsyncDriver(Driver):
             self.told.extend(item)
             self.wake()
             return
+        if type(item) is tuple:
+            self.tell_pieces(*item)
+            self.wake()
+            return
         self.inbox.append(item)
         self.pump()
 
@@ -140,6 +144,7 @@ class AsyncDriver(Driver):
 
     async def close(self) -> None:
         """Nothing of the run is left behind: no call, no timer, no task."""
+        self.line.clear()
         self.cancelled_model()
         self.bridge.leave(self.key)
         for handle in self.timers.values():
@@ -155,9 +160,9 @@ class AsyncDriver(Driver):
         endpoint, model = plan.serving(command)
         aside = is_aside(command)
         if endpoint is not None:
-            shows, quietly = self.watch and not aside, plan is not self.plan
+            shows, apart = self.watch and not aside, plan is not self.plan
             repeats = self.plan.config.repeats
-            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, shows, quietly, repeats))
+            self.keep_call(command, self.bridge.hub.generate(self.key, command, endpoint, shows, apart, repeats))
             return
         if model is None:
             self.inbox.append(self.no_model(command))
@@ -272,6 +277,10 @@ class AsyncDriver(Driver):
         return self.executed(command_id, call.id, outcome)
 
     def abort(self, command_id: int) -> None:
+        if command_id in self.line and command_id not in self.tasks:
+            # It has not been put yet.
+            del self.line[command_id]
+            return
         handle = self.timers.pop(command_id, None)
         if handle is not None:
             handle.cancel()
@@ -298,18 +307,32 @@ class AsyncDriver(Driver):
         if ask is None:
             self.inbox.append(self.nobody(command))
             return
-        self.start(command.id, "approval", None, self.ask_person, command, ask)  # type: ignore[arg-type]
+        command_id: int = command.id  # type: ignore[assignment]
+        patience = self.time_to_answer(command)
 
-    async def ask_person(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
+        def begin() -> None:
+            self.start(command_id, "approval", None, self.ask_person, command, ask, self.run.now() + patience)
+
+        self.in_line(command_id, ask, begin, told=True)
+
+    async def ask_person(self, command: _core.Command, ask: Callable[[Any], Any], ends: float) -> _core.Event:
         who = self.who(command.id)
 
         def question() -> Approval:
-            return Approval.of(command, self.run.now(), self.plan.around, who)
+            return Approval.of(command, self.run.now(), self.plan.around, who, ends)
 
-        return self.decided(command, await self.answer_to(command, question, ask))
+        try:
+            return self.decided(command, await self.answer_to(command, question, ask))
+        finally:
+            self.next_in_line(command.id)  # type: ignore[arg-type]
 
     def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
-        self.start(command.id, "approval", None, self.run_again, command, ask)  # type: ignore[arg-type]
+        command_id: int = command.id  # type: ignore[assignment]
+
+        def begin() -> None:
+            self.start(command_id, "approval", None, self.run_again, command, ask)
+
+        self.in_line(command_id, ask, begin, told=False)
 
     async def run_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> _core.Event:
         question = self.doubt(command)
@@ -317,6 +340,8 @@ class AsyncDriver(Driver):
             answer = await asyncio.wait_for(self.answer_to(command, lambda: question, ask), question.expires_in)
         except asyncio.TimeoutError:
             answer = None
+        finally:
+            self.next_in_line(command.id)  # type: ignore[arg-type]
         if not is_yes(answer):
             return self.unknown(command)
         return await self.run_tool(command.id, command.calls[0], CancelFlag())  # type: ignore[arg-type]

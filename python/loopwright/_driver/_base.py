@@ -15,11 +15,11 @@ from loopwright import _core
 from loopwright._approval import Approval, decision_of
 from loopwright._numbers import Numbers
 from loopwright.errors import InternalError, UsageError
-from loopwright.events import ToolProgress, from_notice
+from loopwright.events import ChildText, ReasoningDelta, TextDelta, ToolProgress, from_notice
 from loopwright.models import ModelFailure
 from loopwright.tools._context import CancelFlag, Context
 
-from ._work import in_thread, is_aside, tried
+from ._work import in_thread, is_aside, is_async, tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,6 +32,11 @@ _NOBODY = "nobody is there to ask"
 _DOUBT = "the call had started when the run broke off, and may have taken effect; shall it run again?"
 _DOUBT_SECONDS = 60.0
 _UNKNOWN = "the run broke off while this call was under way, and nobody knows whether it took effect"
+
+
+def sees_one(ask: Callable[[Any], Any]) -> bool:
+    """Whether whoever is asked sees one question at a time: a function that blocks does, until it returns."""
+    return not is_async(ask) or bool(getattr(ask, "one_at_a_time", False))
 
 
 class Driver:
@@ -67,6 +72,10 @@ class Driver:
         self.asides: dict[int, _core.ModelCall] = {}
         # What a hook raised that ended the run.
         self.hook_error: BaseException | None = None
+        # Questions to a person who sees one at a time: the first is put, the others wait.
+        self.line: dict[int, Callable[[], None]] = {}
+        # Questions of a run that broke off: nobody knows whether their time had begun.
+        self.reopening = False
 
     def at(self, command_id: int | None) -> Plan | AgentPlan:
         """Where the model and the tools of a command are: those of the run, or of the sub-agent that gave it."""
@@ -98,6 +107,16 @@ class Driver:
         if self.watch:
             self.mark()
             self.told.append(event)
+
+    def tell_pieces(self, command_id: int, deltas: list[Any]) -> None:
+        """Pieces of what a sub-agent says."""
+        agent, path = self.who(command_id)
+        self.mark()
+        for delta in deltas:
+            kind = type(delta)
+            if kind is TextDelta or kind is ReasoningDelta:
+                thinks = kind is ReasoningDelta
+                self.told.append(ChildText(delta.text, delta.block, thinks, agent=agent, path=path))
 
     def numbered(self, event: Any) -> Any:
         """The last event, which the driver does not tell itself."""
@@ -156,7 +175,7 @@ class Driver:
         Each tool call comes by itself: one whose tool is idempotent runs again; of others nobody knows whether they
         took effect, so a person is asked.
         """
-        self.begun = True
+        self.begun = self.reopening = True
         if self.run.state != "running":
             self.ends.appendleft("resume")
         for command in commands:
@@ -166,6 +185,46 @@ class Driver:
                 self.inbox.append(self.unknown(command))
             else:
                 self.ask_again(command, self.plan.approve)
+        self.reopening = False
+
+    def in_line(self, command_id: int, ask: Callable[[Any], Any], begin: Callable[[], None], *, told: bool) -> None:
+        """Asks a person with `begin`: at once, or where they see one question at a time, when it is its turn. With
+        `told` the machine hears of it, whose clock stands still meanwhile.
+        """
+        put = _core.Event.asked
+        if not sees_one(ask):
+            if told and self.reopening:
+                self.inbox.append(put(command_id, True))
+            begin()
+            return
+
+        def turn() -> None:
+            if told:
+                self.arrived(put(command_id, True))
+            begin()
+
+        first = not self.line
+        self.line[command_id] = turn
+        if not first:
+            if told:
+                self.inbox.append(put(command_id, False))
+            return
+        if told and self.reopening:
+            self.inbox.append(put(command_id, True))
+        begin()
+
+    def next_in_line(self, command_id: int) -> None:
+        """A question was answered, or is not asked any more: whoever waits behind it is next."""
+        head = next(iter(self.line), None)
+        if self.line.pop(command_id, None) is not None and head == command_id:
+            turn = next(iter(self.line.values()), None)
+            if turn is not None and self.outcome is None and self.fatal is None:
+                turn()
+
+    def time_to_answer(self, command: _core.Command) -> float:
+        """Seconds that a person has to answer the question of an `approve` command, from when it is put."""
+        left: float = (command.at or 0.0) - self.run.now()
+        return left if left > 0 else _DOUBT_SECONDS
 
     def doubt(self, command: _core.Command) -> Approval:
         """The question whether a call that may have taken effect shall run again."""
@@ -289,7 +348,7 @@ class Driver:
         # A script that is used up is a fault of its test.
         if contained and getattr(error, "code", None) != "unexpected_request":
             if not isinstance(error, ModelFailure):
-                logging.getLogger("loopwright.model").warning("a model of one's own raised", exc_info=error)
+                logging.getLogger("loopwright.model").info("a model of one's own raised", exc_info=error)
             return self.aside_failed(command_id, error)
         if isinstance(error, ModelFailure):
             return self.failed_model(command_id, error)

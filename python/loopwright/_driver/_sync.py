@@ -101,6 +101,8 @@ class SyncDriver(Driver):
             if isinstance(item, list):
                 self.mark()
                 self.told.extend(item)
+            elif type(item) is tuple:
+                self.tell_pieces(*item)
             else:
                 self.inbox.append(item)
 
@@ -126,6 +128,7 @@ class SyncDriver(Driver):
     def close(self) -> None:
         """Nothing of the run is left behind but threads of plain tools that do not end."""
         self.closed = True
+        self.line.clear()
         self.limits.clear()
         self.cancelled_model()
         for command_id in [*self.flags, *self.tasks, *self.asked]:
@@ -144,9 +147,9 @@ class SyncDriver(Driver):
         endpoint, model = plan.serving(command)
         aside = is_aside(command)
         if endpoint is not None:
-            shows, quietly = self.watch and not aside, plan is not self.plan
+            shows, apart = self.watch and not aside, plan is not self.plan
             repeats = self.plan.config.repeats
-            self.keep_call(command, self.hub.generate(0, command, endpoint, shows, quietly, repeats))
+            self.keep_call(command, self.hub.generate(0, command, endpoint, shows, apart, repeats))
             return
         if model is None:
             self.inbox.append(self.no_model(command))
@@ -297,6 +300,9 @@ class SyncDriver(Driver):
     def abort(self, command_id: int) -> None:
         self.timers.pop(command_id, None)
         self.questions.discard(command_id)
+        if command_id in self.line:
+            # Later: those behind it may be of no use any more, too.
+            self.soon(lambda: self.next_in_line(command_id))
         model = self.calls.pop(command_id, None) or self.asides.pop(command_id, None)
         self.asked.pop(command_id, None)
         if model is not None:
@@ -314,19 +320,33 @@ class SyncDriver(Driver):
         if ask is None:
             self.inbox.append(self.nobody(command))
             return
-        who = self.who(command.id)
+        command_id: int = command.id  # type: ignore[assignment]
+        who, patience = self.who(command_id), self.time_to_answer(command)
 
-        def question() -> Approval:
-            return Approval.of(command, self.run.now(), self.plan.around, who)
+        def begin() -> None:
+            ends = self.run.now() + patience
 
-        self.put(question, command, ask, lambda answer: self.arrived(self.decided(command, answer)))
+            def question() -> Approval:
+                return Approval.of(command, self.run.now(), self.plan.around, who, ends)
+
+            def done(answer: Any) -> None:
+                self.arrived(self.decided(command, answer))
+                self.soon(lambda: self.next_in_line(command_id))
+
+            self.put(question, command, ask, done)
+
+        self.in_line(command_id, ask, begin, told=True)
 
     def ask_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
+        self.in_line(command.id, ask, lambda: self.put_again(command, ask), told=False)  # type: ignore[arg-type]
+
+    def put_again(self, command: _core.Command, ask: Callable[[Any], Any]) -> None:
         question, settled = self.doubt(command), threading.Lock()
 
         def settle(answer: Any) -> None:
             if not settled.acquire(blocking=False):
                 return
+            self.soon(lambda: self.next_in_line(command.id))  # type: ignore[arg-type]
             if is_yes(answer):
                 self.soon(lambda: self.execute(command))
             else:

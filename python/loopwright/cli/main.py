@@ -194,7 +194,7 @@ def _research_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PROVIDER",
         help="a search engine: searxng:URL, brave, tavily, or the provider's own through one of its models, as "
-        "anthropic:NAME or openai:NAME (keys from the environment); may be repeated",
+        "anthropic:NAME or openai-responses:NAME (keys from the environment); may be repeated",
     )
     _model_arguments(parser, "offline:extractive, which is not an LLM and needs neither key nor network")
     parser.add_argument(

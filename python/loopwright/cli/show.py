@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["Watcher"]
 
 _LOOKED_AT = 1_000
-_OF_CHILDREN = (events.ToolStarted, events.ToolFinished, events.CallJudged, events.Warning, events.ApprovalDecided)
+_OF_CHILDREN = (
+    events.ToolStarted,
+    events.ToolFinished,
+    events.CallJudged,
+    events.Warning,
+    events.ApprovalDecided,
+    events.ChildText,
+    events.RoundStarted,
+)
+_LAST_WORDS = 60
 
 
 class Watcher:
@@ -44,6 +53,7 @@ class Watcher:
         self._said: list[str] = []
         self._warned: set[str] = set()
         self._tokens = 0
+        self._children: dict[str | None, str] = {}
         self.trace: list[PhaseTrace] = []
         # What is not here is not shown.
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
@@ -65,6 +75,7 @@ class Watcher:
             events.PhaseFinished: self._phase_finished,
             events.ChildStarted: self._child_started,
             events.ChildFinished: self._child_finished,
+            events.ChildText: self._of_child,
             events.Paused: lambda _: self._note("Standing still: nothing new starts until it is resumed"),
             events.Resumed: lambda event: self._note(f"Going on after {seconds(event.after)}"),
             events.RunFinished: self._finished,
@@ -187,8 +198,23 @@ class Watcher:
             self._note(f"  {who}: forbidden: {one_line(event.name)}: {one_line(event.why)}")
         elif isinstance(event, events.Warning):
             self.warn(f"{who}: {event.code}: {event.message}")
+        elif isinstance(event, events.RoundStarted):
+            self._children[event.path] = ""
+        elif isinstance(event, events.ChildText):
+            self._child_says(event, who)
         elif isinstance(event, events.ApprovalDecided) and not event.allowed:
             self._note(f"  {who}: not run: {one_line(event.reason)}")
+
+    def _child_says(self, event: events.ChildText, who: str) -> None:
+        """The last words of whoever spoke last: several may speak at once, and none of it is the answer."""
+        if event.reasoning:
+            self._status(f"{who}: thinking")
+            return
+        said = self._children[event.path] = (self._children.get(event.path, "") + event.text)[-_LOOKED_AT:]
+        words = one_line(said).strip()
+        if words:
+            shown = words if len(words) <= _LAST_WORDS else "…" + words[-_LAST_WORDS:]
+            self._status(f"{who}: {shown}")
 
     def _searched(self, event: events.SearchCompleted) -> None:
         # A tool of ours that searches was told already.

@@ -104,6 +104,13 @@ class Approvals:
         self._waiting: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
         self._lock = threading.Lock()
 
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether whoever is asked sees one question at a time: a plain function blocks until it is answered. Another
+        question waits for its turn, and its time to answer begins then.
+        """
+        return self._front_end is not None and not _is_async(self._front_end)
+
     async def __call__(self, question: Approval) -> Any:
         """Asks about a call; gives what an `approve` of an agent gives."""
         from dataclasses import replace
@@ -111,23 +118,24 @@ class Approvals:
         began = self._clock()
         seconds = question.expires_in if question.expires_in > 0 else self.timeout
         home, workspace = question.around
-        request, words = self._desk.ask(
-            question.tool,
-            question.arguments,
-            risk=question.risk,
-            why=question.why,
-            hash=question.hash,
-            secret=question.secret,
-            home=home,
-            workspace=workspace,
-            now=began,
-            timeout=seconds,
-        )
-        if request is None:
-            return Remembered(words or "")
         loop = asyncio.get_running_loop()
         decided: asyncio.Future[Any] = loop.create_future()
+        # Whoever sees the request can decide about it: somebody waits for the answer by then.
         with self._lock:
+            request, words = self._desk.ask(
+                question.tool,
+                question.arguments,
+                risk=question.risk,
+                why=question.why,
+                hash=question.hash,
+                secret=question.secret,
+                home=home,
+                workspace=workspace,
+                now=began,
+                timeout=seconds,
+            )
+            if request is None:
+                return Remembered(words or "")
             self._waiting[request] = (loop, decided)
         asked: asyncio.Future[Any] | None = None
         try:
@@ -191,8 +199,8 @@ class Approvals:
         if kind == "deny" and reason is not None:
             answer = reason
         request = _number(request)
-        kept = self._desk.decide(request, kind, hash, self._clock())
         with self._lock:
+            kept = self._desk.decide(request, kind, hash, self._clock())
             loop, decided = self._waiting.get(request, (None, None))
         if loop is not None and decided is not None:
             with contextlib.suppress(RuntimeError):
@@ -235,8 +243,12 @@ class Approvals:
         )
 
 
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
 async def _answer(front_end: Callable[[Approval], Any], question: Approval) -> Any:
-    if inspect.iscoroutinefunction(front_end) or inspect.iscoroutinefunction(getattr(front_end, "__call__", None)):  # noqa: B004
+    if _is_async(front_end):
         return await front_end(question)
     from loopwright._driver import in_thread
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections import OrderedDict
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,9 @@ _LOOKED_AT = 64_000
 _RUNS = 256
 """Runs of which something is kept."""
 
+# Made once: `json.dumps` makes one for each line.
+_encode = json.JSONEncoder(default=str).encode
+
 
 def audit(
     where: str | os.PathLike[str] | Callable[[dict[str, Any]], Any],
@@ -59,22 +63,38 @@ def audit(
     else:
         write = _appending(where)
 
-    def audit(context: HookContext) -> None:
-        from loopwright.guard import redact_json
+    from loopwright.guard import redact_json
 
+    def audit(context: HookContext) -> None:
         line = {
-            "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+            "at": _now(),
             "run": context.run_id,
+            **({"agent": context.path} if context.path is not None else {}),
             "stage": context.stage,
             "round": context.round,
             "elapsed": round(context.elapsed, 6),
             **_told(context.subject),
         }
-        write(redact_json(json.dumps(line, default=str)))
+        write(redact_json(_encode(line)))
 
     # A line in a file takes microseconds; what a function does nobody knows.
     inline = not callable(where)
     return Hooks([Hook(stage, audit, on_error=on_error, name="audit", inline=inline) for stage in stages])
+
+
+_second: tuple[int, str] = (-1, "")
+"""A second, and how it is written: the lines of a busy process share it."""
+
+
+def _now() -> str:
+    """The time as ISO 8601 has it, with milliseconds."""
+    global _second  # noqa: PLW0603
+    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    known = _second
+    if known[0] != seconds:
+        written = datetime.fromtimestamp(seconds, timezone.utc).isoformat()
+        known = _second = (seconds, written.removesuffix("+00:00"))
+    return f"{known[1]}.{nanoseconds // 1_000_000:03}+00:00"
 
 
 def _appending(where: str | os.PathLike[str]) -> Callable[[str], Any]:
@@ -142,7 +162,7 @@ def _told(subject: object) -> dict[str, Any]:
 
 
 def cost(limit: float, *, price: Mapping[str, float] | None = None) -> Hooks:
-    """Lets no request go out once a run has cost `limit`: the run ends with `hook_veto`.
+    """Lets no request go out once a run has cost `limit`, all its sub-agents included: it ends with `hook_veto`.
 
     The prices are those of the agent (`Agent(price=...)`), or `price`: money for a million tokens, `input`, `output`.
     A run whose prices nobody knows is stopped rather than let go on uncounted.
@@ -191,7 +211,7 @@ def capture_output(into: list[str] | Callable[[str], Any]) -> Hooks:
 
 
 def loop_detection(policy: StuckPolicy | None = None, *, action: str = "tell") -> Hooks:
-    """Watches what calls give for repetition, with a `StuckDetector` of its own for each run.
+    """Watches what calls give for repetition, with a `StuckDetector` of its own for each run and each sub-agent.
 
     `action` says what becomes of it: `"tell"` tells the model, `"deny"` denies the calls that repeat themselves,
     `"stop"` ends the run with `hook_veto`. The agent's own rules (`Agent(stuck=...)`) stand beside it.
@@ -202,12 +222,14 @@ def loop_detection(policy: StuckPolicy | None = None, *, action: str = "tell") -
     if action not in ("tell", "deny", "stop"):
         message = f"action can't be {action!r:.100}"
         raise UsageError(message, "invalid_option", "use 'tell', 'deny' or 'stop'")
-    runs: OrderedDict[str, tuple[StuckDetector, list[Verdict]]] = OrderedDict()
+    # Two sub-agents that read one file do not go in circles: each is watched by itself.
+    runs: OrderedDict[tuple[str, str | None], tuple[StuckDetector, list[Verdict]]] = OrderedDict()
     lock = threading.Lock()
 
-    def of(run: str) -> tuple[StuckDetector, list[Verdict]]:
+    def of(context: HookContext) -> tuple[StuckDetector, list[Verdict]]:
         from loopwright.senses import StuckDetector
 
+        run = (context.run_id, context.path)
         found = runs.get(run)
         if found is None:
             found = runs[run] = (StuckDetector(policy), [])
@@ -220,7 +242,7 @@ def loop_detection(policy: StuckPolicy | None = None, *, action: str = "tell") -
         subject = context.subject
         result = RuntimeError(subject.text) if subject.is_error else subject.text
         with lock:
-            detector, verdicts = of(context.run_id)
+            detector, verdicts = of(context)
             verdict = detector.record((subject.name, subject.arguments), result)
             verdicts[:] = [verdict] if verdict is not None else []
         return AddContext(verdict.advice) if verdict is not None and action == "tell" else None
@@ -228,14 +250,14 @@ def loop_detection(policy: StuckPolicy | None = None, *, action: str = "tell") -
     def deny(context: HookContext) -> Veto | None:
         subject = context.subject
         with lock:
-            _, verdicts = of(context.run_id)
+            _, verdicts = of(context)
             found = list(verdicts)
         names = {member.tool for verdict in found for member in verdict.members}
         return Veto(found[0].sentence) if subject.name in names else None
 
     def stop(context: HookContext) -> Veto | None:
         with lock:
-            _, verdicts = of(context.run_id)
+            _, verdicts = of(context)
             return Veto(verdicts[0].sentence) if verdicts else None
 
     hooks = Hooks([Hook("post_tool", watch, name="loop_detection", inline=True)])

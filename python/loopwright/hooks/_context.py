@@ -228,6 +228,10 @@ class HookContext:
     run_id: str
     deps: Any
     """What the run was given as `deps`."""
+    agent: str | None
+    """The name of the sub-agent at whose stage it is asked; `None` where that is the run's own."""
+    path: str | None
+    """Which of the run's children that is: `explore`, `explore#2`, `lead/explore`."""
 
     def __init__(
         self,
@@ -238,10 +242,14 @@ class HookContext:
         command: _core.Command | None = None,
         subject: Subject | None = None,
         clock: Callable[[], float] | None = None,
+        agent: str | None = None,
+        path: str | None = None,
     ) -> None:
         self.stage = stage
         self.run_id = run_id
         self.deps = deps
+        self.agent = agent
+        self.path = path
         self._command = command
         self._clock = clock
         if subject is not None:
@@ -259,7 +267,7 @@ class HookContext:
 
     @cached_property
     def spent(self) -> Spent:
-        """What the run had used when the hooks of the stage were asked."""
+        """What the run had used when the hooks of the stage were asked, all its sub-agents included."""
         from loopwright.result import Usage
 
         spent = dict((self._command.spent if self._command is not None else None) or {})
@@ -274,7 +282,8 @@ class HookContext:
         return subject_of(self._command)
 
     def __repr__(self) -> str:
-        return f"<HookContext {self.stage} of {self.run_id}>"
+        whose = self.run_id if self.path is None else f"{self.path} in {self.run_id}"
+        return f"<HookContext {self.stage} of {whose}>"
 
 
 def subject_of(command: _core.Command) -> Subject:

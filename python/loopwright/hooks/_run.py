@@ -34,6 +34,8 @@ __all__ = ["Asked", "HookReply", "Late", "in_worker", "run_stage", "run_stage_as
 _IDLE = 2.0
 """Seconds that a thread waits for more to do."""
 _MOST_WORDS = 2_000
+_LAPSED = object()
+"""What stands for the answer of a hook whose time is up."""
 
 
 class Late(Exception):
@@ -53,16 +55,24 @@ class HookReply:
 class Asked:
     """The hooks of a `hook` command, and what they have said so far."""
 
-    __slots__ = ("clock", "command", "deps", "error", "hooks", "place", "replies", "run_id", "token")
+    __slots__ = ("clock", "command", "deps", "error", "hooks", "place", "replies", "run_id", "token", "who")
 
     def __init__(
-        self, command: _core.Command, hooks: list[Hook], run_id: str, deps: Any, clock: Callable[[], float]
+        self,
+        command: _core.Command,
+        hooks: list[Hook],
+        run_id: str,
+        deps: Any,
+        clock: Callable[[], float],
+        who: tuple[str | None, str | None] = (None, None),
     ) -> None:
         self.command = command
         self.hooks = hooks
         self.run_id = run_id
         self.deps = deps
         self.clock = clock
+        # The name and the path of the sub-agent whose stage it is.
+        self.who = who
         self.place = 0
         self.replies: list[tuple[str, str, str, bool]] = []
         self.error: BaseException | None = None
@@ -77,7 +87,10 @@ class Asked:
     def context(self) -> HookContext:
         """What the next hook is shown."""
         command = self.command
-        return HookContext(command.stage or "", self.run_id, self.deps, command=command, clock=self.clock)
+        agent, path = self.who
+        return HookContext(
+            command.stage or "", self.run_id, self.deps, command=command, clock=self.clock, agent=agent, path=path
+        )
 
     def take(self, hook: Hook, value: object) -> None:
         """Takes a hook's answer, or what went wrong instead."""
@@ -226,11 +239,14 @@ async def ask(hook: Hook, context: Any) -> Any:
                 loop.call_soon_threadsafe(settle, value)
 
         in_worker(lambda: tried(hook.function, context), done)
-        await asyncio.wait({said}, timeout=hook.timeout)
-        if not said.done():
-            said.cancel()
+        # Not `asyncio.wait`, which costs as much as the way to the thread and back.
+        lapse = loop.call_at(ends, settle, _LAPSED)
+        try:
+            value = await said
+        finally:
+            lapse.cancel()
+        if value is _LAPSED:
             return late(hook)
-        value = said.result()
     if inspect.isawaitable(value):
         value = await _in_time(hook, value, ends - loop.time())
     return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,10 @@ from ._base import Methodical, Search
 from ._hit import Hit
 
 __all__ = ["LocalCorpus"]
+
+
+_DOCUMENTS = 500_000
+"""Texts of a corpus in memory; whoever gives them may go on for ever."""
 
 
 class LocalCorpus(Search):
@@ -44,7 +49,10 @@ class LocalCorpus(Search):
         elif callable(getattr(source, "search", None)):
             self._inner = Methodical(source.search, timeout=self.timeout)
         elif isinstance(source, Iterable):
-            listed = list(source)
+            listed = list(islice(source, _DOCUMENTS + 1))
+            if len(listed) > _DOCUMENTS:
+                message = f"the corpus has more than {_DOCUMENTS:,} texts"
+                raise UsageError(message, "invalid_value", "give a folder, or an index of your own with search")
             if listed and all(isinstance(each, os.PathLike) for each in listed):
                 self._folders = [os.fspath(each) for each in listed]
             else:

@@ -30,6 +30,11 @@ pub trait Count {
         1.0
     }
 
+    /// Which share of a count the truth is at least: a report below that is not believed.
+    fn least(&self) -> f64 {
+        1.0 / self.slack().max(1.0)
+    }
+
     /// The message, of `tokens` by [`Self::message`], by what was learned since: for what the provider has not seen yet.
     fn by_now(&mut self, _message: &Message, tokens: usize) -> usize {
         tokens
@@ -63,6 +68,10 @@ impl Count for TokenCounter {
 
     fn slack(&self) -> f64 {
         self.tokenizer().slack()
+    }
+
+    fn least(&self) -> f64 {
+        self.tokenizer().least()
     }
 
     fn by_now(&mut self, message: &Message, tokens: usize) -> usize {

@@ -396,7 +396,7 @@ impl Work {
             }
             out.push(slot.placed);
             if wire == Some(Wire::Anthropic) && results.len() > 1 && results.iter().any(|placed| placed.changed) {
-                results = vec![joined(results)];
+                results = vec![joined(&results)];
             }
             out.append(&mut results);
         }
@@ -406,7 +406,7 @@ impl Work {
 }
 
 /// One message of several with results, as a provider wants them that looks at the message right behind the uses.
-fn joined(results: Vec<Placed>) -> Placed {
+fn joined(results: &[Placed]) -> Placed {
     let origin = results.iter().find_map(|placed| placed.origin);
     let first = results.iter().find(|placed| placed.origin.is_some()).or(results.first());
     let (form, extra) =

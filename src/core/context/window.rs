@@ -248,7 +248,7 @@ impl ContextWindow {
         self.marks.reported = tokens;
         self.marks.since = self.given.len();
         self.fresh = 0;
-        let least = 1.0 / count.slack().max(1.0);
+        let least = count.least();
         self.marks.scale = (tokens as f64 / self.tokens as f64).clamp(least, MOST_SCALE);
         self.marks.anchored = self.tokens.saturating_add(self.marks.padding);
     }

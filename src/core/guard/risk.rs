@@ -365,6 +365,16 @@ fn text_risk(text: &str, path: &str, key: &str, nature: &Nature, context: &RiskC
         let verdict = Verdict { level: found.level, rule: found.rule, why: found.why.to_owned(), span: found.span };
         keep(Risk::of(verdict, path, text, "This statement"));
     }
+    if matches!(key, "method" | "http_method" | "request_method" | "verb") && text.trim().eq_ignore_ascii_case("delete")
+    {
+        let verdict = Verdict {
+            level: RiskLevel::Confirm,
+            rule: "http.delete",
+            why: "asks a server to delete something".to_owned(),
+            span: 0..text.len(),
+        };
+        keep(Risk::of(verdict, path, text, "This request"));
+    }
     let code_key = matches!(
         key,
         "code" | "python" | "source" | "script" | "python_code" | "cell" | "program" | "snippet" | "javascript"

@@ -115,7 +115,8 @@ impl Open {
             | EventKind::Interrupt { .. }
             | EventKind::Partials { .. }
             | EventKind::Pause
-            | EventKind::Resume => {}
+            | EventKind::Resume
+            | EventKind::Asked { .. } => {}
         }
     }
 

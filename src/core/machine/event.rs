@@ -195,6 +195,14 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+    /// A question to a person waits behind another, or has been put now: the time to answer begins with that. Optional:
+    /// a question of which nothing is said is put at once.
+    Asked {
+        /// The command.
+        id: Id,
+        /// Whether the person sees it.
+        put: bool,
+    },
 }
 
 impl EventKind {
@@ -219,7 +227,8 @@ impl EventKind {
             | Self::Interrupt { .. }
             | Self::Partials { .. }
             | Self::Pause
-            | Self::Resume => None,
+            | Self::Resume
+            | Self::Asked { .. } => None,
         }
     }
 
@@ -245,6 +254,7 @@ impl EventKind {
             Self::Hooked { .. } => "hooked",
             Self::Chosen { .. } => "chosen",
             Self::Recalled { .. } => "recalled",
+            Self::Asked { .. } => "asked",
         }
     }
 }

@@ -40,7 +40,7 @@ pub enum HookStage {
     PostReflect,
     /// Before the answer is given.
     PreOutput,
-    /// When the answer is fixed.
+    /// When the answer is fixed, by the hooks before it.
     PostOutput,
 }
 
@@ -88,13 +88,19 @@ impl HookStage {
     pub const fn replaces(self) -> bool {
         matches!(
             self,
-            Self::PreAssess | Self::PreLlm | Self::PostLlm | Self::PreTool | Self::PostTool | Self::PreOutput
+            Self::PreAssess
+                | Self::PreLlm
+                | Self::PostLlm
+                | Self::PreTool
+                | Self::PostTool
+                | Self::PreOutput
+                | Self::PostOutput
         )
     }
 
     /// Whether hooks may say no.
     pub const fn vetoes(self) -> bool {
-        !matches!(self, Self::PostOutput | Self::PostReflect)
+        !matches!(self, Self::PostReflect)
     }
 
     /// Whether hooks may add words for the model.

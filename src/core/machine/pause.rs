@@ -97,7 +97,7 @@ impl Pause {
     }
 
     /// The time by the clock of the machines.
-    fn own(&self, at: Time) -> Time {
+    pub(super) fn own(&self, at: Time) -> Time {
         let at = if self.state == RunState::Paused { self.since } else { at };
         Time(at.0.saturating_sub(self.lost))
     }
@@ -206,11 +206,11 @@ impl Pause {
                 Command::Abort { id } => {
                     self.timers.remove(&id);
                     self.under_way.remove(&id);
+                    let before = self.held.len() + self.overdue.len();
                     self.overdue.retain(|timer| *timer != id);
-                    let before = self.held.len();
                     self.held.retain(|held| held.id() != Some(id));
-                    // What was never started is not stopped.
-                    if self.held.len() == before {
+                    // What was never started, or has fired already, is not stopped.
+                    if self.held.len() + self.overdue.len() == before {
                         out.push(Command::Abort { id });
                     }
                 }

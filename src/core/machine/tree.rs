@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Command, Event, EventKind, Id, Interrupt, Machine, Notice, Outcome, Stop, Time,
+    Command, Event, EventKind, Id, Interrupt, Machine, Notice, Outcome, Spent, Stop, Time,
     grounded::{GroundedConfig, GroundedMachine},
     pause::{Incoming, Pause, RunState},
     research::{ResearchConfig, ResearchMachine},
@@ -120,6 +120,14 @@ impl Node {
             Self::Turn(machine) => machine.history(),
             Self::Grounded(machine) => machine.history(),
             Self::Research(machine) => machine.history(),
+        }
+    }
+
+    fn spent(&self) -> &Spent {
+        match self {
+            Self::Turn(machine) => machine.spent(),
+            Self::Grounded(machine) => machine.spent(),
+            Self::Research(machine) => machine.spent(),
         }
     }
 
@@ -277,16 +285,43 @@ impl Tree {
                         };
                         out.push(Command::Emit { notice });
                     }
+                    Command::Hook { id, stage, round, subject, mut spent } => {
+                        // Hooks are the run's: what they see as used is what all of it has used.
+                        self.add_others(at, &mut spent);
+                        out.push(Command::Hook { id, stage, round, subject, spent });
+                    }
                     other => out.push(other),
                 }
             }
         }
     }
 
+    /// Adds what the other machines that are alive have used.
+    fn add_others(&self, at: u32, spent: &mut Spent) {
+        for (place, member) in self.members.iter().enumerate() {
+            if let Some(member) = member.as_ref().filter(|_| place != at as usize) {
+                spent.add_child(member.node.spent());
+            }
+        }
+    }
+
+    /// Tells the turns that the run pauses or goes on: they lay aside what they do in the background, and take it up.
+    fn tell_turns(&mut self, kind: &EventKind, at: Time, out: &mut Vec<Command>) {
+        let at = self.pause.own(at);
+        let turns = self.members.iter().enumerate();
+        let turns = turns.filter(|(_, member)| matches!(member, Some(Member { node: Node::Turn(_), .. })));
+        let turns: Vec<u32> = turns.map(|(place, _)| place as u32).collect();
+        let mut commands = Vec::new();
+        for turn in turns {
+            self.step_member(turn, Event { at, kind: kind.clone() }, &mut commands);
+        }
+        self.pause.pass(commands, out);
+    }
+
     /// Feeds the machines, whose commands pass the gate.
     fn deliver(&mut self, event: Event, out: &mut Vec<Command>) {
         let id = match &event.kind {
-            EventKind::Delta { id, .. } | EventKind::Executed { id, .. } => *id,
+            EventKind::Delta { id, .. } | EventKind::Executed { id, .. } | EventKind::Asked { id, .. } => *id,
             other => other.answers().unwrap_or_default(),
         };
         let mut commands = Vec::new();
@@ -368,10 +403,15 @@ impl Machine for Tree {
                 return out;
             }
             EventKind::Pause if self.outcome.is_none() => {
-                self.pause.pause();
+                if self.pause.pause() {
+                    self.tell_turns(&EventKind::Pause, at, &mut out);
+                }
             }
             EventKind::Resume if self.outcome.is_none() => match self.pause.resume(at) {
-                Some(commands) => out = commands,
+                Some(commands) => {
+                    out = commands;
+                    self.tell_turns(&EventKind::Resume, at, &mut out);
+                }
                 None => self.dropped += 1,
             },
             EventKind::Pause | EventKind::Resume => self.dropped += 1,

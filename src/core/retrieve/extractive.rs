@@ -14,13 +14,12 @@ use super::{
     question::{Asked, Question},
     sentences::{Kind, sentences},
     sources::{Source, SourceKind},
+    support::{self, ANSWERABLE},
     words,
 };
 
 /// At most this many units of all sources are looked at.
 const MAX_UNITS: usize = 20_000;
-/// Below this part of the question's weight the evidence is no answer.
-const LEAST_COVERAGE: f64 = 0.45;
 
 /// What to do differently from the first attempt.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,8 +34,10 @@ pub struct Options {
     pub list_sources: bool,
     /// Quotes that must not be used again.
     pub avoid: Vec<String>,
-    /// Below this part of the question's weight the evidence is no answer.
-    pub least_coverage: f64,
+    /// With less support than this the sources hold no answer.
+    pub least_support: f64,
+    /// The support that was measured where more than these sources was known; without it they are all there is.
+    pub support: Option<f64>,
     /// Whether somebody who knows more than these sources has found that they hold an answer.
     pub trusted: bool,
 }
@@ -49,7 +50,8 @@ impl Default for Options {
             plain: false,
             list_sources: false,
             avoid: Vec::new(),
-            least_coverage: LEAST_COVERAGE,
+            least_support: ANSWERABLE,
+            support: None,
             trusted: false,
         }
     }
@@ -79,7 +81,7 @@ pub struct Answer {
     pub quotes: Vec<Quote>,
     /// Words of the question that stand in no source.
     pub missing: Vec<String>,
-    /// How much of the question, weighted by rarity, the best quote and what is around it hold: from 0 to 1.
+    /// How much of the question, weighted by rarity, stands together: the support of the sources, from 0 to 1.
     pub coverage: f64,
 }
 
@@ -122,28 +124,25 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
         .map(|need| units.iter().any(|unit| unit.credit.get(need).is_some_and(|credit| *credit > 0.0)))
         .collect();
     let avoid: HashSet<&str> = options.avoid.iter().map(String::as_str).collect();
-    // What three sources say word for word stands on each of their pages.
-    let mut repeats: std::collections::HashMap<&str, HashSet<&str>> = std::collections::HashMap::new();
+    // What three pages of their own say word for word stands on each page of its place.
+    let mut repeats: std::collections::HashMap<&str, HashSet<usize>> = std::collections::HashMap::new();
     for unit in &units {
-        let reference = sources.get(unit.source).map_or("", |source| source.reference.as_str());
-        repeats.entry(unit.text.as_str()).or_default().insert(reference);
+        repeats.entry(unit.text.as_str()).or_default().insert(unit.source);
     }
     let usable = |unit: &Unit| {
         let repeated = repeats.get(unit.text.as_str()).is_some_and(|places| places.len() >= 3);
         unit.score > 0.0 && !avoid.contains(unit.text.as_str()) && !repeated && !is_boilerplate(&unit.text)
     };
-    let chosen = choose(&units, &weights, total, options, usable);
-    let best = chosen.first().and_then(|&at| units.get(at));
-    let covered = best.map_or(0.0, |best| sum(&best.credit, &weights));
-    let has_named = best.is_some_and(|best| {
-        asked.needs.iter().zip(&best.credit).any(|(need, credit)| need.nameable && *credit >= BY_HEADING)
-    });
-    // What was found nowhere must not outweigh what the best quote says itself.
-    let absent: f64 = weights.iter().zip(&found).filter(|(_, found)| !**found).map(|(weight, _)| weight).sum();
-    let said = best.map_or(0.0, |best| sum(&best.direct, &weights));
-    let coverage = if total > 0.0 { covered / total } else { 0.0 };
-    let weak = coverage < options.least_coverage || (absent > 0.0 && absent > said) || !has_named;
-    if total <= 0.0 || best.is_none() || (weak && !options.trusted) {
+    let mut chosen = choose(&units, &weights, total, options, usable);
+    if chosen.is_empty() {
+        // Better what is said everywhere than nothing.
+        let usable =
+            |unit: &Unit| unit.score > 0.0 && !avoid.contains(unit.text.as_str()) && !is_boilerplate(&unit.text);
+        chosen = choose(&units, &weights, total, options, usable);
+    }
+    let coverage = options.support.unwrap_or_else(|| support::of_sources(question, sources));
+    let weak = coverage < options.least_support;
+    if total <= 0.0 || chosen.is_empty() || (weak && !options.trusted) {
         return Answer { coverage, ..nothing(&asked, &found, sources.len()) };
     }
     let chosen = lift(&units, chosen);
@@ -322,7 +321,12 @@ fn sum(credit: &[f64], weights: &[f64]) -> f64 {
 fn read_units(asked: &Question, sources: &[Source], options: &Options) -> Vec<Unit> {
     let mut units = Vec::new();
     let mut seen: HashSet<(&str, usize, String)> = HashSet::new();
+    let mut texts: HashSet<&str> = HashSet::new();
     for (at, source) in sources.iter().enumerate() {
+        // The same text from another place says nothing more.
+        if !texts.insert(source.text.trim()) {
+            continue;
+        }
         let format = match source.kind {
             SourceKind::File => Format::of_path(&source.reference),
             SourceKind::Thread | SourceKind::Web | SourceKind::Tool | SourceKind::Memory => Format::Markdown,

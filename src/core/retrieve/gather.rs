@@ -3,7 +3,7 @@
 //! Files are cut into chunks and ranked by BM25, words of headings and paths counting as well. Only chunks that share a
 //! word with the question are kept, and of those only the best, so memory does not grow with the folder.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,7 @@ use super::{
     bm25::{self, Parameters},
     chunks::{Format, chunks},
     sources::{Source, SourceKind},
+    support::{Asked, SUPPORTING},
     words,
 };
 
@@ -20,6 +21,8 @@ const HEADING_WEIGHT: f64 = 1.5;
 const PATH_WEIGHT: f64 = 1.0;
 /// A chunk below this part of the best score is noise.
 const LEAST_SHARE: f64 = 0.12;
+/// A shorter piece may stand twice.
+const SHORT: usize = 40;
 /// When more candidates than this are waiting, the worst go.
 const MAX_CANDIDATES: usize = 16_384;
 
@@ -126,6 +129,9 @@ pub struct Gathered {
     /// What could not be read, or was left out by a limit: path and reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+    /// How likely what was looked at holds an answer; see [`support`](super::support).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub support: Option<f64>,
     /// Sources that were asked and gave nothing: which, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
@@ -217,6 +223,7 @@ pub fn gather_documents(
                 prior: 1.0,
                 length,
                 counts,
+                copy: false,
                 source,
             });
         }
@@ -224,7 +231,8 @@ pub fn gather_documents(
     let mut last = String::new();
     let mut matched = false;
     for Document { kind, reference, text, found } in documents {
-        if kind != SourceKind::File {
+        // What somebody has found already is not ranked against what shares words with the question.
+        if kind != SourceKind::File || found {
             search.file(OTHERS, &reference, &text, kind, found);
             continue;
         }
@@ -239,6 +247,8 @@ pub fn gather_documents(
         gathered.files_matched += usize::from(fits && !matched);
         matched |= fits;
     }
+    search.rank();
+    gathered.support = (search.seen > 0).then(|| search.support(question));
     gathered.sources = search.best(limits);
     gathered
 }
@@ -252,6 +262,8 @@ struct Candidate {
     prior: f64,
     length: f64,
     counts: Vec<f64>,
+    /// Whether the same text was read before, elsewhere.
+    copy: bool,
     source: Source,
 }
 
@@ -264,6 +276,8 @@ struct Search {
     seen: usize,
     length: f64,
     candidates: Vec<Candidate>,
+    /// The texts of files that were read: a copy says nothing more.
+    texts: HashSet<u64>,
 }
 
 impl Search {
@@ -282,7 +296,16 @@ impl Search {
                 *wanted = true;
             }
         }
-        Self { parameters: Parameters::default(), terms, wanted, holding, seen: 0, length: 0.0, candidates: Vec::new() }
+        Self {
+            parameters: Parameters::default(),
+            terms,
+            wanted,
+            holding,
+            seen: 0,
+            length: 0.0,
+            candidates: Vec::new(),
+            texts: HashSet::new(),
+        }
     }
 
     fn no_counts(&self) -> Vec<f64> {
@@ -322,13 +345,18 @@ impl Search {
         let mut counts = self.no_counts();
         for chunk in chunks(text, format) {
             let body = chunk.text(text);
-            if body.trim().is_empty() {
+            let bare = body.trim();
+            if bare.is_empty() {
                 continue;
             }
+            // Short lines are alike by chance, and stand under headings of their own.
+            let copy = bare.len() >= SHORT && !self.texts.insert(xxhash_rust::xxh3::xxh3_64(bare.as_bytes()));
             counts.copy_from_slice(&of_path);
             self.count(&chunk.heading, HEADING_WEIGHT, &mut counts);
             let length = self.count(body, 1.0, &mut counts);
-            self.saw(length, &counts);
+            if !copy {
+                self.saw(length, &counts);
+            }
             if !keep && counts.iter().all(|count| *count == 0.0) {
                 continue;
             }
@@ -337,7 +365,8 @@ impl Search {
             let end_line = line + text.matches('\n').count();
             let (reference, heading) = (reference.to_owned(), chunk.heading);
             let source = Source { kind, reference, line, end_line, heading, text, ..Source::default() };
-            self.candidates.push(Candidate { order: self.seen, file, prior, length, counts: counts.clone(), source });
+            let (order, counts) = (self.seen, counts.clone());
+            self.candidates.push(Candidate { order, file, prior, length, counts, copy, source });
             if self.candidates.len() >= MAX_CANDIDATES {
                 self.rank();
                 self.candidates.truncate(MAX_CANDIDATES / 2);
@@ -361,11 +390,30 @@ impl Search {
             let coverage = if total > 0.0 { covered / total } else { 0.0 };
             candidate.source.score = (score * candidate.prior * (0.6 + 0.4 * coverage) * 1_000.0).round() / 1_000.0;
         }
-        self.candidates.sort_by(|a, b| b.source.score.total_cmp(&a.source.score).then(a.order.cmp(&b.order)));
+        // Copies fill the places that are left.
+        let better = |a: &Candidate, b: &Candidate| {
+            a.copy.cmp(&b.copy).then(b.source.score.total_cmp(&a.source.score)).then(a.order.cmp(&b.order))
+        };
+        self.candidates.sort_by(better);
     }
 
-    fn best(mut self, limits: &GatherLimits) -> Vec<Source> {
-        self.rank();
+    /// The support of the best pieces; what was only asked before supports nothing.
+    fn support(&self, question: &str) -> f64 {
+        let asked = Asked::read(question);
+        let places: Vec<Option<usize>> = asked.terms().iter().map(|term| self.terms.get(term).copied()).collect();
+        let holding: Vec<usize> =
+            places.iter().map(|place| place.and_then(|at| self.holding.get(at)).copied().unwrap_or(0)).collect();
+        let says = |one: &&Candidate| {
+            !one.copy && (one.source.kind != SourceKind::Thread || !one.source.text.trim().ends_with('?'))
+        };
+        let best = self.candidates.iter().filter(says).take(SUPPORTING).map(|one| {
+            let has = |place: &Option<usize>| place.and_then(|at| one.counts.get(at)).is_some_and(|count| *count > 0.0);
+            places.iter().map(has).collect()
+        });
+        asked.support(self.seen, &holding, best)
+    }
+
+    fn best(self, limits: &GatherLimits) -> Vec<Source> {
         let least = self.candidates.first().map_or(0.0, |best| best.source.score * LEAST_SHARE);
         let mut messages: Vec<usize> =
             self.candidates.iter().filter(|one| one.file == usize::MAX).map(|one| one.order).collect();
@@ -410,6 +458,7 @@ impl Search {
                 sources.push(source);
             }
         }
+        sources.sort_by(|a: &Source, b: &Source| b.score.total_cmp(&a.score));
         sources
     }
 }

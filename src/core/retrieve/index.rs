@@ -1,16 +1,19 @@
 //! Passages to search in by words, by what the best of them say, by the directions of the corpus, and by vectors if
-//! there are any, fused by rank.
+//! there are any, fused.
 //!
 //! BM25 finds; RM3 feedback asks again with the words of the best passages; [`Lsa`] ranks by meaning within the corpus.
-//! The three (and an embedder's cosine) are joined by reciprocal rank fusion. The same passages and query give the same
+//! The scores of the three (and an embedder's cosine) are added, each over its best one; then passages take over some of
+//! their neighbours' scores, and what holds the whole query is put first. The same passages and query give the same
 //! hits, bit for bit. Large corpora are ranked by direction among the candidates of the words only, so that a query
 //! stays fast.
 
 use std::collections::HashMap;
 
 use super::{
-    bm25::{self, Parameters, idf},
+    bm25::{Postings, best},
     lsa::{Lsa, MAX_SAMPLE, Weighted},
+    near::{self, Vectors},
+    support::{Asked, SUPPORTING},
     words,
 };
 use crate::core::error::{Error, Result};
@@ -34,17 +37,15 @@ const DEEP: usize = 1_500;
 /// The constant of reciprocal rank fusion: how little the first ranks differ.
 const RANK_OFFSET: f64 = 60.0;
 /// What the ranking by directions weighs against that by words.
-const LSA_WEIGHT: f64 = 2.0;
+const LSA_WEIGHT: f64 = 1.5;
 /// What the ranking by an embedder weighs.
-const VECTOR_WEIGHT: f64 = 1.0;
+const VECTOR_WEIGHT: f64 = 1.5;
 
-/// From this support on passages are taken to hold an answer: chosen on one half of Cranfield's questions and as many
-/// foreign ones, and held against the other half; see `docs/retrieval.md`.
-pub const ANSWERABLE: f64 = 0.42;
-/// How many passages are looked at for support.
-const SUPPORTING: usize = 5;
-/// So many words of a longer query must stand together.
-const ENOUGH_WORDS: usize = 3;
+/// So many of the best are compared with each other.
+const SMOOTHED: usize = 200;
+/// What holding all of the query is worth, and how quickly that fades where something is missing.
+const WHOLE_REWARD: f64 = 2.0;
+const WHOLE_POWER: i32 = 8;
 
 /// Which rankings are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,20 +71,10 @@ pub struct Found {
     pub score: f64,
 }
 
-type Hasher = std::hash::BuildHasherDefault<xxhash_rust::xxh3::Xxh3Default>;
-
 /// Passages to search in.
 #[derive(Debug, Default)]
 pub struct Index {
-    parameters: Parameters,
-    terms: HashMap<Box<str>, u32, Hasher>,
-    /// For each term the passages that hold it, and how often.
-    postings: Vec<Vec<(u32, u32)>>,
-    /// The terms of all passages, one after the other, and how often.
-    forward: Vec<(u32, u32)>,
-    /// Where the terms of each passage end, and how many words it has.
-    passages: Vec<(usize, u32)>,
-    length: u64,
+    postings: Postings,
     bytes: usize,
     width: usize,
     vectors: Vec<f32>,
@@ -101,12 +92,12 @@ struct Latent {
 impl Index {
     /// How many passages there are.
     pub const fn len(&self) -> usize {
-        self.passages.len()
+        self.postings.len()
     }
 
     /// Whether there are none.
     pub const fn is_empty(&self) -> bool {
-        self.passages.is_empty()
+        self.postings.is_empty()
     }
 
     /// How long the vectors are; 0 if there are none.
@@ -139,34 +130,7 @@ impl Index {
             self.vectors.extend(vector.iter().map(|x| x * scale));
         }
         self.bytes = bytes;
-        let passage = self.passages.len() as u32;
-        let start = self.forward.len();
-        let mut length = 0_u32;
-        let Self { terms, postings, forward, .. } = self;
-        words::each_term(text, |term| {
-            length = length.saturating_add(1);
-            let number = if let Some(&number) = terms.get(term) {
-                number
-            } else {
-                let number = postings.len() as u32;
-                terms.insert(term.into(), number);
-                postings.push(Vec::new());
-                number
-            };
-            let Some(holding) = postings.get_mut(number as usize) else { return };
-            match holding.last_mut() {
-                Some((last, count)) if *last == passage => *count = count.saturating_add(1),
-                _ => {
-                    holding.push((passage, 1));
-                    forward.push((number, 0));
-                }
-            }
-        });
-        for (number, count) in forward.iter_mut().skip(start) {
-            *count = postings.get(*number as usize).and_then(|held| held.last()).map_or(1, |(_, count)| *count);
-        }
-        self.passages.push((self.forward.len(), length));
-        self.length += u64::from(length);
+        self.postings.add(text);
         Ok(())
     }
 
@@ -176,13 +140,13 @@ impl Index {
             return;
         }
         let step = self.len().div_ceil(MAX_SAMPLE).max(1);
-        let sample: Vec<Weighted> = (0..self.len()).step_by(step).map(|at| self.weighted(at)).collect();
+        let sample: Vec<Weighted> = (0..self.len()).step_by(step).map(|at| self.postings.weighted(at)).collect();
         let lsa = Lsa::of(&sample);
         let mut places = Vec::new();
         if let Some(lsa) = lsa.as_ref().filter(|_| self.len() <= ALL_RANKED) {
             places.reserve(self.len() * lsa.rank());
             for at in 0..self.len() {
-                places.extend(lsa.vector(&self.weighted(at)));
+                places.extend(lsa.vector(&self.postings.weighted(at)));
             }
         }
         self.latent = Some(Latent { of: self.len(), lsa, places });
@@ -196,119 +160,101 @@ impl Index {
                 format!("the query's vector has {} numbers, those of the passages {}", vector.len(), self.width);
             return Err(Error::usage("invalid_value", message).hint("use the embedder of the passages"));
         }
-        let asked = self.read(query);
+        let asked = self.postings.read(query);
         let all = self.len();
         let least = if all <= ALL_RANKED { DEEP } else { CANDIDATES };
-        let wanted = k.saturating_mul(4).clamp(least, all.max(least));
-        let mut by_words = self.by_words(&asked, wanted.min(all));
+        let wanted = k.saturating_mul(4).clamp(least, all.max(least)).min(all);
+        let mut by_words = self.postings.rank(&asked, wanted);
         if ways.feedback && !by_words.is_empty() {
-            by_words = self.by_words(&self.feedback(&asked, &by_words), wanted.min(all));
+            by_words = self.postings.rank(&self.feedback(&asked, &by_words), wanted);
         }
+        let latent = self.latent.as_ref().filter(|latent| ways.lsa && latent.of == all);
         let mut fused: HashMap<usize, f64> = HashMap::new();
-        let mut fuse = |ranking: &[(usize, f64)], weight: f64| {
-            for (rank, (passage, _)) in ranking.iter().enumerate() {
-                *fused.entry(*passage).or_default() += weight / (RANK_OFFSET + rank as f64 + 1.0);
-            }
-        };
-        let candidates: Vec<usize> = by_words.iter().map(|(passage, _)| *passage).collect();
-        fuse(&by_words, 1.0);
-        if let Some(latent) = self.latent.as_ref().filter(|latent| ways.lsa && latent.of == all) {
-            fuse(&self.by_direction(latent, &asked, &candidates, wanted), LSA_WEIGHT);
+        fuse(&mut fused, &by_words, 1.0);
+        if let Some(latent) = latent {
+            let candidates: Vec<usize> = by_words.iter().map(|(passage, _)| *passage).collect();
+            fuse(&mut fused, &self.by_direction(latent, &asked, &candidates, wanted), LSA_WEIGHT);
         }
         if let Some(vector) = vector.filter(|_| self.width > 0) {
-            let near = |at: usize| self.vectors.get(at * self.width..(at + 1) * self.width).map(|row| dot(row, vector));
-            let scored = (0..all).filter_map(|at| Some((at, f64::from(near(at)?))));
-            fuse(&best(scored.collect(), wanted), VECTOR_WEIGHT);
+            let near =
+                |at: usize| self.vectors.get(at * self.width..(at + 1) * self.width).map(|row| near::dot(row, vector));
+            let scored = (0..all).filter_map(|at| Some((at, f64::from(near(at)?)))).filter(|(_, near)| *near > 0.0);
+            fuse(&mut fused, &best(scored.collect(), wanted), VECTOR_WEIGHT);
         }
-        let ranked = best(fused.into_iter().collect(), k);
+        let mut ranked = best(fused.into_iter().collect(), k.max(CANDIDATES));
+        let head = ranked.len().min(SMOOTHED);
+        if let Some(head) = ranked.get_mut(..head) {
+            self.smooth(latent, vector.is_some(), head);
+            self.reward(&asked, head);
+        }
+        let ranked = best(ranked, k);
         Ok(ranked.into_iter().map(|(passage, score)| Found { passage, score }).collect())
     }
 
-    /// How likely the passages hold an answer: how much of the query, weighted by rarity in the whole corpus, the best
-    /// of the first five holds, less where that are fewer than three words. From 0 to 1; see [`ANSWERABLE`].
-    pub fn support(&self, query: &str) -> f64 {
-        let mut asked: Vec<String> = words::terms(query);
-        asked.sort_unstable();
-        asked.dedup();
-        let all = self.len();
-        let known: Vec<Option<u32>> = asked.iter().map(|term| self.terms.get(term.as_str()).copied()).collect();
-        let weight = |term: &Option<u32>| idf(all, term.map_or(0, |term| self.holding(term).len()));
-        let total: f64 = known.iter().map(weight).sum();
+    /// What is like the passages that fit, fits better: each takes over a part of its nearest neighbours' scores.
+    fn smooth(&self, latent: Option<&Latent>, embedded: bool, ranked: &mut [(usize, f64)]) {
+        let mut vectors = Vec::new();
+        if let Some((latent, lsa)) = latent.and_then(|latent| Some((latent, latent.lsa.as_ref()?))) {
+            let width = lsa.rank();
+            let mut rows = Vec::with_capacity(ranked.len() * width);
+            for (at, _) in ranked.iter() {
+                match latent.places.get(at * width..(at + 1) * width) {
+                    Some(row) => rows.extend_from_slice(row),
+                    None => rows.extend(lsa.vector(&self.postings.weighted(*at))),
+                }
+            }
+            vectors.push(Vectors { rows, width });
+        }
+        if embedded && self.width > 0 {
+            let row = |at: usize| self.vectors.get(at * self.width..(at + 1) * self.width).unwrap_or_default();
+            let rows = ranked.iter().flat_map(|(at, _)| row(*at)).copied().collect();
+            vectors.push(Vectors { rows, width: self.width });
+        }
+        near::smooth(ranked, &vectors);
+    }
+
+    /// What holds (nearly) all that is asked for is wanted itself, whatever is around it.
+    fn reward(&self, asked: &[(u32, f64)], ranked: &mut [(usize, f64)]) {
+        let weights: Vec<(u32, f64)> =
+            asked.iter().map(|(term, _)| (*term, self.postings.rarity(Some(*term)))).collect();
+        let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
         if total <= 0.0 {
-            return 0.0;
+            return;
         }
-        let (mut best, mut most) = (0.0_f64, 0_usize);
-        for (passage, _) in self.by_words(&self.read(query), SUPPORTING) {
-            let held = self.terms_of(passage);
-            let met = |term: &&Option<u32>| term.is_some_and(|term| held.iter().any(|(other, _)| *other == term));
-            best = best.max(known.iter().filter(met).map(weight).sum::<f64>() / total);
-            most = most.max(known.iter().filter(met).count());
+        for (at, score) in ranked {
+            let held = self.postings.terms_of(*at);
+            let met = weights.iter().filter(|(term, _)| held.iter().any(|(other, _)| other == term));
+            let share = met.map(|(_, weight)| weight).sum::<f64>() / total;
+            *score += WHOLE_REWARD * share.powi(WHOLE_POWER);
         }
-        let enough = known.len().clamp(1, ENOUGH_WORDS);
-        best * (most as f64 / enough as f64).min(1.0)
+    }
+
+    /// How likely the passages hold an answer, from 0 to 1; see [`support`](super::support).
+    pub fn support(&self, query: &str) -> f64 {
+        let asked = Asked::read(query);
+        let known: Vec<Option<u32>> = asked.terms().iter().map(|term| self.postings.number(term)).collect();
+        let holding: Vec<usize> = known.iter().map(|term| self.postings.holders_of(*term)).collect();
+        let best = self.postings.rank(&self.postings.read(query), SUPPORTING).into_iter().map(|(passage, _)| {
+            let held = self.postings.terms_of(passage);
+            let has = |term: &Option<u32>| term.is_some_and(|term| held.iter().any(|(other, _)| *other == term));
+            known.iter().map(has).collect()
+        });
+        asked.support(self.len(), &holding, best)
     }
 
     /// The words of the query that stand in no passage, as written.
     pub fn missing(&self, query: &str) -> Vec<String> {
         let absent = |word: &words::Word| {
-            !self.terms.contains_key(word.whole.as_str())
-                && !word.parts.iter().any(|part| self.terms.contains_key(part.as_str()))
+            self.postings.number(&word.whole).is_none()
+                && !word.parts.iter().any(|part| self.postings.number(part).is_some())
         };
         words::words(query).into_iter().filter(absent).map(|word| word.surface).collect()
     }
 
-    fn holding(&self, term: u32) -> &[(u32, u32)] {
-        self.postings.get(term as usize).map_or(&[], Vec::as_slice)
-    }
-
-    fn terms_of(&self, passage: usize) -> &[(u32, u32)] {
-        let end = self.passages.get(passage).map_or(0, |(end, _)| *end);
-        let start = passage.checked_sub(1).and_then(|before| self.passages.get(before)).map_or(0, |(end, _)| *end);
-        self.forward.get(start..end).unwrap_or_default()
-    }
-
-    fn average(&self) -> f64 {
-        self.length as f64 / self.len().max(1) as f64
-    }
-
-    /// A passage with the weights that BM25 gives its words.
-    fn weighted(&self, passage: usize) -> Weighted {
-        let length = self.passages.get(passage).map_or(0.0, |(_, length)| f64::from(*length));
-        let (average, all) = (self.average(), self.len());
-        let weight = |(term, count): &(u32, u32)| {
-            let idf = idf(all, self.holding(*term).len());
-            (*term, self.parameters.weight(idf, f64::from(*count), length, average) as f32)
-        };
-        self.terms_of(passage).iter().map(weight).collect()
-    }
-
-    fn read(&self, query: &str) -> Vec<(u32, f64)> {
-        let mut counts: Vec<(u32, f64)> = Vec::new();
-        words::each_term(query, |term| {
-            let Some(&number) = self.terms.get(term) else { return };
-            if let Some((_, count)) = counts.iter_mut().find(|(known, _)| *known == number) {
-                *count += 1.0;
-            } else if counts.len() < bm25::MAX_QUERY_TERMS {
-                counts.push((number, 1.0));
-            }
-        });
-        counts
-    }
-
-    fn by_words(&self, asked: &[(u32, f64)], most: usize) -> Vec<(usize, f64)> {
-        let (average, all) = (self.average(), self.len());
-        let mut scores: Vec<f64> = vec![0.0; all];
-        for (term, share) in asked {
-            let held = self.holding(*term);
-            let idf = idf(all, held.len());
-            for (passage, count) in held {
-                let at = *passage as usize;
-                if let (Some(score), Some((_, length))) = (scores.get_mut(at), self.passages.get(at)) {
-                    *score += share * self.parameters.weight(idf, f64::from(*count), f64::from(*length), average);
-                }
-            }
-        }
-        best(scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0).collect(), most)
+    /// Whether a passage holds one of the query's words.
+    pub fn shares_word(&self, query: &str, passage: usize) -> bool {
+        let held = self.postings.terms_of(passage);
+        self.postings.read(query).iter().any(|(term, _)| held.iter().any(|(other, _)| other == term))
     }
 
     /// RM3: the query with the words that mark its best passages.
@@ -317,14 +263,13 @@ impl Index {
         let total: f64 = top.iter().map(|(_, score)| score).sum();
         let mut gained: HashMap<u32, f64> = HashMap::new();
         for (passage, score) in &top {
-            let length = self.passages.get(*passage).map_or(1.0, |(_, length)| f64::from((*length).max(1)));
-            for (term, count) in self.terms_of(*passage) {
+            let length = f64::from(self.postings.words_of(*passage).max(1));
+            for (term, count) in self.postings.terms_of(*passage) {
                 *gained.entry(*term).or_default() += score / total * f64::from(*count) / length;
             }
         }
-        let all = self.len();
-        let mut gained: Vec<(u32, f64, f64)> =
-            gained.into_iter().map(|(term, share)| (term, share, share * idf(all, self.holding(term).len()))).collect();
+        let telling = |(term, share)| (term, share, share * self.postings.rarity(Some(term)));
+        let mut gained: Vec<(u32, f64, f64)> = gained.into_iter().map(telling).collect();
         gained.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
         gained.truncate(FEEDBACK_WORDS);
         let sum: f64 = gained.iter().map(|(_, share, _)| share).sum();
@@ -348,39 +293,31 @@ impl Index {
         most: usize,
     ) -> Vec<(usize, f64)> {
         let Some(lsa) = &latent.lsa else { return Vec::new() };
-        let all = self.len();
-        let query: Weighted =
-            asked.iter().map(|(term, count)| (*term, (count * idf(all, self.holding(*term).len())) as f32)).collect();
+        let weight = |(term, count): &(u32, f64)| (*term, (count * self.postings.rarity(Some(*term))) as f32);
+        let query: Weighted = asked.iter().map(weight).collect();
         let query = lsa.vector(&query);
         if query.iter().all(|x| *x == 0.0) {
             return Vec::new();
         }
         let scored: Vec<(usize, f64)> = if latent.places.is_empty() {
-            candidates.iter().map(|&at| (at, f64::from(dot(&lsa.vector(&self.weighted(at)), &query)))).collect()
+            candidates
+                .iter()
+                .map(|&at| (at, f64::from(near::dot(&lsa.vector(&self.postings.weighted(at)), &query))))
+                .collect()
         } else {
             let rows = latent.places.chunks_exact(lsa.rank().max(1));
-            rows.enumerate().map(|(at, row)| (at, f64::from(dot(row, &query)))).collect()
+            rows.enumerate().map(|(at, row)| (at, f64::from(near::dot(row, &query)))).collect()
         };
         best(scored.into_iter().filter(|(_, score)| *score > 0.0).collect(), most)
     }
 }
 
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-/// The best `most`, best first; equal ones in the order of adding.
-fn best(mut scored: Vec<(usize, f64)>, most: usize) -> Vec<(usize, f64)> {
-    let better = |a: &(usize, f64), b: &(usize, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-    if most == 0 {
-        return Vec::new();
+/// Adds a ranking: its best counts as one.
+fn fuse(fused: &mut HashMap<usize, f64>, ranking: &[(usize, f64)], weight: f64) {
+    let Some(top) = ranking.first().map(|(_, score)| *score).filter(|top| *top > 0.0) else { return };
+    for (passage, score) in ranking {
+        *fused.entry(*passage).or_default() += weight * score / top;
     }
-    if scored.len() > most {
-        scored.select_nth_unstable_by(most - 1, better);
-        scored.truncate(most);
-    }
-    scored.sort_unstable_by(better);
-    scored
 }
 
 /// Joins rankings by reciprocal rank: each is a list of numbers, best first, with its weight.

@@ -17,7 +17,7 @@ const DOCUMENTS_PER_RANK: usize = 7;
 /// Directions that are looked for beyond those that are kept.
 const OVERSAMPLING: usize = 10;
 /// How often the matrix is applied to sharpen the directions.
-const ROUNDS: usize = 2;
+const ROUNDS: usize = 4;
 /// At most this many words get a vector, the most frequent ones.
 const MAX_WORDS: usize = 50_000;
 

@@ -1,4 +1,4 @@
-//! The readable text of a file: HTML without tags, notebooks without JSON.
+//! The readable text of a file: decoded, notebooks without JSON. Pages are left to those who read pages.
 //!
 //! Every line of the result is the line of that number in the file, so that citations lead to the right place; what is
 //! not text becomes empty lines. Bytes that are no UTF-8 are read as Windows-1252, those with a mark as UTF-16.
@@ -10,7 +10,6 @@ pub fn plain_text(path: &str, bytes: &[u8]) -> Option<String> {
     let (text, _) = decoded(bytes)?;
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     Some(match extension.as_deref() {
-        Some("html" | "htm" | "xhtml") => without_tags(&text),
         Some("ipynb") => notebook(&text),
         _ => text.into_owned(),
     })
@@ -77,87 +76,6 @@ pub fn notebook_cells(json: &str) -> Option<Vec<String>> {
     Some(cells.collect())
 }
 
-/// HTML without tags, comments, scripts and styles; line breaks stay where they are.
-fn without_tags(html: &str) -> String {
-    let mut out = String::with_capacity(html.len());
-    let mut rest = html;
-    while let Some(at) = memchr::memchr2(b'<', b'&', rest.as_bytes()) {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        let length = if from.starts_with('&') {
-            let (text, length) = entity(from);
-            out.push_str(text);
-            length
-        } else if from.starts_with("<!--") {
-            let length = from.find("-->").map_or(from.len(), |end| end + 3);
-            keep_breaks(from, length, &mut out);
-            length
-        } else if from
-            .get(1..)
-            .is_some_and(|next| next.starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c)))
-        {
-            let tag = from.find('>').map_or(from.len(), |end| end + 1);
-            let name: String = from.chars().skip(1).take_while(char::is_ascii_alphanumeric).take(12).collect();
-            let name = name.to_ascii_lowercase();
-            let length = match name.as_str() {
-                "script" | "style" | "template" | "svg" => closing(from, tag, &name),
-                _ => tag,
-            };
-            keep_breaks(from, length, &mut out);
-            // Inline tags stand inside words; all others part them.
-            if !matches!(name.as_str(), "b" | "i" | "em" | "strong" | "a" | "span" | "code" | "") {
-                out.push(' ');
-            }
-            length
-        } else {
-            out.push('<');
-            1
-        };
-        rest = from.get(length..).unwrap_or_default();
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Where the element that starts here ends.
-fn closing(from: &str, tag: usize, name: &str) -> usize {
-    let mut at = tag;
-    while let Some(next) = from.get(at..).and_then(|rest| rest.find("</")) {
-        at += next + 2;
-        let here = from.as_bytes().get(at..at + name.len());
-        if here.is_some_and(|here| here.eq_ignore_ascii_case(name.as_bytes())) {
-            return from.get(at..).and_then(|rest| rest.find('>')).map_or(from.len(), |end| at + end + 1);
-        }
-    }
-    from.len()
-}
-
-fn keep_breaks(from: &str, length: usize, out: &mut String) {
-    let breaks = from.as_bytes().get(..length).map_or(0, |left_out| memchr::memchr_iter(b'\n', left_out).count());
-    out.extend(std::iter::repeat_n('\n', breaks));
-}
-
-fn entity(from: &str) -> (&str, usize) {
-    for (name, text) in [
-        ("&amp;", "&"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&apos;", "'"),
-        ("&#39;", "'"),
-        ("&#x27;", "'"),
-        ("&nbsp;", " "),
-        ("&mdash;", "—"),
-        ("&ndash;", "–"),
-        ("&hellip;", "…"),
-    ] {
-        if from.starts_with(name) {
-            return (text, name.len());
-        }
-    }
-    ("&", 1)
-}
-
 /// The sources of a notebook's cells, code in fences. Notebooks are written one source line to a line of JSON, and so
 /// line numbers stay; one that is written otherwise is taken apart as JSON, and lines are those of the joined cells.
 fn notebook(json: &str) -> String {
@@ -209,18 +127,6 @@ fn cells(json: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn html_keeps_its_lines() {
-        let html = "<html><head><style>\nb {}\n</style></head>\n<body><!-- a\nb --><p class=\n'x'>One &amp; <b>two</b>.</p>\n<script>if (a < b) {}\n</SCRIPT>1 < 2\n";
-        let text = plain_text("a.html", html.as_bytes()).unwrap();
-        assert_eq!(text.matches('\n').count(), html.matches('\n').count());
-        assert_eq!(text.lines().nth(5).map(str::trim), Some("One & two."));
-        assert_eq!(text.lines().last().map(str::trim), Some("1 < 2"));
-        assert!(!text.contains("if ("));
-        plain_text("a.html", "<".repeat(100_000).as_bytes()).unwrap();
-        plain_text("a.html", "<script>".repeat(2_000).as_bytes()).unwrap();
-    }
 
     #[test]
     fn notebooks_keep_their_lines() {

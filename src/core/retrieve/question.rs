@@ -30,7 +30,7 @@ pub(super) enum Asked {
 
 /// A word of the question.
 pub(super) struct Need {
-    word: Word,
+    pub(super) word: Word,
     /// Other words that would do, stemmed.
     others: &'static [&'static str],
     /// What it weighs before its rarity is known.
@@ -103,7 +103,7 @@ impl Question {
             }
             let surface = word.surface.to_lowercase();
             // A word with a capital inside the question is a name: `Go` is not `go`.
-            let named = word.start > 0 && word.surface.starts_with(char::is_uppercase);
+            let named = word.is_name();
             let soft = SOFT.contains(&surface.as_str()) && !named;
             let others =
                 SYNONYMS.iter().find(|group| group.contains(&word.whole.as_str())).copied().unwrap_or_default();

@@ -24,6 +24,13 @@ pub struct Word {
     pub parts: Vec<String>,
 }
 
+impl Word {
+    /// Whether it is written with a capital though it does not begin its text.
+    pub(super) fn is_name(&self) -> bool {
+        self.start > 0 && self.surface.starts_with(char::is_uppercase)
+    }
+}
+
 /// Calls `take` with every term of `text`, in order, stop words left out.
 pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
     each_term_starting(text, &[true; 256], |term| {

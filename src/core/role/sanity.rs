@@ -3,13 +3,13 @@
 //! The rules read nothing but the messages and give the same result for the same ones. A second opinion can only make
 //! a result stricter: [`SanityResult::stricter`] keeps every concern and never takes back a pause or an abort.
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{collections::BTreeSet, fmt::Write as _, ops::RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 
 use super::{plain, summary::sentences, tame};
 use crate::core::{
-    context::{constraints, names},
+    context::names,
     message::{Block, Message, Role, ToolResult, ToolUse},
     retrieve::words::each_term,
     sense::{
@@ -24,10 +24,18 @@ const MOST: usize = 8;
 const LONGEST: usize = 240;
 /// Rounds in a row that have nothing to do with what was asked, before that is a concern.
 const ASTRAY: usize = 3;
+/// Rounds whose names are looked at together, and how many names it takes to say something.
+const ELSEWHERE: RangeInclusive<usize> = 4..=8;
+const ENOUGH_NAMES: usize = 10;
+/// Names of a run that are kept.
+const MOST_NAMES: usize = 20_000;
 /// Messages that are looked at.
 const LOOKED_AT: usize = 400;
 /// Bytes of a text that are looked at.
 const READ: usize = 4_096;
+
+/// Bytes of a message of the user in which wishes are looked for.
+const WISHES: usize = 65_536;
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -352,8 +360,8 @@ fn forbidden(asked: &[String]) -> Vec<(String, String)> {
         ["never ", "don't ", "do not ", "must not ", "mustn't ", "avoid ", "without touching", "leave "];
     let mut found = Vec::new();
     for text in asked {
-        let heeded = constraints(text);
-        for sentence in sentences(&heeded).chain(sentences(start_of(text))) {
+        // Each sentence by itself: the next one may name what is meant to be touched.
+        for sentence in sentences(cut(text, WISHES)) {
             let lower = sentence.to_lowercase();
             let at = NO.iter().filter_map(|word| lower.find(word)).min();
             let Some(behind) = at.and_then(|at| sentence.get(at..)) else { continue };
@@ -441,11 +449,73 @@ fn telling(text: &str) -> BTreeSet<String> {
     words
 }
 
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Names that somebody has made up: they have an underscore or a capital inside, and stand for one thing.
+fn made_up<'a>(text: &'a str, into: &mut BTreeSet<&'a str>) {
+    for word in text.split(|c: char| !is_word(c)).filter(|word| word.len() > 4) {
+        let bytes = word.as_bytes();
+        let inner = word.trim_matches('_').contains('_');
+        let hump =
+            || bytes.windows(2).any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()));
+        if into.len() < MOST_NAMES && (inner || hump()) {
+            into.insert(word);
+        }
+    }
+}
+
+/// How many of the last rounds are about things that have made up names, of which hardly one was heard of before.
+fn other_things(asked: &[String], rounds: &[Round<'_>]) -> Option<usize> {
+    let working: Vec<&Round<'_>> = rounds.iter().filter(|round| !round.calls.is_empty()).collect();
+    let results: Vec<String> = working
+        .iter()
+        .map(|round| {
+            let results = round.calls.iter().filter_map(|(_, result)| *result);
+            results.map(|result| start_of(&result.prose()).to_owned() + "\n").collect()
+        })
+        .collect();
+    let own: Vec<BTreeSet<&str>> = working
+        .iter()
+        .map(|round| {
+            let mut names = BTreeSet::new();
+            made_up(start_of(&round.said), &mut names);
+            round.calls.iter().for_each(|(call, _)| made_up(start_of(call.arguments_text()), &mut names));
+            names
+        })
+        .collect();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for text in asked {
+        known.extend(cut(text, WISHES).split(|c: char| !is_word(c)).take(MOST_NAMES));
+    }
+    for (at, (names, results)) in own.iter().zip(&results).enumerate() {
+        let rest = working.len() - at;
+        if at > 0 && ELSEWHERE.contains(&rest) {
+            let now: BTreeSet<&str> = own.iter().skip(at).flatten().copied().collect();
+            let common = now.iter().filter(|name| known.contains(*name)).count();
+            if now.len() >= ENOUGH_NAMES && common * 20 <= now.len() {
+                return Some(rest);
+            }
+        }
+        if known.len() < MOST_NAMES {
+            known.extend(names);
+            made_up(results, &mut known);
+        }
+    }
+    None
+}
+
 /// Whether the last rounds have nothing to do with what was asked, nor with anything that came of it.
 fn drift(asked: &[String], rounds: &[Round<'_>], result: &mut SanityResult) {
     let mut matter: BTreeSet<String> = asked.iter().flat_map(|text| telling(text)).collect();
     if matter.len() < 2 {
         return;
+    }
+    if let Some(count) = other_things(asked, rounds) {
+        let goal = asked.last().map(|text| plain(text, 90)).unwrap_or_default();
+        let text = format!("the last {count} rounds are about names that nobody spoke of before; asked was {goal:?}");
+        return result.concern(ConcernKind::Drift, text, "go back to what the user asked for");
     }
     let mut astray: Vec<&Round<'_>> = Vec::new();
     for round in rounds {
@@ -476,7 +546,11 @@ fn drift(asked: &[String], rounds: &[Round<'_>], result: &mut SanityResult) {
 }
 
 fn start_of(text: &str) -> &str {
-    let mut end = text.len().min(READ);
+    cut(text, READ)
+}
+
+fn cut(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -505,6 +579,50 @@ mod tests {
 
     fn kinds(result: &SanityResult) -> Vec<&'static str> {
         result.concerns.iter().map(|concern| concern.kind.name()).collect()
+    }
+
+    #[test]
+    fn c05_a_sentence_that_forbids_says_nothing_about_the_next_one() {
+        let asked =
+            "Do not submit changes to any of these files:\n\n- helper scripts\n\nStep 2: Inspect patch.txt to see.\n";
+        let write = round("", "shell", r#"{"command":"git diff > patch.txt"}"#, "", false, 1);
+        let mut messages = vec![Message::user(asked)];
+        messages.extend(write.clone());
+        assert_eq!(kinds(&check(&messages)), [""; 0]);
+        // One that stands far behind is heard.
+        let mut messages =
+            vec![Message::user(format!("{} You must not change patch.txt.", "Fix the parser. ".repeat(1_000)))];
+        messages.extend(write);
+        assert_eq!(kinds(&check(&messages)), ["contradiction"]);
+    }
+
+    #[test]
+    fn c05_rounds_about_other_things_are_drift_whatever_words_they_share() {
+        let work = |n: usize, names: &str| {
+            let said = format!("Let me look at the code and run the tests of {names}.");
+            let command = format!(r#"{{"command":"cd /testbed && grep -n 'def {names}' src"}}"#);
+            round(&said, "bash", &command, "12: found it in the code", false, n)
+        };
+        let mut messages = vec![Message::user("Fix the code of parse_header in the tests, and run them.")];
+        messages.extend(work(0, "parse_header read_field header_parser"));
+        messages.extend(work(1, "parse_header HeaderReader line_reader"));
+        let own =
+            ["read_field parse_header", "line_reader splitFields", "HeaderReader next_line", "parse_header bad_line"];
+        let other = [
+            "draw_canvas PixelGrid smooth_line",
+            "brush_size ColorWheel",
+            "layerStack undo_paint",
+            "paintBucket zoom_level pen_width",
+        ];
+        let mut sane = messages.clone();
+        for (n, names) in own.iter().enumerate() {
+            sane.extend(work(n + 2, names));
+        }
+        assert_eq!(kinds(&check(&sane)), [""; 0]);
+        for (n, names) in other.iter().enumerate() {
+            messages.extend(work(n + 2, names));
+        }
+        assert_eq!(kinds(&check(&messages)), ["drift"]);
     }
 
     #[test]

@@ -274,20 +274,20 @@ impl TokenCounter {
     pub(crate) fn text_at_most(&mut self, text: &str) -> usize {
         let mut sum = Sum::default();
         self.add_text(&mut sum, text);
-        self.at_most(&sum, &self.prior)
+        Self::at_most(&sum, &self.prior)
     }
 
     /// What a message is at most, as one of several, whatever was learned: the sum over all of them and what
     /// [`Self::messages`] gives for none is never below the upper bound of the whole.
     pub(crate) fn message_at_most(&mut self, message: &Message) -> usize {
         let sum = self.sum_at_most(message);
-        self.at_most(&sum, &self.prior)
+        Self::at_most(&sum, &self.prior)
     }
 
     /// The same by what was learned.
     pub(crate) fn message_at_most_by_now(&mut self, message: &Message) -> usize {
         let sum = self.sum_at_most(message);
-        self.at_most(&sum, &self.rates)
+        Self::at_most(&sum, &self.rates)
     }
 
     /// What comes before the answer, at most, whatever was learned.
@@ -326,7 +326,7 @@ impl TokenCounter {
         sum
     }
 
-    fn at_most(&self, sum: &Sum, rates: &Rates) -> usize {
+    fn at_most(sum: &Sum, rates: &Rates) -> usize {
         // An error of rounding must not add a token.
         (sum.mix.sum(|at, tokens| tokens * rates.most[at]) + sum.guessed * 2.0 - 1e-6).max(0.0).ceil() as usize
     }

@@ -323,11 +323,16 @@ impl Pieces for Counting<'_> {
 impl Counting<'_> {
     #[inline(never)]
     fn short(&mut self, bytes: &[u8], start: usize, length: usize) -> usize {
+        let mut known = false;
         if length == 3
             && let Some(three) = bytes.get(start..).and_then(<[u8]>::first_chunk::<3>)
             && let Some(count) = self.vocabulary.three(*three)
         {
-            return count;
+            // Those that are tokens come again, and are remembered; of the others there are too many.
+            if count > 1 {
+                return count;
+            }
+            known = true;
         }
         let double = double_word(bytes, start);
         let key = Key::new(&double.to_le_bytes(), length);
@@ -336,11 +341,12 @@ impl Counting<'_> {
         if kept != 0 {
             return kept as usize;
         }
-        let known = if length < 8 {
-            self.vocabulary.has_short(short_key(double as u64, length))
-        } else {
-            self.vocabulary.has_middle(middle_key(double, length))
-        };
+        known = known
+            || if length < 8 {
+                self.vocabulary.has_short(short_key(double as u64, length))
+            } else {
+                self.vocabulary.has_middle(middle_key(double, length))
+            };
         let count = if known { 1 } else { self.merged(&bytes[start..start + length]) };
         let kept = &mut self.room.short[set].0;
         *kept = [Key { low: key.low, high: key.high | (count as u64) << 60 }, kept[0]];

@@ -97,6 +97,11 @@ impl Learned {
         rates
     }
 
+    /// Which share of an upper bound the truth is at least, for code and its like, nineteen times of twenty.
+    pub(super) fn least(&self) -> f64 {
+        (1.0 - self.margin(Kind::Code as usize)) / self.slack()
+    }
+
     /// How many times larger an upper bound is than what it is a bound of, for code and its like.
     pub(super) fn slack(&self) -> f64 {
         BOUND.mul_add(self.margin(Kind::Code as usize), 1.0)

@@ -53,7 +53,7 @@ impl Tokenizer {
 
     /// Whether a count of text is exact.
     pub fn is_exact(&self) -> bool {
-        self.margins == [0.0; KINDS]
+        self.margins.iter().all(|margin| *margin == 0.0)
     }
 
     /// What is known of the model before anything is reported.
@@ -64,6 +64,11 @@ impl Tokenizer {
     /// How many times larger an upper bound of a text is than its count, about.
     pub fn slack(&self) -> f64 {
         if self.is_exact() { 1.0 } else { self.prior().slack() }
+    }
+
+    /// Which share of an upper bound of a text its tokens are at least, nineteen times of twenty.
+    pub fn least(&self) -> f64 {
+        if self.is_exact() { 1.0 } else { self.prior().least() }
     }
 
     /// For an encoding's name.

@@ -11,7 +11,7 @@ use crate::core::{
     request::{Request, Response},
     retrieve::{
         extractive::{self, Answer, Options},
-        sources::{Source, SourceKind, parse_feedback, parse_prompt},
+        sources::{Source, SourceKind, parse_feedback, parse_prompt, parse_support},
     },
 };
 
@@ -152,6 +152,7 @@ fn answer_text(request: &Request) -> String {
         return CREATES_NOTHING.to_owned();
     }
     let given = prose != question;
+    let asked_with = sources.len();
     for message in messages.iter().skip(asking) {
         sources.extend(more_sources(message));
     }
@@ -160,7 +161,10 @@ fn answer_text(request: &Request) -> String {
     }
     let drafts: Vec<String> =
         messages.iter().filter(|message| message.role == Role::Assistant).map(|message| message.prose()).collect();
-    attempt(&question, &sources, feedback.as_deref(), &drafts)
+    // What came after the prompt was not measured with it.
+    let support =
+        messages.get(asking).filter(|_| sources.len() == asked_with).and_then(|one| parse_support(&one.prose()));
+    attempt(&question, &sources, support, feedback.as_deref(), &drafts)
 }
 
 /// Documents and results of tools that came with a message.
@@ -193,11 +197,17 @@ fn more_sources(message: &Message) -> Vec<Source> {
 }
 
 /// Answers, and after a failed attempt answers differently where the sources allow it.
-fn attempt(question: &str, sources: &[Source], feedback: Option<&str>, drafts: &[String]) -> String {
-    let first = extractive::answer(question, sources, &Options::default());
+fn attempt(
+    question: &str,
+    sources: &[Source],
+    support: Option<f64>,
+    feedback: Option<&str>,
+    drafts: &[String],
+) -> String {
+    let first = extractive::answer(question, sources, &Options { support, ..Options::default() });
     let Some(feedback) = feedback else { return first.text };
     let failed = |answer: &Answer| answer.text == first.text || drafts.contains(&answer.text);
-    let mut options = options_for(feedback, &first);
+    let mut options = Options { support, ..options_for(feedback, &first) };
     // What was asked for first; then more and more that is merely different.
     for step in 0..5 {
         let answer = extractive::answer(question, sources, &options);

@@ -2,6 +2,8 @@
 
 use html5ever::{Attribute, LocalName};
 
+use super::hidden::style_hides;
+
 /// What an element does to the text in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -100,25 +102,7 @@ pub(super) fn is_hidden(attributes: &[Attribute]) -> bool {
         match &*attribute.name.local {
             "hidden" => !value.eq_ignore_ascii_case("until-found"),
             "aria-hidden" => value.trim().eq_ignore_ascii_case("true"),
-            "style" => {
-                let plain: String =
-                    value.chars().take(2_000).filter(|c| !c.is_whitespace()).map(|c| c.to_ascii_lowercase()).collect();
-                plain.split(';').any(|rule| {
-                    let rule = rule.strip_suffix("!important").unwrap_or(rule);
-                    matches!(
-                        rule,
-                        "display:none"
-                            | "visibility:hidden"
-                            | "visibility:collapse"
-                            | "opacity:0"
-                            | "opacity:0.0"
-                            | "font-size:0"
-                            | "font-size:0px"
-                            | "font-size:0em"
-                            | "font-size:0pt"
-                    )
-                })
-            }
+            "style" => style_hides(value),
             "class" => words(value).any(|word| {
                 matches!(
                     word,

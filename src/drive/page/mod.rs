@@ -7,10 +7,13 @@ mod blocks;
 pub(super) mod body;
 mod charset;
 mod element;
+mod hidden;
 mod html;
+mod lines;
 pub(super) mod robots;
 
 pub use html::{Document, read_html};
+pub use lines::visible_lines;
 
 use super::fetch::Page;
 use crate::core::{

@@ -607,3 +607,24 @@ def test_b18_an_empty_answer_is_no_error(site, name):
     site.on(path, "{}", content_type="application/json")
     assert search.search_sync("wings") == []
     assert search.log[0].error is None
+
+
+@pytest.mark.parametrize(("model", "path"), [("anthropic:m", "/v1/messages"), ("openai-responses:m", "/v1/responses")])
+@pytest.mark.parametrize(
+    ("status", "body", "wanted"),
+    [
+        ("401 Unauthorized", '{"error": {"message": "no such key"}}', "auth"),
+        ("402 Payment Required", '{"error": {"message": "pay"}}', "quota"),
+        ("422 Unprocessable", '{"error": {"message": "no"}}', "bad_request"),
+        ("429 Too Many Requests", '{"error": {"message": "slowly"}}', "rate_limited"),
+        ("500 Server Error", '{"error": {"message": "oops"}}', "server"),
+        ("200 OK", "<html>hello</html>", "invalid_body"),
+        ("200 OK", "{}", "invalid_body"),
+    ],
+)
+def test_b18_what_goes_wrong_with_the_providers_own_search_is_a_typed_error(site, model, path, status, body, wanted):
+    site.on(path, body, status, content_type="application/json")
+    base = f"{site.url}/v1" if model.startswith("openai") else site.url
+    search = ProviderSearch(model, base_url=base, api_key=KEY, attempts=1)
+    assert code(search) == wanted
+    assert search.log[0].error == wanted

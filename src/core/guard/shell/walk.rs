@@ -244,6 +244,11 @@ impl Walk {
         };
         let output = output_of(&command);
         let inner = wrap::inner(&command);
+        let read: Vec<Redirect> = if inner.is_empty() {
+            Vec::new()
+        } else {
+            command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read).cloned().collect()
+        };
         let folder = folder_after(&command);
         self.script.commands.push(command);
         if place.nesting >= MAX_NESTING {
@@ -271,7 +276,9 @@ impl Walk {
                 self.text(&text.text, &place);
                 (self.variables, self.cwd) = outer;
             } else {
-                self.emit(words, Vec::new(), span.clone(), &place);
+                // What a wrapper reads, the wrapped program reads.
+                let passed = matches!(via, Via::Wrapper | Via::Remote).then(|| read.clone()).unwrap_or_default();
+                self.emit(words, passed, span.clone(), &place);
             }
         }
         match folder {
@@ -415,6 +422,14 @@ impl<'t> Reader<'_, 't> {
                 let outer = (self.walk.variables.clone(), self.walk.cwd.clone());
                 let inside = Place { via: Via::Substitution, input: Input::None, pipeline: 0, ..place.clone() };
                 self.all(node, &inside, depth);
+                // `$(< file)`, `$(> file)`
+                let mut redirects = Vec::new();
+                for child in Self::children(node).into_iter().filter(|child| child.kind() == "file_redirect") {
+                    self.redirect(child, &inside, depth, &mut redirects, &mut Vec::new());
+                }
+                if !redirects.is_empty() {
+                    self.walk.emit(Vec::new(), redirects, span, &inside);
+                }
                 (self.walk.variables, self.walk.cwd) = outer;
                 unknown
             }

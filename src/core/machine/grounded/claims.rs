@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{
     citation,
-    facts::{self, Facts},
+    facts::{self, Claimed, Facts},
     verify::{Claim, MOST_CLAIMS, Reader, Severity},
 };
 use crate::core::{
@@ -45,7 +45,7 @@ impl Reader<'_> {
                     Kind::Code if !citation::holds(&fences, unit.bytes.start) => Kind::Prose,
                     kind => kind,
                 };
-                if matches!(kind, Kind::Prose | Kind::Row)
+                if kind != Kind::Code
                     && let Some(supported) = self.claim(&text, kind, own.as_ref(), &question)
                 {
                     tally.claims += 1;
@@ -131,21 +131,27 @@ impl Reader<'_> {
     fn abstention(&mut self, text: &str, question: &Facts) {
         // "in 12 sources" counts what was searched.
         let searched = self.evidence.sources.len().to_string();
-        let strange = facts::numbers(text).into_iter().find(|number| {
-            *number != searched
-                && !question.numbers.contains(number)
-                && !self.any_source(None, |facts| facts.numbers.contains(number))
+        let strange = facts::claimed(text).into_iter().find(|one| {
+            one.shown(text) != searched
+                && !one.stands_in(question)
+                && !self.any_source(None, |facts| one.stands_in(facts))
         });
         if let Some(number) = strange {
-            self.unsupported(text, &format!("no source holds the number {number}"));
+            self.unsupported(text, &format!("no source holds the number {}", number.shown(text)));
         }
     }
 
     /// Checks a sentence that claims something; whether the claim is supported.
     fn claim(&mut self, text: &str, kind: Kind, own: Option<&BTreeSet<usize>>, question: &Facts) -> Option<bool> {
-        let numbers = facts::claimed_numbers(text);
+        let text = if kind == Kind::Heading { unnumbered(text) } else { text };
+        let numbers = facts::claimed(text);
         let names = if kind == Kind::Prose { facts::names(text) } else { Vec::new() };
         let mut new_names = names.iter().filter(|(_, term)| !question.terms.contains(term)).peekable();
+        let cited: Vec<&Facts> = own.into_iter().flatten().filter_map(|at| self.facts.get(*at)).collect();
+        if kind == Kind::Prose && facts::is_strange(text, &cited) {
+            self.unsupported(text, "it shares few words with what it cites");
+            return Some(false);
+        }
         if numbers.is_empty() && (names.is_empty() || (own.is_none() && new_names.peek().is_none())) {
             return None;
         }
@@ -153,16 +159,17 @@ impl Reader<'_> {
         if own.is_some_and(BTreeSet::is_empty) {
             return Some(false);
         }
-        let missing: Vec<&String> =
-            numbers.iter().filter(|number| !self.any_source(own, |facts| facts.numbers.contains(*number))).collect();
+        let missing: Vec<&Claimed> =
+            numbers.iter().filter(|one| !self.any_source(own, |facts| one.stands_in(facts))).collect();
         // "No, not 500 but 300": a number of the question may stand beside one of the source.
-        let asked = missing.iter().all(|number| question.numbers.contains(*number));
+        let asked = missing.iter().all(|one| one.stands_in(question));
         let excused = asked && (own.is_none() || missing.len() < numbers.len());
         let terms = words::terms(text);
         let shares =
             terms.is_empty() || self.any_source(own, |facts| terms.iter().any(|term| facts.terms.contains(term)));
         let supported = shares && own.is_some() && (missing.is_empty() || excused);
-        match (missing.first().filter(|_| !excused), own) {
+        let first = missing.first().filter(|_| !excused).map(|one| one.shown(text));
+        match (first, own) {
             (Some(number), Some(_)) => {
                 self.unsupported(text, &format!("what it cites does not hold the number {number}"));
             }
@@ -171,6 +178,7 @@ impl Reader<'_> {
             }
             (None, Some(_)) if !shares => self.unsupported(text, "it shares no word with what it cites"),
             (None, None) if !shares => self.unsupported(text, "it cites nothing, and no source speaks of it"),
+            (None, None) if kind == Kind::Heading => {}
             (None, None) => self.warning("UNCITED_CLAIM", &format!("{:?} names no source", shorten(text.trim(), 120))),
             (None, Some(_)) => {}
         }
@@ -179,7 +187,7 @@ impl Reader<'_> {
         let strange = new_names.find(|(_, term)| !self.any_source(whole.as_ref(), |facts| facts.terms.contains(term)));
         let Some((name, term)) = strange else { return Some(supported) };
         let nowhere = !self.any_source(None, |facts| facts.terms.contains(term));
-        let is_short = !name.chars().any(char::is_lowercase);
+        let is_short = name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase);
         if own.is_some() && !is_short {
             let place = if nowhere { "no source holds" } else { "what it cites does not hold" };
             self.unsupported(text, &format!("{place} the name {name}"));
@@ -197,6 +205,18 @@ impl Reader<'_> {
         let sentence = text.split_whitespace().collect::<Vec<_>>().join(" ");
         self.issue(severity, "UNSUPPORTED", &format!("{:?}: {why}", shorten(&sentence, 160)));
     }
+}
+
+/// A heading without its own number: "2.1 Retries", "III. Limits".
+fn unnumbered(heading: &str) -> &str {
+    let bare = heading.trim_start_matches(['#', ' ', '\t', '*', '_']);
+    let number = bare.split_whitespace().next().unwrap_or_default();
+    let counts = number.len() <= 8
+        && number.starts_with(|c: char| c.is_ascii_digit())
+        && (number.ends_with(['.', ')', ':'])
+            || number.contains('.') && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+        && number.bytes().all(|byte| byte.is_ascii_digit() || b".):".contains(&byte));
+    if counts { bare.get(number.len()..).unwrap_or_default() } else { bare }
 }
 
 /// Whether a sentence says that something was not found.

@@ -1,20 +1,28 @@
-//! What can be compared between a sentence and the source it rests on: numbers, names and words.
+//! What can be compared between a sentence and the source it rests on: numbers, amounts, dates, names and words.
 
 use std::collections::HashSet;
 
+use super::{
+    dates::{Date, When, dates, month},
+    numbers::{Number, digit, numbers},
+    units::{Measure, Unit},
+};
 use crate::core::retrieve::{sources::Source, words};
 
-/// Longer runs of digits are no numbers that anybody compares.
-const LONGEST_NUMBER: usize = 40;
-
-const NUMBER_WORDS: [&str; 13] =
-    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-
-/// The numbers and words of a text.
+/// The numbers, amounts, dates and words of a text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
-    pub(super) numbers: HashSet<String>,
+    /// Every value that a number may mean.
+    numbers: HashSet<String>,
+    /// Those that no unit stands with.
+    bare: HashSet<String>,
+    amounts: HashSet<(Measure, String)>,
+    dates: HashSet<When>,
+    /// Whether shares are spoken of: then a bare number may be one.
+    shares: bool,
     pub(super) terms: HashSet<String>,
+    /// Whether it holds letters of scripts without capitals.
+    caseless: bool,
 }
 
 impl Facts {
@@ -32,11 +40,47 @@ impl Facts {
     }
 
     fn add(&mut self, text: &str) {
-        self.numbers.extend(numbers(text));
-        for word in text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| (3..=6).contains(&word.len())) {
-            if let Some(number) = NUMBER_WORDS.iter().position(|name| word.eq_ignore_ascii_case(name)) {
-                self.numbers.insert(number.to_string());
+        for number in numbers(text) {
+            for value in number.readings.iter().flatten() {
+                match number.unit {
+                    None => {
+                        self.bare.insert(value.clone());
+                    }
+                    Some(unit) => {
+                        for (measure, amount) in unit.amounts(value) {
+                            if measure == Measure::Share {
+                                self.shares = true;
+                                self.numbers.insert(amount.clone());
+                            }
+                            self.amounts.insert((measure, amount));
+                        }
+                    }
+                }
+                self.numbers.insert(value.clone());
             }
+        }
+        self.dates.extend(dates(text).into_iter().flat_map(|date| date.readings));
+        self.shares |= text.contains(['%', '％', '٪']) || text.contains("percent");
+        self.caseless |= text.chars().any(is_caseless);
+        let mut before = "";
+        for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
+            // "An hour" is one hour, "both" are two.
+            let value = match word {
+                "both" | "Both" | "pair" | "couple" | "neither" | "Neither" => "2",
+                "once" | "Once" | "single" | "one" | "One" => "1",
+                _ => "",
+            };
+            if !value.is_empty() {
+                self.numbers.insert(value.to_owned());
+                self.bare.insert(value.to_owned());
+            }
+            if matches!(before, "a" | "an" | "A" | "An" | "per" | "each" | "every" | "Each" | "Every" | "one")
+                && let (Some(unit), _) = Unit::around("", word)
+            {
+                self.numbers.insert("1".to_owned());
+                self.amounts.extend(unit.amounts("1"));
+            }
+            before = word;
         }
         words::each_term(text, |term| {
             if !self.terms.contains(term) {
@@ -44,118 +88,270 @@ impl Facts {
             }
         });
     }
+
+    /// Whether the number stands here, in one of its readings, and of the same unit where both have one.
+    pub(super) fn holds(&self, number: &Number) -> bool {
+        number.readings.iter().any(|reading| reading.iter().all(|value| self.holds_value(value, number.unit)))
+    }
+
+    fn holds_value(&self, value: &str, unit: Option<Unit>) -> bool {
+        let Some(unit) = unit else { return self.numbers.contains(value) };
+        let amounts = unit.amounts(value);
+        let share = unit.measure == Measure::Share;
+        amounts.iter().any(|amount| self.amounts.contains(amount) || (share && self.numbers.contains(&amount.1)))
+            || (self.bare.contains(value) && (!share || self.shares))
+    }
+
+    /// Whether the date stands here; a part that is not said of it here must stand somewhere else.
+    pub(super) fn holds_date(&self, date: &Date) -> bool {
+        let stands = |part: Option<u32>| part.is_none_or(|part| self.numbers.contains(&part.to_string()));
+        date.readings.iter().any(|day| {
+            self.dates.iter().any(|other| {
+                let same = |one: Option<u32>, other: Option<u32>| match (one, other) {
+                    (Some(one), Some(other)) => one == other,
+                    (one, None) => stands(one),
+                    (None, Some(_)) => true,
+                };
+                other.month == day.month && same(day.year, other.year) && same(day.day, other.day)
+            })
+        })
+    }
 }
 
-/// The numbers of a text in one form each: `1,000` and `1_000` are `1000`, `2.50` is `2.5`, `05` is `5`.
-pub(super) fn numbers(text: &str) -> Vec<String> {
-    let bytes = text.as_bytes();
-    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let mut all = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        if !digit(at) {
-            at += 1;
-            continue;
-        }
-        let mut number = String::new();
-        loop {
-            while digit(at) {
-                number.push(char::from(bytes.get(at).copied().unwrap_or(b'0')));
-                at += 1;
-            }
-            let group = digit(at + 1) && digit(at + 2) && digit(at + 3) && !digit(at + 4);
-            match bytes.get(at) {
-                Some(b',' | b'_' | b'\'') if group => at += 1,
-                Some(b'.') if digit(at + 1) => {
-                    number.push('.');
-                    at += 1;
-                }
-                _ => break,
-            }
-        }
-        if number.len() <= LONGEST_NUMBER {
-            all.push(normal(&number));
+/// What a sentence claims that can be counted: its numbers and its dates.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Claimed {
+    Number(Number),
+    Date(Date),
+}
+
+impl Claimed {
+    pub(super) fn stands_in(&self, facts: &Facts) -> bool {
+        match self {
+            Self::Number(number) => facts.holds(number),
+            Self::Date(date) => facts.holds_date(date),
         }
     }
+
+    /// As it is written in `sentence`.
+    pub(super) fn shown(&self, sentence: &str) -> String {
+        let bytes = match self {
+            Self::Number(number) => number.bytes.clone(),
+            Self::Date(date) => date.bytes.clone(),
+        };
+        sentence.get(bytes).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// All numbers and dates of a text.
+pub(super) fn counted(text: &str) -> Vec<Claimed> {
+    let dates = dates(text);
+    let mut next = dates.iter().peekable();
+    let mut all: Vec<Claimed> = Vec::new();
+    for number in numbers(text) {
+        while next.next_if(|date| date.bytes.end <= number.bytes.start).is_some() {}
+        if next.peek().is_none_or(|date| date.bytes.start >= number.bytes.end) {
+            all.push(Claimed::Number(number));
+        }
+    }
+    all.extend(dates.into_iter().map(Claimed::Date));
     all
 }
 
-/// The numbers of a sentence that say something: "Step 2", "(2)" and "2)" only count what is said.
-pub(super) fn claimed_numbers(sentence: &str) -> Vec<String> {
-    const COUNTERS: [&str; 8] = ["step", "option", "part", "phase", "example", "case", "method", "way"];
-    let mut all = Vec::new();
-    let (mut counts, mut open) = (false, false);
-    for word in sentence.split_whitespace() {
-        let bare = word.trim_start_matches(['(', '*', '_']).trim_end_matches(['.', ',', ':', ';', '*', '_']);
-        let digits = bare.strip_suffix(')').unwrap_or(bare);
-        let is_count = (1..=2).contains(&digits.len())
-            && digits.bytes().all(|byte| byte.is_ascii_digit())
-            && (counts || (bare.ends_with(')') && !open));
-        open = word.rfind('(').map_or(open, |_| true) && !word.contains(')');
-        if !is_count {
-            all.extend(numbers(word));
-        }
-        counts = COUNTERS.iter().any(|counter| bare.eq_ignore_ascii_case(counter));
-    }
-    all
+/// How many bytes before a number are looked at.
+const NEAR: usize = 200;
+/// Words before a number that make it a name of a place: "Step 2".
+const COUNTERS: [&str; 8] = ["step", "option", "part", "phase", "example", "case", "method", "way"];
+/// Words before a number in words that say that its things are known: "these two".
+const KNOWN: [&str; 14] =
+    ["the", "these", "those", "both", "all", "other", "its", "their", "our", "your", "my", "last", "next", "any"];
+
+/// What a sentence says that can be counted: "Step 2", "(2)" and "2)" only count what is said, and so do "these two".
+pub(super) fn claimed(sentence: &str) -> Vec<Claimed> {
+    counted(sentence)
+        .into_iter()
+        .filter(|one| match one {
+            Claimed::Date(_) => true,
+            Claimed::Number(number) => says_something(sentence, number),
+        })
+        .collect()
 }
 
-fn normal(number: &str) -> String {
-    let mut parts = number.split('.');
-    let (whole, fraction, more) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
-    if more.is_some() {
-        // A version or an address.
-        return number.to_owned();
+fn says_something(sentence: &str, number: &Number) -> bool {
+    // What is far away says nothing about a number.
+    let near =
+        (0..=number.bytes.start.saturating_sub(NEAR)).rev().find(|at| sentence.is_char_boundary(*at)).unwrap_or(0);
+    let before = sentence.get(near..number.bytes.start).unwrap_or_default();
+    let after = sentence.get(number.bytes.end..).unwrap_or_default();
+    let written = sentence.get(number.bytes.clone()).unwrap_or_default();
+    let last = before.trim_end_matches(['(', '*', '_', ' ', '\n', '\u{a0}']);
+    let last = last.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    if !number.in_words {
+        let short = written.chars().count() <= 2 && written.chars().all(|c| digit(c).is_some());
+        let counts = COUNTERS.contains(&last.as_str()) && before.ends_with([' ', '*', '_', '\u{a0}']);
+        let closes = after.starts_with(')') && before.rfind('(') <= before.rfind(')');
+        return !(short && (counts || closes));
     }
-    let whole = whole.trim_start_matches('0');
-    let whole = if whole.is_empty() { "0" } else { whole };
-    match fraction.map(|fraction| fraction.trim_end_matches('0')) {
-        Some(fraction) if !fraction.is_empty() => format!("{whole}.{fraction}"),
-        _ => whole.to_owned(),
+    if number.readings.iter().flatten().all(|value| matches!(value.as_str(), "0" | "1")) {
+        return false;
     }
+    let lower = written.to_lowercase();
+    // "Doubles" is a verb, a quarter a part of the year, "third," a beginning; `two-factor` and the like are names.
+    let is_other = lower.starts_with("doubl") || lower.starts_with("tripl") || lower == "quarter";
+    let begins = (before.trim().is_empty() || before.trim_end().ends_with(['.', '!', '?'])) && after.starts_with(',');
+    let compound = number.unit.is_none()
+        && (after.strip_prefix('-').is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+            || (before.ends_with('-') && before.trim_end_matches('-').ends_with(char::is_alphabetic)));
+    let few = !lower.starts_with("tw") || lower == "two";
+    let few = few
+        && number.readings.len() == 1
+        && number.readings.iter().flatten().all(|value| matches!(value.as_str(), "2" | "3" | "4"));
+    let known = few && number.unit.is_none() && KNOWN.contains(&last.as_str());
+    // A word alone is no sentence.
+    let alone = sentence.split_whitespace().nth(1).is_none();
+    !alone && !is_other && !begins && !compound && !known
 }
 
-/// The proper names of a sentence, words with a capital that do not begin it: as written, and the terms they give.
+/// Whether `c` is a letter of a script without capitals.
+fn is_caseless(c: char) -> bool {
+    !c.is_ascii() && c.is_alphabetic() && !c.is_lowercase() && !c.is_uppercase() && c as u32 >= 0x590
+}
+
+/// The proper names of a sentence, as written, with the terms they give: words with a capital that do not begin it, a
+/// beginning that is a name beyond doubt, and words of scripts without capitals in a sentence of another script.
 pub(super) fn names(sentence: &str) -> Vec<(&str, String)> {
     let mut all = Vec::new();
     let mut starts = true;
-    for word in sentence.split_whitespace() {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let (mut cased, mut caseless) = (0, 0);
+    for c in sentence.chars() {
+        cased += usize::from(c.is_lowercase() || c.is_uppercase());
+        caseless += usize::from(is_caseless(c));
+    }
+    let dates = dates(sentence);
+    let in_date = |word: &str| month(word).is_some() && !dates.is_empty();
+    let is_capital = |word: &str| word.chars().next().is_some_and(char::is_uppercase);
+    let bare = |word| str::trim_matches(word, |c: char| !c.is_alphanumeric());
+    let mut words = sentence.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let name = bare(word);
         let ends = word.ends_with(['.', '!', '?', ':', ';']);
-        let capital = bare.chars().next().is_some_and(char::is_uppercase);
-        if capital && !starts && bare != "I" && !bare.starts_with("I'") && !bare.starts_with("I’") {
-            let lower = bare.to_lowercase();
-            if !words::is_stop_word(&lower) {
-                all.extend(words::terms(bare).into_iter().next().map(|term| (bare, term)));
-            }
+        let mut is_name =
+            is_capital(name) && !starts && name != "I" && !name.starts_with("I'") && !name.starts_with("I’");
+        if starts && is_capital(name) {
+            // "Marie Curie", "PostgreSQL", "Zürich's".
+            let next = words.peek().map(|next| bare(next)).unwrap_or_default();
+            let ends_there = word.ends_with([',', '.', ':', ';', '!', '?']);
+            let mixed = name.chars().skip(1).any(char::is_uppercase) && name.chars().any(char::is_lowercase);
+            let pair = is_capital(next) && next.chars().any(char::is_lowercase) && name.chars().any(char::is_lowercase);
+            let lower = name.to_lowercase();
+            is_name = (pair && !ends_there && next.len() > 1 && !lower.ends_with("ly")) || mixed;
         }
-        starts = ends || (starts && bare.is_empty());
+        if caseless > 0 && cased >= caseless && name.chars().any(is_caseless) {
+            is_name = true;
+        }
+        if is_name && !in_date(name) && !crate::core::retrieve::words::is_stop_word(&name.to_lowercase()) {
+            // Scripts without spaces give pairs of characters: of those each counts.
+            let most = if name.chars().any(is_caseless) { MOST_PAIRS } else { 1 };
+            all.extend(words::terms(name).into_iter().take(most).map(|term| (name, term)));
+        }
+        starts = ends || (starts && name.is_empty());
     }
     all
+}
+
+/// Pairs of characters of one name that are looked for.
+const MOST_PAIRS: usize = 8;
+
+/// Whether a sentence of a script without capitals shares too few of its words with what it cites to rest on it; names
+/// can't be told from other words there.
+pub(super) fn is_strange(sentence: &str, facts: &[&Facts]) -> bool {
+    let letters = sentence.chars().filter(|c| c.is_alphabetic()).count();
+    let caseless = sentence.chars().filter(|c| is_caseless(*c)).count();
+    if caseless * 2 <= letters || !facts.iter().any(|facts| facts.caseless) {
+        return false;
+    }
+    let terms = words::terms(sentence);
+    let known = terms.iter().filter(|term| facts.iter().any(|facts| facts.terms.contains(*term))).count();
+    terms.len() >= 3 && known * 3 < terms.len()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn says(sentence: &str) -> Vec<String> {
+        claimed(sentence).iter().map(|one| one.shown(sentence)).collect()
+    }
+
+    fn holds(source: &str, sentence: &str) -> bool {
+        let facts = Facts::of_text(source);
+        claimed(sentence).iter().all(|one| one.stands_in(&facts))
+    }
+
     #[test]
-    fn x16_numbers_have_one_form() {
-        assert_eq!(
-            numbers("1,000 and 1000, 1_000; 2.50, 05, 0.5, 007."),
-            ["1000", "1000", "1000", "2.5", "5", "0.5", "7"]
-        );
-        assert_eq!(
-            numbers("v1.2.3 at 14:20 on 2024-05-01, SHA-256, 12,34"),
-            ["1.2.3", "14", "20", "2024", "5", "1", "256", "12", "34"]
-        );
-        assert_eq!(numbers(&"9".repeat(100_000)), Vec::<String>::new());
-        assert!(Facts::of_text("Three attempts").numbers.contains("3"));
+    fn x16_the_same_number_written_otherwise_is_supported() {
+        for (source, sentence) in [
+            ("It has 1,000 users.", "It has 1.000 users."),
+            ("It has 1 000 users.", "It has 1000 users."),
+            ("It has 1’000 users.", "It has one thousand users."),
+            ("Three hundred people came.", "300 people came."),
+            ("It holds 12 eggs.", "It holds a dozen eggs."),
+            ("It waits ９０ s.", "It waits 90 seconds."),
+            ("انتظر ٣٠ ثانية", "It is 30."),
+            ("It waits 60 seconds.", "It waits one minute, or 1 minute."),
+            ("timeout_seconds = 30", "It waits 30 seconds."),
+            ("Half of them failed.", "50% of them failed."),
+            ("50 % of them failed.", "Half of them failed."),
+            ("A share of 0.5 failed.", "50 percent failed."),
+            ("It was released on March 5, 2024.", "It came out on 2024-03-05."),
+            ("Released 2024-03-05.", "It was released in March 2024, on the 5th of March."),
+            ("It is tried every hour.", "It is tried after 1 hour."),
+            ("The 3rd attempt is the last.", "The third attempt is the last."),
+            ("It costs $5.", "It costs 5 dollars."),
+            ("Between 10 and 20 s.", "It takes 10–20 seconds."),
+            ("Served from 14:00.", "It is served from 2 pm."),
+            ("1.5 million lines", "1,500,000 lines"),
+            ("Both servers answer.", "It has two servers."),
+            ("It holds 1 GB.", "It holds 1024 MB."),
+        ] {
+            assert!(holds(source, sentence), "{source} | {sentence} | {:?}", says(sentence));
+        }
+    }
+
+    #[test]
+    fn x16_another_number_is_not() {
+        for (source, sentence) in [
+            ("It has 1,000 users.", "It has 2.000 users."),
+            ("It is retried three times.", "It is retried twelve times."),
+            ("It is retried three times.", "It is retried twice."),
+            ("It holds 300 pages.", "It holds three hundred and five pages."),
+            ("It holds 11 eggs.", "It holds a dozen eggs."),
+            ("It waits 90 s.", "It waits ８０ s."),
+            ("It waits 90 s.", "It waits ٨٠ s."),
+            ("It waits 90 s.", "It waits ८० s."),
+            ("It waits 30 seconds.", "It waits 30 minutes."),
+            ("It grew by 20 %.", "It grew by 20 million."),
+            ("There are 50 users.", "50 % of them are users."),
+            ("It was released on March 5, 2024.", "It was released on 2024-05-03."),
+            ("It was released on March 5, 2024.", "It was released in April 2024."),
+            ("The 3rd attempt is the last.", "The fourth attempt is the last."),
+            ("It costs $5.", "It costs 5 euros."),
+            ("The bridge has 3 lanes.", "The bridge has 3 million lanes."),
+            ("A quarter of them left.", "Half of them left."),
+            ("It takes 10–20 seconds.", "It takes 10–30 seconds."),
+        ] {
+            assert!(!holds(source, sentence), "{source} | {sentence} | {:?}", says(sentence));
+        }
     }
 
     #[test]
     fn x16_counting_claims_nothing() {
-        assert_eq!(claimed_numbers("**Step 2:** wait (3 s), (1) once, 2) twice [9], option 3."), ["3", "9"]);
-        assert_eq!(claimed_numbers("It steps 2 times (up to 30), or 4."), ["2", "30", "4"]);
+        assert_eq!(says("**Step 2:** wait (3 s), (1) once, 2) twice, option 3."), ["3 s", "1", "twice"]);
+        assert_eq!(says("It steps 2 times (up to 30), or 4."), ["2", "30", "4"]);
+        assert!(
+            says("The two of them use two-factor login; one of these three doubles. Third, a third-party tool.")
+                .is_empty()
+        );
     }
 
     #[test]
@@ -163,5 +359,18 @@ mod tests {
         let found = names("The server is in Husum and I like it. It was made by (ACME)");
         assert_eq!(found, [("Husum", "husum".to_owned()), ("ACME", "acm".to_owned())]);
         assert!(names("Retries are logged. They double.").is_empty());
+    }
+
+    #[test]
+    fn x16_names_of_other_scripts_and_at_the_beginning() {
+        let found = |text| names(text).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(found("The director is 山田太 of Ōsaka."), ["山田太", "山田太", "Ōsaka"]);
+        assert_eq!(found("It was written by Ольга Žižková."), ["Ольга", "Žižková"]);
+        assert_eq!(found("Marie Curie found it. PostgreSQL keeps it."), ["Marie", "Curie", "PostgreSQL"]);
+        assert_eq!(found("It was made by محمد in 2020."), ["محمد"]);
+        assert!(found("Released in March 2024. Both wait.").is_empty());
+        let facts = Facts::of_text("東京タワーの高さは三百三十三メートルです。");
+        assert!(!is_strange("東京タワーの高さは三百三十三メートルです。", &[&facts]));
+        assert!(is_strange("大阪城の建設者は豊臣秀吉でした。", &[&facts]));
     }
 }

@@ -7,11 +7,15 @@
 mod citation;
 mod claims;
 mod config;
+mod dates;
 mod facts;
 mod format;
 mod judge;
+mod numbers;
 mod schema;
+mod spelled;
 mod table;
+mod units;
 mod verify;
 
 use std::fmt::Write as _;
@@ -33,7 +37,7 @@ use crate::core::{
     request::{History, Response},
     retrieve::{
         gather::Gathered,
-        sources::{Source, SourceKind, parse_feedback, parse_prompt, render_feedback, render_prompt},
+        sources::{Source, SourceKind, parse_feedback, parse_prompt, render_feedback, render_supported},
     },
 };
 
@@ -111,6 +115,11 @@ impl GroundedMachine {
             feedback: None,
             drafted: 0,
         }
+    }
+
+    /// What it has used so far.
+    pub(crate) const fn spent(&self) -> &Spent {
+        &self.spent
     }
 
     /// The history so far; while an attempt is under way, that with which it began.
@@ -205,7 +214,8 @@ impl GroundedMachine {
         let mut messages: Vec<Message> = self.history.iter().cloned().collect();
         if let Some(last) = messages.last_mut() {
             last.content.retain(|block| !matches!(block, Block::Text(_)));
-            last.content.push(Block::text(render_prompt(&self.question, &self.sources, None)));
+            let prompt = render_supported(&self.question, &self.sources, gathered.support, None);
+            last.content.push(Block::text(prompt));
         }
         self.history = messages.into_iter().collect();
         self.act(out);

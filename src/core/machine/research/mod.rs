@@ -173,6 +173,11 @@ impl ResearchMachine {
         &self.state
     }
 
+    /// What it has used so far.
+    pub(crate) const fn spent(&self) -> &Spent {
+        &self.spent
+    }
+
     /// The history: the question, and at the end the report.
     pub const fn history(&self) -> &History {
         &self.history

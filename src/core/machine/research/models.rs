@@ -78,8 +78,10 @@ impl ResearchMachine {
         let round = self.spent.iterations;
         if work == Work::Tools {
             self.tools_called(&child, messages, out);
+            let offset = (self.elapsed() - child.duration).max(0.0);
             self.outcome.tool_calls.extend(child.tool_calls.drain(..).map(|mut call| {
                 call.iteration += round;
+                call.at += offset;
                 call
             }));
         }

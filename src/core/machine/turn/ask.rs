@@ -83,8 +83,16 @@ impl TurnMachine {
         let round = self.round();
         emit(out, Notice::RoundStarted { round, model: self.model().to_owned() });
         let id = self.id();
-        let asking =
-            Asking { id, attempt: 1, since: self.now, visible: false, last_failure: None, before: 0, held: None };
+        let asking = Asking {
+            id,
+            attempt: 1,
+            since: self.now,
+            visible: false,
+            last_failure: None,
+            before: 0,
+            held: None,
+            said: None,
+        };
         self.send(asking, out);
     }
 

@@ -25,6 +25,8 @@ impl TurnMachine {
         if let Some(partial) = &partial {
             self.spent.add(partial.usage, self.config.price.as_ref());
         }
+        // An attempt that fails before its first word takes nothing back of what an earlier one has shown.
+        let partial = partial.filter(says_something).or_else(|| asking.said.take().map(|said| *said));
         let left = self.config.budget.wall_time - self.elapsed();
         let attempt = asking.attempt - asking.before;
         let delay = self.config.retry.delay(&failure, attempt, visible, self.config.seed ^ asking.id);
@@ -49,6 +51,7 @@ impl TurnMachine {
                 asking.last_failure = Some(failure);
             }
             asking.visible = false;
+            asking.said = partial.map(Box::new);
             let timer = self.id();
             out.push(Command::Timer { id: timer, at: self.now.after(delay) });
             self.phase = Phase::Waiting { timer, asking };
@@ -62,6 +65,7 @@ impl TurnMachine {
                 emit(out, Notice::Reset { round: self.round() });
             }
             asking.visible = false;
+            asking.said = partial.map(Box::new);
             asking.attempt += 1;
             asking.id = self.id();
             return self.send(asking, out);
@@ -80,6 +84,7 @@ impl TurnMachine {
                 emit(out, Notice::Reset { round: self.round() });
             }
             asking.visible = false;
+            asking.said = partial.map(Box::new);
             asking.attempt += 1;
             asking.id = self.id();
             return self.send(asking, out);
@@ -96,6 +101,7 @@ impl TurnMachine {
                 return self.stop_at(limit, out);
             }
             asking.visible = false;
+            asking.said = partial.map(Box::new);
             asking.before = asking.attempt;
             asking.attempt += 1;
             asking.id = self.id();
@@ -140,4 +146,8 @@ impl TurnMachine {
             self.history.push(message);
         }
     }
+}
+
+fn says_something(partial: &Response) -> bool {
+    partial.message.content.iter().any(|block| matches!(block, Block::Text(text) if !text.text.trim().is_empty()))
 }

@@ -58,9 +58,12 @@ impl TurnMachine {
                 if let Some(partial) = &partial {
                     self.spent.add(partial.usage, self.config.price.as_ref());
                 }
-                self.keep_partial(partial);
+                self.keep_partial(partial.or_else(|| asking.said.map(|said| *said)));
             }
-            Phase::Waiting { timer, .. } => out.push(Command::Abort { id: timer }),
+            Phase::Waiting { timer, asking } => {
+                out.push(Command::Abort { id: timer });
+                self.keep_partial(asking.said.map(|said| *said));
+            }
             Phase::Recalling(recalling) => Self::abort_recall(&recalling, out),
             Phase::Tools(mut round) => {
                 round.abort(why, self.now, out);

@@ -269,13 +269,8 @@ impl TurnMachine {
             }
             Then::Give(stop) => self.answer_hooked(stop, replies, out),
             Then::End(stop) => {
-                let heard = self.hear(HookStage::PostOutput, None, replies, out);
-                match heard.failed {
-                    Some((_, error)) => {
-                        self.outcome.error = Some(error);
-                        self.close(Stop::HookFailed, out);
-                    }
-                    None => self.close(stop, out),
+                if self.answer_passes(HookStage::PostOutput, stop, replies, out) {
+                    self.close(stop, out);
                 }
             }
             Then::Chosen => {}
@@ -335,21 +330,30 @@ impl TurnMachine {
     }
 
     fn answer_hooked(&mut self, stop: Stop, replies: Vec<HookReply>, out: &mut Vec<Command>) {
+        if self.answer_passes(HookStage::PreOutput, stop, replies, out) {
+            self.give(stop, out);
+        }
+    }
+
+    /// Whether the answer is given, as the hooks of a stage want it; else the run has ended.
+    fn answer_passes(&mut self, stage: HookStage, stop: Stop, replies: Vec<HookReply>, out: &mut Vec<Command>) -> bool {
         let text = self.reply.clone().unwrap_or_default();
         let mut subject = HookSubject::Answer { text, stop };
-        let heard = self.hear(HookStage::PreOutput, Some(&mut subject), replies, out);
+        let heard = self.hear(stage, Some(&mut subject), replies, out);
         if let Some((_, error)) = heard.failed {
             self.outcome.error = Some(error);
-            return self.close(Stop::HookFailed, out);
+            self.close(Stop::HookFailed, out);
+            return false;
         }
         if let Some((hook, reason)) = heard.veto {
             self.say_veto(&hook, &reason, out);
-            return self.close(Stop::HookVeto, out);
+            self.close(Stop::HookVeto, out);
+            return false;
         }
         if let HookSubject::Answer { text, .. } = subject {
             self.reply = Some(text);
         }
-        self.give(stop, out);
+        true
     }
 
     /// Takes what the hooks of a stage said, tells of it, and puts their replacements into `subject`.

@@ -19,6 +19,7 @@ mod hooks;
 mod intent;
 mod limits;
 mod plans;
+mod question;
 mod read;
 mod recall;
 mod results;
@@ -65,7 +66,7 @@ use crate::core::{
     extract::Signatures,
     guard::Authority,
     message::Block,
-    request::{History, Request, ToolChoice},
+    request::{History, Request, Response, ToolChoice},
     sense::{momentum::Momentum, stuck::StuckDetector},
 };
 
@@ -109,6 +110,9 @@ struct Asking {
     /// Tokens of a budget that it may use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<u64>,
+    /// What the newest attempt that broke off in the middle had said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    said: Option<Box<Response>>,
 }
 
 /// The turn machine.
@@ -234,6 +238,11 @@ impl TurnMachine {
     /// Answers so far that came late, twice or unasked, and were dropped.
     pub const fn dropped(&self) -> u64 {
         self.outcome.dropped
+    }
+
+    /// What it has used so far, with what children that have ended used.
+    pub(crate) const fn spent(&self) -> &Spent {
+        &self.spent
     }
 
     fn id(&mut self) -> Id {

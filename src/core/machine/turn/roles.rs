@@ -92,6 +92,13 @@ pub(super) struct Question {
     reserved: u64,
 }
 
+impl Question {
+    /// Whether it was taken back for a pause, to be put again afterwards. No command has the number 0.
+    const fn is_laid_aside(&self) -> bool {
+        self.id == 0
+    }
+}
+
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
 const fn is_zero(number: &u64) -> bool {
     *number == 0
@@ -235,7 +242,7 @@ impl Desk {
 
     /// Whether a question's time limit has this number.
     pub(super) fn times(&self, timer: Id) -> bool {
-        self.open.iter().any(|question| question.timer == timer)
+        timer != 0 && self.open.iter().any(|question| question.timer == timer)
     }
 
     /// Whether a role is asked something.
@@ -252,7 +259,7 @@ impl Desk {
     pub(super) fn take_back(&mut self, which: impl Fn(&Job) -> bool, out: &mut Vec<Command>) {
         self.open.retain(|question| {
             let back = which(&question.job);
-            if back {
+            if back && !question.is_laid_aside() {
                 out.push(Command::Abort { id: question.id });
                 out.push(Command::Abort { id: question.timer });
             }
@@ -261,7 +268,7 @@ impl Desk {
     }
 
     fn take(&mut self, found: impl Fn(&Question) -> bool) -> Option<Question> {
-        let at = self.open.iter().position(found)?;
+        let at = self.open.iter().position(|question| !question.is_laid_aside() && found(question))?;
         Some(self.open.remove(at))
     }
 }
@@ -459,6 +466,55 @@ impl TurnMachine {
         out.push(Command::Abort { id: question.id });
         self.count(question.job.purpose(), |spent| spent.requests += 1);
         self.no_answer(&question, "no answer in time", out);
+    }
+
+    /// A run that pauses does not wait for what it does in the background: that is stopped, and done again later.
+    pub(super) fn lay_aside(&mut self, out: &mut Vec<Command>) {
+        let waited = matches!(self.phase, super::Phase::Checking(_));
+        let mut stopped = Vec::new();
+        for question in &mut self.desk.open {
+            let background = match question.job {
+                Job::Summarize { .. } => true,
+                Job::Check { .. } => !waited,
+                Job::Supervise { .. } => false,
+            };
+            if background && !question.is_laid_aside() {
+                out.push(Command::Abort { id: std::mem::take(&mut question.id) });
+                out.push(Command::Abort { id: std::mem::take(&mut question.timer) });
+                stopped.push((question.job.purpose(), self.now.since(question.since)));
+            }
+        }
+        for (purpose, seconds) in stopped {
+            self.count(purpose, |spent| {
+                spent.requests += 1;
+                spent.seconds += seconds;
+            });
+        }
+    }
+
+    /// The run goes on: what was laid aside is asked again.
+    pub(super) fn take_up_again(&mut self, out: &mut Vec<Command>) {
+        let all = std::mem::take(&mut self.desk.open);
+        let (laid, open): (Vec<_>, Vec<_>) = all.into_iter().partition(Question::is_laid_aside);
+        self.desk.open = open;
+        for mut question in laid {
+            question.since = self.now;
+            if let Some(reason) = self.spent_on(&question) {
+                self.no_answer(&question, reason, out);
+                continue;
+            }
+            let purpose = question.job.purpose();
+            let spent = self.outcome.roles.spent.get(&purpose).map_or(0.0, |spent| spent.seconds);
+            let timeout =
+                self.config.roles.of(purpose).map_or(0.0, |role| {
+                    role.budget.seconds.map_or(role.timeout, |most| role.timeout.min(most - spent))
+                });
+            question.attempt += 1;
+            (question.id, question.timer) = (self.id(), self.id());
+            out.push(Command::Timer { id: question.timer, at: self.now.after(timeout) });
+            self.put(&question, out);
+            self.desk.open.push(question);
+        }
     }
 
     /// The same model is asked again, if the role may ask once more.

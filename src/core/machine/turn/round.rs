@@ -13,6 +13,7 @@ use super::{
     calls::flatten_result,
     emit,
     gate::{forbidden, judged_notice},
+    question::Question,
     text,
 };
 use crate::core::{
@@ -100,16 +101,6 @@ impl Pending {
     }
 }
 
-/// A question to a person that is open.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Question {
-    id: Id,
-    timer: Id,
-    call: usize,
-    hash: String,
-    expires: Time,
-}
-
 /// One round of tool calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Round {
@@ -122,7 +113,7 @@ pub(super) struct Round {
     open: usize,
     /// Of those: calls that run.
     pub(super) running: usize,
-    question: Option<Question>,
+    pub(super) question: Option<Question>,
     /// A person ended the run.
     pub(super) aborted: bool,
     /// A call needed a person, and the budget has no more questions.
@@ -294,8 +285,7 @@ impl Round {
 
     fn take_back_question(&mut self, out: &mut Vec<Command>) {
         if let Some(question) = self.question.take() {
-            out.push(Command::Abort { id: question.id });
-            out.push(Command::Abort { id: question.timer });
+            question.take_back(out);
         }
     }
 
@@ -405,7 +395,7 @@ impl Round {
     ) -> bool {
         let now = turn.now;
         let Some(question) = self.question.take_if(|question| question.id == id) else { return false };
-        out.push(Command::Abort { id: question.timer });
+        question.stop_timer(out);
         let mut remembered = None;
         let yes = !matches!(decision, ApprovalDecision::Deny { .. } | ApprovalDecision::Abort);
         let refused = match decision {
@@ -468,7 +458,7 @@ impl Round {
 
     /// The time for an answer is over; false if the timer is not that of the question.
     pub(super) fn lapsed(&mut self, timer: Id, out: &mut Vec<Command>) -> bool {
-        let Some(question) = self.question.take_if(|question| question.timer == timer) else { return false };
+        let Some(question) = self.question.take_if(|question| question.lapses_with(timer)) else { return false };
         out.push(Command::Abort { id: question.id });
         self.settle(question.call, Some("nobody answered in time".to_owned()), None, out);
         true

@@ -33,6 +33,7 @@ impl Machine for TurnMachine {
                     self.interrupt(how, partial.map(|partial| *partial), &mut out);
                 }
             }
+            EventKind::Pause | EventKind::Resume if matches!(self.phase, Phase::Idle) => {}
             _ if matches!(self.phase, Phase::Idle) => out.push(refuse("not_started", "the turn has not begun")),
             EventKind::Delta { id, .. } => match &mut self.phase {
                 Phase::Asking(asking) if asking.id == id => asking.visible = true,
@@ -70,13 +71,14 @@ impl Machine for TurnMachine {
             }
             EventKind::Fired { id, partial } => self.fired(id, partial.map(|partial| *partial), &mut out),
             EventKind::Child { id, outcome, messages } => self.child_ended(id, outcome, &messages, &mut out),
+            EventKind::Pause => self.lay_aside(&mut out),
+            EventKind::Resume => self.take_up_again(&mut out),
+            EventKind::Asked { id, put } => self.asked(id, put, &mut out),
             EventKind::Found { .. }
             | EventKind::Hits { .. }
             | EventKind::Fetched { .. }
             | EventKind::Embedded { .. }
-            | EventKind::Partials { .. }
-            | EventKind::Pause
-            | EventKind::Resume => self.drop_answer(),
+            | EventKind::Partials { .. } => self.drop_answer(),
             EventKind::Hooked { id, replies } => {
                 if !self.was_hooked(id, replies, &mut out) {
                     self.drop_answer();
@@ -173,6 +175,22 @@ impl TurnMachine {
                 }
             }
             _ => self.drop_answer(),
+        }
+    }
+
+    /// A question waits behind another, or is put now.
+    fn asked(&mut self, id: Id, put: bool, out: &mut Vec<Command>) {
+        let timer = if put { self.id() } else { 0 };
+        let expires = self.now.after(self.config.approval_timeout);
+        let question = match &mut self.phase {
+            Phase::Tools(round) => round.question.as_mut(),
+            Phase::Supervising(supervising) => supervising.question.as_mut(),
+            _ => None,
+        };
+        match question.filter(|question| question.id == id) {
+            Some(question) if put => question.is_put(timer, expires, out),
+            Some(question) => question.waits(out),
+            None => self.drop_answer(),
         }
     }
 }

@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::{
     Phase, Release, Round, TurnMachine, emit,
+    question::Question,
     roles::Job,
     round::{Pending, denied_reason},
 };
@@ -42,17 +43,7 @@ pub(super) struct Supervising {
     round: Round,
     /// Calls about which a person has to decide, in order.
     people: Vec<usize>,
-    question: Option<Asked>,
-}
-
-/// A question to a person that is open.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Asked {
-    id: Id,
-    timer: Id,
-    call: usize,
-    hash: String,
-    expires: Time,
+    pub(super) question: Option<Question>,
 }
 
 impl Supervising {
@@ -66,8 +57,7 @@ impl Supervising {
 
     pub(super) fn into_round(self, out: &mut Vec<Command>) -> Round {
         if let Some(asked) = self.question {
-            out.push(Command::Abort { id: asked.id });
-            out.push(Command::Abort { id: asked.timer });
+            asked.take_back(out);
         }
         self.round
     }
@@ -334,14 +324,14 @@ impl TurnMachine {
         out.push(Command::Timer { id: timer, at: expires });
         let judged = Some(Box::new(judged));
         out.push(Command::Approve { id, call, hash: hash.clone(), risk, why, expires, judged });
-        supervising.question = Some(Asked { id, timer, call: at, hash, expires });
+        supervising.question = Some(Question { id, timer, call: at, hash, expires });
     }
 
     /// A person has decided about a result; false if nobody asked.
     pub(super) fn released(&mut self, id: Id, hash: &str, decision: ApprovalDecision, out: &mut Vec<Command>) -> bool {
         let Phase::Supervising(supervising) = &mut self.phase else { return false };
         let Some(asked) = supervising.question.take_if(|asked| asked.id == id) else { return false };
-        out.push(Command::Abort { id: asked.timer });
+        asked.stop_timer(out);
         let ends = decision == ApprovalDecision::Abort;
         let refused = if asked.hash != hash {
             Some("the decision does not name this result".to_owned())
@@ -358,7 +348,7 @@ impl TurnMachine {
     /// The time for a decision is over; false if the timer is not that of the question.
     pub(super) fn release_lapsed(&mut self, timer: Id, out: &mut Vec<Command>) -> bool {
         let Phase::Supervising(supervising) = &mut self.phase else { return false };
-        let Some(asked) = supervising.question.take_if(|asked| asked.timer == timer) else { return false };
+        let Some(asked) = supervising.question.take_if(|asked| asked.lapses_with(timer)) else { return false };
         out.push(Command::Abort { id: asked.id });
         self.answered_about(asked.call, Some("nobody answered in time".to_owned()), false, out);
         true

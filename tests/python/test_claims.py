@@ -1,0 +1,72 @@
+"""Claims of a sentence, however they are written, held against the span that it cites."""
+# ruff: noqa: RUF001
+
+from __future__ import annotations
+
+import pytest
+from loopwright import check_citations
+
+WRONG = [
+    ("## It is retried 5 times [1]", "It is retried 3 times."),
+    ("## It is retried 5 times\n\nIt is retried. [1]", "It is retried 3 times."),
+    ("It waits ８０ seconds. [1]", "It waits 90 seconds."),
+    ("It waits ٨٠ seconds. [1]", "It waits 90 seconds."),
+    ("It waits ८० seconds. [1]", "It waits 90 seconds."),
+    ("It is retried twelve times. [1]", "It is retried three times."),
+    ("It holds three hundred pages. [1]", "It holds thirty pages."),
+    ("It holds a dozen eggs. [1]", "It holds ten eggs."),
+    ("Half of the requests fail. [1]", "A quarter of the requests fail."),
+    ("It has 2.000 users. [1]", "It has 1,000 users."),
+    ("It has 2 000 users. [1]", "It has 1,000 users."),
+    ("It has 2'000 users. [1]", "It has 1,000 users."),
+    ("It waits 30 minutes. [1]", "It waits 30 seconds."),
+    ("It grew by 12 %. [1]", "It grew by 20 %."),
+    ("It came out on March 6, 2024. [1]", "It came out on 2024-03-05."),
+    ("The fourth attempt is the last. [1]", "The third attempt is the last."),
+    ("It takes 10-30 seconds. [1]", "It takes 10-20 seconds."),
+    ("The cache was written by Ольга Петрова. [1]", "The cache was written by Иван Сидоров."),
+    ("The cache was written by 山田太郎. [1]", "The cache was written by 田中一郎."),
+    ("Marie Curie wrote the cache. [1]", "The cache was written by Lise Meitner."),
+    ("| pages | 12 | [1]", "The cache holds ten pages."),
+]
+RIGHT = [
+    ("## 2. Retries\n\nIt is retried 3 times. [1]", "It is retried three times."),
+    ("### It is retried 3 times\n\nIt is retried 3 times. [1]", "It is retried three times."),
+    ("It waits 90 seconds. [1]", "It waits ９０ seconds, or ٩٠."),
+    ("It holds twelve eggs. [1]", "It holds a dozen eggs."),
+    ("It holds 300 pages. [1]", "It holds three hundred pages."),
+    ("It has 1.000 users. [1]", "It has 1,000 users."),
+    ("It has 1 000 users. [1]", "It has 1’000 users."),
+    ("It waits 1 minute. [1]", "It waits 60 seconds."),
+    ("It came out on 5 March 2024. [1]", "It came out on 2024-03-05."),
+    ("Half of the requests fail. [1]", "50 % of the requests fail."),
+    ("There are two servers. [1]", "Both servers answer."),
+    ("The cache was written by Ольга Петрова. [1]", "Кэш (the cache) написала Ольга Петрова."),
+]
+
+
+@pytest.mark.parametrize(("answer", "source"), WRONG)
+def test_x16_a_number_or_name_that_the_cited_span_does_not_hold_is_found(answer: str, source: str) -> None:
+    check = check_citations(answer, [source])
+    assert not check.passed
+    assert any("UNSUPPORTED" in str(issue) for issue in check.issues), check.issues
+
+
+@pytest.mark.parametrize(("answer", "source"), RIGHT)
+def test_x16_the_same_claim_written_otherwise_is_supported(answer: str, source: str) -> None:
+    check = check_citations(answer, [source])
+    assert check.passed, check.issues
+
+
+def test_x16_sentences_are_supported_by_their_own_passage() -> None:
+    """False alarms: each sentence of a text that cites its own passage must pass."""
+    text = (
+        "Since 1998 the ferry has run twice a day. The crossing takes an hour and a half (90 minutes in winter). About a "
+        "third of its 1,200 passengers are children; the youngest was 3 weeks old. On May 5, 2021 a new ship came: Nørd "
+        "III, built by Müller & Söhne for €12.5 million. It holds 2 × 40 cars, i.e. eighty in all, and uses 15–20 % less "
+        "fuel. One of the two engines is kept for storms. Both were made in 2019/2020. Tickets cost 7,50 € (children: "
+        "half). The third deck opened at 14:30 on the 21st of June."
+    )
+    for sentence in text.split(". "):
+        check = check_citations(f"{sentence.rstrip('.')}. [1]", [text])
+        assert check.passed, (sentence, check.issues)
