@@ -11,7 +11,7 @@ use crate::{
 const SIZE: usize = 40 * 1024;
 
 /// The few kilobytes are what may be looked at in vain before that has to stay in proportion.
-const FREE: u64 = 14 * 1024;
+const FREE: u64 = 10 * 1024;
 
 fn policies() -> [Policy; 3] {
     [
@@ -80,9 +80,9 @@ fn looks_are_counted_where_they_happen() {
         parse([text.as_bytes()], Some(&tools(&["f"])), &policy).1
     };
     let prose = "a word, and more of them. ".repeat(400);
-    // One to find markers, one to follow the line, one for braces.
+    // One to find markers, one to follow the line, one for braces, which is shared with the first at the beginning of a piece.
     assert!(looks(&prose, false) >= 2 * prose.len() as u64);
-    assert!(looks(&prose, true) >= 3 * prose.len() as u64);
+    assert!(looks(&prose, true) >= 3 * prose.len() as u64 - 64);
     // What a grammar looks at again is told by it.
     for (often, once) in
         [("{\"a\": \"x \"y\" z\"}", "{\"a\": \"x  y  z\"}"), ("{\"a\": aaaaaaaaaa}", "{\"a\": \"aaaaaaaa\"}")]

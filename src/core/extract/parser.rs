@@ -263,6 +263,7 @@ impl Parser {
     /// How many bytes were looked at so far to decide what they are, each counted every time it was: by the search for markers and
     /// braces, by what follows the line, by each grammar that tried, and by each look ahead. Writing events isn't counted.
     pub fn touched(&self) -> u64 {
+        if std::env::var("ZZ").is_ok() { eprintln!("zz {} {} {} {} spent {}", self.touched, self.calls.looked, self.line.looked, self.glances.looked, self.spent); }
         self.touched + self.calls.looked + self.line.looked + self.glances.looked
     }
 
@@ -336,6 +337,10 @@ impl Parser {
         loop {
             let Some(at) = self.markers.find(window, from, window.len()) else {
                 self.touched += window.len().saturating_sub(from) as u64;
+                if from == 0 {
+                    let hold = self.markers.tail(window);
+                    self.unmarked = self.unmarked.max(self.at + window.len() - hold);
+                }
                 if !whole {
                     let hold = self.markers.tail(window.get(from.min(window.len())..).unwrap_or_default());
                     self.place = Place::Remains { dialect, kind, call, seen: (window.len() - hold).max(from) };
@@ -344,6 +349,10 @@ impl Parser {
                 break;
             };
             self.touched += (at - from) as u64;
+            if from == seen && (from == 0 || self.unmarked >= self.at + from) {
+                // Who looks for markers next knows it.
+                self.unmarked = self.unmarked.max(self.at + at);
+            }
             let rest = window.get(at..).unwrap_or_default();
             let (walk, longer) = self.walk(at, rest);
             if longer && !whole {
