@@ -74,6 +74,22 @@ fn a_limit_on_arguments_makes_nobody_look_again() {
 }
 
 #[test]
+fn broken_calls_cost_no_more_behind_the_last_one_allowed() {
+    let mut worst = Vec::new();
+    for unit in ["<tool_call>f<arg_key>", "<tool_call>f<arg_key>\" \"", "<tool_call>f<arg_key>a</arg_key>\n"] {
+        let text = unit.repeat(200 * 1024 / unit.len());
+        for (most, known, size) in [(16, "f", 97), (0, "f", text.len()), (16, "g", 97)] {
+            let policy = Policy { max_calls: most, ..Policy::default() };
+            let (_, touched) = parse(text.as_bytes().chunks(size), Some(&tools(&[known])), &policy);
+            if touched > 4 * text.len() as u64 + FREE {
+                worst.push((unit, most, known, touched as f64 / text.len() as f64));
+            }
+        }
+    }
+    assert_eq!(worst, [], "looks at each byte");
+}
+
+#[test]
 fn looks_are_counted_where_they_happen() {
     let looks = |text: &str, bare_json: bool| {
         let policy = Policy { bare_json, ..Policy::default() };

@@ -263,7 +263,6 @@ impl Parser {
     /// How many bytes were looked at so far to decide what they are, each counted every time it was: by the search for markers and
     /// braces, by what follows the line, by each grammar that tried, and by each look ahead. Writing events isn't counted.
     pub fn touched(&self) -> u64 {
-        if std::env::var("ZZ").is_ok() { eprintln!("zz {} {} {} {} spent {}", self.touched, self.calls.looked, self.line.looked, self.glances.looked, self.spent); }
         self.touched + self.calls.looked + self.line.looked + self.glances.looked
     }
 
