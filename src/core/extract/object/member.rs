@@ -88,6 +88,8 @@ impl Object {
                 }
             }
         });
+        cursor.from += self.call.let_go(sink);
+        let started = self.call.started;
         match verdict {
             Verdict::Failed(why) => {
                 if started && cursor.at > cursor.from {
