@@ -30,6 +30,8 @@ pub(super) struct Pending {
     pub(super) guard: Guard,
     /// How many bytes stood before its arguments that nobody spoke for.
     pub(super) before: usize,
+    /// And up to where what is held of them stands.
+    pub(super) held_to: usize,
     /// It has a description.
     pub(super) described: bool,
 }
@@ -83,8 +85,12 @@ impl Pending {
             return 0;
         }
         self.guarded = false;
-        let before = self.before;
-        if self.start(before, sink) { before } else { 0 }
+        let (before, all) = (self.before, self.held_to.max(self.before));
+        if !self.start(before, sink) {
+            return 0;
+        }
+        sink.arguments("", all - before);
+        all
     }
 
     /// Something was given once more, and other than before. Where nothing may be mended, whoever hears of it sees to that.
