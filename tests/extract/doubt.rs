@@ -1,7 +1,9 @@
 //! What is doubtful is said: things given twice, bytes that are no text, words where none belong, limits in the middle of a
 //! character, calls in quotation marks. Each text whole, at every cut and byte by byte.
 
-use loopwright::core::extract::{Call, Dropped, ProblemKind, Signatures, UnknownTool, render_calls};
+use loopwright::core::extract::{
+    Call, Dropped, Event, Events, Parser, Policy, ProblemKind, Signatures, UnknownTool, render_calls,
+};
 use loopwright::core::message::ToolUse;
 use serde_json::json;
 
@@ -295,6 +297,51 @@ fn d21_unknown_tools_in_a_list_may_still_be_asked_for() {
     let setup = Setup { tools: Some(signatures), ..Setup::auto() };
     let setup = setup.with(|policy| policy.unknown_tools = UnknownTool::Call);
     assert_eq!(read(text, &setup).calls.len(), 2);
+}
+
+#[test]
+fn d08_a_bare_call_with_parameters_streams() {
+    let tool = json!({"type": "object", "properties": {"city": {"type": "string"}, "to": {"type": "object"}}});
+    let mut signatures = Signatures::default();
+    signatures.add("f", &tool);
+    let long = "x".repeat(200 * 1024);
+    for begin in [
+        "{\"name\": \"f\", \"parameters\": {\"city\": \"",
+        "{\"name\": \"f\", \"parameters\": {\"to\": {\"city\": \"x\"}, \"city\": \"",
+        "{\"name\": \"f\", \"parameters\": {\"type\": \"objects\", \"city\": \"",
+    ] {
+        let policy = Policy { bare_json: true, ..Policy::default() };
+        let mut parser = Parser::new(Some(signatures.clone()), None, policy);
+        let mut events = Events::default();
+        parser.feed(begin.as_bytes(), &mut events);
+        let started = |events: &Events| events.iter().any(|event| matches!(event, Event::CallStarted { .. }));
+        assert!(started(&events), "{begin}");
+        let mut streamed = 0;
+        for piece in long.as_bytes().chunks(1024) {
+            let mut events = Events::default();
+            parser.feed(piece, &mut events);
+            streamed += events.iter().filter(|event| matches!(event, Event::Arguments { .. })).count();
+        }
+        assert!(streamed > 150, "{begin}");
+        let mut events = Events::default();
+        parser.feed(b"\"}}", &mut events);
+        parser.finish(&mut events);
+        assert!(events.iter().any(|event| matches!(event, Event::CallFinished { call, .. } if call.complete)));
+    }
+}
+
+#[test]
+fn d08_a_tool_may_have_parameters_named_like_the_words_of_a_schema() {
+    let text = r#"{"name": "f", "parameters": {"type": "object", "title": "x"}}"#;
+    let tool = |names: &[&str]| {
+        let each: serde_json::Map<_, _> = names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+        Setup::tools(&[("f", json!({"type": "object", "properties": each}))]).bare()
+    };
+    assert_eq!(read(text, &tool(&["type", "title"])).calls.len(), 1);
+    assert_eq!(read(text, &tool(&["city"])).calls.len(), 0);
+    let echoed = r#"{"name": "f", "parameters": {"type": "object", "properties": {"type": {"type": "string"}}}}"#;
+    assert_eq!(read(echoed, &tool(&["type", "title"])).calls.len(), 0);
+    assert_eq!(read(echoed, &tool(&["type", "properties"])).calls.len(), 0);
 }
 
 #[test]

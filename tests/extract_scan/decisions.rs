@@ -2,7 +2,7 @@
 
 use loopwright::core::extract::{Dropped, Policy, ProblemKind, Quoted, Source, Span, UnknownTool};
 
-use crate::support::{Told, check, plain, tools};
+use crate::support::{Told, check, parse, plain, tools};
 
 const CALL: &str = "<tool_call>\n<function=look>\n<parameter=at>\nsea\n</parameter>\n</function>\n</tool_call>";
 const LINE: &str = "<tool_call><function=look><parameter=at>`sea`</parameter></function></tool_call>";
@@ -446,4 +446,20 @@ fn the_word_behind_a_fence_is_as_long_however_it_is_cut() {
         }
     }
     check(b"<|tool_call_begin|>\xcc```4yyyyyyyyyy4funun", None, &Policy::default());
+}
+
+#[test]
+fn where_a_bare_call_is_known_to_be_one_shows_in_no_span() {
+    let policy = Policy { bare_json: true, ..Policy::default() };
+    let known = tools(&["f"]);
+    for arguments in ["{\"city\": \"x\"}", "{\"type\": \"ob\", \"n\": 1}", "{\"to\": {\"a\": [1]}}", "{\"title\": 1}"] {
+        let text = format!("{{\"name\": \"f\", \"parameters\": {arguments}}} and so on");
+        let (whole, _) = parse([text.as_bytes()], Some(&known), &policy);
+        assert_eq!(whole.calls().len(), 1, "{text}");
+        for cut in 0..text.len() {
+            let (a, b) = text.as_bytes().split_at(cut);
+            assert_eq!(parse([a, b], Some(&known), &policy).0, whole, "{text} at {cut}");
+        }
+        assert_eq!(parse(text.as_bytes().chunks(1), Some(&known), &policy).0, whole, "{text}");
+    }
 }

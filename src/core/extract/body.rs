@@ -40,6 +40,10 @@ pub(super) trait Sink {
     fn hears(&self) -> bool {
         true
     }
+    /// Whether a tool of this name was declared, and has a parameter of that one.
+    fn declares(&self, _tool: &str, _parameter: &str) -> bool {
+        false
+    }
     /// The deepest nesting allowed.
     fn max_depth(&self) -> usize;
     /// Whether broken arguments may be repaired.

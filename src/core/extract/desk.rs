@@ -423,6 +423,11 @@ impl Sink for Desk<'_> {
         matches!(self.calls.mode, Mode::Pending | Mode::Live)
     }
 
+    fn declares(&self, tool: &str, parameter: &str) -> bool {
+        let declared = self.tools.and_then(|tools| tools.get(resolved(self.tools, tool)));
+        declared.is_some_and(|signature| signature.parameters.contains_key(parameter))
+    }
+
     fn max_depth(&self) -> usize {
         self.policy.max_depth
     }

@@ -1,6 +1,7 @@
 //! Calls written as JSON objects that hold a name and arguments: keys in any order, objects one after another or in an array,
 //! wrapped once more or not. Objects inside a call are never calls; arguments pass as written, piece by piece.
 
+mod guard;
 mod member;
 mod pending;
 
@@ -136,7 +137,7 @@ impl Object {
             if self.call.name.is_none() {
                 return Err(Step::Failed(NO_NAME));
             }
-            if self.call.is_definition() {
+            if self.call.is_definition(&*sink) {
                 return Err(Step::Failed(NO_CALL));
             }
             self.call.guarded = false;
@@ -358,6 +359,7 @@ impl Object {
             }
             (Role::Arguments, _) if !self.call.whole => {
                 let bytes = cursor.at - cursor.from;
+                self.call.before = bytes;
                 if self.call.start(bytes, sink) {
                     cursor.from = cursor.at;
                 }

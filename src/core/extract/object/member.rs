@@ -66,12 +66,14 @@ impl Object {
         let Some(arguments) = &mut self.call.arguments else { return Ok(true) };
         let (input, base) = (cursor.rest(), cursor.at);
         let (started, held, from) = (self.call.started, &mut self.call.held, &mut cursor.from);
+        let held_to = &mut self.call.held_to;
         let (bytes, verdict) = arguments.step(input, last, leave, &mut |json, upto| {
             if started {
                 sink.arguments(json, base + upto - *from);
                 *from = base + upto;
             } else {
                 held.push_str(json);
+                *held_to = base + upto - *from;
             }
         });
         cursor.at += bytes;
@@ -88,6 +90,8 @@ impl Object {
                 }
             }
         });
+        cursor.from += self.call.let_go(sink);
+        let started = self.call.started;
         match verdict {
             Verdict::Failed(why) => {
                 if started && cursor.at > cursor.from {

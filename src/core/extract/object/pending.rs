@@ -7,6 +7,7 @@ use super::super::{
     body::{Sink, Step},
     json::Mend,
 };
+use super::guard::{Guard, is_word};
 
 /// One call on its way.
 #[derive(Debug, Default, Clone)]
@@ -25,25 +26,15 @@ pub(super) struct Pending {
     pub(super) odd: bool,
     /// It may be the definition of a tool: it isn't said before its end.
     pub(super) guarded: bool,
+    /// Whether its arguments are a schema, as far as that is known.
+    pub(super) guard: Guard,
+    /// How many bytes stood before its arguments that nobody spoke for.
+    pub(super) before: usize,
+    /// And up to where what is held of them stands.
+    pub(super) held_to: usize,
     /// It has a description.
     pub(super) described: bool,
 }
-
-/// What a schema of parameters is made of.
-const SCHEMA: [&str; 12] = [
-    "type",
-    "properties",
-    "required",
-    "additionalProperties",
-    "description",
-    "title",
-    "$schema",
-    "$defs",
-    "definitions",
-    "anyOf",
-    "oneOf",
-    "allOf",
-];
 
 impl Pending {
     /// Starts the call if its name is known.
@@ -61,15 +52,45 @@ impl Pending {
         true
     }
 
-    /// Whether it is a tool's definition, echoed: its parameters are a schema, or it describes itself.
-    pub(super) fn is_definition(&self) -> bool {
+    /// Whether it is a tool's definition, echoed: its parameters are a schema, or it describes itself. What the tool has
+    /// parameters for shows no schema by itself.
+    pub(super) fn is_definition(&self, sink: &dyn Sink) -> bool {
+        let declared = |key: &str| self.name.as_deref().is_some_and(|name| sink.declares(name, key));
         let schema = || {
             let Ok(Value::Object(held)) = serde_json::from_str(&self.held) else { return false };
             let typed = held.get("type").is_some_and(|kind| kind == "object");
-            (typed || held.get("properties").is_some_and(Value::is_object))
-                && held.keys().all(|key| SCHEMA.contains(&key.as_str()))
+            let properties = held.get("properties").and_then(Value::as_object);
+            let described = match (declared("type"), declared("properties")) {
+                (false, false) => typed || properties.is_some(),
+                (true, false) => properties.is_some(),
+                (false, true) => typed,
+                (true, true) => typed && properties.is_some_and(|each| each.values().all(Value::is_object)),
+            };
+            described && held.keys().all(|key| is_word(key))
         };
         self.guarded && (self.described || schema())
+    }
+
+    /// Lets the call begin if what is held of its arguments shows that it is one. Gives how many bytes that speaks for.
+    pub(super) fn let_go(&mut self, sink: &mut dyn Sink) -> usize {
+        if !self.guarded || self.described || self.started {
+            return 0;
+        }
+        let (guard, name) = (&mut self.guard, self.name.as_deref());
+        let declared = |key: &str| name.is_some_and(|name| sink.declares(name, key));
+        let mut looked = 0;
+        let is_call = guard.is_call(&self.held, declared, &mut looked);
+        sink.looked(looked);
+        if !is_call {
+            return 0;
+        }
+        self.guarded = false;
+        let (before, all) = (self.before, self.held_to.max(self.before));
+        if !self.start(before, sink) {
+            return 0;
+        }
+        sink.arguments("", all - before);
+        all
     }
 
     /// Something was given once more, and other than before. Where nothing may be mended, whoever hears of it sees to that.
