@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._foreign import RAISED
 from loopwright.errors import UsageError
 
 from ._answers import clean, spoken
@@ -144,7 +145,7 @@ def timed(hook: Hook, context: HookContext) -> Any:
     started = time.monotonic()
     try:
         value = hook.function(context)
-    except Exception as error:  # noqa: BLE001 - its failure
+    except RAISED as error:
         return error
     if time.monotonic() - started > hook.timeout:
         drop(value)
