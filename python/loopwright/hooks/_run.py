@@ -150,7 +150,7 @@ def timed(hook: Hook, context: HookContext) -> Any:
     if time.monotonic() - started > hook.timeout:
         drop(value)
         return late(hook)
-    if inspect.isawaitable(value):
+    if value is not None and inspect.isawaitable(value):
         drop(value)
         return TypeError("an inline hook gave something to await")
     return value
