@@ -11,7 +11,7 @@ use crate::{
 const SIZE: usize = 40 * 1024;
 
 /// The few kilobytes are what may be looked at in vain before that has to stay in proportion.
-const FREE: u64 = 14 * 1024;
+const FREE: u64 = 10 * 1024;
 
 fn policies() -> [Policy; 3] {
     [
@@ -74,15 +74,31 @@ fn a_limit_on_arguments_makes_nobody_look_again() {
 }
 
 #[test]
+fn broken_calls_cost_no_more_behind_the_last_one_allowed() {
+    let mut worst = Vec::new();
+    for unit in ["<tool_call>f<arg_key>", "<tool_call>f<arg_key>\" \"", "<tool_call>f<arg_key>a</arg_key>\n"] {
+        let text = unit.repeat(200 * 1024 / unit.len());
+        for (most, known, size) in [(16, "f", 97), (0, "f", text.len()), (16, "g", 97)] {
+            let policy = Policy { max_calls: most, ..Policy::default() };
+            let (_, touched) = parse(text.as_bytes().chunks(size), Some(&tools(&[known])), &policy);
+            if touched > 4 * text.len() as u64 + FREE {
+                worst.push((unit, most, known, touched as f64 / text.len() as f64));
+            }
+        }
+    }
+    assert_eq!(worst, [], "looks at each byte");
+}
+
+#[test]
 fn looks_are_counted_where_they_happen() {
     let looks = |text: &str, bare_json: bool| {
         let policy = Policy { bare_json, ..Policy::default() };
         parse([text.as_bytes()], Some(&tools(&["f"])), &policy).1
     };
     let prose = "a word, and more of them. ".repeat(400);
-    // One to find markers, one to follow the line, one for braces.
+    // One to find markers, one to follow the line, one for braces, which is shared with the first at the beginning of a piece.
     assert!(looks(&prose, false) >= 2 * prose.len() as u64);
-    assert!(looks(&prose, true) >= 3 * prose.len() as u64);
+    assert!(looks(&prose, true) >= 3 * prose.len() as u64 - 64);
     // What a grammar looks at again is told by it.
     for (often, once) in
         [("{\"a\": \"x \"y\" z\"}", "{\"a\": \"x  y  z\"}"), ("{\"a\": aaaaaaaaaa}", "{\"a\": \"aaaaaaaa\"}")]

@@ -14,7 +14,7 @@ import pytest
 from loopwright import Agent, Budget, Call, Context, Signal, UsageError, replay, tool
 from loopwright.events import TextDelta, ToolStarted
 from loopwright.testing import ScriptedModel, call, calls, fault, text
-from ways import agent_at, eventually, open_files, run, threads
+from ways import agent_at, eventually, open_files, run, threads, words
 
 
 @tool
@@ -53,7 +53,7 @@ def test_cancelling_the_task_stops_the_request_within_100_ms(serve: Any, wire: s
 
 
 def test_cancelling_in_the_middle_of_a_stream(serve: Any, wire: str) -> None:
-    server = serve(text("word " * 50).slowly(0.05))
+    server = serve(text(words(50)).slowly(0.05))
 
     async def main() -> None:
         seen: list[Any] = []
@@ -300,7 +300,7 @@ def test_the_loop_may_end_in_the_middle(serve: Any) -> None:
 
 
 def test_a_loop_closed_without_a_goodbye_leaves_no_descriptors(serve: Any) -> None:
-    server = serve(text("word " * 50).slowly(0.05), "a", "b")
+    server = serve(text(words(50)).slowly(0.05), "a", "b")
     agent = agent_at(server)
     before = open_files()
     loop = asyncio.new_event_loop()
@@ -327,7 +327,7 @@ def test_a_limit_of_time_leaves_no_task() -> None:
 
 @pytest.mark.parametrize("way", ["run_sync", "stream"])
 def test_a_deadline_keeps_what_had_streamed(serve: Any, wire: str, way: str) -> None:
-    server = serve(text("word " * 200).slowly(0.02))
+    server = serve(text(words(200)).slowly(0.02))
     seen: list[Any] = []
     agent = agent_at(server, wire, budget=Budget(wall_time=0.5))
     if way == "run_sync":
@@ -338,14 +338,14 @@ def test_a_deadline_keeps_what_had_streamed(serve: Any, wire: str, way: str) -> 
     assert result.stop_reason == "wall_time"
     assert result.final is None
     assert result.messages[-1].role == "assistant"
-    assert result.messages[-1].text.startswith("word ")
+    assert result.messages[-1].text.startswith("word-")
     assert result.messages[-1].text.startswith(shown)
 
 
 @pytest.mark.parametrize("way", ["run_sync", "stream"])
 def test_what_a_stopped_stream_had_cost_is_counted(serve: Any, way: str) -> None:
     # Anthropic says at the start what the prompt costs; the other wires say it at the end.
-    server = serve(text("word " * 200).slowly(0.02))
+    server = serve(text(words(200)).slowly(0.02))
     agent = agent_at(server, "anthropic", budget=Budget(wall_time=0.5))
     result = agent.run_sync("go", on_event=lambda event: None) if way == "run_sync" else run(agent, "go", way)[0]
     assert result.stop_reason == "wall_time"

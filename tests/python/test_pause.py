@@ -14,7 +14,7 @@ import pytest
 from loopwright import Agent, Approval, Budget, Call, Response, Signal, SubAgent, UsageError, replay, tool
 from loopwright.events import Paused, Resumed, RoundStarted, TextDelta, ToolFinished, ToolStarted
 from loopwright.testing import ScriptedModel, call, calls, text
-from ways import agent_at, eventually
+from ways import agent_at, eventually, words
 
 
 def told(events: list[Any], *kinds: type) -> list[str]:
@@ -385,7 +385,7 @@ def test_d45_ctrl_c_twice_while_paused(tmp_path: Any) -> None:
 
 
 def test_d45_a_streaming_answer_that_is_cancelled_while_pausing_is_kept(serve: Any) -> None:
-    server = serve(text("word " * 100).slowly(0.03))
+    server = serve(text(words(100)).slowly(0.03))
 
     async def main() -> None:
         run = agent_at(server).start("go", journal=True)

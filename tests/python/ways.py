@@ -16,6 +16,11 @@ WIRES = {"anthropic": "anthropic:test", "chat": "openai-chat:test", "responses":
 KEY = "sk-test-5f0c2e7a9b31"
 
 
+def words(count: int) -> str:
+    """A text of so many words, none of which comes again: an answer that repeats itself would be cut."""
+    return " ".join(f"word-{at * 7919 % 1_000_003:x}" for at in range(count))
+
+
 def agent_at(server: WireServer, wire: str = "anthropic", **options: Any) -> Agent[Any]:
     """An agent whose model is the server."""
     return Agent(WIRES[wire], base_url=server.url, api_key=KEY, **options)

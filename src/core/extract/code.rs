@@ -69,8 +69,11 @@ impl Parser {
         let window = input.get(..MOST_CODE.min(input.len())).unwrap_or_default();
         let whole = last || window.len() == MOST_CODE;
         let Some(first) = code.first else {
-            if matches!(code.opened, Opened::Marks(_)) && self.spent > self.at / VAIN + FREE {
+            if let Opened::Marks(open) = code.opened
+                && self.spent > self.at / VAIN + FREE
+            {
                 // Looked in vain too often: what can't be told to be meant is not.
+                self.line.stuck_marks(open);
                 return self.settle_code(code, 0, Some(code.marker));
             }
             // What other markers on this line had to know already.

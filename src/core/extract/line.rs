@@ -84,9 +84,10 @@ pub(super) struct Line {
 impl Line {
     /// Reads on. Lines that lie wholly inside `bytes` and hold no run of three are stepped over.
     pub(super) fn advance(&mut self, bytes: &[u8]) {
-        self.quotes.follow(bytes);
         let watched = self.fence.is_some_and(Fence::watched);
-        let Some(first) = self.within(bytes) else { return };
+        let first = self.within(bytes);
+        self.quotes.follow(bytes, first.is_some());
+        let Some(first) = first else { return };
         self.newline();
         let rest = bytes.get(first + 1..).unwrap_or_default();
         if watched || self.fence.is_some_and(Fence::watched) {
@@ -127,6 +128,11 @@ impl Line {
     /// The open quotation mark of this line has no partner.
     pub(super) fn stray_marks(&mut self) {
         self.quotes.stray();
+    }
+
+    /// What stands open on this line isn't followed any more.
+    pub(super) fn stuck_marks(&mut self, open: Quotation) {
+        self.quotes.stuck(open);
     }
 
     /// The open backticks have no partner on this line.

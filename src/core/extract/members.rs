@@ -7,7 +7,7 @@ use super::{
     arguments::TOO_DEEP,
     body::{Sink, Step},
     signature::{Kind, Signature},
-    until::{Marks, Rule, Until, Verdict},
+    until::{Marks, Rule, Until, Verdict, WORDS},
     value::{Forms, MAX_MUTE, Value, depth_of, is_json, member_into, mend},
 };
 
@@ -159,7 +159,7 @@ impl Members {
             }
             self.until.deny(marks);
         };
-        let more = !self.until.held() && matches!(verdict, Verdict::More | Verdict::Cut);
+        let more = !self.until.held() && matches!(verdict, Verdict::More | Verdict::Cut | Verdict::Broken(_));
         let own = input.get(..data).unwrap_or_default();
         let took = if own.is_empty() { 0 } else { self.value.push(own, more, sink) };
         match verdict {
@@ -176,6 +176,10 @@ impl Members {
                 }
                 sink.repaired("a parameter without its closing element");
                 Flow::Ended(data + bytes)
+            }
+            Verdict::Broken(_) => {
+                sink.arguments("", data - took);
+                Flow::Failed(Step::Failed(WORDS))
             }
             Verdict::Rejoin(bytes) => {
                 sink.arguments("", bytes);

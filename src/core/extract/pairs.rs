@@ -242,7 +242,7 @@ impl PairsBody {
     }
 
     fn value(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let rule = Rule { first: self.first, ends: END, newline: false };
+        let rule = Rule { first: self.first, ends: END, newline: false, doubtful: CLOSER };
         match self.members.advance(&self.marks, rule, input, last, sink) {
             Flow::More => Next::Wait,
             Flow::On(bytes) => Next::Took(bytes),
@@ -331,9 +331,17 @@ mod tests {
 
     #[test]
     fn closers_inside_values_are_data() {
-        let value = "</arg_value>; </tool_call> <arg_key>x</arg_key><arg_value>y</arg_value>";
+        let value = "; </tool_call> <arg_key>x</arg_key><arg_value>y </arg_value>, ";
         let input = format!("f\n<arg_key>a</arg_key>\n<arg_value>{value}</arg_value>\n</tool_call>");
         assert_eq!(arguments(&input), serde_json::json!({ "a": value }).to_string());
+    }
+
+    #[test]
+    fn words_behind_a_value_break_the_call_at_its_closer() {
+        let input = "f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value> x</tool_call> after";
+        let told = told(input);
+        assert!(matches!(told.step, Step::Failed(_)), "{told:?}");
+        assert_eq!((told.calls[0].complete, &input[told.used..]), (None, "</tool_call> after"));
     }
 
     #[test]

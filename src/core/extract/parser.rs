@@ -336,6 +336,10 @@ impl Parser {
         loop {
             let Some(at) = self.markers.find(window, from, window.len()) else {
                 self.touched += window.len().saturating_sub(from) as u64;
+                if from == 0 {
+                    let hold = self.markers.tail(window);
+                    self.unmarked = self.unmarked.max(self.at + window.len() - hold);
+                }
                 if !whole {
                     let hold = self.markers.tail(window.get(from.min(window.len())..).unwrap_or_default());
                     self.place = Place::Remains { dialect, kind, call, seen: (window.len() - hold).max(from) };
@@ -344,6 +348,10 @@ impl Parser {
                 break;
             };
             self.touched += (at - from) as u64;
+            if from == seen && (from == 0 || self.unmarked >= self.at + from) {
+                // Who looks for markers next knows it.
+                self.unmarked = self.unmarked.max(self.at + at);
+            }
             let rest = window.get(at..).unwrap_or_default();
             let (walk, longer) = self.walk(at, rest);
             if longer && !whole {

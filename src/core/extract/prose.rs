@@ -150,8 +150,15 @@ impl Parser {
 
     /// Where the next marker or fence begins, or with `bare` the next brace or bracket. With `more` there is more to come.
     fn next_candidate(&mut self, input: &[u8], from: usize, to: usize, more: bool, bare: bool) -> Option<usize> {
-        if bare && self.walker.is_none() && to.saturating_sub(from) < SHORT {
-            return self.next_of_either(input, from, to);
+        let mut from = from;
+        if bare && self.walker.is_none() {
+            // Markers that stand close together are found by one look.
+            let end = to.min(from + SHORT);
+            let found = self.next_of_either(input, from, end);
+            if found.is_some() || end == to {
+                return found;
+            }
+            from = end - self.tail(input, from, end);
         }
         let marker = self.next_marker(input, from, to);
         if !bare {

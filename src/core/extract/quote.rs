@@ -74,6 +74,8 @@ pub(super) struct Quotes {
     length: usize,
     /// A mark on this line had no partner: none counts any more, so that its end isn't looked for again and again.
     stray: bool,
+    /// What stood open when too much had been looked at in vain: it stays open for the rest of the line.
+    stuck: Option<Quotation>,
 }
 
 /// What may stand before a mark that opens.
@@ -85,9 +87,12 @@ fn before_opening(byte: Option<u8>) -> bool {
 }
 
 impl Quotes {
-    /// More of the text. It is looked at when that is asked for.
+    /// More of the text, in which a line may end. It is looked at when that is asked for, and never where it can't matter.
     #[inline]
-    pub(super) fn follow(&mut self, bytes: &[u8]) {
+    pub(super) fn follow(&mut self, bytes: &[u8], newline: bool) {
+        if (self.stray || self.stuck.is_some()) && !newline && self.text.is_empty() {
+            return;
+        }
         let near = bytes.get(bytes.len().saturating_sub(KEPT)..).unwrap_or_default();
         if near.len() == KEPT {
             self.text.clear();
@@ -111,6 +116,7 @@ impl Quotes {
             self.last = [None; FAMILIES];
             self.length = 0;
             self.stray &= newline.is_none();
+            self.stuck = self.stuck.filter(|_| newline.is_none());
         }
         let line = text.get(newline.map_or(0, |at| at + 1)..).unwrap_or_default();
         for last in self.last.iter_mut().flatten() {
@@ -128,7 +134,10 @@ impl Quotes {
 
     /// Nothing before this place counts; with `line` a line began since.
     pub(super) fn clear(&mut self, line: bool) {
-        self.stray &= !line && memchr(b'\n', &self.text).is_none();
+        if line || memchr(b'\n', &self.text).is_some() {
+            self.stray = false;
+            self.stuck = None;
+        }
         self.text.clear();
         self.last = [None; FAMILIES];
         self.length = 0;
@@ -141,10 +150,15 @@ impl Quotes {
         self.stray = true;
     }
 
+    /// The mark that stands open is taken to stay open on this line: nobody looks for its partner.
+    pub(super) fn stuck(&mut self, open: Quotation) {
+        self.stuck = Some(open);
+    }
+
     /// What stands open before the next byte, and how many bytes were looked at to tell.
     pub(super) fn open(&mut self) -> (Option<Quotation>, usize) {
         let looked = self.catch_up();
-        (self.opened().filter(|_| !self.stray), looked)
+        (self.stuck.or_else(|| self.opened().filter(|_| !self.stray)), looked)
     }
 
     fn opened(&self) -> Option<Quotation> {
@@ -268,7 +282,7 @@ mod tests {
     fn open(text: &str) -> Option<Mark> {
         let said = |pieces: &mut dyn Iterator<Item = &[u8]>| {
             let mut quotes = Quotes::default();
-            pieces.for_each(|piece| quotes.follow(piece));
+            pieces.for_each(|piece| quotes.follow(piece, piece.contains(&b'\n')));
             quotes.open().0
         };
         let whole = said(&mut std::iter::once(text.as_bytes()));
@@ -279,7 +293,7 @@ mod tests {
         assert_eq!(said(&mut text.as_bytes().chunks(1)), whole, "{text:?} byte by byte");
         let mut asked = Quotes::default();
         text.as_bytes().chunks(1).for_each(|piece| {
-            asked.follow(piece);
+            asked.follow(piece, piece.contains(&b'\n'));
             asked.open();
         });
         assert_eq!(asked.open().0, whole, "{text:?}, asked at each byte");

@@ -228,7 +228,14 @@ impl Parser {
                         self.place = Place::Prose;
                     }
                 } else {
-                    self.place = Place::After(After::new(dialect, mode == Mode::Text));
+                    self.spent = self.spent.saturating_add(looked_to.saturating_sub(self.at + used));
+                    if self.spent > (self.at / VAIN).saturating_add(FREE) {
+                        self.calls.close(self.at + used, &mut self.writer, out);
+                        self.inert_until = looked_to;
+                        self.place = Place::Prose;
+                    } else {
+                        self.place = Place::After(After::new(dialect, mode == Mode::Text));
+                    }
                 }
                 (used, true)
             }

@@ -104,7 +104,7 @@ impl TagsBody {
         let body = Self::new(tags);
         let newline = if tags.newlines { "\n" } else { "" };
         let text = [value, newline, tags.parameter_end, tags.call_end].concat();
-        let rule = Rule { first: b'<', ends: FORGIVING, newline: tags.newlines };
+        let rule = Rule { first: b'<', ends: FORGIVING, newline: tags.newlines, doubtful: 0 };
         let end = (value.len(), Verdict::End(newline.len() + tags.parameter_end.len()));
         Until::default().step(&body.marks, rule, text.as_bytes(), false) == end
     }
@@ -123,9 +123,11 @@ impl TagsBody {
             State::Opening => self.opening(input, last, sink),
             State::Value => {
                 let ends = if sink.repairs() { FORGIVING } else { END };
-                self.value(Rule { first: b'<', ends, newline: self.tags.newlines }, input, last, sink)
+                self.value(Rule { first: b'<', ends, newline: self.tags.newlines, doubtful: 0 }, input, last, sink)
             }
-            State::Cdata => self.value(Rule { first: b']', ends: CDATA_END, newline: false }, input, last, sink),
+            State::Cdata => {
+                self.value(Rule { first: b']', ends: CDATA_END, newline: false, doubtful: 0 }, input, last, sink)
+            }
             State::Object => self.object(input, last, sink),
             State::Over => Next::Stop(Step::Done),
         }

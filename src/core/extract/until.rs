@@ -228,9 +228,15 @@ pub(super) enum Verdict {
     Opens { from: usize, to: usize },
     /// Within CDATA: so many bytes end one section and begin the next of the same value.
     Rejoin(usize),
+    /// Words stood behind the value's closing element, and here stands what closes the call, so many bytes of it: where the value
+    /// ended isn't known, but the call did.
+    Broken(usize),
     /// The text ends inside the value.
     Cut,
 }
+
+/// Why a call is broken whose value has words behind its closing element.
+pub(super) const WORDS: &str = "words stand behind a value's closing element";
 
 /// Looks for the end of one value.
 #[derive(Debug, Clone, Copy, Default)]
@@ -249,6 +255,8 @@ pub(super) struct Until {
     /// Where to go on: what stands before it was looked at.
     from: usize,
     look: Look,
+    /// A closing element stood in the value, and words behind it.
+    doubt: bool,
 }
 
 /// What ends values.
@@ -260,6 +268,9 @@ pub(super) struct Rule {
     pub(super) ends: Class,
     /// Whether one newline before the end belongs to the markup.
     pub(super) newline: bool,
+    /// Which more marks may end it once a closing element stood in it with words behind it: then it isn't known any more to hold
+    /// none, and the call has to end somewhere.
+    pub(super) doubtful: Class,
 }
 
 impl Until {
@@ -277,6 +288,7 @@ impl Until {
                 let at = from + at;
                 self.newline = usize::from(rule.newline && at > 0 && input.get(at - 1) == Some(&b'\n'));
                 let ends = if self.newline > 0 { rule.ends } else { rule.ends & !OPEN };
+                let ends = if self.doubt { ends | rule.doubtful } else { ends };
                 let rest = input.get(at..).unwrap_or_default();
                 if rest.len() > marks.longest && !marks.start(ends, rest) {
                     marks.touch(2);
@@ -306,6 +318,7 @@ impl Until {
             }
             // It is part of the value, as is whatever precedes the next place to try.
             self.trying = false;
+            self.doubt |= self.end > 0;
             from = self.again(marks);
         }
     }
@@ -347,7 +360,7 @@ impl Until {
                 };
             }
             let seen = self.look.step(marks, self.wanted, input);
-            let follows = self.wanted & CLOSER != 0;
+            let follows = self.wanted & CLOSER != 0 && self.wanted & END == 0;
             match seen {
                 Seen::Nothing | Seen::Part(_) if !last => return Some(Verdict::More),
                 // Nothing follows, or the beginning of what may.
@@ -358,6 +371,7 @@ impl Until {
                     self.wanted = FOLLOW;
                     self.look = Look::at(end);
                 }
+                Seen::Mark { class: CLOSER, start, end } => return Some(Verdict::Broken(end - start)),
                 Seen::Mark { class: CALL_END, end, .. } => {
                     self.wanted = CLOSER;
                     self.look = Look::at(end);

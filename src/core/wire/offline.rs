@@ -452,7 +452,7 @@ mod tests {
         for piece in ["`", "[", "[a](", "<a ", "| a ", "**", "a. ", "x\n", "failed request\n", "> - ", "# "] {
             ask(
                 "How often is a failed request tried?",
-                &[source(&piece.repeat(300_000 / piece.len()))],
+                &[source(&piece.repeat(100_000 / piece.len()))],
                 Some("too short"),
             );
         }

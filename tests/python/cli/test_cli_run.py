@@ -213,7 +213,7 @@ def test_without_a_place_for_journals_it_goes_on(loopwright: Callable, tmp_path:
 
 
 def test_nobody_reading_is_no_drama(tmp_path: Path) -> None:
-    with WireServer([text("word " * 50_000)]) as server:
+    with WireServer([text(" ".join(f"word-{at:x}" for at in range(50_000)))]) as server:
         process = subprocess.Popen(
             [*COMMAND, "run", "x", *to(server)],
             cwd=tmp_path,

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        body::Sink,
+        body::{Sink, Step},
         members::Next,
         signature::Kind,
-        until::{Bound, END, Marks, OPEN, Rule, Seen, Until, Verdict},
+        until::{Bound, CLOSER, END, Marks, OPEN, Rule, Seen, Until, Verdict, WORDS},
         value::Forms,
     },
     Frame, ITEM, NestedBody, State,
@@ -161,6 +161,7 @@ impl NestedBody {
         self.ends.add(END, Bound::Nothing, &[self.prefix, "</", &self.name, ">"]);
         // Whatever follows the end of an element has the prefix.
         self.ends.add(OPEN, Bound::Nothing, &[self.prefix, "<"]);
+        self.ends.add(CLOSER, Bound::Nothing, &[self.prefix, "</invoke>"]);
         self.until = Until::default();
         self.go(State::Text);
         Next::Took(0)
@@ -168,9 +169,9 @@ impl NestedBody {
 
     pub(super) fn text(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
         let first = self.prefix.bytes().next().unwrap_or(b'<');
-        let rule = Rule { first, ends: END, newline: false };
+        let rule = Rule { first, ends: END, newline: false, doubtful: CLOSER };
         let (data, verdict) = self.until.step(&self.ends, rule, input, last);
-        let more = !self.until.held() && matches!(verdict, Verdict::More | Verdict::Cut);
+        let more = !self.until.held() && matches!(verdict, Verdict::More | Verdict::Cut | Verdict::Broken(_));
         let own = input.get(..data).unwrap_or_default();
         let took = if own.is_empty() { 0 } else { self.value.push(own, more, sink) };
         match verdict {
@@ -182,6 +183,11 @@ impl NestedBody {
                 self.leave();
                 self.go(State::Inside);
                 Next::Took(data + bytes)
+            }
+            Verdict::Broken(closer) => {
+                // The call's closer is part of its grammar.
+                sink.arguments("", data - took + closer);
+                self.stop(Step::Failed(WORDS))
             }
             _ => {
                 sink.finish(input.len() - took, false);

@@ -164,13 +164,6 @@ fn untyped_value(value: &Raw) -> Option<String> {
     (!misread).then_some(written)
 }
 
-/// Whether a reader could take a closer inside `value` for its end: one that is followed by more markup.
-fn ends_early(value: &str, closer: &str) -> bool {
-    value
-        .match_indices(closer)
-        .any(|(at, _)| value.get(at + closer.len()..).unwrap_or_default().trim_start().starts_with('<'))
-}
-
 /// Elements, if every key and value can stand in one.
 fn elements(fields: &Fields, tags: &Tags) -> Option<String> {
     let mut text = String::new();
@@ -208,7 +201,7 @@ fn pairs(fields: &Fields, (key, value, gap): (Ends, Ends, &str)) -> Option<Strin
     let mut text = String::new();
     for (parameter, argument) in fields.iter() {
         let written = untyped_value(argument)?;
-        if !is_plain(parameter) || ends_early(&written, value.1) {
+        if !is_plain(parameter) || written.contains(value.1) {
             return None;
         }
         let _ = write!(text, "{}{parameter}{}{gap}{}{written}{}{gap}", key.0, key.1, value.0, value.1);
