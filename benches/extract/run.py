@@ -5,7 +5,7 @@ Builds the parsers of others from crates.io as far as they can be built (and say
 and `jiter` into a virtual environment of their own, measures all in turn, keeps the figures in `results.json` and
 writes the tables into `docs/benchmarks.md`. `cargo bench` in this folder runs criterion over our own figures.
 
-    python3 benches/extract/run.py            everything, about ten minutes after the first build
+    python3 benches/extract/run.py            everything, about three minutes after the first build
     python3 benches/extract/run.py --alone    without the parsers of others
     python3 benches/extract/run.py --render   no measuring: tables from results.json
 """
@@ -24,6 +24,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+TARGET = HERE / os.environ.get("CARGO_TARGET_DIR", "target")
 VENV = HERE / ".venv"
 RESULTS = HERE / "results.json"
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -103,18 +104,19 @@ def cargo(features: list[str]) -> str:
     return errors[0] if errors else built.stderr.strip()[-200:]
 
 
-def build(alone: bool) -> list[str]:
-    """Builds with all that can be built."""
-    wanted = [] if alone else list(FEATURES)
+def build(alone: bool) -> tuple[list[str], list[str]]:
+    """Builds with all that can be built; gives that, and what was left out and why."""
+    wanted, missing = [] if alone else list(FEATURES), []
     say("== building (the parsers of others take some minutes the first time)")
     if wanted and cargo(wanted):
         for feature in list(wanted):
             if reason := cargo([feature]):
-                say(f"left out: {FEATURES[feature]}: {reason}")
+                missing.append(f"{FEATURES[feature]} ({reason})")
+                say(f"left out: {missing[-1]}")
                 wanted.remove(feature)
     if reason := cargo(wanted):
         raise SystemExit(f"the benchmark can't be built: {reason}")
-    return wanted
+    return wanted, missing
 
 
 def environment(alone: bool) -> Path:
@@ -151,13 +153,14 @@ def shown(row: dict[str, Any], form: str) -> str:
     if form == "ns":
         value = f"{seconds * 1e9 / row['units']:,.0f} ns"
     else:
-        value = f"{row['units'] / seconds / (1e9 if form == 'GB/s' else 1e6):,.{2 if form == 'GB/s' else 0}f} {form}"
+        rate = row["units"] / seconds / (1e9 if form == "GB/s" else 1e6)
+        value = f"{rate:,.{0 if rate >= 10 else 1 if rate >= 1 and form == 'MB/s' else 2}f} {form}"
     return value if row["right"] else f"{value} (wrong)"
 
 
 def sized(size: int) -> str:
     """A size in words."""
-    return f"{size // 1_000_000} MB" if size >= 1_000_000 else f"{size // 1_000} KB"
+    return f"{size / 1_000_000:.3g} MB" if size >= 1_000_000 else f"{size // 1_000} KB"
 
 
 def table(rows: list[dict[str, Any]], wanted: list[tuple[str, str, str, str]]) -> list[str]:
@@ -215,18 +218,20 @@ def main() -> None:
     )
     chosen = options.parse_args()
     if not chosen.render:
-        features = build(chosen.alone)
-        python = chosen.python or environment(chosen.alone)
+        features, missing = build(chosen.alone)
+        python = chosen.python.absolute() if chosen.python else environment(chosen.alone)
         load = os.getloadavg()[0]
-        rows = figures([str(HERE / "target" / "release" / "loopwright-extract-bench")])
+        rows = figures([str(TARGET / "release" / "loopwright-extract-bench")])
         rows += figures([str(python), str(HERE / "peers.py")])
-        who = ", ".join([*(FEATURES[feature] for feature in features), *(PYTHON if not chosen.alone else [])])
+        packages = [] if chosen.alone else [package.replace("==", " ") for package in PYTHON]
+        who = ", ".join([*(FEATURES[feature] for feature in features), *packages])
+        absent = f"Could not be built: {', '.join(missing)}. " if missing else ""
         today = datetime.datetime.now(datetime.timezone.utc).date()
         about = (
             f"Measured {today} on {machine()}, Python {platform.python_version()}, "
             f"load average {load:.0f} to {os.getloadavg()[0]:.0f} (others use the machine too). "
             f"CPU time of the thread, the shortest of many runs, all participants of a row in turn in one process. "
-            f"Beside us: {who or 'nobody'}. An empty cell would have taken more than 20 s."
+            f"Beside us: {who or 'nobody'}. {absent}An empty cell would have taken more than 20 s."
         )
         RESULTS.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
     render(json.loads(RESULTS.read_text()))

@@ -10,6 +10,7 @@ pub mod journal;
 pub mod json;
 pub mod machine;
 pub mod message;
+pub(crate) mod months;
 pub mod request;
 pub mod retrieve;
 pub mod role;

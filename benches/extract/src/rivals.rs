@@ -45,7 +45,9 @@ mod tool_parser_crate {
     }
 
     pub(super) fn whole<P: ToolParser + 'static>(new: fn() -> P, calls: usize) -> Job {
-        Box::new(move |text| block_on(new().parse_complete(text)).is_ok_and(|(_, found)| found.len() == calls))
+        // Made once: making one compiles a pattern, and reading a whole text leaves it as it was.
+        let parser = new();
+        Box::new(move |text| block_on(parser.parse_complete(text)).is_ok_and(|(_, found)| found.len() == calls))
     }
 }
 

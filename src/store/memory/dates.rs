@@ -1,26 +1,13 @@
 //! Dates in text: `8 May, 2023`, `May 8th 2023`, `June 2023`, `2023-05-08`, as days that can be compared.
 
+use crate::core::months::MONTHS;
+
 /// Days since 1970, of the first and the last day meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Days {
     pub first: i64,
     pub last: i64,
 }
-
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 
 impl Days {
     fn day(year: i64, month: i64, day: i64) -> Option<Self> {

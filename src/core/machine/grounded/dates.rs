@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::numbers::digit;
+use crate::core::months::MONTHS;
 
 /// A day, a month or a year of one; what is not said is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,20 +22,6 @@ pub(super) struct Date {
 
 /// The month of that name.
 pub(super) fn month(word: &str) -> Option<u32> {
-    const MONTHS: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
     let lower = word.trim_end_matches('.').to_ascii_lowercase();
     // Verbs, too, in lower case.
     if matches!(word, "may" | "march" | "mar") {

@@ -58,17 +58,7 @@ impl TurnMachine {
             return;
         }
         if failure.kind == FailureKind::ContextTooLong && !self.interrupted && self.shrink(&failure, out) {
-            if let Some(limit) = self.next_attempt_exceeds() {
-                return self.stop_at(limit, out);
-            }
-            if visible {
-                emit(out, Notice::Reset { round: self.round() });
-            }
-            asking.visible = false;
-            asking.said = partial.map(Box::new);
-            asking.attempt += 1;
-            asking.id = self.id();
-            return self.send(asking, out);
+            return self.ask_again(asking, visible, partial, out);
         }
         if self.may_degrade(&failure) {
             self.without_tools = true;
@@ -77,17 +67,7 @@ impl TurnMachine {
                 "without_tools",
                 format!("the provider refused the request with tools ({}); it was sent without them", failure.message),
             );
-            if let Some(limit) = self.next_attempt_exceeds() {
-                return self.stop_at(limit, out);
-            }
-            if visible {
-                emit(out, Notice::Reset { round: self.round() });
-            }
-            asking.visible = false;
-            asking.said = partial.map(Box::new);
-            asking.attempt += 1;
-            asking.id = self.id();
-            return self.send(asking, out);
+            return self.ask_again(asking, visible, partial, out);
         }
         if self.next_attempt_exceeds().is_none() && !self.interrupted && self.fall_back(&failure, out) {
             if visible {
@@ -97,15 +77,8 @@ impl TurnMachine {
                 self.outcome.error = Some(error);
                 return self.finish(Stop::ContextWindow, out);
             }
-            if let Some(limit) = self.next_attempt_exceeds() {
-                return self.stop_at(limit, out);
-            }
-            asking.visible = false;
-            asking.said = partial.map(Box::new);
             asking.before = asking.attempt;
-            asking.attempt += 1;
-            asking.id = self.id();
-            return self.send(asking, out);
+            return self.ask_again(asking, false, partial, out);
         }
         self.keep_partial(partial);
         if failure.kind == FailureKind::ContextTooLong {
@@ -119,6 +92,22 @@ impl TurnMachine {
             error.message = format!("{} (after {} attempts)", error.message, asking.attempt);
         }
         self.fail(error, out);
+    }
+
+    /// Sends the request as it now is, if the budget has room for it; what had been said is kept for the case that it has not.
+    fn ask_again(&mut self, mut asking: Asking, visible: bool, partial: Option<Response>, out: &mut Vec<Command>) {
+        if let Some(limit) = self.next_attempt_exceeds() {
+            self.keep_partial(partial);
+            return self.stop_at(limit, out);
+        }
+        if visible {
+            emit(out, Notice::Reset { round: self.round() });
+        }
+        asking.visible = false;
+        asking.said = partial.map(Box::new);
+        asking.attempt += 1;
+        asking.id = self.id();
+        self.send(asking, out);
     }
 
     fn may_degrade(&self, failure: &Failure) -> bool {
