@@ -11,6 +11,7 @@ from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._driver._work import drop, in_thread
+from ._foreign import RAISED, closes
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -231,7 +232,9 @@ async def collect(sources: tuple[Any, ...], question: str) -> tuple[str, list[st
             raise
         except asyncio.TimeoutError:
             return [], f"{source.name}: gave nothing within {patience_of(source):g} s"
-        except Exception as error:  # noqa: BLE001 - a source of somebody else's; the run goes on
+        except RAISED as error:
+            if closes(error):
+                raise
             return [], _plain(f"{source.name}: {type(error).__name__}: {error}"[:400])
 
     answers = await asyncio.gather(*(ask(source) for source in sources))

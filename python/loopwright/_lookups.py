@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ._foreign import RAISED, closes
 from ._gather import beside, called, listed
 from .errors import LoopwrightError, ProviderError, UsageError
 
@@ -57,13 +58,15 @@ async def look_up(lookups: Lookups, kind: str, command_id: int, wanted: Mapping[
         answer = json.dumps({"Ok": await work(lookups, wanted, problems)}, allow_nan=False)
     except asyncio.CancelledError:
         raise
-    except Exception as error:  # noqa: BLE001 - the run goes on without it
+    except RAISED as error:
+        if closes(error):
+            raise
         answer = json.dumps({"Err": _error(error, kind)})
     told = f',"problems":{json.dumps(problems)}' if problems else ""
     return f'{{"{name}":{{"id":{command_id},"{key}":{answer}{told}}}}}'
 
 
-def _error(error: Exception, kind: str) -> dict[str, Any]:
+def _error(error: BaseException, kind: str) -> dict[str, Any]:
     if isinstance(error, LoopwrightError):
         guilt = _GUILT.get(type(error).__name__, "provider")
         found = {"guilt": guilt, "code": error.code, "message": error.message}
@@ -98,7 +101,7 @@ async def _hits(patience: float, function: Callable[..., Any], query: str, k: in
         for each in await listed(given, k):
             try:
                 hits.append(_hit(each))
-            except Exception as error:  # noqa: BLE001 - a hit of somebody else's; there are others
+            except RAISED as error:
                 wrong = wrong or error
         if wrong is not None and not hits:
             raise wrong
@@ -120,7 +123,7 @@ async def _query(lookups: Lookups, wanted: Mapping[str, Any], problems: list[str
     lists = [answer for answer in answers if not isinstance(answer, BaseException)]
     failures = [answer for answer in answers if isinstance(answer, BaseException)]
     for failure in failures:
-        if not isinstance(failure, Exception):
+        if not isinstance(failure, RAISED):
             raise failure
     if failures and not lists:
         raise failures[0]

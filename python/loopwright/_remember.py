@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._foreign import RAISED
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Remembering:
             return _core.Event.recalled(number, self.memory._core.recollect(asked, *shape))
         except LoopwrightError as error:
             return _core.Event.recall_failed(number, error.code, error.message)
-        except Exception as error:  # noqa: BLE001 - an embedder may raise anything
+        except RAISED as error:
             return _core.Event.recall_failed(number, "memory_failed", f"{type(error).__name__}: {error}")
 
     def begin(self, run: _core.Run) -> float:

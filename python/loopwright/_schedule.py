@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from ._foreign import RAISED
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Schedule:
         self.runs = 0
         self.last: Consolidated | None = None
         """What was done last."""
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         """What went wrong last time, if something did."""
         self._memory = memory
         self._repeats = repeats
@@ -46,7 +47,7 @@ class Schedule:
             try:
                 self.last, self.error = self._memory.consolidate(repeats=self._repeats), None
                 self.runs += 1
-            except Exception as error:  # noqa: BLE001
+            except RAISED as error:
                 self.error = error
                 if self._end.wait(self.every):
                     return

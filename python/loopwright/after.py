@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 # The driver's end of the process has to come after ours: what is registered last is called first.
 from . import _core, _driver  # noqa: F401
+from ._foreign import RAISED
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
@@ -360,7 +361,7 @@ class Worker:
                 worked = self._work()
                 self.trouble = None
                 due = self.memory._core.work_due() if not worked else 0.0
-            except Exception as error:  # noqa: BLE001 - kept for who looks; the work stays in the store
+            except RAISED as error:
                 self.trouble, worked, due = error, False, _PROMPTLY if self._pending or self._expected else None
             with self._lock:
                 self._busy = worked
@@ -399,7 +400,7 @@ class Worker:
             around = self._around.get(job["name"]) if job["kind"] == "turn" else None
             kept = self._do(said, job) if around is None else around(lambda: self._do(said, job))
             self._around.pop(job["name"], None)
-        except Exception as error:  # noqa: BLE001 - it is told, and tried again
+        except RAISED as error:
             if _ENDING.is_set() or (isinstance(error, LoopwrightError) and error.code == "work_taken"):
                 # Somebody else does it; what fails because this process ends is done by the next one.
                 return not _ENDING.is_set()

@@ -194,3 +194,26 @@ def test_d04_wrong_settings_are_errors(make: Callable[[], Any]) -> None:
     with pytest.raises(LoopwrightError) as caught:
         make()
     assert caught.value.hint
+
+
+def test_d04_audit_tells_of_each_stage_what_it_is_about(serve: Serve, wire: str, way: str, tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    server = serve(call("read", path="a"), text("Done."))
+    result, _ = run(agent_at(server, wire, tools=[read], hooks=audit(path)), "Read it.", way)
+    assert drain()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert path.read_bytes().endswith(b"\n") and all(line["run"] == result.run_id for line in lines)
+    of = {line["stage"]: line for line in reversed(lines)}
+    assert of["pre_assess"]["prompt"] == "Read it."
+    assert {"decision", "confidence", "signals"} <= set(of["post_assess"])
+    assert of["pre_reason"]["messages"] == 1 and of["pre_llm"]["messages"] == 1 and of["pre_llm"]["model"]
+    assert of["post_llm"]["calls"] == ["read"] and set(of["post_llm"]["usage"]) == {"input", "output"}
+    assert sum(line["usage"]["input"] for line in lines if "usage" in line) == result.usage.input
+    assert sum(line["usage"]["output"] for line in lines if "usage" in line) == result.usage.output
+    assert of["post_reason"]["calls"] == ["read"] and of["post_reason"]["rule"]
+    assert of["pre_tool"]["tool"] == "read" and of["pre_tool"]["arguments"] == {"path": "a"}
+    assert of["post_tool"]["text"] == "content of a" and of["post_tool"]["characters"] == len("content of a")
+    assert of["post_tool"]["is_error"] is False and of["post_tool"]["id"] == of["pre_tool"]["id"]
+    assert of["pre_output"]["text"] == of["post_output"]["text"] == "Done."
+    elapsed = [line["elapsed"] for line in lines if not line["stage"].endswith("_reflect")]
+    assert elapsed == sorted(elapsed)

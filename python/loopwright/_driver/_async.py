@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright import _core
 from loopwright._approval import Approval, is_yes
 from loopwright._bridge import Bridge
+from loopwright._foreign import RAISED, closes
 from loopwright.errors import InternalError
 from loopwright.models import answer_json
 from loopwright.tools._context import CancelFlag
@@ -180,7 +181,7 @@ class AsyncDriver(Driver):
                 task.add_done_callback(lambda _: drop(answer))
                 return
             event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again unless the run can go on
+        except (*RAISED, SystemExit) as error:
             event = self.model_raised(command.id, error, contained=contained)  # type: ignore[arg-type]
         self.inbox.append(event)
 
@@ -209,7 +210,9 @@ class AsyncDriver(Driver):
             if asyncio.current_task() in self.ending:
                 raise
             return self.aside_failed(command_id, error)
-        except Exception as error:  # noqa: BLE001 - whatever a role's model does ends no run
+        except RAISED as error:
+            if closes(error):
+                raise
             return self.aside_failed(command_id, error)
 
     async def ask_model(self, command_id: int, answer: Any, request: Any, contained: bool) -> _core.Event:  # noqa: FBT001
@@ -219,7 +222,9 @@ class AsyncDriver(Driver):
             if not contained or asyncio.current_task() in self.ending:
                 raise
             return self.model_raised(command_id, error, contained=True)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again unless the run can go on
+        except (*RAISED, SystemExit) as error:
+            if closes(error):
+                raise
             return self.model_raised(command_id, error, contained=contained)
 
     def start(
@@ -373,7 +378,9 @@ class AsyncDriver(Driver):
             if asyncio.current_task() in self.ending:
                 raise
             answer = error
-        except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
+        except RAISED as error:
+            if closes(error):
+                raise
             answer = error
         finally:
             self.questions.discard(command_id)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
 from loopwright._approval import Approval, decision_of
+from loopwright._foreign import stopping
 from loopwright._numbers import Numbers
-from loopwright.errors import InternalError, UsageError
+from loopwright.errors import InternalError, ModelError, UsageError
 from loopwright.events import ChildText, ReasoningDelta, TextDelta, ToolProgress, from_notice
 from loopwright.models import ModelFailure
 from loopwright.tools._context import CancelFlag, Context
@@ -352,6 +353,12 @@ class Driver:
             return self.aside_failed(command_id, error)
         if isinstance(error, ModelFailure):
             return self.failed_model(command_id, error)
+        stop = stopping(error)
+        if stop is not None:
+            # As it is, a generator would take it for its own end, and so would whoever iterates over the events.
+            text = f": {stop}" if str(stop) else ""
+            message = f"the model raised {type(stop).__name__}{text}"
+            raise ModelError(message, "model_raised", "raise another exception in `respond`") from error
         raise error
 
     def no_model(self, command: _core.Command) -> _core.Event:

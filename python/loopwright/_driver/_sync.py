@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
 from loopwright._approval import Approval, is_yes
+from loopwright._foreign import RAISED, closes
 from loopwright.models import answer_json
 from loopwright.tools._context import CancelFlag
 from loopwright.tools._run import Outcome, run_here, run_later
@@ -165,7 +166,7 @@ class SyncDriver(Driver):
                 self.start(command.id, self.ask_model(command.id, answer, request, contained))  # type: ignore[arg-type]
                 return
             event = _core.Event.generated(command.id, answer_json(answer, request.turns))  # type: ignore[union-attr, arg-type]
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again unless the run can go on
+        except (*RAISED, SystemExit) as error:
             event = self.model_raised(command.id, error, contained=contained)  # type: ignore[arg-type]
         self.inbox.append(event)
 
@@ -187,7 +188,9 @@ class SyncDriver(Driver):
                 if command_id not in self.tasks:
                     raise
                 said = error
-            except Exception as error:  # noqa: BLE001 - whatever a role's model does ends no run
+            except RAISED as error:
+                if closes(error):
+                    raise
                 said = error
             self.arrived(event_of(said))
 
@@ -208,7 +211,9 @@ class SyncDriver(Driver):
             if not contained or command_id not in self.tasks:
                 raise
             event = self.model_raised(command_id, error, contained=True)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again unless the run can go on
+        except (*RAISED, SystemExit) as error:
+            if closes(error):
+                raise
             event = self.model_raised(command_id, error, contained=contained)
         self.arrived(event)
 
@@ -371,7 +376,9 @@ class SyncDriver(Driver):
                 if command.id not in self.tasks:
                     raise
                 said = error
-            except Exception as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
+            except RAISED as error:
+                if closes(error):
+                    raise
                 said = error
             done(said)
 

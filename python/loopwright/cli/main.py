@@ -41,6 +41,7 @@ _DAY = 86_400.0
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line; gives the exit code."""
+    _stand_in()
     try:
         try:
             return _main(argv)
@@ -82,6 +83,24 @@ def _failed(error: Exception, *, json: bool) -> int:
         screen.answer(failure_json(error, code))
     screen.say(error_line(error), style=Style.RED)
     return code
+
+
+def _stand_in() -> None:
+    """Where a stream is closed (`>&-`), Python has none: what is written there goes nowhere, and no file that is opened
+    later gets its number.
+    """
+    if sys.stdin is not None and sys.stdout is not None and sys.stderr is not None:
+        return
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free.
+            os.open(os.devnull, os.O_RDWR)
+    nowhere = (os.open(os.devnull, os.O_RDWR) for _ in range(3))
+    sys.stdin = sys.stdin or os.fdopen(next(nowhere), encoding="utf-8")
+    sys.stdout = sys.stdout or os.fdopen(next(nowhere), "w", encoding="utf-8")
+    sys.stderr = sys.stderr or os.fdopen(next(nowhere), "w", encoding="utf-8")
 
 
 def _silence() -> None:

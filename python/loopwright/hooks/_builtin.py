@@ -41,8 +41,8 @@ _LOOKED_AT = 64_000
 _RUNS = 256
 """Runs of which something is kept."""
 
-# Made once: `json.dumps` makes one for each line.
-_encode = json.JSONEncoder(default=str).encode
+# Made once: `json.dumps` makes one for each line. What was read from JSON holds itself nowhere.
+_encode = json.JSONEncoder(default=str, check_circular=False).encode
 
 
 def audit(
@@ -63,18 +63,16 @@ def audit(
     else:
         write = _appending(where)
 
-    from loopwright.guard import redact_json
+    from loopwright._core import redact_json
 
     def audit(context: HookContext) -> None:
-        line = {
-            "at": _now(),
-            "run": context.run_id,
-            **({"agent": context.path} if context.path is not None else {}),
-            "stage": context.stage,
-            "round": context.round,
-            "elapsed": round(context.elapsed, 6),
-            **_told(context.subject),
-        }
+        line: dict[str, Any] = {"at": _now(), "run": context.run_id}
+        if context.path is not None:
+            line["agent"] = context.path
+        line["stage"] = context.stage
+        line["round"] = context.round
+        line["elapsed"] = round(context.elapsed, 6)
+        line.update(_told(context.subject))
         write(redact_json(_encode(line)))
 
     # A line in a file takes microseconds; what a function does nobody knows.
@@ -130,35 +128,48 @@ def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else redact(text[:_LOOKED_AT])[:_SHOWN] + "…"
 
 
-def _told(subject: object) -> dict[str, Any]:
+def _told(subject: Any) -> dict[str, Any]:
     """A subject as an audit tells of it."""
-    if isinstance(subject, PromptSubject):
-        return {"prompt": _short(subject.text)}
-    if isinstance(subject, AssessmentSubject):
-        return {"decision": subject.decision, "confidence": subject.confidence, "signals": subject.signals}
-    if isinstance(subject, RoundSubject):
-        return {"messages": subject.messages}
-    if isinstance(subject, DecisionSubject):
-        return {"decision": subject.decision, "rule": subject.rule, "calls": subject.calls}
-    if isinstance(subject, RequestSubject):
-        return {"model": subject.model, "messages": len(subject.messages)}
-    if isinstance(subject, ResponseSubject):
-        calls = [call.name for call in subject.message.tool_uses]
-        usage = {"input": subject.usage.input, "output": subject.usage.output}
-        return {"text": _short(subject.text), "calls": calls, "stop": subject.stop, "usage": usage}
-    if isinstance(subject, CallSubject):
-        return {"id": subject.id, "tool": subject.name, "arguments": subject.arguments}
-    if isinstance(subject, ResultSubject):
-        return {
-            "id": subject.id,
-            "tool": subject.name,
-            "is_error": subject.is_error,
-            "characters": len(subject.text),
-            "text": _short(subject.text),
-        }
-    if isinstance(subject, AnswerSubject):
-        return {"text": _short(subject.text), "stop_reason": subject.stop_reason}
-    return {}
+    tell = _TELL.get(type(subject))
+    return tell(subject) if tell is not None else {}
+
+
+def _told_response(subject: ResponseSubject) -> dict[str, Any]:
+    usage = subject.usage
+    return {
+        "text": _short(subject.text),
+        "calls": subject.calls,
+        "stop": subject.stop,
+        "usage": {"input": usage.input, "output": usage.output},
+    }
+
+
+def _told_result(subject: ResultSubject) -> dict[str, Any]:
+    text = subject.text
+    return {
+        "id": subject.id,
+        "tool": subject.name,
+        "is_error": subject.is_error,
+        "characters": len(text),
+        "text": _short(text),
+    }
+
+
+_TELL: dict[type, Callable[[Any], dict[str, Any]]] = {
+    PromptSubject: lambda subject: {"prompt": _short(subject.text)},
+    AssessmentSubject: lambda subject: {
+        "decision": subject.decision,
+        "confidence": subject.confidence,
+        "signals": subject.signals,
+    },
+    RoundSubject: lambda subject: {"messages": subject.messages},
+    DecisionSubject: lambda subject: {"decision": subject.decision, "rule": subject.rule, "calls": subject.calls},
+    RequestSubject: lambda subject: {"model": subject.model, "messages": len(subject.messages)},
+    ResponseSubject: _told_response,
+    CallSubject: lambda subject: {"id": subject.id, "tool": subject.name, "arguments": subject.arguments},
+    ResultSubject: _told_result,
+    AnswerSubject: lambda subject: {"text": _short(subject.text), "stop_reason": subject.stop_reason},
+}
 
 
 def cost(limit: float, *, price: Mapping[str, float] | None = None) -> Hooks:

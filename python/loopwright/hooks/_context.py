@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from loopwright.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from functools import cached_property
 
     from loopwright import _core
     from loopwright.result import Messages, Usage
+else:
+
+    class cached_property:  # noqa: N801 - that of `functools`, whose lock (up to Python 3.11) costs more than all else
+        """What is worked out when it is first asked for, and kept in the object."""
+
+        def __init__(self, function: Any) -> None:
+            self.function = function
+            self.__doc__ = function.__doc__
+
+        def __get__(self, owner: Any, _: Any = None) -> Any:
+            if owner is None:
+                return self
+            value = owner.__dict__[self.function.__name__] = self.function(owner)
+            return value
+
 
 __all__ = [
     "AnswerSubject",
@@ -136,6 +151,11 @@ class ResponseSubject:
     def text(self) -> str:
         """Its prose."""
         return _prose(self._response["message"]["content"])
+
+    @property
+    def calls(self) -> list[str]:
+        """The tools that it calls, by name."""
+        return [block["name"] for block in self._response["message"]["content"] if block["type"] == "tool_use"]
 
     @property
     def stop(self) -> str:

@@ -13,6 +13,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from loopwright._foreign import RAISED
 from loopwright.errors import UsageError
 
 from ._context import AnswerSubject
@@ -72,7 +73,7 @@ def reflect_soon(hooks: Iterable[Hook], result: Result[Any], deps: Any, work: Ca
         except UsageError as error:
             if error.code != "hook_veto":
                 _log.exception("the work after run %s failed", result.run_id)
-        except Exception:  # noqa: BLE001 - nobody waits for it; whoever reads the log does
+        except RAISED:
             _log.exception("the work after run %s failed", result.run_id)
 
     def done(_: object) -> None:

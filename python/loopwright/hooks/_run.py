@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._foreign import RAISED
 from loopwright.errors import UsageError
 
 from ._answers import clean, spoken
@@ -144,12 +145,12 @@ def timed(hook: Hook, context: HookContext) -> Any:
     started = time.monotonic()
     try:
         value = hook.function(context)
-    except Exception as error:  # noqa: BLE001 - its failure
+    except RAISED as error:
         return error
     if time.monotonic() - started > hook.timeout:
         drop(value)
         return late(hook)
-    if inspect.isawaitable(value):
+    if value is not None and inspect.isawaitable(value):
         drop(value)
         return TypeError("an inline hook gave something to await")
     return value

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use crate::{
     core::{
@@ -22,7 +22,8 @@ use crate::{
     store::open::trouble,
 };
 
-/// How long the writer looks for company, while nobody waits: what is lost with the process then has had no effect.
+/// How long something waits for company, while nobody waits for it: what is lost with the process then has had no
+/// effect.
 const GATHERING: Duration = Duration::from_millis(2);
 /// So often it looks whether something has come before it has to be woken: waking it for each line costs more than
 /// writing that.
@@ -57,6 +58,8 @@ impl Item {
 #[derive(Debug, Default)]
 struct Queue {
     items: Vec<(i64, Item)>,
+    /// When the first of them came.
+    oldest: Option<Instant>,
     bytes: usize,
     /// Of the last item that was handed over, counted from 1; those that are committed, and on the disk.
     pushed: u64,
@@ -141,6 +144,9 @@ impl Writer {
         queue.bytes += item.bytes();
         queue.pushed += 1;
         queue.items.push((run, item));
+        if queue.oldest.is_none() {
+            queue.oldest = Some(Instant::now());
+        }
         if !queue.awake || queue.bytes > ENOUGH {
             queue.awake = true;
             self.shared.work.notify_one();
@@ -204,7 +210,9 @@ fn write_all(shared: &Shared) {
         let mut queue = shared.queue();
         let since = Instant::now();
         while queue.wanted <= queue.committed && queue.bytes < ENOUGH && !queue.stopped {
-            let Some(left) = GATHERING.checked_sub(since.elapsed()) else { break };
+            // By the age of what is there: what somebody waits for and writes, soon after, is written once.
+            let age = queue.oldest.unwrap_or(since).elapsed();
+            let Some(left) = GATHERING.checked_sub(age) else { break };
             queue = shared.work.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         looks = if queue.pushed == seen { looks + 1 } else { 0 };
@@ -245,7 +253,7 @@ impl Shared {
             return;
         }
         let items = std::mem::take(&mut queue.items);
-        queue.bytes = 0;
+        (queue.oldest, queue.bytes) = (None, 0);
         drop(queue);
         let failed = commit(connection, &items, sync, &self.name);
         let mut queue = self.queue();
@@ -283,16 +291,34 @@ fn commit_some<'a>(writing: &mut Writing, items: impl Iterator<Item = &'a Item>,
         writing.connection.pragma_update(None, "synchronous", if sync { "full" } else { "normal" })?;
         writing.sync = Some(sync);
     }
-    let moment = writing.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let connection = &writing.connection;
+    // Each of these is kept, with all that is put: most commits hold a line or two, and reading the words of a
+    // statement anew takes as long as writing one.
+    step(connection, "BEGIN IMMEDIATE")?;
+    let written = put_all(connection, items, sync).and_then(|()| step(connection, "COMMIT"));
+    if written.is_err() && !connection.is_autocommit() {
+        // What SQLite has not ended by itself. A rollback that fails leaves the error that led to it the one to tell.
+        let _ = step(connection, "ROLLBACK");
+    }
+    written
+}
+
+fn step(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(statement)?.execute([]).map(|_| ())
+}
+
+fn put_all<'a>(connection: &Connection, items: impl Iterator<Item = &'a Item>, sync: bool) -> rusqlite::Result<()> {
+    let mut changes = false;
     for item in items {
-        put(&moment, item)?;
+        put(connection, item)?;
+        changes |= matches!(item, Item::Line { .. });
     }
-    if sync {
-        // A commit that changes nothing syncs nothing.
-        let version: i64 = moment.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        moment.pragma_update(None, "user_version", (version + 1) & 0xFFFF)?;
+    if sync && !changes {
+        // A commit that changes nothing syncs nothing; a new line always changes something.
+        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        connection.pragma_update(None, "user_version", (version + 1) & 0xFFFF)?;
     }
-    moment.commit()
+    Ok(())
 }
 
 fn put(moment: &Connection, item: &Item) -> rusqlite::Result<()> {
@@ -344,4 +370,111 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 fn identity(path: &Path) -> Option<(u64, u64)> {
     let _ = path;
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{
+        journal::TABLES,
+        open::{Options, open},
+    };
+
+    struct Place(std::path::PathBuf);
+
+    impl Place {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("loopwright writer {name} {}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn writer(&self) -> Writer {
+            let path = self.0.join("p.db");
+            Writer::start(open(&Options::new(&path), &[TABLES]).unwrap(), &path).unwrap()
+        }
+
+        fn count(&self, of: &str) -> i64 {
+            let connection = open(&Options::new(self.0.join("p.db")), &[TABLES]).unwrap();
+            connection.query_row(&format!("SELECT count(*) FROM {of}"), [], |row| row.get(0)).unwrap()
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn begun(run: i64, name: &str) -> Item {
+        Item::Begun { run, name: name.to_owned(), model: "m".to_owned(), begun: 0, holder: "h".to_owned() }
+    }
+
+    fn line(run: i64, seq: u64) -> Item {
+        Item::Line { run, seq, line: b"{}".to_vec() }
+    }
+
+    #[test]
+    fn d46_what_can_not_be_written_ends_its_own_run_and_leaves_no_transaction_behind() {
+        let place = Place::new("own run");
+        let writer = place.writer();
+        for (run, seq) in [(1, 0), (2, 0), (2, 0), (1, 1), (3, 0)] {
+            writer.push(run, line(run, seq)).unwrap();
+        }
+        writer.wait(1, false).unwrap();
+        writer.wait(3, false).unwrap();
+        writer.wait(2, false).unwrap_err();
+        assert_eq!(place.count("journal_lines"), 3, "nothing of the run that has failed");
+        // A failure of one run alone ends its transaction, too; others are written as before.
+        for sync in [false, true] {
+            writer.push(4, line(1, 0)).unwrap();
+            writer.wait(4, sync).unwrap_err();
+            writer.push(4, Item::Released { run: 4, holder: String::new() }).unwrap_err();
+            writer.push(5, line(5, u64::from(sync))).unwrap();
+            writer.wait(5, sync).unwrap();
+        }
+        writer.push(6, begun(6, "a name")).unwrap();
+        writer.push(6, line(6, 0)).unwrap();
+        writer.wait(6, true).unwrap();
+        writer.stop();
+        assert_eq!((place.count("journal_lines"), place.count("journal_runs")), (6, 1));
+    }
+
+    #[test]
+    fn d46_what_was_written_before_is_on_the_disk_when_somebody_waits_for_that_alone() {
+        let place = Place::new("disk");
+        let writer = place.writer();
+        let version = |place: &Place| -> i64 {
+            let connection = open(&Options::new(place.0.join("p.db")), &[TABLES]).unwrap();
+            connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+        };
+        writer.push(1, line(1, 0)).unwrap();
+        writer.wait(1, false).unwrap();
+        // Nothing is left to write: a commit that changes something is what syncs.
+        writer.wait(1, true).unwrap();
+        assert_eq!(version(&place), 1);
+        writer.push(1, line(1, 1)).unwrap();
+        writer.wait(1, true).unwrap();
+        assert_eq!(version(&place), 1, "the line is change enough");
+        writer.push(1, Item::Released { run: 1, holder: String::new() }).unwrap();
+        writer.wait(1, true).unwrap();
+        assert_eq!(version(&place), 2, "a change of nothing may leave all pages as they are");
+        writer.stop();
+    }
+
+    #[test]
+    fn d46_what_nobody_waits_for_is_written_all_the_same() {
+        let place = Place::new("nobody");
+        let writer = place.writer();
+        for seq in 0..3 {
+            writer.push(1, line(1, seq)).unwrap();
+            let until = Instant::now() + Duration::from_secs(20);
+            let wanted = i64::try_from(seq).unwrap() + 1;
+            while place.count("journal_lines") < wanted {
+                assert!(Instant::now() < until, "the thread writes by itself");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        writer.stop();
+    }
 }

@@ -116,6 +116,10 @@ fn without_lines(text: &str, hits: &[Hit]) -> String {
 ///
 /// It stays JSON. Labels count over strings (`"password": "…"`), in JSON inside strings too.
 pub fn redact_json(text: &str) -> String {
+    // One line is what it is, whether it is JSON or not.
+    if text.find('\n').is_none_or(|end| end + 1 == text.len()) {
+        return redact_value(text);
+    }
     let mut out = String::with_capacity(text.len());
     let lines = text.split_inclusive('\n');
     if lines.clone().all(|line| line.trim().is_empty() || is_json(line)) {
