@@ -1,8 +1,11 @@
 //! The one JSON value in an answer, for planners and judges: alone, in a code fence, or within prose, and if nothing there is valid,
-//! mended. With a schema the first candidate that fits is taken, and where none does it is said what is wrong.
+//! mended. With a schema the first candidate that fits is taken, and where none does it is said what is wrong. What stands in
+//! reasoning comes after all that stands outside.
 //!
 //! The whole text is tried before fences: a string of JSON may hold a fence, a fence that is all of the answer is found anyway.
 //! Time is linear: bytes that begin many values and end none are looked at again only while that stays in proportion.
+
+mod reasoned;
 
 use std::fmt;
 
@@ -73,6 +76,12 @@ impl std::error::Error for NoJson {}
 
 /// Finds the JSON in an answer.
 pub fn extract_json(text: &str, schema: Option<&Value>) -> Result<FoundJson, NoJson> {
+    let found = search(text, schema)?;
+    Ok(reasoned::outside(text, schema, &found).unwrap_or(found))
+}
+
+/// Finds JSON wherever it stands.
+fn search(text: &str, schema: Option<&Value>) -> Result<FoundJson, NoJson> {
     let mut search = Search { text, schema, none: None };
     let whole = trimmed(text, 0, text.len());
     if is_json(slice(text, whole)) {
