@@ -182,13 +182,19 @@ def find_json(text: str, schema: Any = None) -> FoundJson:
     >>> found.value, found.place, found.span
     ({'score': 4}, 'embedded', (13, 25))
     """
+    _told(text, "the text")
     if hasattr(schema, "model_json_schema"):
         schema = schema.model_json_schema()
+    if not isinstance(schema, (Mapping, bool, type(None))):
+        message = f"the schema of the answer is {schema!r:.100}"
+        raise UsageError(message, "invalid_schema", "give a JSON schema as a dict, or a pydantic model")
     return _core.find_json(text, None if schema is None else _dumped(schema, "the answer"))
 
 
 def repair_json(text: str) -> Repaired:
     """Valid JSON made of what should be JSON, and what was done for it. Valid JSON stays byte for byte.
+
+    Only the escape of half a surrogate pair, which JSON's grammar allows and UTF-8 can't carry, becomes that of U+FFFD.
 
     >>> mended = repair_json("{'a': True,}")
     >>> mended.json
@@ -196,7 +202,7 @@ def repair_json(text: str) -> Repaired:
     >>> [repair.what for repair in mended.repairs]
     ['put double quotes around a string', 'wrote a literal as JSON has it', 'left out a trailing comma']
     """
-    return _core.repair_json(text)
+    return _core.repair_json(_told(text, "the text"))
 
 
 def render_call(call: Any, dialect: str) -> str:
@@ -213,7 +219,8 @@ def render_call(call: Any, dialect: str) -> str:
 
 def render_calls(calls: Sequence[Any], dialect: str) -> str:
     """The calls of one reply, as models of `dialect` write them together."""
-    return _core.render_calls(f"[{','.join(_call_json(call) for call in calls)}]", dialect)
+    _told(dialect, "the dialect")
+    return _core.render_calls(f"[{','.join(_call_json(call) for call in _listed(calls, 'calls'))}]", dialect)
 
 
 def render_results(results: ToolResult | Sequence[ToolResult | Mapping[str, Any]], dialect: str | None = None) -> str:
@@ -227,8 +234,11 @@ def render_results(results: ToolResult | Sequence[ToolResult | Mapping[str, Any]
     """
     from .messages import ToolResult
 
-    several: Sequence[Any] = [results] if isinstance(results, ToolResult) else results
-    return _core.render_results(f"[{','.join(_result_json(result) for result in several)}]", dialect)
+    several: Iterable[Any] = [results] if isinstance(results, ToolResult) else _listed(results, "results")
+    if dialect is not None:
+        _told(dialect, "the dialect")
+    made = [_told(_result_json(result), f"result {at}") for at, result in enumerate(several)]
+    return _core.render_results(f"[{','.join(made)}]", dialect)
 
 
 def dialect_for(model: str) -> str | None:
@@ -237,7 +247,7 @@ def dialect_for(model: str) -> str | None:
     >>> dialect_for("Qwen/Qwen3-Coder-480B-A35B-Instruct")
     'qwen3-coder'
     """
-    return _core.dialect_for(model)
+    return _core.dialect_for(_told(model, "the model"))
 
 
 def dialects() -> dict[str, str]:
@@ -251,23 +261,58 @@ def _checked(policy: Policy) -> Policy:
         if not isinstance(limit, int) or not 0 <= limit < 1 << 63:
             message = f"{knob} is {limit!r:.100}"
             raise UsageError(message, "invalid_value", "give a whole number from 0 up")
+    for knob in ("quoted_calls", "reasoning_calls", "unknown_tool"):
+        _told(policy.get(knob, ""), knob)
+    for knob in ("bare_json", "starts_in_reasoning", "repair"):
+        choice = policy.get(knob, False)
+        if not isinstance(choice, bool):
+            message = f"{knob} is {choice!r:.100}"
+            raise UsageError(message, "invalid_value", "give True or False")
     return policy
+
+
+def _told(value: Any, place: str) -> str:
+    """Text that UTF-8 can carry."""
+    if not isinstance(value, str):
+        message = f"{place} is {type(value).__name__}, not str"
+        raise UsageError(message, "invalid_value", "give text")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        message = f"{place} holds half a surrogate pair at {error.start}, which UTF-8 can't carry"
+        raise UsageError(message, "invalid_value", "replace it, as by U+FFFD") from error
+    return value
+
+
+def _listed(values: Any, place: str) -> Iterable[Any]:
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
+        message = f"{place} are a list, not {type(values).__name__}"
+        raise UsageError(message, "invalid_value", f"give a list of {place}")
+    several: Iterable[Any] = values
+    return several
 
 
 def _named(dialects: str | Iterable[str]) -> list[str] | None:
     if isinstance(dialects, str):
-        return None if dialects == "auto" else [dialects]
-    return list(dialects)
+        return None if dialects == "auto" else [_told(dialects, "dialects")]
+    return [_told(name, "a name in dialects") for name in _listed(dialects, "dialects")]
 
 
 def _declared(tools: Iterable[Any] | Mapping[str, Any] | None) -> list[tuple[str, str]] | None:
     if tools is None:
         return None
-    if isinstance(tools, (str, bytes)):
+    if isinstance(tools, (str, bytes)) or not hasattr(tools, "__iter__"):
         message = f"tools are a list, not {type(tools).__name__}"
         raise UsageError(message, "invalid_tool", f"write [{tools!r}]")
     pairs: Iterable[Any] = tools.items() if isinstance(tools, Mapping) else (_pair(tool) for tool in tools)
-    return [(_name(name), _dumped(schema, name)) for name, schema in pairs]
+    return [(_name(name), _schema(schema, name)) for name, schema in pairs]
+
+
+def _schema(schema: Any, name: str) -> str:
+    if not isinstance(schema, (Mapping, bool, type(None))):
+        message = f"the schema of {name!r:.100} is {schema!r:.100}"
+        raise UsageError(message, "invalid_tool", "a schema is a dict of plain data")
+    return _dumped(schema, name)
 
 
 def _pair(tool: Any) -> tuple[Any, Any]:
@@ -297,7 +342,7 @@ def _name(name: Any) -> str:
     if not isinstance(name, str) or not name:
         message = f"{name!r:.100} is no name of a tool"
         raise UsageError(message, "invalid_tool", "a name is a string that isn't empty")
-    return name
+    return _told(name, f"the tool's name {name!r:.100}")
 
 
 def _dumped(value: Any, name: Any) -> str:
@@ -325,15 +370,24 @@ def _call_json(call: Any) -> str:
     else:
         message = f"{call!r:.100} is no call"
         raise UsageError(message, "invalid_value", "give what extract found, a ToolUse, or a dict")
-    _core.check_json(arguments, f"the arguments of {name!r}")
+    _told(name, "a call's name")
+    _told(call_id or "", f"the id of the call of {name!r:.100}")
+    _core.check_json(_told(arguments, f"the arguments of {name!r:.100}"), f"the arguments of {name!r}")
     return f'{{"id":{json.dumps(call_id or "")},"name":{json.dumps(name)},"input":{arguments}}}'
 
 
 def _result_json(result: Any) -> str:
     from .messages import Text, ToolFailure, ToolResult, block_to_json
 
+    if isinstance(result, ToolResult):
+        try:
+            return block_to_json(result)
+        except UnicodeEncodeError as broken:
+            message = f"the result of {result.name!r:.100} holds half a surrogate pair, which UTF-8 can't carry"
+            raise UsageError(message, "invalid_value", "replace it, as by U+FFFD") from broken
     if not isinstance(result, Mapping):
-        return block_to_json(result)
+        message = f"{result!r:.100} is no result"
+        raise UsageError(message, "invalid_value", "give a ToolResult, or a dict with name and content")
 
     call_id, name = str(result.get("id") or result.get("tool_call_id") or ""), str(result.get("name") or "")
     error = result.get("error")

@@ -268,6 +268,38 @@ def test_d08_policies_and_limits_are_typed() -> None:
         extract(one, quoted=True)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        (lambda: render_results([5]), "5 is no result"),  # type: ignore[list-item]
+        (lambda: render_results({"content": "x"}), "results are a list"),  # type: ignore[arg-type]
+        (lambda: render_results(5), "results are a list"),  # type: ignore[arg-type]
+        (lambda: render_results([{"name": "f", "content": "\ud83d"}]), "surrogate"),
+        (lambda: render_calls(5, "hermes"), "calls are a list"),  # type: ignore[arg-type]
+        (lambda: render_call({"name": "f", "arguments": {"x": "\ud83d"}}, "hermes"), "the arguments of 'f'"),
+        (lambda: render_call({"name": "f\ud83d", "arguments": {}}, "hermes"), "a call's name"),
+        (lambda: render_call({"name": 5, "arguments": {}}, "hermes"), "a call's name"),
+        (lambda: repair_json('{"a": "\ud83d"}'), "the text"),
+        (lambda: extract_json('{"a": "\ud83d"}'), "the text"),
+        (lambda: extract_json("{}", 5), "the schema"),
+        (lambda: dialect_for("qwen\ud83d"), "the model"),
+        (lambda: dialect_for(5), "the model"),  # type: ignore[arg-type]
+        (lambda: extract("x", ["f\ud83d"]), "the tool's name"),
+        (lambda: extract("x", {"f": "notschema"}), "the schema of 'f'"),
+        (lambda: extract("x", 5), "tools"),  # type: ignore[arg-type]
+        (lambda: extract("x", dialects=5), "dialects"),  # type: ignore[arg-type]
+        (lambda: extract("x", dialects=[5]), "dialects"),  # type: ignore[list-item]
+        (lambda: extract("x", reasoning_calls=1), "reasoning_calls"),  # type: ignore[arg-type]
+        (lambda: extract("x", bare_json="no"), "bare_json"),  # type: ignore[arg-type]
+        (lambda: extract("x", repair=None), "repair"),  # type: ignore[arg-type]
+    ],
+)
+def test_d08_what_is_given_wrongly_is_named(call: Any, place: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert place in str(caught.value)
+
+
 def test_d08_a_finished_parser_says_so() -> None:
     parser = ToolCallParser()
     parser.feed("x")
