@@ -55,6 +55,16 @@ const TWICE: &[(&str, &str)] = &[
 ];
 
 #[test]
+fn b09_a_reply_begins_behind_its_byte_order_mark() {
+    let call = r#"{"name":"f","arguments":{}}"#;
+    let setup = || Setup::names(&["f"]).bare();
+    assert_eq!(read(&format!("\u{feff}{call}"), &setup()).calls.len(), 1);
+    assert_eq!(read(&format!("\u{feff} \n{call}"), &setup()).calls.len(), 1);
+    assert_eq!(read(&format!("a\u{feff}{call}"), &setup()).calls.len(), 0);
+    assert_eq!(read(&format!("\u{feff}，{call}"), &setup()).calls.len(), 0);
+}
+
+#[test]
 fn d08_what_is_given_twice_keeps_the_first_and_is_said() {
     for (text, arguments) in TWICE {
         let reading = read(text, &Setup::auto());

@@ -54,6 +54,10 @@ enum Head {
 /// The longest word that may stand behind the backticks that open a fence, behind prose.
 const MOST_INFO: usize = 32;
 
+/// What may stand before a text and is no part of it.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+const PAST_MARK: usize = BYTE_ORDER_MARK.len();
+
 /// The state of the line that is being read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
@@ -77,6 +81,8 @@ pub(super) struct Line {
     /// The fence ends with this line if nothing but white space follows.
     closing: bool,
     quotes: Quotes,
+    /// How many bytes of a byte order mark were read; `PAST_MARK` where none may stand any more.
+    mark: usize,
     /// How many bytes were looked at.
     pub(super) looked: u64,
 }
@@ -122,6 +128,7 @@ impl Line {
         self.coming = None;
         self.closing = false;
         self.head = Head::Text;
+        self.mark = PAST_MARK;
         self.quotes.clear(false);
     }
 
@@ -144,7 +151,7 @@ impl Line {
 
     /// A line begins that has nothing to do with what came before.
     pub(super) fn afresh(&mut self) {
-        *self = Self { looked: self.looked, ..Self::default() };
+        *self = Self { looked: self.looked, mark: PAST_MARK, ..Self::default() };
     }
 
     /// What stands around the next byte, which belongs to no run.
@@ -247,6 +254,11 @@ impl Line {
     }
 
     fn prefix(&mut self, byte: u8) {
+        if BYTE_ORDER_MARK.get(self.mark) == Some(&byte) {
+            self.mark += 1;
+            return;
+        }
+        self.mark = PAST_MARK;
         match (self.head, byte) {
             (Head::Prefix, b' ') => self.indent += 1,
             (Head::Prefix, b'\t') => self.indent += 4,
@@ -328,6 +340,7 @@ impl Line {
     }
 
     fn newline(&mut self) {
+        self.mark = PAST_MARK;
         self.end_run(true);
         if let Some(fence) = self.fence {
             let blank = self.head == Head::Prefix;
