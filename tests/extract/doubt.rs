@@ -52,6 +52,10 @@ const TWICE: &[(&str, &str)] = &[
     (r#"[TOOL_CALLS] [{"name":"f","arguments":{"b":1},"arguments":{"b":2}}]"#, r#"{"b":1}"#),
     (r#"<|python_tag|>{"name":"f","name":"g","parameters":{"b":1}}"#, r#"{"b":1}"#),
     (r#"<|START_ACTION|>[{"tool_name":"f","tool_name":"g","parameters":{"b":1}}]<|END_ACTION|>"#, r#"{"b":1}"#),
+    (r#"<|tool_call>call:f{b:<|"|>x<|"|>,b:<|"|>rm<|"|>}<tool_call|>"#, r#"{"b":"x"}"#),
+    (r#"<|tool_call>call:f{b:1,"b":{c:[<|"|>}<|"|>]}}<tool_call|>"#, r#"{"b":1}"#),
+    ("<|tool_call>call:f{b:1,b:2,c:3,b:4,d:5}<tool_call|>", r#"{"b":1,"c":3,"d":5}"#),
+    ("<start_function_call>call:f{b:1,b:2}<end_function_call>", r#"{"b":1}"#),
 ];
 
 #[test]

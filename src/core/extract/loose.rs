@@ -3,6 +3,8 @@
 
 mod header;
 
+use std::collections::HashSet;
+
 use memchr::memchr;
 
 use self::header::{Found, header};
@@ -79,6 +81,12 @@ pub(super) struct Loose {
     /// The JSON of the parameter's name.
     parameter: String,
     signature: Option<Signature>,
+    /// The call's parameters so far, as JSON has them.
+    parameters: HashSet<String>,
+    /// Where in `out` a parameter begins that isn't known to be new, or isn't.
+    held: Option<usize>,
+    /// Whether that one was given before: the first counts.
+    muted: bool,
     /// What a string took before it failed.
     read: usize,
     failure: Option<&'static str>,
@@ -98,13 +106,25 @@ impl Loose {
             word: Vec::new(),
             parameter: String::new(),
             signature: None,
+            parameters: HashSet::new(),
+            held: None,
+            muted: false,
             read: 0,
             failure: None,
         }
     }
 
     fn hand_on(&mut self, bytes: usize, sink: &mut dyn Sink) {
-        if bytes > 0 || !self.out.is_empty() {
+        if let Some(held) = self.held {
+            if self.muted {
+                self.out.truncate(held);
+            }
+            if bytes > 0 || held > 0 {
+                sink.arguments(self.out.get(..held).unwrap_or_default(), bytes);
+            }
+            self.out.drain(..held.min(self.out.len()));
+            self.held = Some(0);
+        } else if bytes > 0 || !self.out.is_empty() {
             sink.arguments(&self.out, bytes);
             self.out.clear();
         }
@@ -132,6 +152,13 @@ impl Loose {
     fn wrote(&mut self, sort: Sort, sink: &mut dyn Sink) {
         self.state = State::After;
         self.comma = true;
+        if self.muted {
+            if self.stack.len() <= 1 {
+                self.out.truncate(self.held.take().unwrap_or_default());
+                self.muted = false;
+            }
+            return;
+        }
         match self.kind() {
             Some(kind) if !sort.fits(kind) => sink.wrong_type(&self.parameter, kind),
             _ => {}
@@ -187,8 +214,15 @@ impl Loose {
     }
 
     /// Remembers the name of a parameter; those of inner objects don't matter.
-    fn name(&mut self) {
+    fn name(&mut self, sink: &mut dyn Sink) {
         if self.stack.len() == 1 {
+            let name = self.held.and_then(|held| self.out.get(held..)).unwrap_or_default();
+            if self.parameters.insert(name.trim_start_matches(',').to_owned()) {
+                self.held = None;
+            } else {
+                sink.repaired("a parameter was given twice; the first value was kept");
+                self.muted = true;
+            }
             self.parameter.clear();
             self.parameter.push_str(&String::from_utf8_lossy(&self.word));
         }
@@ -269,7 +303,7 @@ impl Loose {
                 if byte != b':' {
                     return Err("a key without a value");
                 }
-                self.name();
+                self.name(sink);
                 self.out.push(':');
                 self.state = State::Value;
                 return Ok(Some(1));
@@ -339,6 +373,9 @@ impl Loose {
             return Err("a value or a key is missing");
         }
         if !matches!(self.state, State::Value) {
+            if self.key && self.stack.len() == 1 {
+                self.held = Some(self.out.len());
+            }
             self.separate();
         }
         if quoted {
@@ -418,6 +455,8 @@ impl Body for Loose {
                         self.stack.push(Frame::Object);
                         self.out.push('{');
                         self.comma = false;
+                        self.parameters.clear();
+                        (self.held, self.muted) = (None, false);
                         self.word.clear();
                         self.state = State::Key;
                     }
