@@ -56,6 +56,11 @@ const TWICE: &[(&str, &str)] = &[
     (r#"<|tool_call>call:f{b:1,"b":{c:[<|"|>}<|"|>]}}<tool_call|>"#, r#"{"b":1}"#),
     ("<|tool_call>call:f{b:1,b:2,c:3,b:4,d:5}<tool_call|>", r#"{"b":1,"c":3,"d":5}"#),
     ("<start_function_call>call:f{b:1,b:2}<end_function_call>", r#"{"b":1}"#),
+    (r#"<|tool_call_start|>[f(b="x", b="y")]<|tool_call_end|>"#, r#"{"b":"x"}"#),
+    (
+        r#"<|tool_call_start|>[f(b=1, b={"c": (1, [2])}, c={"d": 2}, b={1}, d=5)]<|tool_call_end|>"#,
+        r#"{"b":1,"c":{"d":2},"d":5}"#,
+    ),
 ];
 
 #[test]

@@ -101,6 +101,13 @@ impl Python {
     pub(super) fn wrote(&mut self, sort: Sort, sink: &mut dyn Sink) {
         self.state = State::After;
         self.sort = sort;
+        if self.muted {
+            if self.shape() == Some(Shape::Call) {
+                self.out.clear();
+                self.muted = false;
+            }
+            return;
+        }
         let signature =
             self.signature.as_ref().filter(|_| self.stack.last().is_some_and(|frame| frame.shape == Shape::Call));
         match signature.and_then(|signature| signature.kind(&self.keyword)) {

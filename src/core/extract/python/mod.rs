@@ -104,6 +104,8 @@ pub(super) struct Python {
     /// The call's keywords so far.
     keywords: HashSet<Vec<u8>>,
     keyword: String,
+    /// Whether the value at hand is of a keyword given before: the first counts.
+    muted: bool,
     signature: Option<Signature>,
     /// Whether the call's one positional argument has been read, after which nothing may come.
     full: bool,
@@ -128,6 +130,7 @@ impl Python {
             word: Vec::new(),
             keywords: HashSet::new(),
             keyword: String::new(),
+            muted: false,
             signature: None,
             full: false,
             read: 0,
@@ -140,6 +143,7 @@ impl Python {
         if let Some(held) = self.held {
             let known = self.stack.get(held).map_or(0, |frame| frame.bracket);
             if bytes > 0 || known > 0 {
+                let known = if self.muted { 0 } else { known };
                 sink.arguments(self.out.get(..known).unwrap_or_default(), bytes);
             }
             if known > 0 {
@@ -150,6 +154,9 @@ impl Python {
                 }
             }
         } else if bytes > 0 || !self.out.is_empty() {
+            if self.muted {
+                self.out.clear();
+            }
             sink.arguments(&self.out, bytes);
             self.out.clear();
         }
@@ -164,14 +171,16 @@ impl Python {
     }
 
     /// Writes the keyword in `word`.
-    fn begin_argument(&mut self) -> Result<(), &'static str> {
-        if !self.keywords.insert(self.word.clone()) {
-            return Err("a keyword given twice");
-        }
+    fn begin_argument(&mut self, sink: &mut dyn Sink) {
         self.keyword = String::from_utf8_lossy(&self.word).into_owned();
-        self.word.clear();
-        self.write_keyword();
-        Ok(())
+        if self.keywords.insert(std::mem::take(&mut self.word)) {
+            self.write_keyword();
+        } else {
+            sink.repaired("a parameter was given twice; the first value was kept");
+            // What stands before is no part of what is dropped.
+            self.hand_on(0, sink);
+            self.muted = true;
+        }
     }
 
     fn write_keyword(&mut self) {
@@ -332,7 +341,7 @@ impl Python {
                 if byte != b'=' {
                     return Err("an argument without a keyword");
                 }
-                self.begin_argument()?;
+                self.begin_argument(sink);
                 self.state = State::Value;
                 return Ok(Some(1));
             }
@@ -446,6 +455,7 @@ impl Python {
         self.signature = sink.start(&String::from_utf8_lossy(name), None, name.len() + 1).cloned();
         self.keywords.clear();
         self.full = false;
+        self.muted = false;
         self.key = false;
         self.held = None;
         self.out.clear();

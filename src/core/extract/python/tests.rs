@@ -180,7 +180,6 @@ fn broken_calls_fail_after_what_was_right() {
     for text in [
         "[f(a=1 + 2)]",
         "[f(a=g(x=1))]",
-        "[f(a=1, a=2)]",
         "[f(a=1, 2)]",
         "[f(a=f'{x}')]",
         "[f(a=b'\\xff')]",
