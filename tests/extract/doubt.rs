@@ -64,6 +64,24 @@ const TWICE: &[(&str, &str)] = &[
 ];
 
 #[test]
+fn d08_what_stands_beside_a_name_without_arguments_is_said() {
+    let text = r#"<tool_call>{"name":"bash","command":"ls"}</tool_call>"#;
+    let reading = read(text, &Setup::auto());
+    assert_eq!(reading.calls[0].arguments, "{}");
+    assert!(reading.calls[0].repaired && reading.has(ProblemKind::Repaired), "{reading:?}");
+    let reading = read(text, &Setup::auto().with(|policy| policy.repair = false));
+    assert!(reading.calls.iter().all(|call| !call.complete), "{reading:?}");
+    for plain in [
+        r#"{"name":"f"}"#,
+        r#"{"type":"function","name":"f"}"#,
+        r#"{"type":"function","id":"1","function":{"name":"f"}}"#,
+    ] {
+        let reading = read(&format!("<tool_call>{plain}</tool_call>"), &Setup::auto());
+        assert!(reading.calls[0].complete && !reading.calls[0].repaired, "{reading:?}");
+    }
+}
+
+#[test]
 fn b09_a_reply_begins_behind_its_byte_order_mark() {
     let call = r#"{"name":"f","arguments":{}}"#;
     let setup = || Setup::names(&["f"]).bare();

@@ -17,6 +17,7 @@ const NO_NAME: &str = "a call without a name";
 const NO_CALL: &str = "no JSON object";
 const LOST: &str = "its arguments can't be found in what it holds";
 const NAME_TWICE: &str = "a name was given twice; the first was kept";
+const LEFT_OUT: &str = "what stands beside its name was left out: it has no arguments";
 const ARGUMENTS_TWICE: &str = "arguments were given twice; the first were kept";
 const FENCE: &[u8] = b"```";
 
@@ -81,6 +82,8 @@ pub(super) struct Object {
     shaped: bool,
     /// The key at hand is much like one of arguments.
     near: bool,
+    /// The key at hand is none that calls have.
+    beside: bool,
     /// A code fence stands around the calls.
     fenced: bool,
     /// How many bytes must stand behind those read before it is tried again to decide what the first of them is.
@@ -108,6 +111,7 @@ impl Object {
             calls: 0,
             shaped: false,
             near: false,
+            beside: false,
             fenced: false,
             patience: 0,
         }
@@ -149,6 +153,9 @@ impl Object {
             return Err(Step::Failed(LOST));
         }
         if complete && !self.call.whole {
+            if self.call.beside {
+                sink.repaired(LEFT_OUT);
+            }
             sink.arguments("{}", cursor.speak());
         }
         sink.finish(cursor.speak(), complete);
@@ -371,6 +378,7 @@ impl Object {
             _ => {
                 // An object under a key that is nearly that of the arguments.
                 self.call.odd |= self.near && byte == b'{';
+                self.call.beside |= self.beside;
                 self.place = Place::Skip;
             }
         }

@@ -35,6 +35,8 @@ impl Object {
                 self.call.described |= token == "description";
             }
             self.near = self.role == Role::Other && ["arg", "param", "input"].into_iter().any(near);
+            self.beside =
+                self.role == Role::Other && !["type", "index", "description", "strict"].contains(&token.as_str());
             if self.keys == Keys::Names {
                 self.call.name = Some(token);
             }

@@ -32,6 +32,8 @@ pub(super) struct Pending {
     pub(super) before: usize,
     /// And up to where what is held of them stands.
     pub(super) held_to: usize,
+    /// It has members that no call has.
+    pub(super) beside: bool,
     /// It has a description.
     pub(super) described: bool,
 }
