@@ -82,6 +82,19 @@ fn d08_what_stands_beside_a_name_without_arguments_is_said() {
 }
 
 #[test]
+fn d08_an_empty_array_for_arguments_is_called_that() {
+    let text = r#"<tool_call>{"name":"f","arguments":[]}</tool_call>"#;
+    assert_eq!(read(text, &Setup::auto()).calls[0].arguments, "{}");
+    let (mut parser, mut events) = (Parser::new(None, None, Policy::default()), Events::new());
+    parser.feed(text.as_bytes(), &mut events);
+    parser.finish(&mut events);
+    let said = events.iter().any(
+        |event| matches!(event, Event::Problem(problem) if problem.message.contains("put an empty object where no arguments stood")),
+    );
+    assert!(said);
+}
+
+#[test]
 fn b09_a_reply_begins_behind_its_byte_order_mark() {
     let call = r#"{"name":"f","arguments":{}}"#;
     let setup = || Setup::names(&["f"]).bare();

@@ -230,12 +230,12 @@ impl Arguments {
                 if rest.get(first) != Some(&b']') {
                     return Err(Verdict::Failed(NO_OBJECT));
                 }
-                self.mend(Mend::MissingValue);
+                self.mend(Mend::NoArguments);
                 self.form = Form::Brackets;
                 return Ok(Some(first));
             }
             Some(b',' | b'}' | b']') => {
-                self.mend(Mend::MissingValue);
+                self.mend(Mend::NoArguments);
                 return Err(Verdict::Done);
             }
             Some(byte) if byte.is_ascii_alphabetic() => self.form = Form::Word { quoted: false },

@@ -1,6 +1,7 @@
 //! Broken JSON made valid, for anyone who has a model's answer in hand. The automaton that reads calls does the work; here the JSON
-//! is found in the text around it. The result is always valid JSON, valid JSON stays byte for byte, time is linear, and what was
-//! done is said with the bytes it was done to.
+//! is found in the text around it. The result is always valid JSON, valid JSON stays byte for byte (but for the escape of half a
+//! surrogate pair, which no UTF-8 can carry: it becomes that of U+FFFD), time is linear, and what was done is said with the bytes
+//! it was done to.
 
 use super::{
     event::Span,

@@ -39,6 +39,8 @@ pub enum Mend {
     MissingColon,
     /// A value was missing and became `null`.
     MissingValue,
+    /// An empty object was put where a call's arguments are missing, or are an empty array.
+    NoArguments,
     /// A closing bracket was missing.
     MissingCloser,
     /// A closing bracket that closes nothing was left out.
@@ -58,7 +60,7 @@ pub enum Mend {
 }
 
 impl Mend {
-    pub(in crate::core::extract) const ALL: [Self; 26] = [
+    pub(in crate::core::extract) const ALL: [Self; 27] = [
         Self::Fence,
         Self::Around,
         Self::Quotes,
@@ -77,6 +79,7 @@ impl Mend {
         Self::ExtraComma,
         Self::MissingColon,
         Self::MissingValue,
+        Self::NoArguments,
         Self::MissingCloser,
         Self::ExtraCloser,
         Self::Ellipsis,
@@ -112,6 +115,7 @@ impl Mend {
             Self::ExtraComma => "left out a comma without a value",
             Self::MissingColon => "added a colon",
             Self::MissingValue => "put null for a missing value",
+            Self::NoArguments => "put an empty object where no arguments stood",
             Self::MissingCloser => "added closing brackets",
             Self::ExtraCloser => "left out a closing bracket",
             Self::Ellipsis => "left out an ellipsis",
