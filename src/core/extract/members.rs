@@ -156,7 +156,9 @@ impl Members {
             let part = |from: usize, to: usize| input.get(data + from..data + to).unwrap_or_default();
             match verdict {
                 Verdict::Opens { from, to } if self.awaits(part(from, to)) => {
-                    break (data, Verdict::Unclosed(usize::from(input.get(data) == Some(&b'\n'))));
+                    let rest = input.get(data..).unwrap_or_default();
+                    let newline = if rest.starts_with(b"\r\n") { 2 } else { usize::from(rest.starts_with(b"\n")) };
+                    break (data, Verdict::Unclosed(newline));
                 }
                 Verdict::Calls { from, to, element, bytes } if calls(part(from, to), element, sink) => {
                     break (data, if bytes > 0 { Verdict::End(bytes) } else { Verdict::Broken(0) });

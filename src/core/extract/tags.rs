@@ -284,10 +284,12 @@ impl TagsBody {
                 _ => {}
             }
         }
-        let newline = match input.first() {
-            Some(byte) => usize::from(self.tags.newlines && *byte == b'\n'),
-            None if last => 0,
-            None => return Next::Wait,
+        let newline = match input {
+            _ if !self.tags.newlines && !input.is_empty() => 0,
+            [b'\n', ..] => 1,
+            [b'\r', b'\n', ..] => 2,
+            [] | [b'\r'] if !last => return Next::Wait,
+            _ => 0,
         };
         sink.arguments("", newline);
         self.state = State::Value;

@@ -280,7 +280,7 @@ pub(super) struct Rule {
     pub(super) first: u8,
     /// Which marks may: `END` and, where a missing closing element is tolerated, `CALL_END` and `OPEN`; within CDATA `CDATA_END`.
     pub(super) ends: Class,
-    /// Whether one newline before the end belongs to the markup.
+    /// Whether one newline, `\n` or `\r\n`, before the end belongs to the markup.
     pub(super) newline: bool,
     /// Which more marks may end it once a closing element stood in it with words behind it: then it isn't known any more to hold
     /// none, and the call has to end somewhere.
@@ -296,11 +296,11 @@ impl Until {
             if !self.trying {
                 let rest = input.get(from..).unwrap_or_default();
                 let Some(at) = memchr(rule.first, rest) else {
-                    let held = usize::from(rule.newline && input.ends_with(b"\n"));
+                    let held = if rule.newline { newline(input).max(usize::from(input.ends_with(b"\r"))) } else { 0 };
                     return (input.len() - held, if last { Verdict::Cut } else { Verdict::More });
                 };
                 let at = from + at;
-                self.newline = usize::from(rule.newline && at > 0 && input.get(at - 1) == Some(&b'\n'));
+                self.newline = if rule.newline { newline(input.get(..at).unwrap_or_default()) } else { 0 };
                 let ends = if self.newline > 0 { rule.ends } else { rule.ends & !OPEN };
                 let ends = if self.doubt { ends | rule.doubtful } else { ends };
                 let rest = input.get(at..).unwrap_or_default();
@@ -450,6 +450,11 @@ impl Until {
     fn ended(&self) -> Verdict {
         if self.end > 0 { Verdict::End(self.end - self.base) } else { Verdict::Unclosed(self.newline) }
     }
+}
+
+/// How many bytes of a newline, of either kind, stand at the end.
+fn newline(text: &[u8]) -> usize {
+    if text.ends_with(b"\r\n") { 2 } else { usize::from(text.ends_with(b"\n")) }
 }
 
 /// Looks for a string, in steps: of an input that grew at its end it looks again at no more than what may be the string's beginning.
