@@ -7,13 +7,13 @@ use super::{
     dialect::{Grammar, dialects},
     members::{Flow, Members, Next, Typing, run},
     tags::{TWICE, find_attributes},
-    until::{Bound, CDATA, CDATA_END, CLOSER, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seek, Seen},
+    until::{Bound, CDATA, CDATA_END, CLOSER, Class, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seek, Seen},
 };
 
 const SEPARATOR: &str = "<|sep|>";
 /// What opens an object that holds all arguments, and what closes it.
-const JSON: u8 = CDATA;
-const JSON_END: u8 = CDATA_END;
+const JSON: Class = CDATA;
+const JSON_END: Class = CDATA_END;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {

@@ -44,6 +44,10 @@ pub(super) trait Sink {
     fn declares(&self, _tool: &str, _parameter: &str) -> bool {
         false
     }
+    /// Whether there may be a tool of this name: one was declared, or none at all were.
+    fn knows(&self, _tool: &str) -> bool {
+        true
+    }
     /// The deepest nesting allowed.
     fn max_depth(&self) -> usize;
     /// Whether broken arguments may be repaired.

@@ -428,6 +428,10 @@ impl Sink for Desk<'_> {
         declared.is_some_and(|signature| signature.parameters.contains_key(parameter))
     }
 
+    fn knows(&self, tool: &str) -> bool {
+        self.tools.is_none_or(|tools| tools.get(resolved(self.tools, tool)).is_some())
+    }
+
     fn max_depth(&self) -> usize {
         self.policy.max_depth
     }
@@ -514,6 +518,10 @@ impl Sink for Probe<'_> {
 
     fn hears(&self) -> bool {
         false
+    }
+
+    fn knows(&self, tool: &str) -> bool {
+        self.tools.is_none_or(|tools| tools.get(resolved(self.tools, tool)).is_some())
     }
 
     fn max_depth(&self) -> usize {

@@ -7,6 +7,7 @@ use super::{
     arguments::TOO_DEEP,
     body::{Sink, Step},
     signature::{Kind, Signature},
+    tags::find_attributes,
     until::{Marks, Rule, Until, Verdict, WORDS},
     value::{Forms, MAX_MUTE, Value, depth_of, is_json, member_into, mend},
 };
@@ -152,10 +153,18 @@ impl Members {
     pub(super) fn advance(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool, sink: &mut dyn Sink) -> Flow {
         let (data, verdict) = loop {
             let (data, verdict) = self.until.step(marks, rule, input, last);
-            let Verdict::Opens { from, to } = verdict else { break (data, verdict) };
-            let name = input.get(data + from..data + to).unwrap_or_default();
-            if self.awaits(name) {
-                break (data, Verdict::Unclosed(usize::from(input.get(data) == Some(&b'\n'))));
+            let part = |from: usize, to: usize| input.get(data + from..data + to).unwrap_or_default();
+            match verdict {
+                Verdict::Opens { from, to } if self.awaits(part(from, to)) => {
+                    let rest = input.get(data..).unwrap_or_default();
+                    let newline = if rest.starts_with(b"\r\n") { 2 } else { usize::from(rest.starts_with(b"\n")) };
+                    break (data, Verdict::Unclosed(newline));
+                }
+                Verdict::Calls { from, to, element, bytes } if calls(part(from, to), element, sink) => {
+                    break (data, if bytes > 0 { Verdict::End(bytes) } else { Verdict::Broken(0) });
+                }
+                Verdict::Opens { .. } | Verdict::Calls { .. } => {}
+                _ => break (data, verdict),
             }
             self.until.deny(marks);
         };
@@ -185,7 +194,7 @@ impl Members {
                 sink.arguments("", bytes);
                 Flow::On(data + bytes)
             }
-            Verdict::Cut | Verdict::Opens { .. } => {
+            Verdict::Cut | Verdict::Opens { .. } | Verdict::Calls { .. } => {
                 sink.finish(input.len() - took, false);
                 Flow::Cut
             }
@@ -215,6 +224,21 @@ impl Members {
         sink.finish(bytes, true);
     }
 }
+
+/// Whether the head of a call, an element's inside or a bare name, names a tool there is.
+fn calls(head: &[u8], element: bool, sink: &dyn Sink) -> bool {
+    let Ok(head) = std::str::from_utf8(head) else { return false };
+    let name = match head.strip_prefix('=') {
+        _ if !element => head,
+        Some(name) => name.trim().trim_matches(['"', '\'']),
+        None => find_attributes(head.strip_suffix('/').unwrap_or(head), ["name"]).0[0].unwrap_or_default(),
+    };
+    let name = name.trim();
+    !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || "<>{}\"'=".contains(c)) && sink.knows(name)
+}
+
+/// What is said of a call that another one follows before it was closed.
+pub(super) const FOLLOWED: &str = "a call without its closer; another one follows";
 
 /// An object that holds all the arguments of a call: finds its end, and says it if it is JSON.
 #[derive(Debug, Default, Clone)]

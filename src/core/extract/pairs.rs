@@ -5,14 +5,17 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, dialects},
-    members::{Flow, Members, Next, Typing, run},
-    until::{Bound, CALL, CDATA, CLOSER, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seek, Seen, is_space},
+    members::{FOLLOWED, Flow, Members, Next, Typing, run},
+    until::{
+        AROUND, Bound, CALL, CDATA, CLOSER, Class, END, FURTHER, Look, MAX_HEAD, Marks, NAMED, OPEN, Rule, Seek, Seen,
+        is_space,
+    },
 };
 
 /// What stands between the name and the first pair.
-const SEPARATOR: u8 = CALL;
+const SEPARATOR: Class = CALL;
 /// What opens a value.
-const VALUE: u8 = CDATA;
+const VALUE: Class = CDATA;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -56,9 +59,13 @@ impl PairsBody {
         gap: &'static str,
     ) -> Self {
         let grammar = Grammar::Pairs { after_name, key, value, gap };
-        let same = dialects().iter().filter(|dialect| dialect.grammar == grammar);
-        let closers = same.flat_map(|dialect| dialect.close.iter().chain(dialect.section.iter().flat_map(|s| s.1)));
-        Self::within(after_name, key, value, closers.copied())
+        let same = || dialects().iter().filter(|dialect| dialect.grammar == grammar);
+        let closers = same().flat_map(|dialect| dialect.close.iter().chain(dialect.section.iter().flat_map(|s| s.1)));
+        let mut body = Self::within(after_name, key, value, closers.copied());
+        for dialect in same() {
+            body.openers(dialect.open, dialect.section.map_or(&[], |section| section.0));
+        }
+        body
     }
 
     fn within(
@@ -87,6 +94,16 @@ impl PairsBody {
             separated: false,
             key: String::new(),
             members: Members::new(),
+        }
+    }
+
+    /// What opens another call, and what stands around calls.
+    fn openers(&mut self, calls: &[&str], around: &[&str]) {
+        for open in calls {
+            self.marks.add(NAMED, Bound::Nothing, &[open]);
+        }
+        for open in around {
+            self.marks.add(AROUND, Bound::Nothing, &[open]);
         }
     }
 
@@ -184,7 +201,7 @@ impl PairsBody {
         let empty = self.members.is_empty();
         let wanted = match (self.members.is_open(), empty) {
             (true, true) => OPEN | CLOSER | SEPARATOR,
-            (true, false) => OPEN | CLOSER,
+            (true, false) => OPEN | CLOSER | FURTHER,
             (false, _) => CLOSER,
         };
         match self.look.step(&self.marks, wanted, input) {
@@ -198,6 +215,15 @@ impl PairsBody {
                 self.state = State::Key;
                 self.seek = Seek::default();
                 Next::Took(end)
+            }
+            Seen::Mark { class: NAMED | AROUND, start, .. } => {
+                if !sink.repairs() {
+                    return self.stop(Step::Failed(FOLLOWED));
+                }
+                sink.repaired(FOLLOWED);
+                self.members.close(start, 0, sink);
+                self.state = State::Over;
+                Next::Took(start)
             }
             Seen::Mark { start, .. } => {
                 self.members.close(start, 0, sink);
@@ -242,7 +268,7 @@ impl PairsBody {
     }
 
     fn value(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let rule = Rule { first: self.first, ends: END, newline: false, doubtful: CLOSER };
+        let rule = Rule { first: self.first, ends: END, newline: false, doubtful: CLOSER | FURTHER };
         match self.members.advance(&self.marks, rule, input, last, sink) {
             Flow::More => Next::Wait,
             Flow::On(bytes) => Next::Took(bytes),

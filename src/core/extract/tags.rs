@@ -11,15 +11,15 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, Tags, dialects},
-    members::{Flow, Members, Next, Typing, run},
+    members::{FOLLOWED, Flow, Members, Next, Typing, run},
     until::{
-        Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, END, Look, MAX_HEAD, Marks, OPEN, Rule, Seen, Until, Verdict,
-        is_space,
+        AROUND, Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, Class, END, FURTHER, Look, MAX_HEAD, Marks, NEXT,
+        OPEN, Rule, Seen, Until, Verdict, is_space,
     },
 };
 
 /// What ends a value where a missing closing element is forgiven.
-const FORGIVING: u8 = END | CALL_END | OPEN;
+const FORGIVING: Class = END | CALL_END | OPEN;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -57,11 +57,22 @@ pub(super) struct TagsBody {
 impl TagsBody {
     pub(super) fn new(tags: Tags) -> Self {
         // The region's closers are the parser's to take, but they tell where a value or a call ends that wasn't closed.
-        let same = dialects().iter().filter(|dialect| dialect.grammar == Grammar::Tags(tags));
-        Self::within(
+        let same = || dialects().iter().filter(|dialect| dialect.grammar == Grammar::Tags(tags));
+        let mut body = Self::within(
             tags,
-            same.flat_map(|dialect| dialect.close.iter().chain(dialect.section.iter().flat_map(|s| s.1))).copied(),
-        )
+            same().flat_map(|dialect| dialect.close.iter().chain(dialect.section.iter().flat_map(|s| s.1))).copied(),
+        );
+        for dialect in same() {
+            body.around(dialect.open.iter().chain(dialect.section.iter().flat_map(|section| section.0)).copied());
+        }
+        body
+    }
+
+    /// What stands around calls.
+    fn around(&mut self, openers: impl Iterator<Item = &'static str>) {
+        for open in openers {
+            self.marks.add(AROUND, Bound::Nothing, &[open]);
+        }
     }
 
     fn within(tags: Tags, closers: impl Iterator<Item = &'static str>) -> Self {
@@ -73,6 +84,7 @@ impl TagsBody {
         let (call_bound, parameter_bound) = (bound(call_attribute), bound(parameter_attribute));
         for prefix in [""].iter().chain(tags.prefixes) {
             marks.add(CALL, call_bound, &["<", prefix, call]);
+            marks.add(NEXT, call_bound, &["<", prefix, call]);
             marks.add(CALL_END, Bound::Nothing, &["</", prefix, call, ">"]);
             marks.add(OPEN, parameter_bound, &["<", prefix, parameter]);
             marks.add(END, Bound::Nothing, &["</", prefix, parameter, ">"]);
@@ -104,7 +116,7 @@ impl TagsBody {
         let body = Self::new(tags);
         let newline = if tags.newlines { "\n" } else { "" };
         let text = [value, newline, tags.parameter_end, tags.call_end].concat();
-        let rule = Rule { first: b'<', ends: FORGIVING, newline: tags.newlines, doubtful: 0 };
+        let rule = Rule { first: b'<', ends: FORGIVING, newline: tags.newlines, doubtful: FURTHER };
         let end = (value.len(), Verdict::End(newline.len() + tags.parameter_end.len()));
         Until::default().step(&body.marks, rule, text.as_bytes(), false) == end
     }
@@ -123,7 +135,12 @@ impl TagsBody {
             State::Opening => self.opening(input, last, sink),
             State::Value => {
                 let ends = if sink.repairs() { FORGIVING } else { END };
-                self.value(Rule { first: b'<', ends, newline: self.tags.newlines, doubtful: 0 }, input, last, sink)
+                self.value(
+                    Rule { first: b'<', ends, newline: self.tags.newlines, doubtful: FURTHER },
+                    input,
+                    last,
+                    sink,
+                )
             }
             State::Cdata => {
                 self.value(Rule { first: b']', ends: CDATA_END, newline: false, doubtful: 0 }, input, last, sink)
@@ -175,7 +192,11 @@ impl TagsBody {
     }
 
     fn inside(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let wanted = if self.members.is_open() { OPEN | CALL_END | CLOSER } else { CALL_END | CLOSER };
+        let wanted = match (self.members.is_open(), self.members.is_empty()) {
+            (true, true) => OPEN | CALL_END | CLOSER,
+            (true, false) => OPEN | CALL_END | CLOSER | FURTHER,
+            (false, _) => CALL_END | CLOSER,
+        };
         match self.look.step(&self.marks, wanted, input) {
             Seen::Mark { class: OPEN, start, end } => {
                 self.head = Head { start, name: end, at: end, quote: None, equals: false };
@@ -186,6 +207,12 @@ impl TagsBody {
                 self.members.close(start, end - start, sink);
                 self.go(State::Before);
                 Next::Took(end)
+            }
+            Seen::Mark { class: class @ (NEXT | AROUND), start, .. } if sink.repairs() => {
+                sink.repaired(FOLLOWED);
+                self.members.close(start, 0, sink);
+                self.go(if class == NEXT { State::Before } else { State::Over });
+                Next::Took(start)
             }
             Seen::Mark { start, .. } if sink.repairs() => {
                 sink.repaired("a call without its closing element");
@@ -257,10 +284,12 @@ impl TagsBody {
                 _ => {}
             }
         }
-        let newline = match input.first() {
-            Some(byte) => usize::from(self.tags.newlines && *byte == b'\n'),
-            None if last => 0,
-            None => return Next::Wait,
+        let newline = match input {
+            _ if !self.tags.newlines && !input.is_empty() => 0,
+            [b'\n', ..] => 1,
+            [b'\r', b'\n', ..] => 2,
+            [] | [b'\r'] if !last => return Next::Wait,
+            _ => 0,
         };
         sink.arguments("", newline);
         self.state = State::Value;

@@ -1,13 +1,13 @@
 //! Where a raw value ends. Values of XML-like markup escape nothing, so a closing element counts only if what may follow one
-//! follows it, white space aside: the next parameter, the end of the call, the wrapper's closer or the end of the text. Otherwise
-//! it is part of the value. Holds back one element and a bounded run of white space, and looks at no byte more than a few times.
+//! follows it, white space aside: the next parameter, the end of the call, the wrapper's closer, another call or the end of the text.
+//! Otherwise it is part of the value. Holds back one element and a bounded run of white space, and looks at no byte more than a few times.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memchr::memchr;
 
 /// What a mark is. Sets of these are written with `|`.
-pub(super) type Class = u8;
+pub(super) type Class = u16;
 /// Opens the next value (`<parameter`).
 pub(super) const OPEN: Class = 1;
 /// Closes a value.
@@ -22,9 +22,17 @@ pub(super) const CALL: Class = 16;
 pub(super) const CDATA: Class = 32;
 /// `]]>`.
 pub(super) const CDATA_END: Class = 64;
+/// Opens another call with an element that names it.
+pub(super) const NEXT: Class = 128;
+/// Opens another call, whose bare name stands behind it.
+pub(super) const NAMED: Class = 256;
+/// Opens what stands around calls; `NEXT` or `NAMED` has to follow.
+pub(super) const AROUND: Class = 512;
+/// Shows that another call begins.
+pub(super) const FURTHER: Class = NEXT | NAMED | AROUND;
 
 /// What may follow a value's closing element.
-const FOLLOW: Class = OPEN | CALL_END | CLOSER;
+const FOLLOW: Class = OPEN | CALL_END | CLOSER | FURTHER;
 /// White space between two elements beyond which they don't belong together.
 pub(super) const MAX_SPACE: usize = 1024;
 
@@ -231,6 +239,10 @@ pub(super) enum Verdict {
     /// Words stood behind the value's closing element, and here stands what closes the call, so many bytes of it: where the value
     /// ended isn't known, but the call did.
     Broken(usize),
+    /// Another call opens, whose head stands here, counted from the end of what is surely the value's: `element` says whether it
+    /// is an element's inside or a bare name. If it names a tool, the value ended with so many bytes of closing markup; with none,
+    /// words stood behind its closing element. If it doesn't, `Until::deny` says so.
+    Calls { from: usize, to: usize, element: bool, bytes: usize },
     /// The text ends inside the value.
     Cut,
 }
@@ -252,6 +264,8 @@ pub(super) struct Until {
     /// Where the name begins in an opening element that may show a missing closing one, and how far its end was looked for.
     name: usize,
     seen: usize,
+    /// What that name is: `OPEN` a parameter's, `NEXT` or `NAMED` a call's.
+    names: Class,
     /// Where to go on: what stands before it was looked at.
     from: usize,
     look: Look,
@@ -266,7 +280,7 @@ pub(super) struct Rule {
     pub(super) first: u8,
     /// Which marks may: `END` and, where a missing closing element is tolerated, `CALL_END` and `OPEN`; within CDATA `CDATA_END`.
     pub(super) ends: Class,
-    /// Whether one newline before the end belongs to the markup.
+    /// Whether one newline, `\n` or `\r\n`, before the end belongs to the markup.
     pub(super) newline: bool,
     /// Which more marks may end it once a closing element stood in it with words behind it: then it isn't known any more to hold
     /// none, and the call has to end somewhere.
@@ -282,11 +296,11 @@ impl Until {
             if !self.trying {
                 let rest = input.get(from..).unwrap_or_default();
                 let Some(at) = memchr(rule.first, rest) else {
-                    let held = usize::from(rule.newline && input.ends_with(b"\n"));
+                    let held = if rule.newline { newline(input).max(usize::from(input.ends_with(b"\r"))) } else { 0 };
                     return (input.len() - held, if last { Verdict::Cut } else { Verdict::More });
                 };
                 let at = from + at;
-                self.newline = usize::from(rule.newline && at > 0 && input.get(at - 1) == Some(&b'\n'));
+                self.newline = if rule.newline { newline(input.get(..at).unwrap_or_default()) } else { 0 };
                 let ends = if self.newline > 0 { rule.ends } else { rule.ends & !OPEN };
                 let ends = if self.doubt { ends | rule.doubtful } else { ends };
                 let rest = input.get(at..).unwrap_or_default();
@@ -325,6 +339,7 @@ impl Until {
 
     /// What was found to open is part of the value. The input comes again as it was, nothing of it taken.
     pub(super) fn deny(&mut self, marks: &Marks) {
+        self.doubt |= self.end > 0;
         self.from = self.again(marks);
     }
 
@@ -344,12 +359,16 @@ impl Until {
     /// What comes of the possible end; `None` if it is none.
     fn attempt(&mut self, marks: &Marks, input: &[u8], last: bool) -> Option<Verdict> {
         loop {
+            if self.name > 0 && self.names == NAMED {
+                return self.named(input, last);
+            }
             if self.name > 0 {
                 let rest = input.get(self.seen..).unwrap_or_default();
                 let found = memchr(b'>', rest.get(..MAX_NAME).unwrap_or(rest));
                 let found = found.map(|at| self.seen + at);
                 self.seen = found.map_or(input.len().min(self.seen + MAX_NAME), |at| at + 1);
                 return match found {
+                    Some(to) if to - self.name <= MAX_NAME && self.names == NEXT => Some(self.calls(to)),
                     Some(to) if to - self.name <= MAX_NAME => {
                         Some(Verdict::Opens { from: self.name - self.base, to: to - self.base })
                     }
@@ -365,6 +384,15 @@ impl Until {
                 Seen::Nothing | Seen::Part(_) if !last => return Some(Verdict::More),
                 // Nothing follows, or the beginning of what may.
                 Seen::Nothing | Seen::Part(_) => return Some(if follows { self.ended() } else { Verdict::Cut }),
+                Seen::Mark { class: class @ (NEXT | NAMED), end, .. } => {
+                    self.name = end;
+                    self.seen = end;
+                    self.names = class;
+                }
+                Seen::Mark { class: AROUND, end, .. } => {
+                    self.wanted = NEXT | NAMED;
+                    self.look = Look::at(end);
+                }
                 Seen::Mark { .. } if follows => return Some(self.ended()),
                 Seen::Mark { class: END, end, .. } => {
                     self.end = end;
@@ -379,6 +407,7 @@ impl Until {
                 Seen::Mark { class: OPEN, end, .. } => {
                     self.name = end;
                     self.seen = end;
+                    self.names = OPEN;
                 }
                 Seen::Mark { class: CDATA_END, end, .. } => {
                     self.end = end;
@@ -393,9 +422,39 @@ impl Until {
         }
     }
 
+    /// Looks for the end of a bare name.
+    fn named(&mut self, input: &[u8], last: bool) -> Option<Verdict> {
+        while let Some(byte) = input.get(self.seen) {
+            if self.seen - self.name > MAX_NAME {
+                return None;
+            }
+            let begun = self.seen > self.name && input.get(self.seen - 1).is_some_and(|byte| !is_space(*byte));
+            self.seen += 1;
+            if is_space(*byte) || *byte == b'<' {
+                if begun {
+                    return Some(self.calls(self.seen - 1));
+                }
+                if *byte == b'<' {
+                    return None;
+                }
+            }
+        }
+        Some(if last { Verdict::Cut } else { Verdict::More })
+    }
+
+    fn calls(&self, to: usize) -> Verdict {
+        let bytes = self.end.saturating_sub(self.base);
+        Verdict::Calls { from: self.name - self.base, to: to - self.base, element: self.names == NEXT, bytes }
+    }
+
     fn ended(&self) -> Verdict {
         if self.end > 0 { Verdict::End(self.end - self.base) } else { Verdict::Unclosed(self.newline) }
     }
+}
+
+/// How many bytes of a newline, of either kind, stand at the end.
+fn newline(text: &[u8]) -> usize {
+    if text.ends_with(b"\r\n") { 2 } else { usize::from(text.ends_with(b"\n")) }
 }
 
 /// Looks for a string, in steps: of an input that grew at its end it looks again at no more than what may be the string's beginning.

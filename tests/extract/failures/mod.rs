@@ -4,6 +4,7 @@
 mod arguments;
 mod chunks;
 mod leaks;
+mod parallel;
 mod quoted;
 mod robust;
 mod slow;

@@ -118,6 +118,22 @@ fn only_one_newline_goes() {
 }
 
 #[test]
+fn one_windows_newline_goes() {
+    let made = |value: &str| {
+        arguments(QWEN, &format!("<function=f>\r\n<parameter=a>{value}</parameter>\r\n</function>"), &text())
+    };
+    assert_eq!(made("\r\nOslo\r\n"), r#"{"a":"Oslo"}"#);
+    assert_eq!(made("\r\n\r\nOslo\r\n\r\n"), r#"{"a":"\r\nOslo\r\n"}"#);
+    assert_eq!(made("\rOslo\r"), r#"{"a":"\rOslo\r"}"#);
+    assert_eq!(made("\nOslo\r\r\n"), r#"{"a":"Oslo\r"}"#);
+    assert_eq!(made("\r\n"), r#"{"a":""}"#);
+    let input = "<function=f><parameter=a>\r\nls\r\n<parameter=b>\r\nx\r\n</parameter></function>";
+    assert_eq!(arguments(QWEN, input, &text()), r#"{"a":"ls","b":"x"}"#);
+    // Written with a plain newline, such a value would lose its end.
+    assert!(!TagsBody::holds(QWEN, "Oslo\r") && TagsBody::holds(INVOKE, "Oslo\r"));
+}
+
+#[test]
 fn missing_closing_elements() {
     let told_ = told(QWEN, "<function=f><parameter=a>\nls\n</function>\n</tool_call>", &text());
     assert_eq!((told_.json(), told_.calls[0].complete), (r#"{"a":"ls"}"#, Some(true)));
@@ -278,6 +294,8 @@ fn mutated() -> impl Strategy<Value = Vec<u8>> {
         "<parameter=b>",
         "</parameter>",
         "\n",
+        "\r\n",
+        "\r",
         " ",
         "</tool_call>",
         "x",
@@ -335,6 +353,7 @@ proptest! {
         // What ends a value by rule is the one thing that raw text can't say.
         let held = format!("{value}\n</parameter>\n</function>");
         let ends = regex::Regex::new(r"</parameter>[ \t\r\n]*(<parameter[\s=]|</function>|</tool_call>)|</function>[ \t\r\n]*</tool_call>").unwrap();
+        prop_assume!(!value.ends_with('\r'));
         prop_assume!(ends.find(&held).unwrap().start() == value.len() + 1);
         let input = format!("<function=f>\n<parameter=a>\n{held}\n</tool_call>");
         let made: serde_json::Value = serde_json::from_str(&arguments(QWEN, &input, &text())).unwrap();

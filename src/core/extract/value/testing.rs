@@ -102,6 +102,9 @@ impl Sink for Recorder {
     fn room(&self) -> usize {
         self.room
     }
+    fn knows(&self, tool: &str) -> bool {
+        tool == "g" || self.signatures.get(tool).is_some()
+    }
     fn max_depth(&self) -> usize {
         self.depth
     }
