@@ -38,6 +38,11 @@ pub fn resume(journal: Journal) -> Result<Continued> {
 /// The machine after the lines of a journal, from how it stood before them.
 pub(super) fn go_on(journal: Journal, mut tree: Tree, mut open: Open) -> Result<Continued> {
     let seq = journal.first + journal.lines.len() as u64;
+    if seq == 0 {
+        // Nothing is open, and nothing ever would be: whoever drove it would wait for good.
+        let message = format!("the run {:?} broke off before it began: its journal holds no event", journal.run);
+        return Err(Error::usage("run_not_begun", message).hint("give its prompt to a new run"));
+    }
     for (at, Line { event, commands: expected }) in (journal.first + 1..).zip(journal.lines) {
         open.answered(&event);
         let commands = tree.step(event);
