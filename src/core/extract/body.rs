@@ -46,6 +46,9 @@ pub(super) trait Sink {
     fn dropped(&mut self, bytes: usize, _why: &'static str) {
         self.markup(bytes);
     }
+    /// What follows, up to the next call or the region's end, belongs to none and is no text, however long it is: what is left of the
+    /// call that broke off last.
+    fn dropping(&mut self) {}
     /// Bytes that were looked at once more, each counted for every further time; the parser counts the first look itself.
     fn looked(&mut self, _bytes: usize) {}
     /// How many bytes of arguments a call may still have.

@@ -80,6 +80,8 @@ const NO_UTF8: &str = "bytes of the call are no UTF-8; U+FFFD stands in their pl
 const SWALLOWED: &str = "a string without its end swallowed what closes the call, and the next call";
 const TOO_LARGE: &str = "arguments over max_argument_bytes; the rest of the call was dropped";
 
+pub(super) const REMAINS: &str = "the remains of a broken call were dropped";
+
 /// The most problems told of one call.
 const MOST_NOTES: usize = 64;
 
@@ -110,9 +112,10 @@ impl Calls {
             let message = match drop.kind {
                 ProblemKind::TooManyCalls => "more calls than max_calls allows; this one was dropped",
                 ProblemKind::ArgumentsTooLarge => TOO_LARGE,
-                _ => "dropped",
+                _ => REMAINS,
             };
-            writer.problem(dropped(drop.kind, message.to_owned(), span, drop.call, Dropped::Limit), out);
+            let why = if drop.kind == ProblemKind::Malformed { Dropped::Malformed } else { Dropped::Limit };
+            writer.problem(dropped(drop.kind, message.to_owned(), span, drop.call, why), out);
             self.mark = end;
         }
     }
@@ -311,7 +314,7 @@ impl Sink for Desk<'_> {
         }
         self.calls.consumed += 1;
         if self.calls.count >= self.policy.max_calls {
-            if self.calls.mode != Mode::Dropping {
+            if self.calls.drop.as_ref().is_none_or(|drop| drop.kind == ProblemKind::Malformed) {
                 let start = self.leave(from);
                 let drop = Drop { from: self.base + start, kind: ProblemKind::TooManyCalls, call: None };
                 self.calls.drop = Some(drop);
@@ -494,6 +497,15 @@ impl Sink for Desk<'_> {
             let index = self.calls.count.checked_sub(1);
             let span = Span { start, end: self.base + self.used };
             self.writer.problem(dropped(broke(why), why.to_owned(), span, index, Dropped::Malformed), self.out);
+        }
+    }
+
+    fn dropping(&mut self) {
+        if self.calls.mode == Mode::Between {
+            let from = self.base + self.leave(self.used);
+            let call = self.calls.count.checked_sub(1);
+            self.calls.drop = Some(Drop { from, kind: ProblemKind::Malformed, call });
+            self.calls.mode = Mode::Dropping;
         }
     }
 
