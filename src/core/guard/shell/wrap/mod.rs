@@ -10,9 +10,10 @@ mod special;
 mod table;
 
 pub(in crate::core::guard) use options::Options;
+pub(in crate::core::guard) use special::{encoded, hidden};
 use special::{env, find, git, kubectl, option_text, parallel, shell, su, terminal, windows, xargs};
 pub(super) use table::SHELLS;
-use table::{Mode, WRAPPERS, Wrapper};
+use table::{Mode, SSH, WRAPPERS, Wrapper};
 
 /// A command found inside of another.
 pub(super) struct Inner {
@@ -88,7 +89,7 @@ pub(super) fn inner(command: &SimpleCommand) -> Vec<Inner> {
         "tmux" | "screen" => terminal(&mut outer, words),
         "kubectl" | "oc" | "k" | "k3s" | "microk8s.kubectl" => kubectl(&mut outer, words),
         "git" => git(&mut outer, words),
-        "cmd" | "powershell" | "pwsh" => windows(&mut outer, words),
+        "cmd" | "powershell" | "pwsh" => windows(name, &mut outer, words),
         "ansible" => {
             let options = Options::read(words, "-a --args -m --module-name -i --inventory");
             let module = options.value("-m").or_else(|| options.value("--module-name")).unwrap_or("command");
@@ -103,7 +104,34 @@ pub(super) fn inner(command: &SimpleCommand) -> Vec<Inner> {
                 outer.text(text, Via::Stdin);
             }
         }
+        "source" | "." => {
+            let reads = words
+                .first()
+                .is_some_and(|word| matches!(word.text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"));
+            if let (true, Input::Known(text)) = (reads, &command.input) {
+                outer.text(text, Via::Stdin);
+            }
+        }
+        "salt" | "salt-ssh" | "salt-call" => {
+            let runs =
+                |word: &Word| matches!(word.text.as_str(), "cmd.run" | "cmd.shell" | "cmd.run_all" | "cmd.exec_code");
+            if let Some(at) = words.iter().position(runs) {
+                words.iter().skip(at + 1).take(8).for_each(|word| outer.text(word, Via::Remote));
+            }
+        }
+        "fab" | "dsh-run" => {
+            if let Some(at) = words.iter().position(|word| word.text == "--") {
+                outer.text(&join(words.get(at + 1..).unwrap_or_default()), Via::Remote);
+            }
+        }
         _ => {}
+    }
+    // A login without a command is a shell that reads its input.
+    if matches!(name, "ssh" | "autossh")
+        && let Input::Known(text) = &command.input
+        && Options::read(words, SSH).rest.len() == 1
+    {
+        outer.text(text, Via::Remote);
     }
     for wrapper in WRAPPERS.iter().filter(|wrapper| wrapper.names.contains(&name)) {
         wrapped(wrapper, name, &mut outer, words);

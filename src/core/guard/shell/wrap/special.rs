@@ -332,12 +332,114 @@ pub(super) fn git(outer: &mut Outer<'_>, words: &[Word]) {
     }
 }
 
-pub(super) fn windows(outer: &mut Outer<'_>, words: &[Word]) {
+/// Options of PowerShell with a value, besides those that hold commands.
+const POWERSHELL: &[&str] = &[
+    "-executionpolicy",
+    "-ep",
+    "-ex",
+    "-exec",
+    "-windowstyle",
+    "-w",
+    "-version",
+    "-v",
+    "-inputformat",
+    "-outputformat",
+    "-configurationname",
+    "-workingdirectory",
+    "-wd",
+    "-custompipename",
+    "-settingsfile",
+    "-psconsolefile",
+];
+
+pub(super) fn windows(name: &str, outer: &mut Outer<'_>, words: &[Word]) {
+    let power = name != "cmd";
+    if power && let Some(word) = hidden(words) {
+        if let Some(text) = encoded(word) {
+            outer.text(&Word { text, ..word.clone() }, Via::ShellText);
+        }
+        return;
+    }
     let at = words.iter().position(|word| {
         let option = word.text.to_ascii_lowercase();
-        matches!(option.as_str(), "/c" | "/k" | "-c" | "-command" | "/command")
+        matches!(option.as_str(), "/c" | "/k" | "-c" | "/command")
+            || power && option.len() > 2 && "-command".starts_with(option.as_str())
+            || option == "-commandwithargs"
+            || option == "-cwa"
     });
-    if let Some(rest) = at.and_then(|at| words.get(at + 1..)).filter(|rest| !rest.is_empty()) {
-        outer.text(&join(rest), Via::ShellText);
+    let mut rest = at.and_then(|at| words.get(at + 1..)).unwrap_or_default();
+    if power && at.is_none() {
+        // `powershell Remove-Item x`: what is no option is the command.
+        let file = words.iter().any(|word| matches!(word.text.to_ascii_lowercase().as_str(), "-file" | "-f"));
+        let mut from = 0;
+        while let Some(word) = words.get(from).filter(|word| word.text.starts_with('-')) {
+            from += 1 + usize::from(POWERSHELL.contains(&word.text.to_ascii_lowercase().as_str()));
+        }
+        let plain = words.get(from).is_some_and(|word| !word.text.to_ascii_lowercase().ends_with(".ps1"));
+        if !file && plain {
+            rest = words.get(from..).unwrap_or_default();
+        }
     }
+    let text = join(rest);
+    // `$PSVersionTable.PSVersion` alone is printed.
+    let value = text.text.trim().strip_prefix('$').is_some_and(|name| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | ':'))
+    });
+    let only_shows = power && value;
+    if !only_shows && !rest.is_empty() {
+        outer.text(&text, Via::ShellText);
+    }
+}
+
+/// The commands that PowerShell is given in base64.
+pub(in crate::core::guard) fn hidden(words: &[Word]) -> Option<&Word> {
+    words
+        .windows(2)
+        .find(|pair| {
+            let option = pair[0].text.trim_start_matches(['-', '/']).to_ascii_lowercase();
+            pair[0].text.starts_with(['-', '/'])
+                && (option == "ec"
+                    || !option.is_empty() && !option.starts_with("ex") && "encodedcommand".starts_with(option.as_str()))
+        })
+        .map(|pair| &pair[1])
+}
+
+/// What the base64 of a text in UTF-16 says; nothing where it is none.
+pub(in crate::core::guard) fn encoded(word: &Word) -> Option<String> {
+    if !word.exact || word.text.len() > super::super::MAX_TEXT {
+        return None;
+    }
+    let bytes = base64(&word.text)?;
+    let (pairs, odd) = bytes.as_chunks::<2>();
+    if !odd.is_empty() || pairs.is_empty() {
+        return None;
+    }
+    let units = pairs.iter().map(|pair| u16::from_le_bytes(*pair));
+    let text: String = char::decode_utf16(units).collect::<Result<_, _>>().ok()?;
+    text.chars().all(|c| !c.is_control() || c.is_whitespace()).then_some(text)
+}
+
+/// Decodes base64; nothing where a sign is in no alphabet.
+pub(in crate::core::guard) fn base64(text: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut held, mut bits) = (0_u32, 0_u32);
+    for byte in text.trim().trim_end_matches('=').bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'\n' | b'\r' | b' ' => continue,
+            _ => return None,
+        };
+        held = (held << 6 | u32::from(value)) & 0xff_ffff;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            out.push(u8::try_from(held >> bits & 0xff).ok()?);
+        }
+    }
+    Some(out)
 }

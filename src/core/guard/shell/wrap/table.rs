@@ -51,6 +51,9 @@ const CONTAINER: &str = "-u --user -w --workdir -e --env --env-file --name -v --
     -h --hostname -m --memory --cpus --mount --platform --label -l --add-host --gpus --device --restart --shm-size --ulimit \
     --cap-add --cap-drop --security-opt --detach-keys --index --pull --log-driver --dns --ip --link --pid --ipc --tmpfs --volumes-from --userns";
 
+/// The options of `ssh` that take a value.
+pub(super) const SSH: &str = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B";
+
 /// Programs that run what follows.
 pub(super) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
@@ -134,10 +137,11 @@ pub(super) static WRAPPERS: &[Wrapper] = &[
         "-w --warmup -r --runs -m --min-runs -M --max-runs -n --command-name -L --parameter-list --export-json --export-markdown -S --shell",
         0,
     )),
+    joined(remote(wrapper(&["ssh", "autossh", "mosh", "sshpass-ssh"], SSH, 1))),
     joined(remote(wrapper(
-        &["ssh", "autossh", "mosh", "sshpass-ssh", "dsh"],
-        "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B",
-        1,
+        &["pdsh", "dsh", "clush", "pssh", "parallel-ssh", "prun", "cexec", "onall", "mussh", "rsh"],
+        "-w -x -g -l -u -t -f -m -h --hosts -H --host --hostfile -p --par -O -A -c -n -R -S -X -o --outdir -e --errdir --user --timeout",
+        0,
     ))),
     wrapper(&["sshpass"], "-p -f -d -P", 0),
     remote(sub(&["docker", "podman", "nerdctl", "lxc", "finch"], &["exec|run|create"], CONTAINER, 1)),
