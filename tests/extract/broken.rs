@@ -106,6 +106,89 @@ fn d21_a_call_that_breaks_within_a_string_ends_behind_it() {
 }
 
 #[test]
+fn d21_a_call_without_its_parenthesis_ends_where_the_next_begins() {
+    let tools = Setup::names(&["f", "g", "hh"]);
+    for (list, complete) in [
+        ("f(a=1, g(b=2)", &[false, true][..]),
+        ("f(a=1\ng(b=2)", &[false, true]),
+        ("f(a=1,\n  g(b=2)", &[false, true]),
+        ("f(a=1,\ng(b=2),\nhh(c=3)", &[false, true, true]),
+        ("f(a=\"x\", hh(b=\"y)\"), g(c=3)", &[false, true, true]),
+        ("f(a=\"x\"\nhh(b=\"y)\"), g(c=3)", &[false, true, true]),
+        ("f(a=\"x\", g(b=[1, (2)], hh(c=3)", &[false, false, true]),
+        ("f(a=\nhh(b=2), g(c=3)", &[false, true, true]),
+        ("f(a=1, b\ng(b=2), hh()", &[false, true, true]),
+        ("f(a=1 b, g(b=2)", &[false, true]),
+        ("g(), f(a=1, hh(b=2), g(b=2)", &[true, false, true, true]),
+        ("f(a=1), g b=2), hh(c=3)", &[true, true]),
+        ("f(a=1), g(b 2), hh(c=3)", &[true, true]),
+        ("f(a=1), and, say, hh(c=3)", &[true, true]),
+    ] {
+        let texts = [
+            (format!("[{list}] bye"), tools.clone().bare(), " bye"),
+            (format!("<|tool_call_start|>[{list}]<|tool_call_end|> bye"), tools.clone(), " bye"),
+            (format!("<|python_start|>[{list}]<|python_end|>"), Setup::auto(), ""),
+        ];
+        for (text, setup, prose) in texts {
+            let reading = read(&text, &setup);
+            let found: Vec<_> = reading.calls.iter().map(|call| call.complete).collect();
+            assert_eq!((found.as_slice(), reading.prose.as_str()), (complete, prose), "{text}: {reading:?}");
+            assert!(reading.has(ProblemKind::Malformed), "{text}: {reading:?}");
+        }
+    }
+    for (lines, complete) in [
+        ("f(a=1\ng(b=2)", &[false, true][..]),
+        ("f(a=1\ng(b=2\nhh(c=3)", &[false, false, true]),
+        ("f(a=1,\ng(b=2)\nhh(c=3)", &[false, true, true]),
+        ("f(a=[1, 2]\ng(b=2)", &[false, true]),
+        ("f(a=\"x\"\nhh(b=2)\ng()", &[false, true, true]),
+        ("g()\nf(a=1, b\nhh(b=2)", &[true, false, true]),
+    ] {
+        let text = format!("<function_calls>\n{lines}\n</function_calls> bye");
+        for setup in [tools.clone(), Setup::auto()] {
+            let reading = read(&text, &setup);
+            let found: Vec<_> = reading.calls.iter().map(|call| call.complete).collect();
+            assert_eq!((found.as_slice(), reading.prose.as_str()), (complete, " bye"), "{text}: {reading:?}");
+        }
+    }
+}
+
+#[test]
+fn d21_nothing_in_a_string_or_an_expression_of_a_broken_call_runs() {
+    for list in [
+        "f(a=\"x\", g(b=2)\", c=1)",
+        "f(a=\"x\", g(b=2)\"",
+        "f(a=\"x\"\ng(b=2)\"",
+        "f(a=\"x\"\ng(b=2)\", c=1)",
+        "f(a=\"x \"y\", g(b=2), z\"",
+        "f(a=\"say \"x\"\ng(b=2)\n\"",
+        "f(a='it's, g(b=2), so'",
+        "f(a=1, g(b=2))",
+        "f(a=1 + 2, b=g(b=2))",
+        "f(a=x,\n  g(b=2)\n)",
+        "f(a=1 \"g(b=2), \", g(b=2))",
+        "f(a=x.y, \", g(b=2)\"",
+        "f(a=x y, b=[\n1,\ng(b=2)]",
+        "f(a=1, \", g(b=2), ",
+        "f(a=f\"{x}, g(b=2)",
+        "f(a=\"\\x4\", g(b=\"2\", \"",
+    ] {
+        for text in [
+            format!("[{list}]"),
+            format!("<|tool_call_start|>[{list}]<|tool_call_end|>"),
+            format!("<function_calls>\n{list}\n</function_calls>"),
+            format!("<|python_start|>[{list}"),
+        ] {
+            for setup in [tools().bare(), tools().bare().with(|policy| policy.repair = false)] {
+                let reading = read(&text, &setup);
+                let ran = reading.calls.iter().any(|call| call.complete && call.name == "g");
+                assert!(!ran, "{text}: {reading:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn d21_what_is_no_call_in_a_list_of_calls_goes_with_the_list() {
     for text in ["[f(a=1), g(] bye", "[f(a=1) and g()] bye", "[f(a=1), see (g)] bye", "[f(a=1), \"x]\"] bye"] {
         for text in

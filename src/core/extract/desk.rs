@@ -6,6 +6,7 @@ use super::{
     call::{Call, Source},
     dialect::{Dialect, First, Grammar},
     event::{Dropped, Events, Problem, ProblemKind, Span},
+    parser::{FREE, VAIN},
     policy::{Policy, UnknownTool},
     region::{broke, broke_off},
     signature::{Kind, Signature, Signatures},
@@ -225,6 +226,8 @@ pub(super) struct Desk<'a> {
     pub(super) used: usize,
     /// From where on the taken bytes are text that isn't written yet.
     pub(super) text_from: usize,
+    /// How many bytes were looked at in vain.
+    pub(super) spent: &'a mut usize,
 }
 
 impl Desk<'_> {
@@ -467,6 +470,14 @@ impl Sink for Desk<'_> {
 
     fn looked(&mut self, bytes: usize) {
         self.calls.looked += bytes as u64;
+    }
+
+    fn vain(&mut self, bytes: usize) {
+        *self.spent = self.spent.saturating_add(bytes);
+    }
+
+    fn may_look(&self) -> bool {
+        *self.spent <= (self.base + self.used) / VAIN + FREE
     }
 
     fn room(&self) -> usize {

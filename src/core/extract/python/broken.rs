@@ -1,7 +1,10 @@
 //! Where what is broken in calls written as Python ends: at the bracket that closes it, as Python would count brackets. What can't
 //! be found close by is not looked for further: then what follows is prose.
 
-use super::literal::Left;
+use super::{
+    header::{Found, Header, begins_name},
+    literal::Left,
+};
 
 /// The most bytes looked at.
 const MOST: usize = 1024;
@@ -14,6 +17,8 @@ pub(super) enum Over {
     More,
     /// Here.
     At(usize),
+    /// Where the next call begins: its own bracket is missing.
+    Next(usize),
     /// Nowhere near.
     Nowhere,
 }
@@ -39,6 +44,8 @@ pub(super) struct Broken {
     keep: usize,
     /// Whether it ends on its line.
     line: bool,
+    /// Whether it stands between calls.
+    list: bool,
     /// What ends the region, and so the look.
     stops: &'static [&'static str],
     at: usize,
@@ -52,6 +59,18 @@ pub(super) struct Broken {
     unclosed: [usize; 2],
     /// How many newlines came one after the other.
     newlines: usize,
+    /// Whether the next call may begin here: a comma or a line's end stands before it.
+    apart: bool,
+    /// Whether a call that begins at the front is surely the next one, wherever brackets close.
+    sure: bool,
+    /// What looks like a call's header here, as far as it was read.
+    header: Option<Header>,
+    /// Where the next call begins, if the bracket is missing.
+    next: Option<usize>,
+    /// Whether a quote was none: what looks like a call may stand in a string then.
+    stray: bool,
+    /// The most bytes seen.
+    seen: usize,
 }
 
 impl Broken {
@@ -62,6 +81,7 @@ impl Broken {
             open,
             keep,
             line: false,
+            list: false,
             stops,
             at: 0,
             string: None,
@@ -69,7 +89,18 @@ impl Broken {
             again: 0,
             unclosed: [0; 2],
             newlines: 0,
+            apart: false,
+            sure: false,
+            header: None,
+            next: None,
+            stray: false,
+            seen: 0,
         }
+    }
+
+    /// A comma or a line's end stands before what it broke at: the next call, perhaps, and `sure` if it looks like one.
+    pub(super) fn apart(self, sure: bool) -> Self {
+        Self { apart: true, sure, ..self }
     }
 
     /// The call broke within a string.
@@ -85,7 +116,7 @@ impl Broken {
 
     /// In a list something stands where a call or the list's end should; on the same `line`, it may be.
     pub(super) fn list(line: bool, stops: &'static [&'static str], why: &'static str) -> Self {
-        Self { line, ..Self::call(vec![b']'], 0, stops, why) }
+        Self { line, list: true, apart: !line, ..Self::call(vec![b']'], 0, stops, why) }
     }
 
     /// Whether it may have been the list's end without its bracket: hardly anything was looked at.
@@ -98,8 +129,13 @@ impl Broken {
         std::mem::take(&mut self.again)
     }
 
-    /// Looks at what it hasn't seen of `input`, whose front is where it was before.
-    pub(super) fn read(&mut self, input: &[u8], last: bool) -> Over {
+    /// How many bytes it has seen.
+    pub(super) fn seen(&self) -> usize {
+        self.seen.max(self.at)
+    }
+
+    /// Looks at what it hasn't seen of `input`, whose front is where it was before. `knows` says whether there may be a tool of a name.
+    pub(super) fn read(&mut self, input: &[u8], last: bool, knows: &dyn Fn(&str) -> bool) -> Over {
         while let Some(&byte) = input.get(self.at) {
             if self.at >= MOST {
                 return Over::Nowhere;
@@ -107,7 +143,7 @@ impl Broken {
             let rest = input.get(self.at..).unwrap_or_default();
             for stop in self.stops {
                 if rest.starts_with(stop.as_bytes()) && !stop.is_empty() {
-                    return self.nowhere(input, last);
+                    return self.nowhere(input, last, knows, true);
                 }
                 if stop.as_bytes().starts_with(rest) && !last {
                     return Over::More;
@@ -138,6 +174,32 @@ impl Broken {
                 }
                 continue;
             }
+            if self.apart && begins_name(byte) && self.open.len() == self.keep + 1 && self.literal.is_none() {
+                let header = self.header.get_or_insert_with(|| Header::next(false));
+                let found = header.read(rest);
+                if found == Found::More && !last {
+                    return Over::More;
+                }
+                self.again += header.seen();
+                self.seen = self.seen.max(self.at + header.seen());
+                self.header = None;
+                self.apart = false;
+                if let Found::Call(from, to) = found
+                    && !self.stray
+                    && self.next.is_none()
+                    && knows(&String::from_utf8_lossy(rest.get(from..to).unwrap_or_default()))
+                {
+                    if self.list || (self.sure && self.at == 0) {
+                        return Over::Next(self.at);
+                    }
+                    self.next = Some(self.at);
+                }
+            }
+            self.apart = match byte {
+                b',' | b'\n' => true,
+                b' ' | b'\t' | b'\r' => self.apart,
+                _ => false,
+            };
             match byte {
                 b'(' => self.open.push(b')'),
                 b'[' => self.open.push(b']'),
@@ -154,7 +216,7 @@ impl Broken {
                             continue;
                         }
                         if closed < self.keep {
-                            return Over::At(self.at);
+                            return self.missing().unwrap_or(Over::At(self.at));
                         }
                         if closed == self.keep {
                             return Over::At(self.at + 1);
@@ -167,6 +229,8 @@ impl Broken {
                     let unclosed = self.unclosed.get(usize::from(byte == b'\'')).copied().unwrap_or_default();
                     if !word && self.at >= unclosed {
                         self.string = Some((byte, self.at + 1));
+                    } else {
+                        self.stray = true;
                     }
                 }
                 b'\n' if self.line => return Over::Nowhere,
@@ -186,9 +250,9 @@ impl Broken {
         match self.string {
             Some((quote, from)) if self.literal.is_none() => {
                 self.no_string(quote, from);
-                self.read(input, last)
+                self.read(input, last, knows)
             }
-            _ => self.nowhere(input, last),
+            _ => self.nowhere(input, last, knows, false),
         }
     }
 
@@ -198,20 +262,32 @@ impl Broken {
             *unclosed = self.at;
         }
         self.string = None;
+        self.stray = true;
+        self.seen = self.seen();
         self.at = from;
         self.newlines = 0;
     }
 
+    /// Where the next call begins, now that this one's bracket is known to be missing.
+    fn missing(&self) -> Option<Over> {
+        self.next.filter(|_| !self.stray && self.string.is_none()).map(Over::Next)
+    }
+
     /// Nothing ends it here, unless what is taken for the string that the call broke in is none.
-    fn nowhere(&mut self, input: &[u8], last: bool) -> Over {
-        let Some(literal) = self.literal.take() else { return Over::Nowhere };
+    fn nowhere(&mut self, input: &[u8], last: bool, knows: &dyn Fn(&str) -> bool, stopped: bool) -> Over {
+        let Some(literal) = self.literal.take() else {
+            return self.missing().filter(|_| stopped).unwrap_or(Over::Nowhere);
+        };
         self.no_literal(literal);
-        self.read(input, last)
+        self.read(input, last, knows)
     }
 
     /// The string that the call broke in has no end: it wasn't one.
     fn no_literal(&mut self, literal: Literal) {
         self.open = literal.open;
+        self.stray = true;
+        self.next = None;
+        self.seen = self.seen();
         self.string = None;
         self.again = self.at;
         self.at = 0;
@@ -265,15 +341,15 @@ mod tests {
 
     fn over(mut broken: Broken, text: &str) -> Over {
         let mut slow = broken.clone();
-        let whole = broken.read(text.as_bytes(), true);
+        let whole = broken.read(text.as_bytes(), true, &|_| true);
         for end in 0..text.len() {
-            let part = slow.read(&text.as_bytes()[..end], false);
+            let part = slow.read(&text.as_bytes()[..end], false, &|_| true);
             assert!(part == Over::More || part == whole, "{text} at {end}: {part:?}, then {whole:?}");
             if part != Over::More {
                 return whole;
             }
         }
-        assert_eq!(slow.read(text.as_bytes(), true), whole, "{text}");
+        assert_eq!(slow.read(text.as_bytes(), true, &|_| true), whole, "{text}");
         whole
     }
 
