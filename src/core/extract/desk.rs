@@ -460,9 +460,16 @@ impl Sink for Desk<'_> {
     fn dropped(&mut self, bytes: usize, why: &'static str) {
         let from = self.used;
         self.used += bytes;
-        if self.calls.mode == Mode::Between {
-            let start = self.base + self.leave(from);
-            let index = self.calls.count.checked_sub(1);
+        if matches!(self.calls.mode, Mode::Between | Mode::Pending) {
+            let start = self.base + from;
+            if self.calls.mode == Mode::Pending {
+                // Of a region whose first call can't be read.
+                self.writer.markup(Span { start: self.base, end: start }, self.out);
+                self.calls.mode = Mode::Between;
+            } else {
+                self.leave(from);
+            }
+            let index = self.calls.count.checked_sub(1).filter(|_| self.calls.consumed > self.calls.before);
             let span = Span { start, end: self.base + self.used };
             self.writer.problem(dropped(broke(why), why.to_owned(), span, index, Dropped::Malformed), self.out);
         }

@@ -8,6 +8,8 @@ use super::{
 
 /// The most bytes looked at.
 const MOST: usize = 1024;
+/// The most white space behind a bracket that is looked past.
+const SPACE: usize = 64;
 /// So much is hardly anything.
 const NEAR: usize = 16;
 
@@ -42,10 +44,14 @@ pub(super) struct Broken {
     open: Vec<u8>,
     /// How many of these stay open.
     keep: usize,
+    /// How many are open where the next call may begin.
+    base: usize,
     /// Whether it ends on its line.
     line: bool,
     /// Whether it stands between calls.
     list: bool,
+    /// Whether it looks like code: it is no text then.
+    code: bool,
     /// What ends the region, and so the look.
     stops: &'static [&'static str],
     at: usize,
@@ -65,8 +71,8 @@ pub(super) struct Broken {
     sure: bool,
     /// What looks like a call's header here, as far as it was read.
     header: Option<Header>,
-    /// Where the next call begins, if the bracket is missing.
-    next: Option<usize>,
+    /// Where the next call begins, if the bracket is missing; or if one more is, that was opened before it.
+    next: [Option<usize>; 2],
     /// Whether a quote was none: what looks like a call may stand in a string then.
     stray: bool,
     /// The most bytes seen.
@@ -80,8 +86,10 @@ impl Broken {
             why,
             open,
             keep,
+            base: keep + 1,
             line: false,
             list: false,
+            code: false,
             stops,
             at: 0,
             string: None,
@@ -92,7 +100,7 @@ impl Broken {
             apart: false,
             sure: false,
             header: None,
-            next: None,
+            next: [None; 2],
             stray: false,
             seen: 0,
         }
@@ -117,6 +125,11 @@ impl Broken {
     /// In a list something stands where a call or the list's end should; on the same `line`, it may be.
     pub(super) fn list(line: bool, stops: &'static [&'static str], why: &'static str) -> Self {
         Self { line, list: true, apart: !line, ..Self::call(vec![b']'], 0, stops, why) }
+    }
+
+    /// Between calls that stand on lines of their own, or before the first of a region, in a list or not.
+    pub(super) fn lines(list: bool, stops: &'static [&'static str], why: &'static str) -> Self {
+        Self { open: Vec::new(), base: usize::from(list), apart: false, ..Self::list(false, stops, why) }
     }
 
     /// Whether it may have been the list's end without its bracket: hardly anything was looked at.
@@ -174,7 +187,12 @@ impl Broken {
                 }
                 continue;
             }
-            if self.apart && begins_name(byte) && self.open.len() == self.keep + 1 && self.literal.is_none() {
+            let deep = self.open.len().checked_sub(self.base);
+            if self.apart
+                && begins_name(byte)
+                && self.literal.is_none()
+                && let Some(deep) = deep.filter(|deep| *deep <= usize::from(self.list))
+            {
                 let header = self.header.get_or_insert_with(|| Header::next(false));
                 let found = header.read(rest);
                 if found == Found::More && !last {
@@ -184,15 +202,15 @@ impl Broken {
                 self.seen = self.seen.max(self.at + header.seen());
                 self.header = None;
                 self.apart = false;
-                if let Found::Call(from, to) = found
+                if let (Found::Call(from, to), Some(next)) = (found, self.next.get_mut(deep))
                     && !self.stray
-                    && self.next.is_none()
+                    && next.is_none()
                     && knows(&String::from_utf8_lossy(rest.get(from..to).unwrap_or_default()))
                 {
-                    if self.list || (self.sure && self.at == 0) {
+                    if deep == 0 && (self.list || (self.sure && self.at == 0)) {
                         return Over::Next(self.at);
                     }
-                    self.next = Some(self.at);
+                    *next = Some(self.at);
                 }
             }
             self.apart = match byte {
@@ -200,12 +218,29 @@ impl Broken {
                 b' ' | b'\t' | b'\r' => self.apart,
                 _ => false,
             };
+            self.code |= matches!(byte, b'=' | b'(' | b')' | b'}');
             match byte {
                 b'(' => self.open.push(b')'),
                 b'[' => self.open.push(b']'),
                 b'{' => self.open.push(b'}'),
                 b')' | b']' | b'}' => {
                     if let Some(closed) = self.open.iter().rposition(|closer| *closer == byte) {
+                        let outer = closed < self.keep || (self.list && self.base == 1 && closed == 0);
+                        if byte == b']' && outer && !self.stops.is_empty() {
+                            // What goes on as a list does wasn't ended by it: it is one too many.
+                            match rest.get(1..).unwrap_or_default().trim_ascii_start().first() {
+                                None if !last && rest.len() <= SPACE => return Over::More,
+                                Some(b',' | b')' | b']' | b'}' | b':') => {
+                                    self.at += 1;
+                                    continue;
+                                }
+                                _ => {}
+                            }
+                        }
+                        if self.list && closed == 0 && self.base == 1 && self.open.len() > 1 {
+                            return self.missing().unwrap_or(Over::At(self.at + 1));
+                        }
+                        let missing = self.missing();
                         self.open.truncate(closed);
                         self.literal.take_if(|literal| literal.field.is_some_and(|field| field > closed));
                         if let Some(literal) = self.literal.as_mut().filter(|literal| literal.field == Some(closed)) {
@@ -216,16 +251,18 @@ impl Broken {
                             continue;
                         }
                         if closed < self.keep {
-                            return self.missing().unwrap_or(Over::At(self.at));
+                            return missing.unwrap_or(Over::At(self.at));
                         }
-                        if closed == self.keep {
+                        if closed == self.keep && !(self.list && self.base == 0) {
                             return Over::At(self.at + 1);
                         }
                     }
                 }
                 b'"' | b'\'' => {
                     let after = self.at.checked_sub(1).and_then(|before| input.get(before));
-                    let word = after.is_some_and(|before| before.is_ascii_alphanumeric() || *before >= 0x80);
+                    // Behind a letter `'` is an apostrophe.
+                    let word = (byte == b'\'' || self.literal.is_some())
+                        && after.is_some_and(|before| before.is_ascii_alphanumeric() || *before >= 0x80);
                     let unclosed = self.unclosed.get(usize::from(byte == b'\'')).copied().unwrap_or_default();
                     if !word && self.at >= unclosed {
                         self.string = Some((byte, self.at + 1));
@@ -270,13 +307,20 @@ impl Broken {
 
     /// Where the next call begins, now that this one's bracket is known to be missing.
     fn missing(&self) -> Option<Over> {
-        self.next.filter(|_| !self.stray && self.string.is_none()).map(Over::Next)
+        let deep = self.open.len().checked_sub(self.base)?;
+        let next = *self.next.get(if self.list { deep } else { 0 })?;
+        next.filter(|_| !self.stray && self.string.is_none()).map(Over::Next)
     }
 
     /// Nothing ends it here, unless what is taken for the string that the call broke in is none.
     fn nowhere(&mut self, input: &[u8], last: bool, knows: &dyn Fn(&str) -> bool, stopped: bool) -> Over {
         let Some(literal) = self.literal.take() else {
-            return self.missing().filter(|_| stopped).unwrap_or(Over::Nowhere);
+            if !stopped {
+                return Over::Nowhere;
+            }
+            // Of calls on lines of their own what is no words goes with them.
+            let rest = if self.list && self.base == 0 && self.code { Over::At(self.at) } else { Over::Nowhere };
+            return self.missing().unwrap_or(rest);
         };
         self.no_literal(literal);
         self.read(input, last, knows)
@@ -286,7 +330,7 @@ impl Broken {
     fn no_literal(&mut self, literal: Literal) {
         self.open = literal.open;
         self.stray = true;
-        self.next = None;
+        self.next = [None; 2];
         self.seen = self.seen();
         self.string = None;
         self.again = self.at;

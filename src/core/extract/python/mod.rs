@@ -23,6 +23,7 @@ use super::{
     sort::Sort,
 };
 
+const NO_LIST: &str = "no list of calls";
 const NO_CALL: &str = "what is no call in a list of calls";
 /// The longest keyword or bare word.
 const WORD: usize = 256;
@@ -580,14 +581,23 @@ impl Body for Python {
                         return self.end(None);
                     }
                     Found::More | Found::No => {
-                        if !self.any {
-                            return self.end(Some("no list of calls"));
+                        let list = if self.any { self.list } else { header.list };
+                        let closed = self.closers.iter().any(|closer| !closer.is_empty());
+                        let may_look = sink.may_look();
+                        if !(may_look && closed) && !(self.any && list) {
+                            // What stands here isn't looked through for another call.
+                            return self.end(Some(NO_LIST).filter(|_| !self.any));
                         }
-                        if !self.list {
-                            return self.end(None);
+                        if !may_look {
+                            return self.end(Some(NO_CALL));
                         }
                         sink.looked(header.seen());
-                        self.state = State::Broken(Broken::list(!header.separated, self.closers, NO_CALL));
+                        self.state = State::Broken(if self.any && list {
+                            Broken::list(!header.separated, self.closers, NO_CALL)
+                        } else {
+                            Broken::lines(list, self.closers, NO_CALL)
+                        });
+                        self.list = list;
                     }
                 },
                 State::Broken(broken) => {
@@ -597,6 +607,7 @@ impl Body for Python {
                     let seen = broken.seen();
                     match over {
                         Over::More => return Step::More,
+                        Over::At(_) | Over::Nowhere if !self.any && listed => return self.end(Some(NO_LIST)),
                         Over::At(end) if listed => {
                             sink.dropped(end, NO_CALL);
                             return self.end(None);
@@ -623,6 +634,10 @@ impl Body for Python {
                             self.any = true;
                             self.stack.clear();
                             self.state = State::Header(Header::next(self.list));
+                        }
+                        Over::Nowhere if listed && !self.list => {
+                            sink.vain(seen);
+                            return self.end(None);
                         }
                         Over::Nowhere => {
                             // What was looked at for nothing is the parser's to count.
