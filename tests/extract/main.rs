@@ -4,6 +4,7 @@
 
 mod broken;
 mod cut_json;
+mod damaged;
 mod doubt;
 mod failures;
 mod forgotten;

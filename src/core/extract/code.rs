@@ -239,7 +239,9 @@ impl Parser {
     /// How far the call reaches that may begin here, and whether it ends there.
     fn probe(&mut self, candidate: &Candidate, text: &[u8]) -> (usize, bool) {
         let mut body = body_for(candidate.dialect, false, candidate.opener > candidate.call);
-        let mut probe = Probe { tools: self.tools.as_ref(), policy: &self.policy, used: 0, started: None, looked: 0 };
+        let left = (self.at / VAIN + FREE + 1).saturating_sub(self.spent);
+        let (tools, policy) = (self.tools.as_ref(), &self.policy);
+        let mut probe = Probe { tools, policy, used: 0, started: None, looked: 0, vain: 0, left };
         let inside = text.get(candidate.opener..).unwrap_or_default();
         let mut block = BLOCK;
         loop {
@@ -248,6 +250,8 @@ impl Parser {
             self.touched += piece.len() as u64;
             let step = body.step(piece, false, &mut probe);
             self.touched += std::mem::take(&mut probe.looked) as u64;
+            self.spent = self.spent.saturating_add(std::mem::take(&mut probe.vain));
+            probe.left = (self.at / VAIN + FREE + 1).saturating_sub(self.spent);
             match step {
                 Step::Failed(_) => return (candidate.marker, true),
                 Step::More if end < inside.len() => block = block.saturating_mul(2),

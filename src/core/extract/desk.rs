@@ -590,6 +590,9 @@ pub(super) struct Probe<'a> {
     pub(super) started: Option<usize>,
     /// How many bytes were looked at more than once.
     pub(super) looked: usize,
+    /// How many of those in vain, and how many more may be before no look ahead is made.
+    pub(super) vain: usize,
+    pub(super) left: usize,
 }
 
 impl Sink for Probe<'_> {
@@ -621,6 +624,14 @@ impl Sink for Probe<'_> {
 
     fn looked(&mut self, bytes: usize) {
         self.looked += bytes;
+    }
+
+    fn vain(&mut self, bytes: usize) {
+        self.vain += bytes;
+    }
+
+    fn may_look(&self) -> bool {
+        self.vain < self.left
     }
 
     fn room(&self) -> usize {

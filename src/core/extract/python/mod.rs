@@ -19,12 +19,16 @@ use super::{
     arguments::TOO_LARGE,
     body::{Body, Sink, Step},
     escape::escape,
+    json::Mend,
+    left::excess,
+    prose::MOST_SPACE,
     signature::{Kind, Signature},
     sort::Sort,
 };
 
 const NO_LIST: &str = "no list of calls";
 const NO_CALL: &str = "what is no call in a list of calls";
+const BEHIND: &str = "left out what stood behind the call and is none";
 /// The longest keyword or bare word.
 const WORD: usize = 256;
 /// How much JSON is gathered before it is handed on.
@@ -541,6 +545,18 @@ impl Python {
     }
 }
 
+/// What stands behind a little white space.
+fn next_of(behind: &[u8]) -> Option<&u8> {
+    behind.iter().take(MOST_SPACE).find(|byte| !byte.is_ascii_whitespace())
+}
+
+/// Whether what stands behind a call, and is none, may have been a part of it: not if it begins like a call on a line of its own.
+fn doubt(list: bool, behind: &[u8]) -> bool {
+    let trimmed = behind.trim_ascii_start();
+    let line = behind.get(..behind.len() - trimmed.len()).is_some_and(|space| space.contains(&b'\n'));
+    !list && !(line && trimmed.first().is_some_and(|byte| begins_name(*byte)))
+}
+
 impl Body for Python {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
         let mut at = std::mem::take(&mut self.ahead);
@@ -577,7 +593,17 @@ impl Body for Python {
                         said = at;
                     }
                     Found::End(bytes) => {
-                        sink.markup(bytes);
+                        let behind = rest.get(bytes..).unwrap_or_default();
+                        if !self.closers.is_empty() && next_of(behind) == Some(&b',') {
+                            // One bracket too many: the list goes on.
+                            self.state = State::Broken(Broken::list(false, self.closers, NO_CALL));
+                            continue;
+                        }
+                        let Some(more) = excess([self.closers, &[]], behind, last) else { return Step::More };
+                        if more > 0 {
+                            sink.repaired_behind(Mend::ExtraCloser.describe());
+                        }
+                        sink.markup(bytes + more);
                         return self.end(None);
                     }
                     Found::More | Found::No => {
@@ -609,6 +635,9 @@ impl Body for Python {
                         Over::More => return Step::More,
                         Over::At(_) | Over::Nowhere if !self.any && listed => return self.end(Some(NO_LIST)),
                         Over::At(end) if listed => {
+                            if doubt(self.list, rest) {
+                                sink.repaired_behind(BEHIND);
+                            }
                             sink.dropped(end, NO_CALL);
                             return self.end(None);
                         }
@@ -622,6 +651,9 @@ impl Body for Python {
                         }
                         Over::Next(next) => {
                             if listed {
+                                if self.any && doubt(self.list, rest) {
+                                    sink.repaired_behind(BEHIND);
+                                }
                                 sink.dropped(next, NO_CALL);
                             } else {
                                 sink.broken(next, broken.why);
