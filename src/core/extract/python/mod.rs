@@ -90,12 +90,13 @@ enum State {
     /// After a string and a space, or in the word that follows those.
     Gap,
     /// Behind what broke a call off, or stands in a list where no call does.
-    Broken(Broken),
+    Broken(Box<Broken>),
     Ended,
 }
 
 /// The grammar at work.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "what was seen of the call at hand, each by itself")]
 pub(super) struct Python {
     state: State,
     /// Whether the calls stand in a list.
@@ -554,7 +555,8 @@ fn next_of(behind: &[u8]) -> Option<&u8> {
 fn doubt(list: bool, behind: &[u8]) -> bool {
     let trimmed = behind.trim_ascii_start();
     let line = behind.get(..behind.len() - trimmed.len()).is_some_and(|space| space.contains(&b'\n'));
-    !list && !(line && trimmed.first().is_some_and(|byte| begins_name(*byte)))
+    let call = line && trimmed.first().is_some_and(|byte| begins_name(*byte));
+    !list && !call
 }
 
 impl Body for Python {
@@ -596,7 +598,7 @@ impl Body for Python {
                         let behind = rest.get(bytes..).unwrap_or_default();
                         if !self.closers.is_empty() && next_of(behind) == Some(&b',') {
                             // One bracket too many: the list goes on.
-                            self.state = State::Broken(Broken::list(false, self.closers, NO_CALL));
+                            self.state = State::Broken(Box::new(Broken::list(false, self.closers, NO_CALL)));
                             continue;
                         }
                         let Some(more) = excess([self.closers, &[]], behind, last) else { return Step::More };
@@ -607,10 +609,11 @@ impl Body for Python {
                         return self.end(None);
                     }
                     Found::More | Found::No => {
-                        let list = if self.any { self.list } else { header.list };
+                        let in_list = if self.any { self.list } else { header.list };
                         let closed = self.closers.iter().any(|closer| !closer.is_empty());
                         let may_look = sink.may_look();
-                        if !(may_look && closed) && !(self.any && list) {
+                        let looks = may_look && closed || self.any && in_list;
+                        if !looks {
                             // What stands here isn't looked through for another call.
                             return self.end(Some(NO_LIST).filter(|_| !self.any));
                         }
@@ -618,12 +621,12 @@ impl Body for Python {
                             return self.end(Some(NO_CALL));
                         }
                         sink.looked(header.seen());
-                        self.state = State::Broken(if self.any && list {
+                        self.state = State::Broken(Box::new(if self.any && in_list {
                             Broken::list(!header.separated, self.closers, NO_CALL)
                         } else {
-                            Broken::lines(list, self.closers, NO_CALL)
-                        });
-                        self.list = list;
+                            Broken::lines(in_list, self.closers, NO_CALL)
+                        }));
+                        self.list = in_list;
                     }
                 },
                 State::Broken(broken) => {
@@ -716,7 +719,7 @@ impl Body for Python {
                         if !sink.may_look() {
                             return self.end(Some(why));
                         }
-                        self.state = State::Broken(self.broken(why));
+                        self.state = State::Broken(Box::new(self.broken(why)));
                     }
                 },
             }
