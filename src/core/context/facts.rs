@@ -174,36 +174,90 @@ impl Facts {
     }
 }
 
+/// The uses that wait for their results, by what was said last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting(Vec<u64>);
+
+impl Waiting {
+    pub(super) fn note(&mut self, it: &Facts) {
+        if it.role == Role::Assistant {
+            self.0.clear();
+            self.0.extend_from_slice(it.calls.as_slice());
+        }
+        for key in it.results.as_slice() {
+            self.0.retain(|open| open != key);
+        }
+    }
+
+    pub(super) const fn is_over(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// Whether a provider would take a history of these as it is: the same as [`pairs::is_legal`] says of the messages, where
 /// none makes no sense at all. Ids are told apart by a hash of 64 bits.
 pub(super) fn are_legal(facts: &[Facts], wire: Option<Wire>) -> bool {
-    let strict = wire == Some(Wire::Anthropic);
-    let mut seen = terms::Set::with_capacity_and_hasher(facts.len() / 2, std::hash::BuildHasherDefault::default());
-    let mut open: Vec<u64> = Vec::new();
-    let mut begun = false;
-    for it in facts {
-        if it.is(EMPTY | REFUSED | WRONG | LATE) || (strict && it.is(BLANK)) {
+    let mut order = Order::new(wire);
+    order.seen.reserve(facts.len() / 2);
+    facts.iter().all(|it| order.goes_on(it)) && order.may_end()
+}
+
+/// The same for a history that grows.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    strict: bool,
+    seen: terms::Set,
+    open: Vec<u64>,
+    begun: bool,
+    broken: bool,
+    /// Whether the model spoke last.
+    answered: bool,
+}
+
+impl Order {
+    pub(super) fn new(wire: Option<Wire>) -> Self {
+        let strict = wire == Some(Wire::Anthropic);
+        Self { strict, seen: terms::Set::default(), open: Vec::new(), begun: false, broken: false, answered: false }
+    }
+
+    /// Whether the history may end here.
+    pub(super) const fn may_end(&self) -> bool {
+        !self.broken && (self.open.is_empty() || self.answered)
+    }
+
+    /// One more message; gives whether it may stand there.
+    pub(super) fn goes_on(&mut self, it: &Facts) -> bool {
+        if self.broken {
+            return false;
+        }
+        self.answered = it.role == Role::Assistant;
+        self.broken |= !self.takes(it);
+        !self.broken
+    }
+
+    fn takes(&mut self, it: &Facts) -> bool {
+        if it.is(EMPTY | REFUSED | WRONG | LATE) || (self.strict && it.is(BLANK)) {
             return false;
         }
         let talks = matches!(it.role, Role::User | Role::Assistant);
-        if talks && !std::mem::replace(&mut begun, true) && strict && it.role == Role::Assistant {
+        if talks && !std::mem::replace(&mut self.begun, true) && self.strict && it.role == Role::Assistant {
             return false;
         }
         for key in it.results.as_slice() {
-            let Some(at) = open.iter().position(|open| open == key) else { return false };
-            open.swap_remove(at);
+            let Some(at) = self.open.iter().position(|open| open == key) else { return false };
+            self.open.swap_remove(at);
         }
-        if !open.is_empty() && (it.role != Role::User || it.speaks()) {
+        if !self.open.is_empty() && (it.role != Role::User || it.speaks()) {
             return false;
         }
         for key in it.calls.as_slice() {
-            if !seen.insert(*key) {
+            if !self.seen.insert(*key) {
                 return false;
             }
-            open.push(*key);
+            self.open.push(*key);
         }
+        true
     }
-    open.is_empty() || facts.last().is_some_and(|last| last.role == Role::Assistant)
 }
 
 #[cfg(test)]

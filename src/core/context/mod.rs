@@ -4,7 +4,9 @@
 //! a history while a run goes on. What leaves stays in an [`Archive`] under a handle. No clock, no randomness: the same
 //! history and budget always give the same bytes.
 
+mod ahead;
 mod archive;
+mod aside;
 mod assemble;
 mod chunks;
 mod compress;
@@ -12,6 +14,7 @@ mod count;
 mod facts;
 mod fold;
 mod models;
+mod pace;
 mod pairs;
 mod plan;
 mod policy;
