@@ -137,7 +137,7 @@ impl History {
     }
 
     /// From now on these are left aside; their places are those of the last plan.
-    pub(super) fn leave(&mut self, left: Vec<Left>) {
+    pub(super) fn leave(&mut self, left: &[Left]) {
         if left.is_empty() || !self.order.may_end() {
             return;
         }
@@ -146,7 +146,7 @@ impl History {
             self.skipped = vec![0; self.messages.len()];
         }
         let mut stays = vec![true; self.places.len()];
-        for each in &left {
+        for each in left {
             let place = self.places.get(each.messages.start).copied().unwrap_or_default();
             self.aside.add(each, place);
             for at in each.messages.clone() {

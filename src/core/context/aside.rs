@@ -4,7 +4,7 @@
 //! gives what a plan over all of the history gives, and where it can't be sure of that, it says so.
 
 use super::{
-    plan::{FIRST, LATER, Step, WORDS},
+    plan::{FIRST, LATER, WORDS},
     policy::Policy,
     units::{Kind, Unit},
     weigh::by_age,
@@ -75,7 +75,7 @@ impl Aside {
 
     /// The most salience that one of it has, and the last place in the ladder that a step of it may have.
     pub(super) fn most(&self, units: usize, policy: &Policy) -> (f64, f64) {
-        let mut most = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        let mut most = (f64::NEG_INFINITY, FIRST);
         for (kind, youngest) in KINDS.into_iter().zip(self.youngest) {
             let Some(youngest) = youngest else { continue };
             let salience = by_age(kind, units.saturating_sub(1 + youngest)).salience(&policy.weights);
@@ -84,11 +84,6 @@ impl Aside {
             most.1 = most.1.max(salience + words + LATER.iter().fold(0.0_f64, |most, later| most.max(*later)));
         }
         most
-    }
-
-    /// Whether every step that it takes comes before `taken` does, so that what was left aside is gone when that is.
-    pub(super) fn is_gone_before(&self, taken: Option<&Step>, most: (f64, f64)) -> bool {
-        taken.is_some_and(|step| most.1.max(FIRST) < step.key)
     }
 }
 

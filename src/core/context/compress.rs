@@ -186,7 +186,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new() });
     }
     let table = chunks::repeats(&placed, &units, policy.attention, hand).await;
-    let weighed = weigh::weigh(&placed, &units, &ages, policy, hand).await;
+    let weighed = weigh::weigh(&placed, facts, &units, &ages, policy, hand).await;
     let unit_tokens: Vec<usize> =
         units.iter().map(|unit| tokens.get(unit.messages.clone()).map_or(0, |own| own.iter().sum())).collect();
     let rungs = Rungs {
@@ -372,8 +372,8 @@ impl<H: Hand> Search<'_, '_, H> {
         let (mut left, mut lost, mut taken) = (total, 0, 0_usize);
         if !self.aside.is_empty() {
             // What is left aside is gone; it has to be sure that it would be.
-            let said = self.tiers.units.iter().enumerate().rev();
-            let said = said.map(|(at, unit)| (at, unit)).find(|(_, unit)| matches!(unit.kind, Kind::User | Kind::Goal));
+            let mut newest = self.tiers.units.iter().enumerate().rev();
+            let said = newest.find(|(_, unit)| matches!(unit.kind, Kind::User | Kind::Goal));
             let Some(tidied) = self.aside.tidied(said.map(|(at, unit)| self.ages.ordinal(at, unit))) else {
                 return wants_all();
             };
@@ -398,8 +398,8 @@ impl<H: Hand> Search<'_, '_, H> {
             }
             taken += 1;
         }
-        let last = taken.checked_sub(1).and_then(|last| self.steps.get(last));
-        if !self.aside.is_empty() && !self.aside.is_gone_before(last, self.most) {
+        let deepest = taken.checked_sub(1).and_then(|before| self.steps.get(before));
+        if !self.aside.is_empty() && deepest.is_none_or(|step| step.key <= self.most.1) {
             return wants_all();
         }
         self.state.total = 0;

@@ -3,7 +3,12 @@
 //! The messages of a long history lie scattered over memory, and whoever looks at one waits for it; so each is looked at
 //! once, when it comes, and plans go by what was noted then. The same message always gives the same facts.
 
-use super::{archive::digits_of, chunks, pairs, shorten::cut, terms, units};
+use super::{
+    archive::digits_of,
+    chunks, pairs,
+    shorten::{cut, cut_end},
+    terms, units,
+};
 use crate::core::message::{Block, Message, Role, Wire};
 
 /// Keys of ids, in order.
@@ -67,6 +72,7 @@ const RESPONSES: u16 = 1 << 8;
 const SUMMARY: u16 = 1 << 9;
 const PLAIN: u16 = 1 << 10;
 const DEMANDS: u16 = 1 << 11;
+const FAILS: u16 = 1 << 12;
 /// A demand stands near the beginning, or nobody reads it.
 const READ: usize = 8_192;
 
@@ -98,6 +104,7 @@ impl Facts {
                 Block::ToolUse(call) => put(&mut plain.call, call.arguments_text().len()),
                 Block::ToolResult(result) => {
                     mark(LATE, words);
+                    mark(FAILS, result.is_error || result.content.iter().any(tells_of_failure));
                     match chunks::only_text(result) {
                         Some(text) => put(&mut plain.result, text.len()),
                         None => simple = false,
@@ -158,6 +165,11 @@ impl Facts {
         self.is(DEMANDS)
     }
 
+    /// Whether a result of it tells of a failure.
+    pub(super) const fn fails(&self) -> bool {
+        self.is(FAILS)
+    }
+
     /// Whether it holds reasoning or a provider's own blocks.
     pub(super) const fn is_bound(&self) -> bool {
         self.is(BOUND)
@@ -172,6 +184,12 @@ impl Facts {
     pub(super) const fn plain(&self) -> Option<Plain> {
         if self.is(PLAIN) { Some(self.plain) } else { None }
     }
+}
+
+/// Outputs tell of a failure at their beginning or at their end.
+fn tells_of_failure(part: &Block) -> bool {
+    let Block::Text(text) = part else { return false };
+    terms::tells_of_error(cut(&text.text, 300)) || terms::tells_of_error(cut_end(&text.text, 600))
 }
 
 /// The uses that wait for their results, by what was said last.

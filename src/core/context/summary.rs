@@ -50,7 +50,7 @@ struct Lines<'a> {
     all: usize,
     memory: usize,
     used: usize,
-    lines: Vec<(usize, String)>,
+    said: Vec<(usize, String)>,
 }
 
 impl Lines<'_> {
@@ -65,7 +65,7 @@ impl Lines<'_> {
                 }
                 self.memory += tokens;
                 self.used += tokens;
-                self.lines.push((unit, line));
+                self.said.push((unit, line));
             }
             self.at += 1;
         }
@@ -94,10 +94,10 @@ pub(super) async fn summarise(
             used += tokens;
         }
     }
-    let mut lines = Lines { source, gone, at: 0, all: room.all, memory: 0, used, lines: Vec::new() };
+    let mut lines = Lines { source, gone, at: 0, all: room.all, memory: 0, used, said: Vec::new() };
     lines.take(room.memory, hand).await;
     let mut here = Set::default();
-    for text in lines.lines.iter().map(|(_, line)| line.as_str()).chain([said.as_str()]) {
+    for text in lines.said.iter().map(|(_, line)| line.as_str()).chain([said.as_str()]) {
         terms::names(text, |name| {
             here.insert(terms::key(name));
         });
@@ -112,7 +112,7 @@ pub(super) async fn summarise(
     // Where there are no more names, there is room for more lines.
     lines.take(usize::MAX, hand).await;
     let more = lines.at < gone.len();
-    let mut lines = lines.lines;
+    let mut lines = lines.said;
     lines.sort_by_key(|(unit, _)| *unit);
     let mut text = SUMMARY_HEAD.to_owned();
     text.push_str(&said);

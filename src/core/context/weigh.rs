@@ -5,11 +5,12 @@
 
 use super::{
     aside::Ages,
+    facts::Facts,
     pace::Hand,
     pairs::Placed,
     policy::Policy,
     salience::{Category, Features},
-    shorten::{cut, cut_end},
+    shorten::cut,
     terms::{self, Map, Set},
     units::{Kind, Unit},
 };
@@ -61,6 +62,7 @@ impl Weights for Map<f32> {
 
 pub(super) async fn weigh<'a>(
     messages: &'a [Placed],
+    facts: &[Facts],
     units: &[Unit],
     ages: &Ages<'_>,
     policy: &Policy,
@@ -75,7 +77,9 @@ pub(super) async fn weigh<'a>(
         let mut features = by_age(unit.kind, age);
         let mut work = 40;
         if unit.messages.start >= oldest {
-            work += look(messages, unit, at, age, &asked, &mut names, &mut features) * 5;
+            work += look(messages, unit, at, age, &asked, &mut names, &mut features) * 4;
+            features.error =
+                unit.has_results() && facts.get(unit.messages.clone()).is_some_and(|own| own.iter().any(Facts::fails));
         }
         if let Some(slot) = salience.get_mut(at) {
             *slot = features.salience(&policy.weights);
@@ -175,14 +179,12 @@ fn look<'a>(
                     }
                 }
                 Block::ToolResult(result) => {
-                    features.error |= result.is_error;
                     for part in &result.content {
                         if let Block::Text(text) = part {
                             silent &= text.text.len() < 16;
                             if age <= OUTPUTS {
                                 use_text(&text.text, fresh * MENTION, false, false, names);
                             }
-                            features.error |= ends_tell_of_error(&text.text);
                         }
                     }
                 }
@@ -196,10 +198,6 @@ fn look<'a>(
         features.category = Category::ToolCall;
     }
     bytes
-}
-
-fn ends_tell_of_error(text: &str) -> bool {
-    terms::tells_of_error(cut(text, 300)) || terms::tells_of_error(cut_end(text, 600))
 }
 
 fn decides(text: &str) -> bool {

@@ -336,7 +336,7 @@ impl ContextWindow {
         let ahead = self.marks.ahead;
         // Otherwise all of it is due for a compaction anyway, as it is where what must stay does not fit.
         if let Some((point, full)) = last.filter(|_| sum <= trigger)
-            && !point.is_some_and(|point| self.make_at(point, point.target, false, count).is_ok())
+            && point.is_none_or(|point| self.make_at(point, point.target, false, count).is_err())
             && let Err(_too_small) = self.make_at(full, low, false, count)
         {
             self.marks.point = None;
@@ -595,7 +595,7 @@ impl ContextWindow {
         self.view.extend_from_slice(self.history.messages().get(messages..).unwrap_or_default());
         self.tokens = tokens;
         self.report = Some(report);
-        self.history.leave(planned.left);
+        self.history.leave(&planned.left);
         // The provider has not seen this view.
         self.marks.reported = 0;
         self.marks.since = messages;
