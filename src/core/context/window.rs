@@ -14,13 +14,13 @@ use super::{
     compress::{Planned, WANTS_ALL},
     count::Count,
     facts::{Facts, Waiting},
+    marks::{Marks, Point},
     policy::Policy,
     report::{Fate, Report},
 };
 use crate::core::{
     error::{Error, Result},
     message::{Message, Role},
-    tokens::Learned,
 };
 
 /// A history inside a budget. Serialisable; the same calls always give the same bytes.
@@ -112,70 +112,8 @@ impl From<Saved> for ContextWindow {
     }
 }
 
-/// What a window knows beside its history: with the same history, the same view can be made from it again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Marks {
-    budget: usize,
-    /// Tokens at which the next compaction begins.
-    trigger: usize,
-    compactions: usize,
-    /// Where the view was made last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    point: Option<Point>,
-    /// Tokens that the view counts for beyond its own: after a compaction it counts for the low mark at least, so that
-    /// where the next one comes follows from the history alone.
-    #[serde(default)]
-    padding: usize,
-    /// What the provider counted for each token that was counted here, …
-    #[serde(default = "one")]
-    scale: f64,
-    /// … over so many tokens of the view.
-    #[serde(default)]
-    anchored: usize,
-    /// The first message that these did not hold.
-    #[serde(default)]
-    since: usize,
-    /// What the provider reported last of the view as it has grown since; 0 if nothing.
-    #[serde(default)]
-    reported: usize,
-    /// What was learned from reports about each kind of text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    learned: Option<Learned>,
-    /// The compaction that is prepared: of the history as it was then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ahead: Option<Point>,
-    /// Of a long history: how many messages there were when it was last asked whether to prepare one.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    looked: usize,
-}
-
-impl Marks {
-    /// The first message that no report of the provider held.
-    pub const fn since(&self) -> usize {
-        self.since
-    }
-
-    /// How many compactions there were.
-    pub const fn compactions(&self) -> usize {
-        self.compactions
-    }
-}
-
-/// A compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Point {
-    /// How many messages there were.
-    messages: usize,
-    /// What it went down to.
-    target: usize,
-}
-
-const fn one() -> f64 {
-    1.0
-}
-
 #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
-const fn is_zero(number: &usize) -> bool {
+pub(super) const fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
