@@ -194,20 +194,19 @@ fn tells_of_failure(part: &Block) -> bool {
 
 /// The uses that wait for their results, by what was said last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waiting(Vec<u64>);
+pub(super) struct Waiting(terms::Set);
 
 impl Waiting {
     pub(super) fn note(&mut self, it: &Facts) {
         if it.role == Role::Assistant {
-            self.0.clear();
-            self.0.extend_from_slice(it.calls.as_slice());
+            self.0 = it.calls.as_slice().iter().copied().collect();
         }
         for key in it.results.as_slice() {
-            self.0.retain(|open| open != key);
+            self.0.remove(key);
         }
     }
 
-    pub(super) const fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.0.is_empty()
     }
 }
@@ -225,7 +224,7 @@ pub(super) fn are_legal(facts: &[Facts], wire: Option<Wire>) -> bool {
 pub(super) struct Order {
     strict: bool,
     seen: terms::Set,
-    open: Vec<u64>,
+    open: terms::Set,
     begun: bool,
     broken: bool,
     /// Whether the model spoke last.
@@ -235,11 +234,18 @@ pub(super) struct Order {
 impl Order {
     pub(super) fn new(wire: Option<Wire>) -> Self {
         let strict = wire == Some(Wire::Anthropic);
-        Self { strict, seen: terms::Set::default(), open: Vec::new(), begun: false, broken: false, answered: false }
+        Self {
+            strict,
+            seen: terms::Set::default(),
+            open: terms::Set::default(),
+            begun: false,
+            broken: false,
+            answered: false,
+        }
     }
 
     /// Whether the history may end here.
-    pub(super) const fn may_end(&self) -> bool {
+    pub(super) fn may_end(&self) -> bool {
         !self.broken && (self.open.is_empty() || self.answered)
     }
 
@@ -262,8 +268,9 @@ impl Order {
             return false;
         }
         for key in it.results.as_slice() {
-            let Some(at) = self.open.iter().position(|open| open == key) else { return false };
-            self.open.swap_remove(at);
+            if !self.open.remove(key) {
+                return false;
+            }
         }
         if !self.open.is_empty() && (it.role != Role::User || it.speaks()) {
             return false;
@@ -272,7 +279,7 @@ impl Order {
             if !self.seen.insert(*key) {
                 return false;
             }
-            self.open.push(*key);
+            self.open.insert(*key);
         }
         true
     }
