@@ -127,11 +127,12 @@ fn c15_destructive_commands_of_the_fourth_list_are_caught() {
 }
 
 #[test]
-fn c15_destructive_commands_of_the_fifth_to_the_seventh_list_are_caught() {
+fn c15_destructive_commands_of_the_fifth_to_the_eighth_list_are_caught() {
     for (path, name) in [
         ("tests/data/commands/fifth.jsonl", "fifth list"),
         ("tests/data/commands/sixth.jsonl", "sixth list"),
         ("tests/data/commands/seventh.jsonl", "seventh list"),
+        ("tests/data/commands/eighth.jsonl", "eighth list"),
     ] {
         let Some(cases) = cases(path) else { return };
         let (caught, alarms) = report(name, &cases.iter().collect::<Vec<_>>());
