@@ -475,3 +475,11 @@ mod promises {
         assert!(risk(&nested).level >= RiskLevel::Confirm);
     }
 }
+
+#[test]
+fn c15_calls_without_an_end_are_asked_about() {
+    assert_eq!(risk(&format!("python3 -c '{}'", "foo(-".repeat(3000))).rule, "code.unknown");
+    assert!(risk(&format!("python3 -c '{}'", "foo(1);".repeat(3000))).level < RiskLevel::Confirm);
+    let padded = format!("python3 -c 'import os; os.system({}\"rm -rf data\")'", "\"\" + ".repeat(900));
+    assert!(risk(&padded).level >= RiskLevel::Confirm);
+}
