@@ -335,6 +335,14 @@ def test_b18_pages_are_fetched_once_and_bounded() -> None:
     assert "404" in str(problems["https://example.org/husum"])
 
 
+def test_b18_a_note_may_be_as_short_as_it_likes() -> None:
+    notes = ["The lighthouse is 46 metres tall.", "Bindesboll built the lighthouse in 1858.", " \n", "Cats sleep."]
+    result = Research(corpus=notes).run_sync("How tall is the lighthouse, and who built it?")
+    assert result.stop_reason == "verified", result.markdown
+    assert "46 metres" in result.markdown and "Bindesboll" in result.markdown
+    assert not any("hardly any text" in warning for warning in result.warnings)
+
+
 def test_b19_chunks_are_four_sentences_with_exact_places() -> None:
     state = Research(corpus=PAGES).run_sync(TIDES).state
     for chunk in state["all_chunks"]:
