@@ -117,6 +117,9 @@ class RunStream(Generic[Output]):
             return self._path
         return self._lines if self._driver is None else self._driver.run.journal
 
+    def __repr__(self) -> str:
+        return f"<RunStream {self.state} of {self._agent!r}>"
+
     def events(self) -> AsyncIterator[Event]:
         """The events, each with the next `event_id`; the same as iterating over the stream itself."""
         return self._events

@@ -63,6 +63,9 @@ class Signal:
         """`"cancel"` or `"after_round"`, once somebody wants an end."""
         return self._how
 
+    def __repr__(self) -> str:
+        return f"<Signal {self._how or ('pause' if self._paused else 'not set')}>"
+
     def _send(self, how: str) -> None:
         with self._lock:
             if self._how != "cancel":

@@ -673,6 +673,10 @@ impl MachineConfig {
         json_of(&self.0)
     }
 
+    fn __repr__(&self) -> String {
+        redact(&format!("MachineConfig({})", self.to_json()))
+    }
+
     /// So often an answer that streams may say the same before it is cut; `None` for any number.
     #[getter]
     fn repeats(&self) -> Option<u32> {
@@ -686,6 +690,11 @@ pub(super) struct TurnMachine(Mutex<crate::core::journal::Run>);
 
 #[pymethods]
 impl TurnMachine {
+    fn __repr__(&self) -> String {
+        let run = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        format!("<TurnMachine {}: {} messages>", run.tree().state().name(), run.tree().history().len())
+    }
+
     #[new]
     #[pyo3(signature = (config, *, run="run"))]
     fn new(config: &Bound<'_, PyAny>, run: &str) -> PyResult<Self> {

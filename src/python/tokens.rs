@@ -209,6 +209,10 @@ impl TokenCounter {
         Ok(())
     }
 
+    fn __repr__(&self) -> String {
+        format!("<TokenCounter {}, ratio {:.2}>", self.encoding(), self.ratio())
+    }
+
     /// The encoding: the model's own, or the one to start from.
     #[getter]
     fn encoding(&self) -> &'static str {

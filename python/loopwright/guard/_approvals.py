@@ -104,6 +104,9 @@ class Approvals:
         self._waiting: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
         self._lock = threading.Lock()
 
+    def __repr__(self) -> str:
+        return f"<Approvals of {self.session!r}: {len(self.pending)} pending, {len(self.kept)} kept>"
+
     @property
     def one_at_a_time(self) -> bool:
         """Whether whoever is asked sees one question at a time: a plain function blocks until it is answered. Another

@@ -117,6 +117,9 @@ class GoalDrift:
         """Whether the conversation serves its goal."""
         return self._core.state()  # type: ignore[return-value]
 
+    def __repr__(self) -> str:
+        return f"<GoalDrift {self.state}: {_core.redact(self.goal)!r:.100}>"
+
     def observe(self, message: str) -> Drift:
         """Takes the next message."""
         message = wanted_text(message, "message")

@@ -171,6 +171,11 @@ impl ToolCallParser {
         self.with(py, bytes.len() > LONG, false, |parser, events| parser.feed(&bytes, events), objects)
     }
 
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let state = self.0.lock_py_attached(py).unwrap_or_else(std::sync::PoisonError::into_inner);
+        format!("<ToolCallParser {}>", if state.finished { "finished" } else { "in use" })
+    }
+
     /// Takes a whole text: fed once, and finished.
     fn whole(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Extraction> {
         let bytes = bytes(text)?;
