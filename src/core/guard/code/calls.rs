@@ -176,6 +176,8 @@ pub(super) const EMPTIES: &[&str] = &[
     "dropCollection",
     "delete_bucket",
     "deleteBucket",
+    "deleteDir",
+    "deleteRecursively",
     "terminate_instances",
     "terminateInstances",
 ];
