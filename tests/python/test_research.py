@@ -352,7 +352,7 @@ def test_b06_texts_without_names_stand_under_the_question() -> None:
     for each in (None, embedder):
         result = Research(corpus=notes, embedder=each).run_sync("How tall is the lighthouse?")
         assert result.stop_reason == "verified" and "46 metres" in result.markdown, result.markdown
-        assert [topic["topic"] for topic in result.state["outline"]][0] == "How tall is the lighthouse?"
+        assert result.state["outline"][0]["topic"] == "How tall is the lighthouse?"
         assert not any(topic["topic"].startswith("text ") for topic in result.state["outline"])
 
 
