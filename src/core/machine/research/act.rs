@@ -286,7 +286,9 @@ impl ResearchMachine {
         };
         for passage in passages(text, format, self.config.limits.chunk_sentences) {
             let words = passage.text(text);
-            let short = words.chars().count() < SHORTEST && !url.starts_with(TOOL);
+            // What is all of a text is no scrap of it.
+            let whole = words.trim().len() == text.trim().len();
+            let short = words.chars().count() < SHORTEST && !whole && !url.starts_with(TOOL);
             if short || self.fresh.len() >= MOST_CHUNKS {
                 continue;
             }
