@@ -127,10 +127,12 @@ fn c15_destructive_commands_of_the_fourth_list_are_caught() {
 }
 
 #[test]
-fn c15_destructive_commands_of_the_fifth_and_sixth_list_are_caught() {
-    for (path, name) in
-        [("tests/data/commands/fifth.jsonl", "fifth list"), ("tests/data/commands/sixth.jsonl", "sixth list")]
-    {
+fn c15_destructive_commands_of_the_fifth_to_the_seventh_list_are_caught() {
+    for (path, name) in [
+        ("tests/data/commands/fifth.jsonl", "fifth list"),
+        ("tests/data/commands/sixth.jsonl", "sixth list"),
+        ("tests/data/commands/seventh.jsonl", "seventh list"),
+    ] {
         let Some(cases) = cases(path) else { return };
         let (caught, alarms) = report(name, &cases.iter().collect::<Vec<_>>());
         assert!(caught >= 0.97 && alarms <= 0.01, "{name}: {caught} {alarms}");

@@ -142,7 +142,7 @@ pub(super) fn judge(program: &str, command: &SimpleCommand, context: &RiskContex
         "chmod" | "chown" | "chgrp" | "setfacl" | "chflags" | "chattr" | "xattr" | "icacls" | "takeown" => judge.mode(),
         "rsync" => judge.rsync(),
         "find" | "gfind" | "bfs" => judge.find(),
-        "sed" | "gsed" | "perl" => judge.in_place(),
+        "sed" | "gsed" | "perl" | "ruby" => judge.in_place(),
         "tar" | "bsdtar" | "gtar" | "zip" | "gzip" | "7z" => judge.archive(),
         "curl" | "wget" => judge.download(),
         "sort" => judge.option_file(&["-o", "--output"], "-o --output -k -t -S -T"),
@@ -469,13 +469,13 @@ impl Judge<'_> {
     fn in_place(&self) -> Option<Verdict> {
         let options = Options::read(self.words, "-e --expression -f --file -E -l");
         let in_place = options.has('i', "--in-place") || options.flags.iter().any(|flag| flag.starts_with("-i"));
-        if !in_place || self.program == "perl" && !options.has('p', "") && !options.has('n', "") {
+        if !in_place || matches!(self.program, "perl" | "ruby") && !options.has('p', "") && !options.has('n', "") {
             return None;
         }
         // `perl -n -i -e ''`: what is not printed is gone.
-        if self.program == "perl" && options.has('n', "") && !options.has('p', "") {
+        if matches!(self.program, "perl" | "ruby") && options.has('n', "") && !options.has('p', "") {
             let code = options.value("-e").or_else(|| options.value("-E")).unwrap_or_default();
-            let prints = ["print", "say", "write", "syswrite"].iter().any(|verb| code.contains(verb));
+            let prints = ["print", "say", "write", "syswrite", "puts"].iter().any(|verb| code.contains(verb));
             if !prints && let Some(file) = options.rest.last() {
                 return Some(Self::verdict(RiskLevel::Confirm, "file.truncate", file, "empties a file".to_owned()));
             }

@@ -10,7 +10,7 @@ mod path;
 use std::ops::Range;
 
 use self::{
-    calls::{CALL_BACKS, DELETE, DELETE_ALL, EMPTIES, EVALUATE, RUN, SQL},
+    calls::{CALL_BACKS, DELETE, DELETE_ALL, EMPTIES, EVALUATE, MOVE, RUN, SQL},
     lex::{Token, lex, string_at},
     path::{aliases, arguments, assigned, names, path_from, text_before, texts},
 };
@@ -310,6 +310,21 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             }
             // The call is one: its strings are not looked at again.
             at = at.max(arguments.end);
+        } else if is(MOVE) && values.len() == 2 {
+            let words = values.into_iter().map(|(value, _)| value);
+            found.push(Act::Run { words: std::iter::once("mv".to_owned()).chain(words).collect() });
+        } else if matches!(path.as_str(), "os.truncate" | "File.truncate" | "fs.truncate") {
+            if let Some(path) = literal {
+                found.push(Act::Empty { path });
+            }
+        } else if matches!(path.as_str(), "os.kill" | "os.killpg" | "process.kill" | "Process.kill")
+            && tokens.get(arguments.start).is_some_and(|(_, span)| {
+                let given: String =
+                    text.get(span.start..).unwrap_or_default().chars().filter(|c| *c != ' ').take(4).collect();
+                given.strip_prefix("-1").is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+            })
+        {
+            found.push(Act::Named { level: RiskLevel::Dangerous, what: "kills every process".to_owned() });
         } else if SQL.contains(&last) {
             found
                 .extend(values.into_iter().filter(|(value, _)| value.contains(' ')).map(|(text, _)| Act::Sql { text }));

@@ -73,6 +73,44 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             let level = files::write(place_of(folder, command.cwd.as_ref(), ground.context));
             Some(Verdict::new(level, "file.write", "unpacks over what is there", folder.span.clone()))
         }
+        // `python <(curl …)`: a script that another machine hands out.
+        "python" | "python3" | "node" | "ruby" | "perl" | "php" | "deno" | "bun" | "lua" | "rscript"
+            if words
+                .iter()
+                .find(|word| !word.text.starts_with('-'))
+                .and_then(|word| word.text.strip_prefix("<("))
+                .is_some_and(|made| {
+                    ["curl", "wget", "nc ", "base64", "fetch", "openssl", "xxd"].iter().any(|tool| made.contains(tool))
+                }) =>
+        {
+            confirm("shell.pipe.unknown", "runs what another program prints")
+        }
+        "ansible"
+            if words.iter().any(|word| {
+                ["state=absent", "state=stopped", "state=reinstalled"].iter().any(|state| word.text.contains(state))
+            }) =>
+        {
+            confirm("ansible", "removes or stops something on many machines")
+        }
+        "ansible-playbook"
+            if words.windows(2).any(|pair| {
+                matches!(pair[0].text.as_str(), "-t" | "--tags")
+                    && pair[1].text.split([',', '-', '_']).any(|tag| RUINS.contains(&tag))
+            }) && !words
+                .iter()
+                .any(|word| matches!(word.text.as_str(), "--check" | "-C" | "--list-tasks" | "--syntax-check")) =>
+        {
+            confirm("verb", "runs tasks that are called after destroying something")
+        }
+        "heroku"
+            if words.iter().any(|word| matches!(word.text.as_str(), "ps:scale" | "scale"))
+                && words.iter().any(|word| word.text.ends_with("=0")) =>
+        {
+            confirm("platform.stop", "stops an application")
+        }
+        "move-item" | "mi" if words.iter().any(|word| word.text.eq_ignore_ascii_case("-force")) => {
+            confirm("file.move", "moves files over what is there")
+        }
         "crontab" if command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read) => {
             confirm("system.cron", "replaces all timed jobs")
         }
@@ -132,7 +170,8 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
                 matches!(pair[0].text.to_ascii_lowercase().as_str(), "-value" | "-inputobject")
                     && matches!(pair[1].text.to_ascii_lowercase().as_str(), "$null" | "")
             });
-            if empty { confirm("file.truncate", "empties a file") } else { None }
+            let last = words.len() > 1 && words.last().is_some_and(|word| word.text.is_empty() || word.text == "$null");
+            if empty || last { confirm("file.truncate", "empties a file") } else { None }
         }
         "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "emacs" => {
             let mut worst = None;

@@ -124,7 +124,8 @@ pub(super) const RULES: &[Rule] = &[
         "deletes virtual machines",
     ),
     confirm("vm.destroy", "qm|pct destroy|stop|rollback|delsnapshot", "deletes virtual machines"),
-    confirm("vm.destroy", "vboxmanage ** --delete|unregistervm|closemedium|poweroff", "deletes virtual machines"),
+    confirm("vm.destroy", "vboxmanage --delete", "deletes virtual machines"),
+    confirm("vm.destroy", "vboxmanage ** unregistervm|closemedium|poweroff", "deletes virtual machines"),
     confirm(
         "vm.destroy",
         "multipass|limactl|colima|lxc|incus|orb|machinectl delete|purge|remove|stop",
@@ -132,6 +133,14 @@ pub(super) const RULES: &[Rule] = &[
     ),
     confirm("vm.destroy", "wsl --unregister", "deletes a system"),
     confirm("aws.s3", "aws s3 rm|rb !--dryrun", "deletes objects or a bucket"),
+    confirm("aws.s3", "aws s3 mv --recursive !--dryrun", "moves everything away from where it is"),
+    confirm(
+        "aws.change",
+        "aws --no-disable-api-termination|--no-deletion-protection|--no-enable-deletion-protection|--skip-final-snapshot|--force-delete-without-recovery",
+        "takes away what guards against deleting",
+    ),
+    confirm("platform.stop", "firebase hosting:disable", "takes a site down"),
+    confirm("vm.destroy", "podman machine rm|reset", "deletes a machine"),
     confirm("aws.s3", "aws s3 sync|mv --delete !--dryrun", "deletes what the source has not"),
     confirm(
         "aws.stop",
@@ -282,7 +291,7 @@ pub(super) const RULES: &[Rule] = &[
     confirm("ansible", "ansible ** -m=file|--module-name=file", "may delete files on many machines"),
     confirm(
         "ansible",
-        "ansible **  -m=reboot|-m=command|-m=shell|-m=raw|-m=service|-m=user|-m=apt|-m=yum",
+        "ansible -m=reboot|-m=ansible.builtin.reboot|-m=win_reboot|--module-name=reboot",
         "changes many machines",
     ),
     confirm(

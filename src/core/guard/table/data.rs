@@ -15,7 +15,12 @@ pub(super) const RULES: &[Rule] = &[
     confirm("database.restore", "pg_ctl|pg_ctlcluster ** stop|kill|restart", "stops a database"),
     confirm(
         "database.restore",
-        "neo4j-admin|cypher-shell|arangorestore|influxd|nodetool|cockroach|tiup|tarantoolctl ** --force|--overwrite-destination|drop|removenode|decommission|clearsnapshot|destroy|drain|wipe",
+        "neo4j-admin|cypher-shell|arangorestore|influxd|nodetool|cockroach|tiup|tarantoolctl --force|--overwrite-destination",
+        "may lose what is in a database",
+    ),
+    confirm(
+        "database.restore",
+        "neo4j-admin|cypher-shell|arangorestore|influxd|nodetool|cockroach|tiup|tarantoolctl ** drop|removenode|decommission|clearsnapshot|destroy|drain|wipe",
         "may lose what is in a database",
     ),
     dangerous(
@@ -136,7 +141,7 @@ pub(super) const RULES: &[Rule] = &[
         "curator|elasticsearch-plugin|elasticdump|opensearch-cli ** delete|delete_indices|remove|delete_snapshots",
         "deletes an index",
     ),
-    confirm("metrics.delete", "influx bucket|delete|org|user|auth|task delete|--bucket|-b", "deletes measurements"),
+    confirm("metrics.delete", "influx bucket|delete|org|user|auth|task delete", "deletes measurements"),
     confirm("metrics.delete", "influx delete", "deletes measurements"),
     confirm("metrics.delete", "promtool tsdb|debug delete|clean-tombstones", "deletes measurements"),
     confirm(
@@ -159,7 +164,8 @@ pub(super) const RULES: &[Rule] = &[
         "yarn|mapred|spark-class application|job|queue|applicationattempt -kill|-stop|-fail",
         "stops jobs",
     ),
-    confirm("hadoop.job", "spark-submit|flink|storm --kill|cancel|stop|kill", "stops jobs"),
+    confirm("hadoop.job", "spark-submit|flink|storm --kill", "stops jobs"),
+    confirm("hadoop.job", "spark-submit|flink|storm cancel|stop|kill", "stops jobs"),
     confirm("ceph.delete", "rados rmpool|rm|purge|cppool|rmsnap|rollback|truncate|clearomap", "deletes stored objects"),
     confirm(
         "ceph.delete",
