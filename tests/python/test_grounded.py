@@ -157,6 +157,51 @@ def test_e11_tools_are_sources_and_run_once(tmp_path: Path) -> None:
     assert [call.name for call in result.tool_calls] == ["tide"]
 
 
+def test_e11_a_later_attempt_never_repeats_a_side_effect(tmp_path: Path) -> None:
+    paid: list[tuple[int, str]] = []
+    read: list[str] = []
+
+    def pay(amount: int, to: str) -> str:
+        """Pays."""
+        paid.append((amount, to))
+        if to == "Nobody":
+            raise ValueError(to)
+        return f"paid {amount} to {to}"
+
+    @tool(read_only=True)
+    def balance(of: str) -> str:
+        """Reads a balance."""
+        read.append(of)
+        return f"{of} has 7"
+
+    def asked(*calls: Call) -> Response:
+        return Response(calls=list(calls))
+
+    bo, nobody, look = (
+        Call("pay", {"amount": 5, "to": "Bo"}),
+        Call("pay", {"amount": 1, "to": "Nobody"}),
+        Call("balance", {"of": "Bo"}),
+    )
+    model = Scripted(
+        asked(bo, nobody, look),
+        "Bo got 6. [pay]",
+        # Once more, the arguments in another order; what failed and what only reads, too.
+        asked(Call("pay", {"to": "Bo", "amount": 5}), nobody, look),
+        "Bo got 6. [pay]",
+        asked(bo, Call("pay", {"amount": 2, "to": "Bo"})),
+        "Bo got 5. [pay]",
+    )
+    journal = tmp_path / "run.jsonl"
+    result = Grounded(model, sources=[], tools=[pay, balance]).run_sync("What did Bo get?", journal=journal)
+    assert (result.stop_reason, result.attempts) == ("verified", 3)
+    assert paid == [(5, "Bo"), (1, "Nobody"), (1, "Nobody"), (2, "Bo")]
+    assert read == ["Bo", "Bo"], "what only reads may read again"
+    assert [call.input["amount"] for call in result.tool_calls if call.name == "pay" and not call.failure] == [5, 2]
+    assert sum("not_repeated" in warning for warning in result.warnings) >= 1
+    assert result.messages.to_json().count("paid 5 to Bo") == 3, "the model is given the result that there is"
+    assert replay(journal).divergence is None
+
+
 def test_e06_the_conversation_is_searched_and_goes_on(docs: Path) -> None:
     said = ["The codename of the release is Halibut."]
     result = Grounded(OFFLINE, sources=[docs]).run_sync("What is the codename of the release?", said)

@@ -335,6 +335,27 @@ def test_b18_pages_are_fetched_once_and_bounded() -> None:
     assert "404" in str(problems["https://example.org/husum"])
 
 
+def test_b18_a_note_may_be_as_short_as_it_likes() -> None:
+    notes = ["The lighthouse is 46 metres tall.", "Bindesboll built the lighthouse in 1858.", " \n", "Cats sleep."]
+    result = Research(corpus=notes).run_sync("How tall is the lighthouse, and who built it?")
+    assert result.stop_reason == "verified", result.markdown
+    assert "46 metres" in result.markdown and "Bindesboll" in result.markdown
+    assert not any("hardly any text" in warning for warning in result.warnings)
+
+
+def test_b06_texts_without_names_stand_under_the_question() -> None:
+    def embedder(texts: list[str]) -> list[list[float]]:
+        # Letters: it knows words that are written alike, and nothing else.
+        return [[1e-3 + text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
+
+    notes = ["The lighthouse is 46 metres tall. It was built in 1858.", "Ferries leave at noon.", "Cats sleep."]
+    for each in (None, embedder):
+        result = Research(corpus=notes, embedder=each).run_sync("How tall is the lighthouse?")
+        assert result.stop_reason == "verified" and "46 metres" in result.markdown, result.markdown
+        assert result.state["outline"][0]["topic"] == "How tall is the lighthouse?"
+        assert not any(topic["topic"].startswith("text ") for topic in result.state["outline"])
+
+
 def test_b19_chunks_are_four_sentences_with_exact_places() -> None:
     state = Research(corpus=PAGES).run_sync(TIDES).state
     for chunk in state["all_chunks"]:

@@ -112,16 +112,21 @@ impl Line<'_> {
     }
 }
 
-/// The lines of a text, with their places.
+/// Ends a paragraph within a line, as where a page is written without line breaks: the lines of a file stay counted as
+/// they are.
+pub const PARAGRAPH: char = '\u{2029}';
+
+/// The lines of a text, with their places; [`PARAGRAPH`] ends one, too, and what follows has the same number.
 pub(super) struct Lines<'a> {
-    rest: std::str::SplitInclusive<'a, char>,
+    rest: std::str::SplitInclusive<'a, [char; 2]>,
     number: usize,
     start: usize,
+    counted: bool,
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { rest: text.split_inclusive('\n'), number: 0, start: 0 }
+        Self { rest: text.split_inclusive(['\n', PARAGRAPH]), number: 0, start: 0, counted: true }
     }
 }
 
@@ -132,7 +137,8 @@ impl<'a> Iterator for Lines<'a> {
         let text = self.rest.next()?;
         let start = self.start;
         self.start += text.len();
-        self.number += 1;
+        self.number += usize::from(self.counted);
+        self.counted = text.ends_with('\n');
         Some(Line { number: self.number, start, text })
     }
 }
@@ -339,6 +345,14 @@ mod tests {
     }
 
     #[test]
+    fn paragraphs_within_a_line_have_its_number() {
+        let text = "# One\u{2029}\u{2029}First.\u{2029}\u{2029}\n## Two\u{2029}\u{2029}Second.\n";
+        let all = whole(text, Format::Markdown);
+        let seen: Vec<_> = all.iter().map(|chunk| (chunk.heading.as_str(), chunk.line)).collect();
+        assert_eq!(seen, [("One", 1), ("One > Two", 2)]);
+    }
+
+    #[test]
     fn long_things_are_cut() {
         let all = whole(&"word ".repeat(1_000), Format::Text);
         assert!(all.len() >= 5 && all.iter().all(|chunk| chunk.line == 1));
@@ -351,7 +365,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_is_lost(text in "([#=`~|> a-z-]{0,12}\n|é|\r\n|\n\n|```\n|## [A-Z]\n|[a-z ]{200,300}){0,60}") {
+        fn no_line_is_lost(text in "([#=`~|> a-z-]{0,12}\n|é|\u{2029}|\u{2029}\u{2029}|\r\n|\n\n|```\n|## [A-Z]\n|[a-z ]{200,300}){0,60}") {
             for format in [Format::Markdown, Format::Code, Format::Text] {
                 whole(&text, format);
             }

@@ -13,6 +13,9 @@ pub(super) fn stem(word: &mut String) {
         word.clear();
         word.push_str(base);
     }
+    if let Some((_, base)) = ELSEWHERE.iter().find(|(form, _)| *form == word.as_str()) {
+        (*base).clone_into(word);
+    }
     if word.len() < 3 || !word.bytes().all(|b| b.is_ascii_lowercase()) {
         return;
     }
@@ -29,90 +32,207 @@ pub(super) fn stem(word: &mut String) {
 }
 
 /// Forms that no rule gives, sorted, with the word they belong to.
-const IRREGULAR: [(&str, &str); 82] = [
+const IRREGULAR: [(&str, &str); 191] = [
     ("analyses", "analysis"),
+    ("arisen", "arise"),
+    ("arose", "arise"),
+    ("awoke", "awake"),
+    ("beaten", "beat"),
+    ("became", "become"),
     ("began", "begin"),
     ("begun", "begin"),
+    ("bent", "bend"),
+    ("bit", "bite"),
+    ("bitten", "bite"),
+    ("blew", "blow"),
+    ("blown", "blow"),
     ("bought", "buy"),
     ("bound", "bind"),
+    ("bred", "breed"),
     ("broke", "break"),
     ("broken", "break"),
     ("brought", "bring"),
     ("built", "build"),
+    ("burnt", "burn"),
+    ("came", "come"),
     ("caught", "catch"),
     ("children", "child"),
     ("chose", "choose"),
     ("chosen", "choose"),
+    ("clung", "cling"),
+    ("crept", "creep"),
     ("dealt", "deal"),
+    ("drank", "drink"),
     ("drawn", "draw"),
+    ("dreamt", "dream"),
     ("drew", "draw"),
     ("driven", "drive"),
     ("drove", "drive"),
+    ("drunk", "drink"),
+    ("dug", "dig"),
+    ("eaten", "eat"),
     ("fallen", "fall"),
+    ("fed", "feed"),
+    ("feet", "foot"),
     ("fell", "fall"),
+    ("felt", "feel"),
+    ("fled", "flee"),
+    ("flew", "fly"),
+    ("flown", "fly"),
+    ("flung", "fling"),
+    ("foresaw", "foresee"),
+    ("foreseen", "foresee"),
+    ("forgave", "forgive"),
+    ("forgiven", "forgive"),
     ("forgot", "forget"),
     ("forgotten", "forget"),
+    ("fought", "fight"),
     ("found", "find"),
     ("froze", "freeze"),
     ("frozen", "freeze"),
     ("gave", "give"),
+    ("geese", "goose"),
     ("given", "give"),
+    ("gone", "go"),
+    ("got", "get"),
+    ("gotten", "get"),
     ("grew", "grow"),
     ("grown", "grow"),
+    ("halves", "half"),
     ("heard", "hear"),
     ("held", "hold"),
+    ("hid", "hide"),
     ("hidden", "hide"),
     ("hung", "hang"),
     ("indices", "index"),
     ("kept", "keep"),
+    ("knelt", "kneel"),
     ("knew", "know"),
+    ("knives", "knife"),
     ("known", "know"),
     ("laid", "lay"),
+    ("leapt", "leap"),
+    ("learnt", "learn"),
     ("led", "lead"),
     ("left", "leave"),
+    ("lent", "lend"),
+    ("loaves", "loaf"),
     ("lost", "lose"),
     ("made", "make"),
     ("matrices", "matrix"),
     ("meant", "mean"),
+    ("men", "man"),
     ("met", "meet"),
+    ("mice", "mouse"),
+    ("misled", "mislead"),
+    ("mistaken", "mistake"),
+    ("mistook", "mistake"),
+    ("outgrew", "outgrow"),
+    ("outgrown", "outgrow"),
+    ("overcame", "overcome"),
     ("overridden", "override"),
     ("overwritten", "overwrite"),
+    ("oxen", "ox"),
     ("paid", "pay"),
     ("people", "person"),
+    ("proven", "prove"),
     ("ran", "run"),
+    ("rang", "ring"),
     ("rebuilt", "rebuild"),
     ("rewritten", "rewrite"),
     ("rewrote", "rewrite"),
+    ("ridden", "ride"),
     ("risen", "rise"),
+    ("rode", "ride"),
     ("rose", "rise"),
+    ("rung", "ring"),
     ("said", "say"),
+    ("sang", "sing"),
+    ("sank", "sink"),
+    ("sat", "sit"),
+    ("seen", "see"),
     ("sent", "send"),
+    ("shaken", "shake"),
+    ("shelves", "shelf"),
+    ("shone", "shine"),
+    ("shook", "shake"),
     ("shown", "show"),
+    ("shrank", "shrink"),
+    ("shrunk", "shrink"),
+    ("slain", "slay"),
     ("slept", "sleep"),
+    ("slid", "slide"),
     ("sold", "sell"),
     ("sought", "seek"),
+    ("spelt", "spell"),
     ("spent", "spend"),
+    ("spilt", "spill"),
     ("spoke", "speak"),
     ("spoken", "speak"),
+    ("sprang", "spring"),
+    ("sprung", "spring"),
+    ("spun", "spin"),
+    ("stole", "steal"),
     ("stolen", "steal"),
     ("stood", "stand"),
+    ("stricken", "strike"),
+    ("strove", "strive"),
+    ("struck", "strike"),
+    ("strung", "string"),
     ("stuck", "stick"),
+    ("stung", "sting"),
+    ("sung", "sing"),
+    ("sunk", "sink"),
+    ("swam", "swim"),
     ("swept", "sweep"),
+    ("swore", "swear"),
+    ("sworn", "swear"),
+    ("swum", "swim"),
+    ("swung", "swing"),
     ("taken", "take"),
     ("taught", "teach"),
+    ("teeth", "tooth"),
+    ("thieves", "thief"),
     ("thought", "think"),
     ("threw", "throw"),
     ("thrown", "throw"),
     ("told", "tell"),
     ("took", "take"),
+    ("tore", "tear"),
+    ("torn", "tear"),
     ("tried", "try"),
+    ("undergone", "undergo"),
     ("understood", "understand"),
+    ("undertaken", "undertake"),
+    ("undertook", "undertake"),
+    ("underwent", "undergo"),
+    ("upheld", "uphold"),
     ("vertices", "vertex"),
+    ("wept", "weep"),
+    ("withdrawn", "withdraw"),
+    ("withdrew", "withdraw"),
+    ("withheld", "withhold"),
+    ("wives", "wife"),
+    ("woke", "wake"),
     ("woken", "wake"),
+    ("wolves", "wolf"),
+    ("women", "woman"),
     ("won", "win"),
+    ("wore", "wear"),
+    ("worn", "wear"),
+    ("wove", "weave"),
+    ("woven", "weave"),
     ("written", "write"),
     ("wrote", "write"),
 ];
+
+/// The forms whose word begins with another letter.
+const ELSEWHERE: [(&str, &str); 2] = [("ate", "eat"), ("went", "go")];
+
+/// Whether the stem of `word` begins with another letter than it.
+pub(super) fn changes_letter(word: &str) -> bool {
+    ELSEWHERE.iter().any(|(form, _)| *form == word)
+}
 
 struct Stemmer {
     b: Vec<u8>,
@@ -334,6 +454,24 @@ mod tests {
             stem(&mut stemmed);
             assert_eq!(stemmed, expected, "{word}");
         }
+    }
+
+    #[test]
+    fn x15_what_was_done_meets_what_one_does() {
+        let stemmed = |word: &str| {
+            let mut word = word.to_owned();
+            stem(&mut word);
+            word
+        };
+        for (form, base) in [("ate", "eat"), ("went", "go"), ("came", "come"), ("rode", "ride"), ("wore", "wear")] {
+            assert_eq!(stemmed(form), stemmed(base), "{form}");
+        }
+        for (form, base) in [("women", "woman"), ("teeth", "tooth"), ("wolves", "wolf"), ("swam", "swims")] {
+            assert_eq!(stemmed(form), stemmed(base), "{form}");
+        }
+        // What is more often another word is left alone.
+        assert_ne!(stemmed("ground"), stemmed("grind"));
+        assert_ne!(stemmed("leaves"), stemmed("leaf"));
     }
 
     #[test]

@@ -29,10 +29,13 @@ the command line, or the first argument of `Agent`, `Grounded` or `Research`.";
 
 /// Whether a request asks for something new, and not for what the sources hold.
 pub(crate) fn asks_to_create(question: &str) -> bool {
-    const POLITE: [&str; 17] = [
+    const POLITE: [&str; 26] = [
         "please", "can", "could", "would", "will", "you", "kindly", "i", "want", "need", "like", "to", "help", "me",
-        "us", "now", "hey",
+        "us", "now", "hey", "i'd", "i’d", "let's", "let’s", "just", "ok", "okay", "and", "then",
     ];
+    /// What is made up, where "tell me" or "give me" asks for it.
+    const MADE_UP: [&str; 10] =
+        ["story", "stories", "joke", "jokes", "poem", "tale", "riddle", "haiku", "limerick", "song"];
     const VERBS: [&str; 22] = [
         "write",
         "compose",
@@ -64,6 +67,21 @@ pub(crate) fn asks_to_create(question: &str) -> bool {
     let mut words =
         question.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
     let first = words.find(|word| !word.is_empty() && !POLITE.contains(&word.as_str()));
+    match first.as_deref() {
+        Some("tell" | "give" | "sing" | "make") => {
+            // "Tell me about the song" asks for what there is.
+            let mut object = words.clone().take(5).take_while(|word| {
+                !matches!(word.as_str(), "about" | "of" | "the" | "what" | "which" | "how" | "in" | "from")
+            });
+            if object.any(|word| MADE_UP.contains(&word.as_str()))
+                || first.as_deref() == Some("make") && words.clone().next().is_some_and(|word| word == "up")
+            {
+                return true;
+            }
+        }
+        Some("come") if words.clone().take(2).eq(["up", "with"].map(str::to_owned)) => return true,
+        _ => {}
+    }
     let Some(first) = first.filter(|first| VERBS.contains(&first.as_str())) else { return false };
     // "Code coverage: what is it?" speaks of code; "Write a poem" and "Translate it" name what to make.
     let next = words.next().unwrap_or_default();
@@ -321,14 +339,24 @@ mod tests {
             "Could you please translate it to German?",
             "Draft a mail",
             "Invent three names",
+            "Tell me a story about a request",
+            "I'd like you to write a poem",
+            "Make up a name for the cache",
+            "Come up with three names",
+            "Give us a joke.",
         ] {
             let told = ask(asked, &[source(TEXT)], None);
             assert!(told.contains("not an LLM") && told.contains("--model"), "{asked}: {told}");
             assert_eq!(told.matches(". ").count(), 0, "one sentence: {told}");
         }
-        for asked in
-            ["How do I write a test?", "Does a failed request create a log entry?", "Code coverage of requests?"]
-        {
+        for asked in [
+            "How do I write a test?",
+            "Does a failed request create a log entry?",
+            "Code coverage of requests?",
+            "Tell me about the song",
+            "Give the number of stories",
+            "Make sure that requests are retried: how?",
+        ] {
             assert!(!ask(asked, &[source(TEXT)], None).contains("can't write"), "{asked}");
         }
     }

@@ -3,11 +3,16 @@
 //! No tree is built: a tree of hostile tags can grow with the square of the page, while this goes over it once. Elements
 //! may be nested as deep as they like, and ended in any order.
 
+mod about;
+mod table;
+mod text;
+
+use about::one_line;
 use html5ever::{Attribute, LocalName, tokenizer::TokenSinkResult};
 use reqwest::Url;
 
 use super::{
-    blocks::{Block, Blocks, Kind, Written},
+    blocks::{Blocks, Kind, Written},
     element::{
         MAX_DEPTH, Open, REACH, Role, attribute, ended_silently, is_around, is_empty, is_foreign, is_hidden, language,
         raw, role,
@@ -17,9 +22,6 @@ use super::{
 use crate::core::retrieve::passages::head;
 
 const MAX_TITLE: usize = 500;
-const MAX_URL: usize = 2_000;
-/// A cell that is longer is a paragraph in a table made for its looks.
-const MAX_CELL: usize = 600;
 
 /// A place in a text, and where it leads.
 type Place = (std::ops::Range<usize>, String);
@@ -325,257 +327,6 @@ impl Reader {
         self.stack.pop();
     }
 
-    /// Blocks in a piece of code are lines of it.
-    fn part_lines(&mut self, role: Role) {
-        if !matches!(role, Role::Inline | Role::Code | Role::Raised | Role::Link | Role::Cell { .. })
-            && !self.line.is_empty()
-            && !self.line.ends_with('\n')
-        {
-            self.line.push('\n');
-        }
-    }
-
-    /// The mark beside a heading that leads to itself is not part of it.
-    fn end_anchor(&mut self) {
-        let Some(start) = self.anchor.take() else { return };
-        let said = self.line.get(start..).unwrap_or_default().trim();
-        if matches!(said, "§" | "¶" | "#" | "🔗" | "⚓") {
-            self.line.truncate(start);
-        }
-    }
-
-    fn words(&mut self, text: &str) {
-        for c in text.chars() {
-            if c.is_whitespace() && c != '\u{3000}' {
-                self.space = true;
-            } else if !is_invisible(c) {
-                if std::mem::take(&mut self.raised) && (c.is_ascii_digit() || "+-−".contains(c)) && !self.space {
-                    self.line.push('^');
-                }
-                self.owed();
-                self.line.push(c);
-            }
-        }
-    }
-
-    /// Writes the space that is owed.
-    fn owed(&mut self) {
-        if std::mem::take(&mut self.space) && !self.line.is_empty() && !self.line.ends_with(['\n', ' ']) {
-            self.line.push(' ');
-            // A link does not begin with white space.
-            let end = self.line.len();
-            if let Some((start, _)) = self.link.as_mut().filter(|(start, _)| *start + 1 == end) {
-                *start = end;
-            }
-        }
-    }
-
-    fn word(&mut self, word: &str) {
-        self.owed();
-        self.line.push_str(word);
-    }
-
-    fn end_code(&mut self) {
-        if self.line.ends_with('`') && !self.line.ends_with("``") {
-            // There was nothing in it.
-            self.line.pop();
-        } else {
-            self.line.push('`');
-        }
-    }
-
-    fn line_break(&mut self) {
-        if self.stack.last().is_some_and(|top| top.skipped) {
-            return;
-        }
-        self.space = false;
-        if self.stack.last().is_some_and(|top| top.literal)
-            || !self.line.is_empty() && self.row.is_none() && self.heading.is_none()
-        {
-            self.line.push('\n');
-        } else {
-            self.space = true;
-        }
-    }
-
-    fn picture(&mut self, attributes: &[Attribute]) {
-        let text = attribute(attributes, "alt").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
-        if !text.is_empty() {
-            self.word("[picture: ");
-            self.line.push_str(head(&text, 200));
-            self.line.push(']');
-        }
-    }
-
-    fn end_link(&mut self) {
-        if let Some((start, url)) = self.link.take()
-            && self.line.len() > start
-        {
-            self.links.push((start..self.line.len(), url));
-        }
-    }
-
-    /// The block that was being read is done.
-    fn flush(&mut self) {
-        if self.row.as_ref().is_some_and(|row| !row.layout) {
-            // Blocks in a cell are words in a row.
-            self.space = true;
-            return;
-        }
-        let link = self.link.as_ref().map(|(_, url)| url.clone());
-        self.end_link();
-        self.space = false;
-        let heading = self.heading.take();
-        let code = self.code.take();
-        let text = std::mem::take(&mut self.line);
-        let mut links = std::mem::take(&mut self.links);
-        // A link may go on in the next block.
-        self.link = link.map(|url| (0, url));
-        let blank = if code.is_some() { text.trim_matches('\n') } else { text.trim_end() };
-        if blank.trim().is_empty() {
-            return;
-        }
-        let (text, kind) = match (code, heading) {
-            (Some(language), _) => {
-                links.clear();
-                let rows: Vec<&str> = blank.split('\n').map(str::trim_end).collect();
-                (rows.join("\n"), Kind::Code(language))
-            }
-            (None, Some(level)) => (blank.to_owned(), Kind::Heading(level)),
-            (None, None) => {
-                let lists = self.stack.last().map_or(0, |top| top.lists);
-                let kind = match self.item.take() {
-                    Some((lists, number)) => Kind::Item(lists, number),
-                    None if lists > 0 => Kind::More(lists),
-                    None => Kind::Paragraph,
-                };
-                (blank.to_owned(), kind)
-            }
-        };
-        self.push(kind, text, links);
-    }
-
-    fn push(&mut self, kind: Kind, text: String, links: Vec<Place>) {
-        let top = self.stack.last();
-        let of = |flag: fn(&Open) -> bool| top.is_some_and(flag);
-        let (quoted, around, main) = (of(|top| top.quoted), of(|top| top.around), of(|top| top.main));
-        self.blocks.push(Block { kind, text, links, quoted, around, main });
-    }
-
-    fn end_cell(&mut self) {
-        let Some(row) = &mut self.row else { return self.flush() };
-        if row.layout {
-            return self.flush();
-        }
-        if self.line.len() > MAX_CELL {
-            return self.loosen();
-        }
-        self.end_link();
-        self.space = false;
-        if let Some(row) = &mut self.row {
-            let text = std::mem::take(&mut self.line).replace('\n', " ").replace(" | ", " / ");
-            row.cells.push((text, std::mem::take(&mut self.links)));
-        }
-    }
-
-    fn end_row(&mut self) {
-        if self.row.as_ref().is_some_and(|row| !row.layout) && !self.line.is_empty() {
-            self.end_cell();
-        }
-        let Some(row) = self.row.take() else { return };
-        let cells: Vec<_> = row.cells.into_iter().collect();
-        let filled = cells.iter().filter(|(text, _)| !text.trim().is_empty()).count();
-        if filled == 0 {
-            return self.flush();
-        }
-        if cells.len() == 1 {
-            for (text, links) in cells {
-                self.push(Kind::Paragraph, text, links);
-            }
-            return;
-        }
-        let mut line = String::from("|");
-        let mut links = Vec::new();
-        for (text, inside) in cells {
-            line.push(' ');
-            let start = line.len();
-            line.push_str(text.trim_end());
-            links.extend(inside.into_iter().map(|(place, url)| (place.start + start..place.end + start, url)));
-            line.push_str(" |");
-        }
-        let first = std::mem::take(&mut self.first_row);
-        self.push(Kind::Row(first), line, links);
-    }
-
-    /// The row that is being read is there for its looks: what was read of it so far are paragraphs.
-    fn loosen(&mut self) {
-        let Some(row) = &mut self.row else { return };
-        if row.layout {
-            return;
-        }
-        row.layout = true;
-        let cells = std::mem::take(&mut row.cells);
-        for (text, links) in cells {
-            if !text.trim().is_empty() {
-                self.push(Kind::Paragraph, text, links);
-            }
-        }
-        self.flush();
-    }
-
-    fn whole(&self, href: &str) -> Option<String> {
-        let href = href.trim();
-        if href.is_empty() || href.len() > MAX_URL || href.starts_with('#') {
-            return None;
-        }
-        let url = match &self.base {
-            Some(base) => base.join(href).ok()?,
-            None => Url::parse(href).ok()?,
-        };
-        matches!(url.scheme(), "http" | "https" | "mailto" | "ftp").then(|| url.into())
-    }
-
-    fn meta(&mut self, attributes: &[Attribute]) {
-        let Some(content) = attribute(attributes, "content") else { return };
-        let name = attribute(attributes, "property")
-            .or_else(|| attribute(attributes, "name"))
-            .or_else(|| attribute(attributes, "itemprop"));
-        let slot = match name.unwrap_or_default().to_ascii_lowercase().as_str() {
-            "og:title" | "twitter:title" | "dc.title" | "citation_title" => &mut self.social_title,
-            "description" | "og:description" | "dc.description" => &mut self.document.description,
-            "article:published_time"
-            | "og:published_time"
-            | "date"
-            | "dc.date"
-            | "dcterms.date"
-            | "datepublished"
-            | "citation_publication_date"
-            | "citation_date"
-            | "pubdate"
-            | "publish-date" => &mut self.document.published,
-            _ => return,
-        };
-        let text = one_line(content, 1_000);
-        if !text.is_empty() {
-            slot.get_or_insert(text);
-        }
-    }
-
-    fn base_url(&mut self, attributes: &[Attribute]) {
-        if let Some(url) =
-            attribute(attributes, "href").and_then(|href| self.whole(href)).and_then(|url| Url::parse(&url).ok())
-        {
-            self.base = Some(url);
-        }
-    }
-
-    fn link_tag(&mut self, attributes: &[Attribute]) {
-        let is_canonical = attribute(attributes, "rel").is_some_and(|rel| rel.eq_ignore_ascii_case("canonical"));
-        if is_canonical && let Some(url) = attribute(attributes, "href").and_then(|href| self.whole(href)) {
-            self.document.canonical.get_or_insert(url);
-        }
-    }
-
     fn finish(mut self, inline: bool) -> Document {
         while !self.stack.is_empty() {
             self.pop();
@@ -594,12 +345,6 @@ impl Reader {
         document.links = links;
         document
     }
-}
-
-fn one_line(text: &str, most: usize) -> String {
-    let text: String = text.chars().filter(|c| !is_invisible(*c)).collect();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    head(&text, most).to_owned()
 }
 
 /// Characters that show nothing, or turn the direction of what others show: text is not hidden in them.

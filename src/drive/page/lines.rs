@@ -12,6 +12,7 @@ use super::{
     html::is_invisible,
     tokens,
 };
+use crate::core::retrieve::chunks::PARAGRAPH;
 
 /// What readers see of `html`, each word in its line.
 pub fn visible_lines(html: &str) -> String {
@@ -23,6 +24,8 @@ struct Open {
     name: LocalName,
     role: Role,
     hidden: bool,
+    /// White space is meant as it is written.
+    literal: bool,
 }
 
 #[derive(Default)]
@@ -45,23 +48,23 @@ impl tokens::Reader for Reader {
         if !hidden {
             match role {
                 Role::Heading(level) => {
-                    self.part();
+                    self.part_blocks();
                     self.shown.extend(std::iter::repeat_n('#', usize::from(level)));
                     self.shown.push(' ');
                 }
                 Role::Item => {
-                    self.part();
+                    self.part_blocks();
                     self.shown.push_str("- ");
                 }
-                Role::Inline | Role::Code | Role::Link | Role::Raised => {}
-                _ => self.part(),
+                _ => self.part(role),
             }
         }
         let names = || self.stack.iter().rev().map(|open| &*open.name);
         let raw = raw(&name, names());
         let foreign = self_closing && is_foreign(&name, names());
         if !is_empty(role) && !foreign && (self.stack.len() < MAX_DEPTH || raw.is_some()) {
-            self.stack.push(Open { name, role, hidden });
+            let literal = role == Role::Literal || self.stack.last().is_some_and(|top| top.literal);
+            self.stack.push(Open { name, role, hidden, literal });
             return raw.unwrap_or(TokenSinkResult::Continue);
         }
         TokenSinkResult::Continue
@@ -72,8 +75,8 @@ impl tokens::Reader for Reader {
         if let Some(back) = found {
             self.stack.truncate(self.stack.len().saturating_sub(back + 1));
         }
-        if !self.hidden() && !matches!(role(name), Role::Inline | Role::Code | Role::Link | Role::Raised) {
-            self.part();
+        if !self.hidden() {
+            self.part(role(name));
         }
     }
 
@@ -85,7 +88,16 @@ impl tokens::Reader for Reader {
             }
             self.shown.extend(text.chars().filter(|c| *c == '\n'));
         } else {
-            self.shown.extend(text.chars().filter(|c| *c == '\n' || !is_invisible(*c)));
+            let literal = self.stack.last().is_some_and(|top| top.literal);
+            let mut owed = self.before().is_empty() || self.before().ends_with(char::is_whitespace);
+            for c in text.chars().filter(|c| *c == '\n' || !is_invisible(*c)) {
+                // How far a line is from the margin means nothing, and neither do two spaces.
+                let blank = matches!(c, ' ' | '\t' | '\u{c}');
+                if literal || !(blank && owed) {
+                    self.shown.push(c);
+                }
+                owed = blank || c == '\n';
+            }
         }
     }
 
@@ -104,10 +116,28 @@ impl Reader {
         self.stack.last().is_some_and(|top| top.hidden)
     }
 
-    /// Words of two elements are two words.
-    fn part(&mut self) {
-        if !self.shown.ends_with([' ', '\n', '#', '-']) {
-            self.shown.push(' ');
+    /// Words of two elements are two words, and blocks are paragraphs, though they stand in one line.
+    fn part(&mut self, role: Role) {
+        match role {
+            Role::Inline | Role::Code | Role::Link | Role::Raised => {}
+            Role::Void | Role::Cell { .. } | Role::Break | Role::Picture | Role::Math | Role::Formula => {
+                if !self.shown.ends_with([' ', '\n', '#', '-']) {
+                    self.shown.push(' ');
+                }
+            }
+            _ => self.part_blocks(),
+        }
+    }
+
+    fn before(&self) -> &str {
+        if self.shown.is_empty() { &self.out } else { &self.shown }
+    }
+
+    fn part_blocks(&mut self) {
+        let before = self.before();
+        // What an item or a heading begins with is its own.
+        if !before.is_empty() && !before.ends_with(PARAGRAPH) && !before.ends_with("- ") && !before.ends_with("# ") {
+            self.shown.extend([PARAGRAPH, PARAGRAPH]);
         }
     }
 }
@@ -140,6 +170,23 @@ mod tests {
         assert!(!text.contains("secret"), "{text}");
         assert!(text.contains("Seen one.") && text.contains("Seen two.") && text.contains("Seen three."), "{text}");
         assert_eq!(text.matches('\n').count(), html.matches('\n').count());
+    }
+
+    #[test]
+    fn e07_blocks_are_paragraphs_though_they_stand_in_one_line() {
+        let html = "<title>Ferry</title><nav><a>Home</a> <a>Times</a></nav><h1>The ferry</h1><p>It takes 90 minutes.</p>\
+             <ul><li><p>One</p><li>Two</ul><table><tr><td>a<td>b<tr><td>c<td>d</table>";
+        let blocks = |html: &str| -> Vec<String> {
+            let text = visible_lines(html);
+            text.split(PARAGRAPH).map(|one| one.trim().to_owned()).filter(|one| !one.is_empty()).collect()
+        };
+        let wanted = ["Ferry", "Home Times", "# The ferry", "It takes 90 minutes.", "- One", "- Two", "a b", "c d"];
+        assert_eq!(blocks(html), wanted);
+        let indented =
+            "<div>\n      <p>\n        It takes   90\n        minutes.\n      </p>\n<pre>  a\n    b</pre></div>";
+        let text = visible_lines(indented);
+        assert_eq!(text.matches('\n').count(), indented.matches('\n').count());
+        assert!(text.contains("\nIt takes 90\nminutes.\n") && text.contains("  a\n    b"), "{text:?}");
     }
 
     #[test]

@@ -100,6 +100,14 @@ pub(super) fn dates(text: &str) -> Vec<Date> {
                 readings.extend(legal(Some(c.0), a.0, Some(b.0)).filter(|_| gap(at) != "."));
             }
             last = at + 2;
+        } else if let (Some(a), Some(b)) = (number(at), number(at + 1))
+            && a.1 <= 2
+            && b.1 == 4
+            && gap(at) == "/"
+            && (at == 0 || !gap(at - 1).ends_with('/'))
+        {
+            readings.extend(legal(Some(b.0), a.0, None));
+            last = at + 1;
         } else if let Some(name) =
             all.get(at).filter(|token| token.number.is_none()).and_then(|token| month(token.text))
         {
@@ -168,6 +176,8 @@ mod tests {
             assert!(found.len() == 1 && found[0].readings.contains(&whole), "{text}: {found:?}");
         }
         assert_eq!(dates("in March 2024")[0].readings, [day(Some(2024), 3, None)]);
+        assert_eq!(dates("in 03/2024,")[0].readings, [day(Some(2024), 3, None)]);
+        assert!(dates("13/2024").is_empty());
         assert_eq!(dates("3/5/2024")[0].readings.len(), 2);
         assert!(dates("you may 5x it; 1.2.3; 10-20; March on; v2024").is_empty());
         dates(&"1-".repeat(100_000));

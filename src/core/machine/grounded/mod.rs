@@ -1,8 +1,8 @@
 //! The grounded answer: gather → act → verify, with feedback, a few attempts, and graceful failure.
 //!
 //! Sources are gathered once; a turn writes the answer from them; rules hold the answer against what it cites. An
-//! attempt that fails goes on from the history of the one before it, so that no tool runs twice. All attempts share one
-//! budget. Only an answer that passed is `final`.
+//! attempt that fails goes on from the history of the one before it, and a call that may change something is not made
+//! twice. All attempts share one budget. Only an answer that passed is `final`.
 
 mod citation;
 mod claims;
@@ -30,6 +30,7 @@ pub use verify::{Claim, Evidence, Issue, Severity, Verification, verify};
 
 use super::{
     Command, Event, EventKind, Id, Interrupt, Limit, Machine, MachineConfig, Notice, Outcome, Spent, Stop, Time,
+    turn::made_calls,
 };
 use crate::core::{
     error::{Error, Result},
@@ -230,7 +231,10 @@ impl GroundedMachine {
         self.outcome.attempts += 1;
         let attempt = self.outcome.attempts;
         emit(out, Notice::PhaseStarted { phase: "act".to_owned(), attempt });
-        let child = self.config.child(attempt, budget.remaining(&self.spent, self.elapsed()));
+        let mut child = self.config.child(attempt, budget.remaining(&self.spent, self.elapsed()));
+        if attempt > 1 {
+            child.made = made_calls(&self.outcome.tool_calls, &self.history);
+        }
         let id = self.id();
         self.phase = Phase::Acting { id, since: self.now, ending: None };
         let config = Box::new(MachineConfig::Turn(child));

@@ -126,6 +126,20 @@ fn ordinal(word: &str) -> Option<f64> {
     ORDINALS.iter().position(|name| *name == word).map(|at| at as f64 + 3.0)
 }
 
+/// A year in two parts and of how many words: `nineteen thirty-two`, `twenty ten`, `nineteen oh five`.
+fn year(first: &str, second: &str, third: &str) -> Option<(usize, f64)> {
+    let century = small(first).filter(|value| *value >= 16.0).or_else(|| (first == "twenty").then_some(20.0))?;
+    let below = |word: &str| small(word).filter(|value| (1.0..10.0).contains(value));
+    let (count, rest) = if let Some(decade) = tens(second) {
+        below(third).map_or((2, decade), |unit| (3, decade + unit))
+    } else if second == "oh" {
+        (3, below(third)?)
+    } else {
+        (2, small(second).filter(|value| *value >= 10.0)?)
+    };
+    Some((count, century * 100.0 + rest))
+}
+
 /// The number in words that `text` begins with.
 pub(super) fn number(text: &str) -> Option<Read> {
     // What no number begins with costs nothing.
@@ -157,6 +171,9 @@ pub(super) fn number(text: &str) -> Option<Read> {
         }
         ("dozen" | "dozens", ..) => return one(1, 12.0),
         _ => {}
+    }
+    if let Some((count, year)) = year(word(0), word(1), word(2)) {
+        return one(count, year);
     }
     let (mut total, mut current, mut used, mut last) = (0.0, 0.0, 0, 0.0_f64);
     let mut is_ordinal = false;
@@ -293,6 +310,13 @@ mod tests {
             ("twice", "2", 5),
             ("five and then", "5", 4),
             ("three four", "3", 5),
+            ("nineteen thirty-two", "1932", 19),
+            ("twenty ten was", "2010", 10),
+            ("twenty twenty-four", "2024", 18),
+            ("nineteen oh five", "1905", 16),
+            ("nineteen hundred and five", "1905", 25),
+            ("sixteen of twenty", "16", 7),
+            ("twenty one", "21", 10),
         ] {
             let (end, readings, _) = number(text).unwrap();
             assert_eq!((readings[0][0].as_str(), end), (expected, length), "{text}");

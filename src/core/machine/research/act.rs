@@ -68,6 +68,9 @@ pub(super) struct Slot {
     /// It has become a source, or nothing.
     #[serde(default)]
     pub(super) taken: bool,
+    /// Its text came with the hit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) given: bool,
 }
 
 /// A chunk that nobody has judged yet.
@@ -179,7 +182,8 @@ impl ResearchMachine {
         let text = hit.text.take();
         let slot = self.slots.len();
         let page = text.map(|text| PageText { text, ..PageText::default() });
-        let wanted = page.is_none().then(|| hit.url.clone());
+        let given = page.is_some();
+        let wanted = (!given).then(|| hit.url.clone());
         self.slots.push(Slot {
             query: query.to_owned(),
             target: target.to_owned(),
@@ -188,6 +192,7 @@ impl ResearchMachine {
             problem: None,
             section,
             taken: false,
+            given,
         });
         if let Some(url) = wanted {
             let id = self.issue(Work::Page { slot });
@@ -230,9 +235,11 @@ impl ResearchMachine {
             };
             let limits = &self.config.limits;
             let (mut page, mut excerpt) = (slot.page.unwrap_or_default(), false);
-            // A tool may say all in a word.
-            let enough = if slot.hit.url.starts_with(TOOL) { 0 } else { limits.least_chars };
-            if page.text.chars().count() <= enough {
+            // A tool may say all in a word, and a note in a sentence; a page that was fetched and is as short is an error
+            // page.
+            let given = slot.given || slot.hit.url.starts_with(TOOL);
+            let enough = if given { 0 } else { limits.least_chars };
+            if page.text.trim().chars().count() <= enough {
                 // What the search itself shows is better than nothing.
                 if found.problem.is_none() {
                     found.problem = Some("it holds hardly any text".to_owned());
@@ -241,7 +248,7 @@ impl ResearchMachine {
                 excerpt = true;
             }
             let text = cut(&page.text, limits.page_chars);
-            if text.chars().count() > enough {
+            if text.trim().chars().count() > enough {
                 let number = self.state.sources.len();
                 let title = [&page.title, &slot.hit.title].into_iter().find(|title| !title.trim().is_empty());
                 let title = super::plan::clean(title.map_or("", String::as_str), 300);
@@ -279,7 +286,9 @@ impl ResearchMachine {
         };
         for passage in passages(text, format, self.config.limits.chunk_sentences) {
             let words = passage.text(text);
-            let short = words.chars().count() < SHORTEST && !url.starts_with(TOOL);
+            // What is all of a text is no scrap of it.
+            let whole = words.trim().len() == text.trim().len();
+            let short = words.chars().count() < SHORTEST && !whole && !url.starts_with(TOOL);
             if short || self.fresh.len() >= MOST_CHUNKS {
                 continue;
             }

@@ -177,11 +177,11 @@ fn address(url: &str) -> String {
 }
 
 const STYLE: &str = ":root{color-scheme:light dark}body{max-width:46rem;margin:3rem auto;padding:0 1.2rem;color:#1d2129;background:#fdfdfc;\
-font:17px/1.6 Georgia,'Times New Roman',serif}h1,h2{font-family:system-ui,sans-serif;line-height:1.25}\
+font:17px/1.6 Georgia,'Times New Roman',serif;overflow-wrap:anywhere}h1,h2{font-family:system-ui,sans-serif;line-height:1.25}\
 h1{font-size:1.9rem;margin-bottom:.3rem}h2{font-size:1.25rem;margin-top:2.2rem;border-bottom:1px solid #ddd;\
 padding-bottom:.2rem}.by{color:#667;font:14px system-ui,sans-serif}.abstract{background:#f1f3f7;\
-border-left:4px solid #6b7fa6;padding:.8rem 1.1rem;border-radius:0 6px 6px 0}a.cite{text-decoration:none;\
-color:#2a5db0;font-size:.8em;vertical-align:.25em}ol li{margin:.35rem 0;overflow-wrap:anywhere}li:target,\
+border-left:4px solid #6b7fa6;padding:.8rem 1.1rem;border-radius:0 6px 6px 0}.abstract p{margin:0}a{color:#2a5db0}.wide{overflow-x:auto}a.cite{text-decoration:none;\
+color:#2a5db0;font-size:.8em;vertical-align:.25em}ol li{margin:.35rem 0}li:target,\
 .sources li:target{background:#fff3c4}table{border-collapse:collapse;font:14px system-ui,sans-serif}td,th\
 {border-bottom:1px solid #ddd;padding:.25rem .7rem;text-align:right}.closing{color:#444;font-size:.95em}\
 @media(prefers-color-scheme:dark){body{background:#16181d;color:#dcdfe4}.abstract{background:#20242c}\
@@ -261,6 +261,11 @@ fn html_line(line: &Line) -> String {
         let number =
             inside.and_then(|inside| inside.parse::<usize>().ok()).filter(|number| line.cites.contains(number));
         if let (Some(number), Some(inside)) = (number, inside) {
+            // No line begins with a citation.
+            if out.ends_with(' ') {
+                out.pop();
+                out.push('\u{a0}');
+            }
             let _ = write!(out, "<a class=\"cite\" href=\"#s{number}\">[{number}]</a>");
             rest = from.get(inside.len() + 2..).unwrap_or_default();
         } else {
@@ -301,7 +306,7 @@ fn html_list(title: &str, items: impl Iterator<Item = String>, out: &mut String)
 }
 
 fn html_progress(report: &Report, out: &mut String) {
-    out.push_str("<table><tr><th>cycle</th><th>pages</th><th>chunks</th><th>kept</th><th>new claims</th><th>gain</th><th>coverage</th></tr>\n");
+    out.push_str("<div class=\"wide\"><table><tr><th>cycle</th><th>pages</th><th>chunks</th><th>kept</th><th>new claims</th><th>gain</th><th>coverage</th></tr>\n");
     for one in &report.cycles {
         let gain = one.gain.map_or_else(|| "–".to_owned(), |gain| format!("{gain:.4}"));
         let _ = writeln!(
@@ -310,7 +315,7 @@ fn html_progress(report: &Report, out: &mut String) {
             one.cycle, one.pages, one.seen, one.accepted, one.claims, one.coverage
         );
     }
-    out.push_str("</table>\n");
+    out.push_str("</table></div>\n");
     html_list("Queries", report.queries.iter().map(|one| text(&one.query)), out);
 }
 

@@ -232,8 +232,11 @@ pub(super) fn outline(state: &ResearchState) -> Vec<Topic> {
         taken.push(vector);
         topics.push(Topic { topic: name, subtopics });
     }
+    if topics.is_empty() {
+        // No headings to go by: what is asked, then what the kept chunks speak of.
+        topics = fallback(state);
+    }
     if topics.len() < 2 {
-        // No headings to go by: what the kept chunks speak of.
         let all: Vec<&Chunk> = state.all_chunks.iter().collect();
         let avoid: HashSet<String> = topics.iter().flat_map(|one| words::terms(&one.topic)).chain(used).collect();
         let found = telling(&all, &state.all_chunks, &avoid, 9);
@@ -243,7 +246,7 @@ pub(super) fn outline(state: &ResearchState) -> Vec<Topic> {
             }
         }
     }
-    if topics.is_empty() { fallback(state) } else { topics }
+    topics
 }
 
 /// One topic: the question.
@@ -257,7 +260,18 @@ fn heading(text: &str) -> Option<String> {
     let length = text.chars().count();
     let is_path = text.contains('/') || text.rsplit_once('.').is_some_and(|(_, end)| (1..=5).contains(&end.len()));
     let good = (3..=80).contains(&length) && !is_path && !EMPTY.contains(&text.to_lowercase().as_str());
-    (good && !words::terms(text).is_empty()).then(|| super::plan::clean(text, 80))
+    (good && !is_numbered(text) && !words::terms(text).is_empty()).then(|| super::plan::clean(text, 80))
+}
+
+/// Whether a title is a number and no more: `text 3`, `Page 12`, `Untitled 2`.
+fn is_numbered(text: &str) -> bool {
+    const KINDS: [&str; 14] = [
+        "text", "page", "document", "doc", "note", "file", "untitled", "part", "chunk", "item", "entry", "source",
+        "slide", "sheet",
+    ];
+    let (kind, number) = text.rsplit_once(|c: char| !c.is_ascii_digit()).unwrap_or((text, ""));
+    let kind = if number.is_empty() { text } else { kind };
+    KINDS.contains(&kind.trim_end_matches(|c: char| !c.is_alphanumeric()).to_lowercase().as_str())
 }
 
 pub(super) fn title_case(text: &str) -> String {

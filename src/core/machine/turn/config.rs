@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentPlace, ChildrenConfig, ContextConfig, RecallConfig, RolesConfig};
+use super::{AgentPlace, ChildrenConfig, ContextConfig, MadeCall, RecallConfig, RolesConfig};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
@@ -132,6 +132,9 @@ pub struct TurnConfig {
     /// From so many tool rounds left on the model is told of them, the plainer the fewer.
     #[serde(skip_serializing_if = "is_one")]
     pub wind_down: u32,
+    /// Calls that earlier attempts at the same question made, which are not made again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub made: Vec<MadeCall>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -177,6 +180,7 @@ impl Default for TurnConfig {
             choice: ChoiceConfig::default(),
             wind_down: 1,
             recall: None,
+            made: Vec::new(),
         }
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! All transitions stand in one table, [`TRANSITIONS`].
 
+mod again;
 mod ask;
 mod attempts;
 mod calls;
@@ -40,6 +41,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use again::{MadeCall, made_calls};
 use calls::CallIds;
 use children::Children;
 pub use children::{AgentConfig, AgentPlace, ChildrenConfig};

@@ -113,6 +113,7 @@ impl TurnMachine {
                 let round = Round::new(calls, broken, judged, self);
                 self.tell_judgements(&round, out);
                 round.tell_recalled(self, out);
+                self.tell_made(&round, out);
                 self.phase = Phase::Tools(round);
                 self.advance(out);
             }

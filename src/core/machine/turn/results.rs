@@ -119,6 +119,11 @@ impl TurnMachine {
         }
         for pending in round.calls {
             let result = pending.result.unwrap_or_else(|| not_run(&pending.call, "the run ended before this call"));
+            if pending.since.is_none() && !result.is_error && self.made_before(&pending.call).is_some() {
+                // It ran in an earlier attempt, and stands in its record.
+                blocks.push(Block::ToolResult(result));
+                continue;
+            }
             let since = pending.since.unwrap_or(self.now);
             self.outcome.tool_calls.push(CallRecord {
                 id: pending.call.id.clone(),

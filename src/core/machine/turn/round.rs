@@ -140,7 +140,7 @@ impl Round {
             .map(|((call, broken), judged)| {
                 let failed = |failure| ToolResult::failed(&call.id, &call.name, failure);
                 let refused = || (judged.verdict == Ruled::Forbid).then(|| forbidden(&judged));
-                let result = broken.map(failed).or_else(|| turn.recalled(&call));
+                let result = broken.map(failed).or_else(|| turn.recalled(&call)).or_else(|| turn.made_before(&call));
                 let result = result.or_else(|| unknown_tool(&call, turn).or_else(refused).map(failed));
                 Pending {
                     hash: arguments_hash(&call),

@@ -91,7 +91,7 @@ pub struct Answer {
 pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
     let asked = Question::read(question);
     if sources.is_empty() {
-        return nothing(&asked, &[], 0);
+        return nothing(&asked, &[], 0, false);
     }
     let mut units = read_units(&asked, sources, options);
     give_context(&asked, sources, &mut units);
@@ -127,7 +127,8 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
     let coverage = options.support.unwrap_or_else(|| support::of_sources(question, sources));
     let weak = coverage < options.least_support;
     if total <= 0.0 || chosen.is_empty() || (weak && !options.trusted) {
-        return Answer { coverage, ..nothing(&asked, &found, sources.len()) };
+        let together = units.iter().any(|unit| unit.credit.iter().all(|credit| *credit > 0.0));
+        return Answer { coverage, ..nothing(&asked, &found, sources.len(), together) };
     }
     let chosen = lift(&units, chosen, &weights);
     let disagree = conflicts(sources, &units, &chosen, &weights);
@@ -215,7 +216,7 @@ fn finish(
 }
 
 /// The answer where there is none.
-fn nothing(asked: &Question, found: &[bool], sources: usize) -> Answer {
+fn nothing(asked: &Question, found: &[bool], sources: usize, together: bool) -> Answer {
     let missing = asked.names(|at| !found.get(at).copied().unwrap_or(false));
     let all = asked.names(|_| true);
     let place = match sources {
@@ -224,7 +225,7 @@ fn nothing(asked: &Question, found: &[bool], sources: usize) -> Answer {
     };
     let text = if all.is_empty() {
         format!("I found nothing {place}: the question holds no word to look for.")
-    } else if missing.is_empty() && (all.len() == 1 || asked.is_vague()) {
+    } else if missing.is_empty() && (all.len() == 1 || asked.is_vague() || together) {
         let how = if asked.is_vague() { "nothing there says how" } else { "nothing there answers it" };
         let word = if all.len() == 1 { "stands" } else { "stand" };
         format!("I found nothing that answers this {place}: {} {word} there, but {how}.", quoted(&all))

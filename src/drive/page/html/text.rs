@@ -1,0 +1,152 @@
+//! The text of the block that is being read: its words, the white space between them, links and code in them, and
+//! where it ends.
+
+use html5ever::Attribute;
+
+use super::{
+    super::{
+        blocks::{Block, Kind},
+        element::{Open, Role, attribute},
+    },
+    Place, Reader, is_invisible,
+};
+use crate::core::retrieve::passages::head;
+
+impl Reader {
+    /// Blocks in a piece of code are lines of it.
+    pub(super) fn part_lines(&mut self, role: Role) {
+        if !matches!(role, Role::Inline | Role::Code | Role::Raised | Role::Link | Role::Cell { .. })
+            && !self.line.is_empty()
+            && !self.line.ends_with('\n')
+        {
+            self.line.push('\n');
+        }
+    }
+
+    /// The mark beside a heading that leads to itself is not part of it.
+    pub(super) fn end_anchor(&mut self) {
+        let Some(start) = self.anchor.take() else { return };
+        let said = self.line.get(start..).unwrap_or_default().trim();
+        if matches!(said, "§" | "¶" | "#" | "🔗" | "⚓") {
+            self.line.truncate(start);
+        }
+    }
+
+    pub(super) fn words(&mut self, text: &str) {
+        for c in text.chars() {
+            if c.is_whitespace() && c != '\u{3000}' {
+                self.space = true;
+            } else if !is_invisible(c) {
+                if std::mem::take(&mut self.raised) && (c.is_ascii_digit() || "+-−".contains(c)) && !self.space {
+                    self.line.push('^');
+                }
+                self.owed();
+                self.line.push(c);
+            }
+        }
+    }
+
+    /// Writes the space that is owed.
+    pub(super) fn owed(&mut self) {
+        if std::mem::take(&mut self.space) && !self.line.is_empty() && !self.line.ends_with(['\n', ' ']) {
+            self.line.push(' ');
+            // A link does not begin with white space.
+            let end = self.line.len();
+            if let Some((start, _)) = self.link.as_mut().filter(|(start, _)| *start + 1 == end) {
+                *start = end;
+            }
+        }
+    }
+
+    pub(super) fn word(&mut self, word: &str) {
+        self.owed();
+        self.line.push_str(word);
+    }
+
+    pub(super) fn end_code(&mut self) {
+        if self.line.ends_with('`') && !self.line.ends_with("``") {
+            // There was nothing in it.
+            self.line.pop();
+        } else {
+            self.line.push('`');
+        }
+    }
+
+    pub(super) fn line_break(&mut self) {
+        if self.stack.last().is_some_and(|top| top.skipped) {
+            return;
+        }
+        self.space = false;
+        if self.stack.last().is_some_and(|top| top.literal)
+            || !self.line.is_empty() && self.row.is_none() && self.heading.is_none()
+        {
+            self.line.push('\n');
+        } else {
+            self.space = true;
+        }
+    }
+
+    pub(super) fn picture(&mut self, attributes: &[Attribute]) {
+        let text = attribute(attributes, "alt").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        if !text.is_empty() {
+            self.word("[picture: ");
+            self.line.push_str(head(&text, 200));
+            self.line.push(']');
+        }
+    }
+
+    pub(super) fn end_link(&mut self) {
+        if let Some((start, url)) = self.link.take()
+            && self.line.len() > start
+        {
+            self.links.push((start..self.line.len(), url));
+        }
+    }
+
+    /// The block that was being read is done.
+    pub(super) fn flush(&mut self) {
+        if self.row.as_ref().is_some_and(|row| !row.layout) {
+            // Blocks in a cell are words in a row.
+            self.space = true;
+            return;
+        }
+        let link = self.link.as_ref().map(|(_, url)| url.clone());
+        self.end_link();
+        self.space = false;
+        let heading = self.heading.take();
+        let code = self.code.take();
+        let text = std::mem::take(&mut self.line);
+        let mut links = std::mem::take(&mut self.links);
+        // A link may go on in the next block.
+        self.link = link.map(|url| (0, url));
+        let blank = if code.is_some() { text.trim_matches('\n') } else { text.trim_end() };
+        if blank.trim().is_empty() {
+            return;
+        }
+        let (text, kind) = match (code, heading) {
+            (Some(language), _) => {
+                links.clear();
+                let rows: Vec<&str> = blank.split('\n').map(str::trim_end).collect();
+                (rows.join("\n"), Kind::Code(language))
+            }
+            (None, Some(level)) => (blank.to_owned(), Kind::Heading(level)),
+            (None, None) => {
+                let lists = self.stack.last().map_or(0, |top| top.lists);
+                let kind = match self.item.take() {
+                    Some((lists, number)) => Kind::Item(lists, number),
+                    None if lists > 0 => Kind::More(lists),
+                    None => Kind::Paragraph,
+                };
+                (blank.to_owned(), kind)
+            }
+        };
+        self.push(kind, text, links);
+    }
+
+    pub(super) fn push(&mut self, kind: Kind, text: String, links: Vec<Place>) {
+        let top = self.stack.last();
+        let of = |flag: fn(&Open) -> bool| top.is_some_and(flag);
+        let (quoted, around, main) = (of(|top| top.quoted), of(|top| top.around), of(|top| top.main));
+        self.blocks.push(Block { kind, text, links, quoted, around, main });
+    }
+}
