@@ -28,8 +28,7 @@ fn tokens<'a>(text: &'a str, marks: &[&str]) -> Vec<&'a str> {
         let mark = marks.iter().copied().filter(|mark| rest.starts_with(mark)).max_by_key(|mark| mark.len());
         let length = match mark {
             Some(mark) if mark == "<|\"|>" || mark == "<escape>" => {
-                let end = rest[mark.len()..].find(mark).map_or(rest.len(), |end| mark.len() + end + mark.len());
-                end
+                rest[mark.len()..].find(mark).map_or(rest.len(), |end| mark.len() + end + mark.len())
             }
             Some(mark) => mark.len(),
             None if first == '"' => {
@@ -114,7 +113,6 @@ fn d21_a_damaged_call_costs_no_other() {
                         };
                         let ran = reading.calls.iter().any(|call| call.name.contains("evil") && call.complete);
                         let marked = marks.iter().any(|mark| reading.prose.contains(mark));
-                        // A string whose end is missing ends with the next string's beginning.
                         if !has(0) || !has(2) || ran || marked {
                             wrong.push(format!("{name}: {damaged}\n  {:?}\n  {:?}", reading.prose, reading.calls));
                         }
