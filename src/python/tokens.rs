@@ -1,6 +1,7 @@
 //! Counts of tokens: of text in one call without a stop in Python, of messages by way of their JSON.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     sync::{Mutex, PoisonError},
 };
@@ -23,6 +24,15 @@ fn tokenizer(model: Option<&str>, encoding: Option<&str>) -> PyResult<Tokenizer>
         (None, Some(model)) => Ok(Tokenizer::for_model(model)),
         (None, None) => Ok(Tokenizer::of(o200k_base())),
     }
+}
+
+/// A text as UTF-8 carries it: halves of characters that stand alone are U+FFFD, as `tiktoken` has it.
+fn carried<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
+    if let Ok(text) = text.to_str() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let halves = text.call_method1("encode", ("utf-16", "surrogatepass"))?;
+    halves.call_method1("decode", ("utf-16", "replace"))?.extract().map(Cow::Owned)
 }
 
 /// JSON without escapes of half a character, which a model may write into its arguments.
@@ -78,7 +88,7 @@ pub(super) fn count_tokens(
     if tokenizer.is_exact()
         && let Ok(text) = text_or_messages.cast::<PyString>()
     {
-        let text = text.to_str()?;
+        let text = &*carried(text)?;
         // While a long one is counted, others may run.
         return Ok(if text.len() < 16_384 {
             tokenizer.encoding.count(text)
@@ -93,17 +103,19 @@ pub(super) fn count_tokens(
 /// About how many tokens a text is.
 #[pyfunction]
 #[pyo3(signature = (text, encoding=None))]
-pub(super) fn estimate_tokens(py: Python<'_>, text: &str, encoding: Option<&str>) -> PyResult<usize> {
+pub(super) fn estimate_tokens(text: &Bound<'_, PyString>, encoding: Option<&str>) -> PyResult<usize> {
     let encoding = tokenizer(None, encoding)?.encoding;
-    Ok(py.detach(|| encoding.estimate(text)))
+    let carried = &*carried(text)?;
+    Ok(text.py().detach(|| encoding.estimate(carried)))
 }
 
 /// The tokens of a text.
 #[pyfunction]
 #[pyo3(signature = (text, encoding=None))]
-pub(super) fn encode_tokens(py: Python<'_>, text: &str, encoding: Option<&str>) -> PyResult<Vec<u32>> {
+pub(super) fn encode_tokens(text: &Bound<'_, PyString>, encoding: Option<&str>) -> PyResult<Vec<u32>> {
     let encoding = tokenizer(None, encoding)?.encoding;
-    Ok(py.detach(|| encoding.encode(text)))
+    let carried = &*carried(text)?;
+    Ok(text.py().detach(|| encoding.encode(carried)))
 }
 
 /// The text of tokens.
@@ -190,7 +202,7 @@ impl TokenCounter {
     /// A text, messages, or a whole request.
     fn count(&self, text_or_messages: &Bound<'_, PyAny>) -> PyResult<TokenCount> {
         if let Ok(text) = text_or_messages.cast::<PyString>() {
-            let text = text.to_str()?;
+            let text = &*carried(text)?;
             return Ok(text_or_messages.py().detach(|| self.with(|counter| counter.text(text))).into());
         }
         let value = json(text_or_messages)?;

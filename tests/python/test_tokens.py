@@ -523,3 +523,15 @@ def test_a_growing_history_costs_its_new_messages():
 
 def test_the_names_are_there():
     assert {"TokenCount", "TokenCounter", "count_tokens", "estimate_tokens"} <= set(loopwright.__all__)
+
+
+@pytest.mark.parametrize(
+    "text", ["\ud800", "a\ud83d b", "\udc00\ud800", "\ud83d\ude00 whole", "x\udfff" * 3_000, "日\ud800本" * 900]
+)
+def test_c30_halves_of_characters_count_as_the_reference_counts_them(references, text: str) -> None:
+    for name, reference in references.items():
+        expected = reference.encode_ordinary(text)
+        assert encode_tokens(text, name) == expected
+        assert count_tokens(text, encoding=name) == len(expected)
+        assert TokenCounter(encoding=name).count(text).tokens == len(expected)
+        assert abs(estimate_tokens(text, name) - len(expected)) <= 0.1 * len(expected)
