@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 mod broken;
+mod broken_values;
 mod cut_json;
 mod doubt;
 mod failures;

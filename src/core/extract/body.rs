@@ -30,6 +30,8 @@ pub(super) trait Sink {
     fn repaired(&mut self, how: &'static str);
     /// Says the same of the call that ended last, of what stands right behind it.
     fn repaired_behind(&mut self, _how: &'static str) {}
+    /// Says of the call that ended last that it must not run: what stands right behind it was a part of it.
+    fn spoiled_behind(&mut self, _why: &'static str) {}
     /// Says that the open call is broken and must not run, however it goes on, without taking bytes.
     fn spoiled(&mut self, _why: &'static str) {}
     /// Says that a value didn't fit its declared type and was kept as it stood.
@@ -44,6 +46,9 @@ pub(super) trait Sink {
     fn dropped(&mut self, bytes: usize, _why: &'static str) {
         self.markup(bytes);
     }
+    /// What follows, up to the next call or the region's end, belongs to none and is no text, however long it is: what is left of the
+    /// call that broke off last.
+    fn dropping(&mut self) {}
     /// Bytes that were looked at once more, each counted for every further time; the parser counts the first look itself.
     fn looked(&mut self, _bytes: usize) {}
     /// How many bytes of arguments a call may still have.

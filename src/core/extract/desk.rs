@@ -60,6 +60,8 @@ pub(super) struct Calls {
     mark: usize,
     notes: Vec<Problem>,
     drop: Option<Drop>,
+    /// What stands before the region's first call and is none: up to where, and why. Of no interest if no call comes.
+    strays: Vec<(Span, &'static str)>,
     /// The open call is broken, though its grammar reads on.
     spoiled: bool,
     /// The open call's arguments are as long as they may be.
@@ -78,6 +80,8 @@ const NO_UTF8: &str = "bytes of the call are no UTF-8; U+FFFD stands in their pl
 const SWALLOWED: &str = "a string without its end swallowed what closes the call, and the next call";
 const TOO_LARGE: &str = "arguments over max_argument_bytes; the rest of the call was dropped";
 
+pub(super) const REMAINS: &str = "the remains of a broken call were dropped";
+
 /// The most problems told of one call.
 const MOST_NOTES: usize = 64;
 
@@ -85,6 +89,7 @@ impl Calls {
     /// A region begins, its call's opener at `opener`.
     pub(super) fn region(&mut self, opener: usize, source: Source, voice: Voice) {
         self.mode = Mode::Pending;
+        self.strays.clear();
         self.before = self.consumed;
         self.opener = opener;
         self.source = Some(source);
@@ -107,9 +112,10 @@ impl Calls {
             let message = match drop.kind {
                 ProblemKind::TooManyCalls => "more calls than max_calls allows; this one was dropped",
                 ProblemKind::ArgumentsTooLarge => TOO_LARGE,
-                _ => "dropped",
+                _ => REMAINS,
             };
-            writer.problem(dropped(drop.kind, message.to_owned(), span, drop.call, Dropped::Limit), out);
+            let why = if drop.kind == ProblemKind::Malformed { Dropped::Malformed } else { Dropped::Limit };
+            writer.problem(dropped(drop.kind, message.to_owned(), span, drop.call, why), out);
             self.mark = end;
         }
     }
@@ -308,7 +314,7 @@ impl Sink for Desk<'_> {
         }
         self.calls.consumed += 1;
         if self.calls.count >= self.policy.max_calls {
-            if self.calls.mode != Mode::Dropping {
+            if self.calls.drop.as_ref().is_none_or(|drop| drop.kind == ProblemKind::Malformed) {
                 let start = self.leave(from);
                 let drop = Drop { from: self.base + start, kind: ProblemKind::TooManyCalls, call: None };
                 self.calls.drop = Some(drop);
@@ -319,8 +325,14 @@ impl Sink for Desk<'_> {
         let pending = self.calls.mode == Mode::Pending;
         let mut start = self.base + self.leave(from);
         if pending {
-            self.writer.markup(Span { start, end: self.calls.opener }, self.out);
-            start = self.calls.opener;
+            let strays = std::mem::take(&mut self.calls.strays);
+            let opener = strays.first().map_or(self.calls.opener, |(span, _)| span.start);
+            self.writer.markup(Span { start, end: opener }, self.out);
+            start = opener;
+            for (span, why) in strays {
+                start = span.end;
+                self.writer.problem(dropped(broke(why), why.to_owned(), span, None, Dropped::Malformed), self.out);
+            }
         }
         let index = self.calls.count;
         let source = self.calls.source.unwrap_or(Source::Tagged);
@@ -383,6 +395,14 @@ impl Sink for Desk<'_> {
     fn repaired_behind(&mut self, how: &'static str) {
         let policy = self.policy;
         self.calls.mended(true, how, policy);
+    }
+
+    fn spoiled_behind(&mut self, why: &'static str) {
+        if let Some(call) = &mut self.calls.finished {
+            call.complete = false;
+            let index = call.index;
+            self.calls.note(broke(why), why.to_owned(), index);
+        }
     }
 
     fn spoiled(&mut self, why: &'static str) {
@@ -457,11 +477,35 @@ impl Sink for Desk<'_> {
     fn dropped(&mut self, bytes: usize, why: &'static str) {
         let from = self.used;
         self.used += bytes;
-        if self.calls.mode == Mode::Between {
+        if self.calls.mode == Mode::Text {
+            self.write_text(from);
+            self.text_from = self.used;
+            let span = Span { start: self.base + from, end: self.base + self.used };
+            self.writer.problem(dropped(broke(why), why.to_owned(), span, None, Dropped::Malformed), self.out);
+        } else if self.calls.mode == Mode::Pending {
+            let end = self.base + self.used;
+            match self.calls.strays.last_mut() {
+                // One after the other: told of as one.
+                Some((last, reason)) if *reason == why => last.end = end,
+                last => {
+                    let start = last.map_or(self.base + from, |(last, _)| last.end);
+                    self.calls.strays.push((Span { start, end }, why));
+                }
+            }
+        } else if self.calls.mode == Mode::Between {
             let start = self.base + self.leave(from);
             let index = self.calls.count.checked_sub(1);
             let span = Span { start, end: self.base + self.used };
             self.writer.problem(dropped(broke(why), why.to_owned(), span, index, Dropped::Malformed), self.out);
+        }
+    }
+
+    fn dropping(&mut self) {
+        if self.calls.mode == Mode::Between {
+            let from = self.base + self.leave(self.used);
+            let call = self.calls.count.checked_sub(1);
+            self.calls.drop = Some(Drop { from, kind: ProblemKind::Malformed, call });
+            self.calls.mode = Mode::Dropping;
         }
     }
 

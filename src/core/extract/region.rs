@@ -11,7 +11,9 @@ use super::{
     event::{Events, ProblemKind, Span},
     parser::{FREE, Parser, Place, Section, VAIN},
     prose::Candidate,
+    remains::TALK,
     utf8::whole_characters,
+    walker::Walker,
     writer::problem,
 };
 
@@ -147,6 +149,10 @@ impl Parser {
         let used = desk.used;
         desk.write_text(used);
         let mode = self.calls.mode;
+        if pending && mode != Mode::Pending {
+            // One of its own dialect is no value of a broken call.
+            self.broken = None;
+        }
         if self.calls.count != count {
             region.floor = self.at + end;
         }
@@ -209,6 +215,9 @@ impl Parser {
                 self.region = None;
                 self.line.interrupted();
                 self.in_message(dialect);
+                if why != TALK {
+                    self.break_in(dialect);
+                }
                 if mode == Mode::Live {
                     let call = self.calls.count.saturating_sub(1);
                     self.calls.break_off(self.at + used, kind, &broke_off(why), &mut self.writer, out);
@@ -323,10 +332,16 @@ impl Parser {
         if self.section.is_some_and(|section| section.before == self.calls.consumed) {
             self.section = None;
         }
+        let often = self.spent > (self.at / VAIN).saturating_add(FREE);
         if region.taken > region.opener {
             // What the body took whole was of its grammar, but no call: nothing in it is looked at again.
-            self.inert_until = self.at + region.taken;
-        } else if self.spent > (self.at / VAIN).saturating_add(FREE) {
+            self.inert_until = self.at + if often { looked.max(region.taken) } else { region.taken };
+            if region.bare && self.walker.is_none() {
+                // Nor is what it stands in.
+                self.walker = Some(Walker::default());
+                self.walked = self.at;
+            }
+        } else if often {
             self.inert_until = self.at + looked.max(region.marker);
         } else {
             self.waiting = Some((self.met, region.ordinal.wrapping_add(1)));
