@@ -11,6 +11,7 @@
 mod fork;
 mod part;
 mod read;
+mod records;
 mod replay;
 mod resume;
 mod saved;

@@ -57,6 +57,11 @@ pub struct Damage {
 }
 
 #[derive(Deserialize)]
+struct Version {
+    loopwright: u64,
+}
+
+#[derive(Deserialize)]
 struct ReadLine {
     seq: u64,
     event: Event,
@@ -74,6 +79,14 @@ impl Journal {
             Error::usage("invalid_journal", format!("line 1 of the journal can't be read: {why}"))
         };
         let first = unescaped(first);
+        // What else stands there is for a version to say that this one does not know.
+        if let Ok(Version { loopwright: found }) = serde_json::from_str(&first)
+            && found != u64::from(VERSION)
+            && found != 1
+        {
+            let message = format!("the journal has version {found}, this is version {VERSION}");
+            return Err(Error::usage("journal_version", message).hint("read it with the version that wrote it"));
+        }
         let header: Header = serde_json::from_str(&first).map_err(|error| {
             if error.to_string().contains(CHANGED) {
                 let message = format!("line 1 of the journal: {error}");
@@ -82,11 +95,6 @@ impl Journal {
             wrong(&error)
         })?;
         let summed = header.loopwright == VERSION;
-        if !summed && header.loopwright != 1 {
-            let (found, ours) = (header.loopwright, VERSION);
-            let message = format!("the journal has version {found}, this is version {ours}");
-            return Err(Error::usage("journal_version", message));
-        }
         let sum = if summed { checked(&first, 0).map_err(|why| wrong(&why))? } else { 0 };
         let Header { run, about, machine, .. } = header;
         Ok(Self {

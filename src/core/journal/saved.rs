@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::{
     Run,
     read::Journal,
+    records,
     resume::{Continued, Open, go_on},
 };
 use crate::core::{
@@ -23,7 +24,7 @@ use crate::core::{
 
 /// Who may read what was saved: messages are not checked again before they are wanted, so only the version that has read
 /// back what it wrote.
-const BY: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+const BY: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
 /// Bytes of the length that stands before each message of a piece.
 const LENGTH: usize = 8;
 
@@ -64,6 +65,7 @@ pub(super) struct Kept {
 struct State<'a> {
     by: &'static str,
     kept: Option<Kept>,
+    records: Option<records::Written<'a>>,
     tree: &'a Tree,
     open: &'a Open,
 }
@@ -74,6 +76,8 @@ struct Restored {
     by: Option<String>,
     #[serde(default)]
     kept: Option<Kept>,
+    #[serde(default)]
+    records: Option<records::Read>,
     tree: Tree,
     open: Open,
 }
@@ -91,7 +95,15 @@ impl Run {
             self.tree.give_back_history(member, history);
         }
         let (piece, kept) = apart.map_or_else(Default::default, |(piece, kept)| (piece, Some(kept)));
-        let state = serde_json::to_string(&State { by: BY, kept, tree: &self.tree, open });
+        let (mut calls, mut iterations) = (Vec::new(), Vec::new());
+        if let Some(kept) = kept {
+            self.tree.swap_records(kept.member, &mut calls, &mut iterations);
+        }
+        let records = kept.map(|_| records::Written::of(&calls, &iterations));
+        let state = serde_json::to_string(&State { by: BY, kept, records, tree: &self.tree, open });
+        if let Some(kept) = kept {
+            self.tree.swap_records(kept.member, &mut calls, &mut iterations);
+        }
         if let Some((member, history)) = lent {
             self.tree.give_back_history(member, history);
         }
@@ -163,6 +175,10 @@ pub fn resume_saved(journal: Journal, state: &str, pieces: Vec<String>) -> Resul
         let whole = history.len() as u64 == kept.messages && history.digest() == kept.digest;
         if !whole || !restored.tree.give_back_history(kept.member, history) {
             return Err(wrong("its history is another one"));
+        }
+        if let Some(read) = restored.records.take() {
+            let (mut calls, mut iterations) = read.records().ok_or_else(|| wrong("a record names nothing"))?;
+            restored.tree.swap_records(kept.member, &mut calls, &mut iterations);
         }
     }
     let compactions = restored.tree.long_compactions();
@@ -345,7 +361,7 @@ mod tests {
         for pieces in wrong {
             assert_eq!(resumed(&journal, saved, pieces).map(drop).unwrap_err().code, "invalid_journal");
         }
-        let other = Saved { state: saved.state.replacen(BY, "0.0.0/1", 1), ..saved.clone() };
+        let other = Saved { state: saved.state.replacen(BY, "0.0.0/2", 1), ..saved.clone() };
         assert_eq!(resumed(&journal, &other, pieces.clone()).map(drop).unwrap_err().code, "invalid_journal");
     }
 

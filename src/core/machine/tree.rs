@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Command, Event, EventKind, Id, Interrupt, Machine, Notice, Outcome, Spent, Stop, Time,
+    CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Machine, Notice, Outcome, Spent, Stop, Time,
     grounded::{GroundedConfig, GroundedMachine},
     pause::{Incoming, Pause, RunState},
     research::{ResearchConfig, ResearchMachine},
@@ -231,6 +231,18 @@ impl Tree {
         let Some(machine) = self.turn_at(at) else { return false };
         machine.change_history(history);
         machine.unrest_window();
+        true
+    }
+
+    /// Puts a turn's records of its calls and requests in the place of others; false if there is no such turn.
+    pub(in crate::core) fn swap_records(
+        &mut self,
+        at: usize,
+        calls: &mut Vec<CallRecord>,
+        iterations: &mut Vec<IterationRecord>,
+    ) -> bool {
+        let Some(machine) = self.turn_at(at) else { return false };
+        machine.swap_records(calls, iterations);
         true
     }
 

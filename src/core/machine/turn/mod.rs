@@ -61,7 +61,7 @@ pub use text::limit_output;
 pub use window::ContextConfig;
 use window::Window;
 
-use super::{Command, Id, Notice, Outcome, Spent, Stop, Time};
+use super::{CallRecord, Command, Id, IterationRecord, Notice, Outcome, Spent, Stop, Time};
 use crate::core::{
     breaker::Breaker,
     error::{Error, Failure},
@@ -219,6 +219,16 @@ impl TurnMachine {
     /// Puts a history in the place of its own, and gives that.
     pub(in crate::core::machine) const fn change_history(&mut self, history: History) -> History {
         std::mem::replace(&mut self.history, history)
+    }
+
+    /// Puts other records of calls and requests in the place of its own, and gives those.
+    pub(in crate::core::machine) const fn swap_records(
+        &mut self,
+        calls: &mut Vec<CallRecord>,
+        iterations: &mut Vec<IterationRecord>,
+    ) {
+        std::mem::swap(&mut self.outcome.tool_calls, calls);
+        std::mem::swap(&mut self.outcome.iterations, iterations);
     }
 
     /// Where the turn stands: a state of [`transitions`].
