@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
+mod beside;
 mod broken;
+mod cap;
 mod cut_json;
 mod doubt;
 mod failures;

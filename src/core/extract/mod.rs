@@ -44,6 +44,7 @@ mod schema;
 mod signature;
 mod sort;
 mod tags;
+mod tail;
 mod titled;
 mod until;
 mod utf8;
