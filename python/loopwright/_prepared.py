@@ -16,8 +16,9 @@ from .messages import prompt_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ._homes import Home
     from ._output import OutputType
     from ._remember import Remembering
     from .agent import Agent
@@ -77,14 +78,16 @@ class Prepared(Generic[Output]):
         if ask or escalate_to is not None:
             self._config["choice"] = {"ask": ask, "suggestions": take_suggestions, "escalate_to": escalate_to}
 
-    def _take_roles(self, roles: Roles | None, acting: Role | None, timeouts: Mapping[str, float] | None) -> None:
+    def _take_roles(
+        self, roles: Roles | None, acting: Role | None, timeouts: Mapping[str, float] | None, homes: Sequence[Home]
+    ) -> None:
         """Who acts beside the agent's own model, and after it."""
         self.roles = roles
         self._chains: dict[str, Any] = {}
         if roles is not None or acting is not None:
             from .roles import resolved
 
-            self._config["roles"], self._chains = resolved(roles, acting, dict(timeouts or {}))
+            self._config["roles"], self._chains = resolved(roles, acting, dict(timeouts or {}), homes)
 
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = self._plans.get((stream, budget))

@@ -14,10 +14,11 @@ from ._foreign import RAISED
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from . import events
     from ._driver import Driver
+    from ._homes import Home
     from .after import AfterTurn
     from .memory import Memory
     from .result import Result
@@ -161,7 +162,12 @@ class Following:
 
 
 def remembering(
-    memory: object, user: object, session: object, after: object, roles: Roles | None
+    memory: object,
+    user: object,
+    session: object,
+    after: object,
+    roles: Roles | None,
+    homes: Sequence[Home] = (),
 ) -> Remembering | None:
     """The memory of an agent, from its options; the reflector among its roles looks back on its turns."""
     if memory is None:
@@ -177,7 +183,7 @@ def remembering(
     elif not isinstance(memory, Memory):
         raise _wrong("memory", memory, "a Memory, or the path of its file")
     found = Remembering(
-        memory, _name("user", user), _name("session", session), _reflecting(_after(after), after, roles)
+        memory, _name("user", user), _name("session", session), _reflecting(_after(after), after, roles, homes)
     )
     if found.after is not None:
         # What a process before this one left behind is taken up.
@@ -203,7 +209,7 @@ _PATTERNS = {
 }
 
 
-def _reflecting(after: AfterTurn | None, given: object, roles: Roles | None) -> AfterTurn | None:
+def _reflecting(after: AfterTurn | None, given: object, roles: Roles | None, homes: Sequence[Home]) -> AfterTurn | None:
     """What follows a turn, with the reflector of the roles where none is given. Naming one turns reflection on."""
     role = roles.role("reflector") if roles is not None else None
     if after is None or role is None:
@@ -214,10 +220,11 @@ def _reflecting(after: AfterTurn | None, given: object, roles: Roles | None) -> 
         return after
 
     def look_back(prompt: str) -> Any:
+        from ._homes import homed
         from .roles import ask_sync
 
         # Nothing where no model of the role gave anything that can be used: the rules look back then.
-        return ask_sync(role, prompt, _PATTERNS).value
+        return ask_sync(homed(role, homes), prompt, _PATTERNS).value
 
     return replace(after, reflector=look_back)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from . import _core
 from ._continue import forking, resuming
+from ._homes import Home
 from ._plan import model_name
 from ._remember import recall_config, remembering
 from ._running import Running
@@ -279,15 +280,16 @@ class Agent(Running[Output]):
             "seed": seed,
             "wind_down": wind_down,
         }
+        homes = [Home(model.partition(":")[0], base_url, api_key, headers)] if isinstance(model, str) else []
         held = _context(context, self._endpoint)
         if held is not None:
             self._config["context"] = held
-        self._remember = remembering(memory, user, session, after, roles)
+        self._remember = remembering(memory, user, session, after, roles, homes)
         self._config |= recall_config(self._remember, recall)
         self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
         self._own_policy = policy is not None
         self._take_agents(agents, max_children, max_depth)
-        self._take_roles(roles, acting, timeouts)
+        self._take_roles(roles, acting, timeouts, homes)
         # A function: whoever looks at an agent's parts sees no key.
         self._reach = lambda: (base_url, api_key, headers, timeouts)
         self._take_hooks(hooks, choose_model, escalate_to, take_suggestions=take_suggestions)

@@ -26,11 +26,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _core
+from ._homes import at_home, home_of
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ._homes import Home
     from .messages import Message
     from .models import Model
     from .result import Messages
@@ -296,7 +298,8 @@ class Role:
     timeout: float | None = None
     """Seconds for an answer, all models and the repair included; by default 30, of a supervisor 10."""
     base_url: str | None = None
-    """Another server than the provider's own."""
+    """Another server than the provider's own. A role that has neither this nor a key nor headers is reached like the
+    model before it in its chain, or like the agent's, where that is of the same provider."""
     api_key: str | None = field(default=None, repr=False)
     """The key; otherwise the environment has it."""
     headers: Mapping[str, str] | None = field(default=None, repr=False)
@@ -321,16 +324,18 @@ class Role:
             found["budget"] = dict(vars(self.budget))
         return found
 
-    def _models(self) -> list[Role]:
-        """The chain, each with its own address."""
-        chain = [] if self.model is None or self.model == RULES else [self]
+    def _models(self, homes: Sequence[Home] = ()) -> list[Role]:
+        """The chain, each with its own address: of its own, of the one before it, or that of `homes`."""
+        own = at_home(self, homes)
+        chain = [] if own.model is None or own.model == RULES else [own]
+        homes = [*home_of(own), *homes]
         if isinstance(self.fallback, (str, bytes)) or not isinstance(self.fallback, Iterable):
             message = f"fallback can't be {self.fallback!r:.100}"
             raise UsageError(message, "invalid_option", "give a list of models")
         for each in self.fallback:
             role = each if isinstance(each, Role) else Role(each)
             # The rules end every chain anyway.
-            chain.extend(role._models())
+            chain.extend(role._models(homes))
         return chain
 
 
@@ -503,7 +508,7 @@ def _served(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[st
 
 
 def resolved(
-    roles: Roles | None, executor: Role | None, timeouts: Mapping[str, float]
+    roles: Roles | None, executor: Role | None, timeouts: Mapping[str, float], homes: Sequence[Home]
 ) -> tuple[dict[str, Any], dict[str, list[Serving]]]:
     """What the machine knows of the roles, and where their models live."""
     config: dict[str, Any] = {}
@@ -518,7 +523,7 @@ def resolved(
             raise UsageError(message, "invalid_option", "give the chain in one of them")
         acting = _as_role("executor", roles.executor)
     if acting is not None and acting.fallback:
-        served = [_served(role, timeouts) for role in replace(acting, model=None)._models()]
+        served = [_served(role, timeouts) for role in replace(acting, model=None)._models(homes)]
         chains["executor"] = [serving for serving, _ in served]
         config["fallback"] = [known for _, known in served]
     for name in ("summarizer", "sanity", "supervisor"):
@@ -526,7 +531,7 @@ def resolved(
         if role is None:
             continue
         limits = {} if role.timeout is None else {"total": role.timeout}
-        served = [_served(each, limits) for each in role._models()]
+        served = [_served(each, limits) for each in role._models(homes)]
         chains[name] = [serving for serving, _ in served]
         settings = {**role._settings(), "chain": [known for _, known in served]}
         config[name] = settings if name == "summarizer" else _around(name, role, settings)

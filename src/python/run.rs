@@ -355,6 +355,11 @@ impl Run {
         prompt: Option<&str>,
     ) -> PyResult<(Self, Vec<machine::Command>)> {
         let run = Self::of(continued.run, sink, continued.at);
+        if let Some((saved, compactions)) = continued.saved {
+            // What it goes on from need not be saved again before something has come to it.
+            run.state.lock().unwrap_or_else(PoisonError::into_inner).saving =
+                Saving { saved, compactions, ..Saving::default() };
+        }
         // What a fork begins with is in its journal before anything of it is carried out.
         let kept = run.state.lock().unwrap_or_else(PoisonError::into_inner).write(&[Command::Persist], prompt)?;
         run.until(py, kept, false)?;

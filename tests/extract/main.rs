@@ -4,8 +4,10 @@
 
 mod beside;
 mod broken;
+mod broken_values;
 mod cap;
 mod cut_json;
+mod damaged;
 mod doubt;
 mod failures;
 mod forgotten;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from loopwright import Agent, UsageError, replay
+from loopwright import Agent, Journal, UsageError, replay
 from loopwright.testing import ScriptedModel
 
 
@@ -30,3 +30,24 @@ def test_bytes_that_are_no_text_are_an_error_that_names_the_file(tmp_path: Path)
     path.write_bytes(b"\xff\n{}\n")
     with pytest.raises(UsageError, match=r"run\.jsonl"):
         replay(path)
+
+
+@pytest.mark.parametrize("broken", ["cut", "torn", "damaged", "store"])
+def test_d46_a_run_of_which_no_event_is_left_is_an_error_and_no_endless_wait(tmp_path: Path, broken: str) -> None:
+    path, agent = tmp_path / "run.jsonl", Agent(ScriptedModel(["Hello."]))
+    agent.run_sync("Say hello.", journal=path)
+    first, second = path.read_text(encoding="utf-8").splitlines(keepends=True)[:2]
+    rest = {"torn": second[:40], "damaged": second.replace("Say", "Sat")}.get(broken, "")
+    path.write_text(first + rest, encoding="utf-8")
+    place = path
+    if broken == "store":
+        place = tmp_path / "p.db"
+        Journal(place).import_run(path)
+    before = {each.name for each in tmp_path.iterdir()}
+    with pytest.raises(UsageError) as caught:
+        agent.resume_sync(place)
+    assert caught.value.code == "run_not_begun"
+    assert caught.value.hint
+    assert {each.name for each in tmp_path.iterdir() if "-recovered-" in each.name} == set()
+    assert before <= {each.name for each in tmp_path.iterdir()}
+    assert path.read_text(encoding="utf-8") == first + rest

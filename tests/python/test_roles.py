@@ -13,7 +13,7 @@ from loopwright import Agent, Budget, Role, Roles, UsageError, events, replay, t
 from loopwright.messages import Message
 from loopwright.models import ModelFailure
 from loopwright.roles import Releases, RoleBudget, Sanity, Supervisor, Trigger, ask, ask_sync, check_sanity, summarize
-from loopwright.testing import ScriptedModel, call, fault, text
+from loopwright.testing import ScriptedModel, WireServer, call, fault, text
 from ways import KEY, eventually, run
 
 SANE = {
@@ -592,3 +592,40 @@ def test_c32_free_models_are_a_preset(serve: Any):
     result = Agent(ScriptedModel(looks(2, "slow")), tools=[slow], roles=roles).run_sync("Look.")
     assert {request["body"]["model"] for request in free.requests} == {"a/b:free"}
     assert any(each.by == "a/b:free" for each in result.summaries)
+
+
+def test_c01_roles_live_where_the_agents_provider_does_unless_they_say_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    sane, elsewhere_key, own_key = text(json.dumps(SANE)), "another-key", "own-key"
+    # The same provider, nothing said: the agent's server, its key.
+    with WireServer([call("look", n=1), sane, text("Hello.")], key=own_key) as own:
+        roles = Roles(sanity=Sanity("openai-chat:small", interval=1, wait=True))
+        Agent("openai-chat:m", base_url=own.url, api_key=own_key, tools=[look], roles=roles).run_sync("go")
+        assert [request["body"]["model"] for request in own.requests] == ["m", "small", "m"]
+    # A chain behind a server of its own stays there; a model that says where it lives is taken at its word.
+    with (
+        WireServer([call("look", n=1), text("Hello.")], key=own_key) as own,
+        WireServer([text("no JSON")], repeat_last=True, key=elsewhere_key) as elsewhere,
+        WireServer([sane], key=own_key) as behind,
+    ):
+        last = Role("openai-chat:c", base_url=behind.url, api_key=own_key)
+        checker = Sanity(
+            "openai-chat:a", base_url=elsewhere.url, api_key=elsewhere_key, fallback=["openai-chat:b", last],
+            interval=1, wait=True,
+        )  # fmt: skip
+        agent = Agent("openai-chat:m", base_url=own.url, api_key=own_key, tools=[look], roles=Roles(sanity=checker))
+        assert agent.run_sync("go").sanity[-1].by == "c"
+        assert [request["body"]["model"] for request in elsewhere.requests] == ["a", "a", "b", "b"]
+        assert [request["body"]["model"] for request in behind.requests] == ["c"]
+        # No key goes to another provider.
+        with pytest.raises(UsageError) as caught:
+            Agent("openai-chat:m", base_url=own.url, api_key=own_key, roles=Roles(summarizer="anthropic:x"))
+        assert caught.value.code == "missing_key"
+    # The executor's chain, too.
+    with WireServer([fault.status(404), text("Hello.")], key=own_key) as own:
+        chain = Role("openai-chat:gone", fallback=["openai-chat:there"])
+        assert Agent(chain, base_url=own.url, api_key=own_key).run_sync("Say hello.").final == "Hello."
+        assert [request["body"]["model"] for request in own.requests] == ["gone", "there"]

@@ -107,6 +107,23 @@ def test_d46_a_run_that_dies_again_and_again_goes_on_from_what_was_saved(
         connection.close()
 
 
+@pytest.mark.parametrize("name", PLACES)
+def test_d46_going_on_does_not_save_again_what_was_just_read(tmp_path: Path, name: str) -> None:
+    journal = tmp_path / name
+    # Its window was compacted, and it was saved after that.
+    long_run(journal, 300, "context")
+    before = saved_in(journal)
+    assert b'"resting"' in before
+    script = "import sys; from loopwright import _core; _core.Run.resume_stored(*sys.argv[1:])"
+    if name == "run.jsonl":
+        script = "import sys; from loopwright import _core; _core.Run.resume(sys.argv[1])"
+    run = [] if name == "run.jsonl" else [Journal(journal).runs()[0].id]
+    Journal(journal).close()
+    subprocess.run([sys.executable, "-c", script, str(journal), *run], check=True)
+    assert saved_in(journal) == before
+    assert long_run(journal, -1, "context") == "done\n"
+
+
 @pytest.fixture(scope="module")
 def died(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a file and a store whose runs died in the middle of a call."""

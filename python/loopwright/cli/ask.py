@@ -59,17 +59,16 @@ def ask(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
         return grounded.run_sync(arguments.question, on_event=watcher, signal=stop)
 
     result, failure = conduct(screen, go)
-    code = exit_code(result.stop_reason)
+    code = exit_code(result.stop_reason, failure)
     if arguments.json:
-        screen.answer(result_json(result, trace=trace_of(watcher.trace)))
+        screen.answer(result_json(result, failure, trace=trace_of(watcher.trace)))
     else:
         _show(result, screen)
         if arguments.trace:
             show_trace(result, watcher.trace, screen)
     if failure is not None:
         screen.say(error_line(failure), style=Style.RED)
-        code = code or exit_code("error")
-    show_ending(result, screen, told=arguments.trace and not arguments.json)
+    show_ending(result, screen, failure=failure, told=arguments.trace and not arguments.json)
     return code
 
 

@@ -79,11 +79,15 @@ exit codes:
   141  whoever read the output went away"""
 
 
-def exit_code(stop_reason: str) -> int:
-    """The exit code for why a run ended."""
-    return _STOPS.get(stop_reason, (ERROR, ""))[0]
+def exit_code(stop_reason: str, failure: object = None) -> int:
+    """The exit code for why a run ended, and for the error that broke it off, if one did."""
+    code = _STOPS.get(stop_reason, (ERROR, ""))[0]
+    # Nobody interrupted a run that an error broke off, and an answer that could not be written down is not all well.
+    return ERROR if failure is not None and code in (OK, INTERRUPTED) else code
 
 
-def sentence(stop_reason: str) -> str:
+def sentence(stop_reason: str, failure: object = None) -> str:
     """Why a run ended, in words."""
+    if exit_code(stop_reason, failure) != exit_code(stop_reason):
+        stop_reason = "error"
     return _STOPS.get(stop_reason, (ERROR, f"The run ended: {stop_reason}."))[1]

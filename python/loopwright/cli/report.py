@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["error_line", "failure_json", "result_json", "show_ending"]
 
 
-def result_json(result: Result[Any], **more: Any) -> str:
-    """All of a result, as one line of ASCII."""
+def result_json(result: Result[Any], failure: LoopwrightError | None = None, **more: Any) -> str:
+    """All of a result, and of the error that broke the run off, as one line of ASCII."""
     found: dict[str, Any] = {
         "final": result.final,
         "stop_reason": result.stop_reason,
-        "exit_code": exit_code(result.stop_reason),
+        "exit_code": exit_code(result.stop_reason, failure),
         "verified": result.verified,
         "message": result.message,
         "best_draft": result.best_draft,
@@ -46,7 +46,7 @@ def result_json(result: Result[Any], **more: Any) -> str:
         "transcript": result.transcript,
         "messages": result.messages.to_dicts(),
         "journal": result.journal,
-        "error": _error(result.error),
+        "error": _error(failure or result.error),
         **more,
     }
     return json.dumps(found)
@@ -70,11 +70,12 @@ def error_line(error: LoopwrightError) -> str:
     return f"error: {one_line(error.message)}{hint}"
 
 
-def show_ending(result: Result[Any], screen: Screen, *, told: bool = False) -> None:
+def show_ending(
+    result: Result[Any], screen: Screen, *, failure: LoopwrightError | None = None, told: bool = False
+) -> None:
     """Why it ended, where that is not plain, and what it took, unless that was `told`."""
-    code = exit_code(result.stop_reason)
-    if code:
-        screen.say(sentence(result.stop_reason), style=Style.YELLOW)
+    if exit_code(result.stop_reason, failure):
+        screen.say(sentence(result.stop_reason, failure), style=Style.YELLOW)
     if told:
         return
     screen.note("")

@@ -57,12 +57,12 @@ def research(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Any]
 
     told, failure = conduct(screen, go)
     result = cast("ResearchResult", told)
-    code = exit_code(result.stop_reason)
+    code = exit_code(result.stop_reason, failure)
     if arguments.out is not None and result.report:
         _write(arguments.out, result, form)
         screen.note(f"report: {one_line(arguments.out)}", style=Style.DIM)
     if arguments.json:
-        screen.answer(result_json(result, report=result.report))
+        screen.answer(result_json(result, failure, report=result.report))
     elif result.final is not None:
         screen.gap()
         screen.answer(clean(result.final))
@@ -71,8 +71,7 @@ def research(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Any]
         screen.note(clean(result.best_draft), style=Style.DIM)
     if failure is not None:
         screen.say(error_line(failure), style=Style.RED)
-        code = code or exit_code("error")
-    show_ending(result, screen)
+    show_ending(result, screen, failure=failure)
     return code
 
 

@@ -77,9 +77,9 @@ def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
         return agent.run_sync(arguments.task, on_event=watcher, signal=stop)
 
     result, failure = conduct(screen, go)
-    code = exit_code(result.stop_reason)
+    code = exit_code(result.stop_reason, failure)
     if arguments.json:
-        screen.answer(result_json(result))
+        screen.answer(result_json(result, failure))
     elif result.final is not None:
         if not watcher.has_shown(result.final):
             screen.gap()
@@ -89,8 +89,7 @@ def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
         screen.note(clean(result.best_draft))
     if failure is not None:
         screen.say(error_line(failure), style=Style.RED)
-        code = code or exit_code("error")
-    show_ending(result, screen)
+    show_ending(result, screen, failure=failure)
     return code
 
 

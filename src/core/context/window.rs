@@ -81,6 +81,11 @@ impl Marks {
     pub const fn since(&self) -> usize {
         self.since
     }
+
+    /// How many compactions there were.
+    pub const fn compactions(&self) -> usize {
+        self.compactions
+    }
 }
 
 /// A compaction.

@@ -77,6 +77,7 @@ impl Parser {
                 } else {
                     self.writer.markup(Span { start: self.at, end: self.at + end }, out);
                 }
+                self.mended(dialect);
                 self.place = Place::After(After { closed: true, ..after });
                 return (end, true);
             }
@@ -86,6 +87,7 @@ impl Parser {
             {
                 let end = space + length;
                 let open = self.section.take();
+                self.mended(dialect);
                 let real = !after.text || open.is_some_and(|section| self.calls.consumed > section.before);
                 self.calls.close(self.at, &mut self.writer, out);
                 if real {

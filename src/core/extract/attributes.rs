@@ -7,14 +7,17 @@ use super::{
     body::{Body, Sink, Step},
     dialect::{Dialect, Grammar, dialects},
     members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing, run},
+    remains::Remains,
     tags::{ODD, TWICE, find_attributes},
     until::{
-        AROUND, Bound, CALL_END, CDATA, CDATA_END, CLOSER, Class, END, FURTHER, Look, MAX_HEAD, Marks, NEXT, OPEN,
-        Rule, Seek, Seen, holds,
+        AROUND, Bound, CALL_END, CDATA, CDATA_END, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NEXT,
+        OPEN, Rule, Seek, Seen, holds,
     },
 };
 
 const SEPARATOR: &str = "<|sep|>";
+/// What is wrong with an opening that goes on and on.
+const NO_END: &str = "an opening without an end";
 /// What ends a value.
 const RULE: Rule = Rule {
     first: b'<',
@@ -43,6 +46,8 @@ enum State {
     Object,
     /// After the object.
     Closing,
+    /// In what is left of a call that broke off.
+    Remains,
     Over,
 }
 
@@ -53,6 +58,7 @@ pub(super) struct AttributesBody {
     state: State,
     look: Look,
     seek: Seek,
+    remains: Remains,
     members: Members,
 }
 
@@ -76,7 +82,14 @@ impl AttributesBody {
         for (class, text) in around {
             marks.add(class, if class == NEXT { Bound::Space } else { Bound::Nothing }, &[text]);
         }
-        Self { marks, state: State::Call, look: Look::default(), seek: Seek::default(), members: Members::new() }
+        Self {
+            marks,
+            state: State::Call,
+            look: Look::default(),
+            seek: Seek::default(),
+            remains: Remains::default(),
+            members: Members::new(),
+        }
     }
 
     /// Whether `value` may stand between an argument's markers as it is, and is read back whole whatever is declared.
@@ -104,6 +117,41 @@ impl AttributesBody {
         Next::Took(input.len())
     }
 
+    /// The call breaks off here. What is left of it reaches to what closes it, or to the next one.
+    fn broken(&mut self, why: &'static str, sink: &mut dyn Sink) -> Next {
+        if sink.asks() {
+            return self.stop(Step::Failed(why));
+        }
+        self.remains.begin(why, sink);
+        self.state = State::Remains;
+        Next::Took(0)
+    }
+
+    fn remains(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let wanted = OPEN | JSON | END | JSON_END | CALL_END | CLOSER | FURTHER;
+        loop {
+            return match self.remains.search.step(&self.marks, wanted, RULE.first, input, last) {
+                Found::More => Next::Wait,
+                Found::Mark { class: END | JSON_END, .. } => {
+                    self.remains.search.pass();
+                    continue;
+                }
+                Found::Mark { class: class @ (OPEN | JSON), end, .. } => {
+                    self.remains.read_on(sink);
+                    sink.markup(end);
+                    self.go(if class == OPEN { State::Argument } else { State::Opening });
+                    Next::Took(end)
+                }
+                Found::Mark { start, .. } => {
+                    self.remains.end(start, sink);
+                    self.state = State::Over;
+                    Next::Took(start)
+                }
+                Found::Nowhere => self.stop(Step::Failed(self.remains.endless())),
+            };
+        }
+    }
+
     /// What stands before the next separator, and where that ends; `None` in it where there is none so far.
     fn head(&mut self, input: &[u8]) -> Result<Option<(String, usize)>, Step> {
         match self.seek.step(SEPARATOR, input) {
@@ -112,7 +160,7 @@ impl AttributesBody {
                 Ok(Some((text, end + SEPARATOR.len())))
             }
             None if input.len() <= MAX_HEAD + SEPARATOR.len() => Ok(None),
-            _ => Err(Step::Failed("an opening without an end")),
+            _ => Err(Step::Failed(NO_END)),
         }
     }
 
@@ -147,7 +195,15 @@ impl AttributesBody {
                     let odd = odd.or(key.zip(name).filter(|(key, name)| key != name).map(|_| TWICE));
 
                     let Some(key) = key.or(name).map(plain) else {
-                        return self.stop(Step::Failed("an argument without a name"));
+                        let next = self.broken("an argument without a name", sink);
+                        if let Next::Took(_) = next {
+                            // What it is worth is no less its value.
+                            self.remains.read_on(sink);
+                            self.members.begin("", Typing::Declared, end, &mut self.remains.mute(sink));
+                            self.go(State::Value);
+                            return Next::Took(end);
+                        }
+                        return next;
                     };
                     let typing = match kind {
                         Some("string") => Typing::Text,
@@ -161,7 +217,7 @@ impl AttributesBody {
                     self.go(State::Value);
                     Next::Took(end)
                 }
-                Err(step) => self.stop(step),
+                Err(_) => self.broken(NO_END, sink),
             },
             State::Value => match self.members.advance(&self.marks, RULE, input, last, sink) {
                 Flow::More => Next::Wait,
@@ -183,7 +239,7 @@ impl AttributesBody {
                     self.go(State::Object);
                     Next::Took(end)
                 }
-                Err(step) => self.stop(step),
+                Err(_) => self.broken(NO_END, sink),
             },
             State::Object => match self.members.object(input, sink) {
                 (bytes, Ok(true)) => {
@@ -192,7 +248,10 @@ impl AttributesBody {
                 }
                 (_, Ok(false)) if !last => Next::Wait,
                 (_, Ok(false)) => self.wait(&[], last, sink),
-                (_, Err(step)) => self.stop(step),
+                (bytes, Err(_)) => match self.broken("the arguments aren't JSON", sink) {
+                    Next::Took(_) => Next::Took(bytes),
+                    next => next,
+                },
             },
             State::Closing => match self.look.step(&self.marks, JSON_END | CALL_END | CLOSER | FURTHER, input) {
                 Seen::Mark { class: JSON_END, end, .. } => {
@@ -205,8 +264,9 @@ impl AttributesBody {
                     Next::Took(0)
                 }
                 Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
-                _ => self.stop(Step::Failed("something follows the arguments' object")),
+                _ => self.broken("something follows the arguments' object", sink),
             },
+            State::Remains => self.remains(input, last, sink),
             State::Over => Next::Stop(Step::Done),
         }
     }
@@ -234,14 +294,22 @@ impl AttributesBody {
                 Next::Took(end)
             }
             Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
-            _ => self.stop(Step::Failed("something other than an argument stands inside the call")),
+            _ => self.broken("something other than an argument stands inside the call", sink),
         }
     }
 }
 
 impl Body for AttributesBody {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        let step = run(input, |rest| self.next(rest, last, sink));
+        let step = run(input, |rest| {
+            if !self.remains.on {
+                return self.next(rest, last, sink);
+            }
+            let mut mute = self.remains.mute(sink);
+            let next = self.next(rest, last, &mut mute);
+            self.remains.on &= !mute.over;
+            next
+        });
         sink.looked(self.marks.looked());
         step
     }

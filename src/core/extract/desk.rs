@@ -6,6 +6,7 @@ use super::{
     call::{Call, Source},
     dialect::{Dialect, First, Grammar},
     event::{Dropped, Events, Problem, ProblemKind, Span},
+    parser::{FREE, VAIN},
     policy::{Policy, UnknownTool},
     region::{broke, broke_off},
     signature::{Kind, Signature, Signatures},
@@ -80,6 +81,8 @@ const NO_UTF8: &str = "bytes of the call are no UTF-8; U+FFFD stands in their pl
 const SWALLOWED: &str = "a string without its end swallowed what closes the call, and the next call";
 const TOO_LARGE: &str = "arguments over max_argument_bytes; the rest of the call was dropped";
 
+pub(super) const REMAINS: &str = "the remains of a broken call were dropped";
+
 /// The most problems told of one call.
 const MOST_NOTES: usize = 64;
 
@@ -110,9 +113,10 @@ impl Calls {
             let message = match drop.kind {
                 ProblemKind::TooManyCalls => "more calls than max_calls allows; this one was dropped",
                 ProblemKind::ArgumentsTooLarge => TOO_LARGE,
-                _ => "dropped",
+                _ => REMAINS,
             };
-            writer.problem(dropped(drop.kind, message.to_owned(), span, drop.call, Dropped::Limit), out);
+            let why = if drop.kind == ProblemKind::Malformed { Dropped::Malformed } else { Dropped::Limit };
+            writer.problem(dropped(drop.kind, message.to_owned(), span, drop.call, why), out);
             self.mark = end;
         }
     }
@@ -228,6 +232,8 @@ pub(super) struct Desk<'a> {
     pub(super) used: usize,
     /// From where on the taken bytes are text that isn't written yet.
     pub(super) text_from: usize,
+    /// How many bytes were looked at in vain.
+    pub(super) spent: &'a mut usize,
 }
 
 impl Desk<'_> {
@@ -311,7 +317,7 @@ impl Sink for Desk<'_> {
         }
         self.calls.consumed += 1;
         if self.calls.count >= self.policy.max_calls {
-            if self.calls.mode != Mode::Dropping {
+            if self.calls.drop.as_ref().is_none_or(|drop| drop.kind == ProblemKind::Malformed) {
                 let start = self.leave(from);
                 let drop = Drop { from: self.base + start, kind: ProblemKind::TooManyCalls, call: None };
                 self.calls.drop = Some(drop);
@@ -497,8 +503,25 @@ impl Sink for Desk<'_> {
         }
     }
 
+    fn dropping(&mut self) {
+        if self.calls.mode == Mode::Between {
+            let from = self.base + self.leave(self.used);
+            let call = self.calls.count.checked_sub(1);
+            self.calls.drop = Some(Drop { from, kind: ProblemKind::Malformed, call });
+            self.calls.mode = Mode::Dropping;
+        }
+    }
+
     fn looked(&mut self, bytes: usize) {
         self.calls.looked += bytes as u64;
+    }
+
+    fn vain(&mut self, bytes: usize) {
+        *self.spent = self.spent.saturating_add(bytes);
+    }
+
+    fn may_look(&self) -> bool {
+        *self.spent <= (self.base + self.used) / VAIN + FREE
     }
 
     fn room(&self) -> usize {
@@ -604,6 +627,9 @@ pub(super) struct Probe<'a> {
     pub(super) started: Option<usize>,
     /// How many bytes were looked at more than once.
     pub(super) looked: usize,
+    /// How many of those in vain, and how many more may be before no look ahead is made.
+    pub(super) vain: usize,
+    pub(super) left: usize,
 }
 
 impl Sink for Probe<'_> {
@@ -635,6 +661,14 @@ impl Sink for Probe<'_> {
 
     fn looked(&mut self, bytes: usize) {
         self.looked += bytes;
+    }
+
+    fn vain(&mut self, bytes: usize) {
+        self.vain += bytes;
+    }
+
+    fn may_look(&self) -> bool {
+        self.vain < self.left
     }
 
     fn room(&self) -> usize {

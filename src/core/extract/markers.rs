@@ -36,6 +36,17 @@ pub(super) enum Role {
     Message(Option<&'static Dialect>),
 }
 
+impl Role {
+    /// The dialect whose calls it opens.
+    pub(super) fn opens(self) -> Option<&'static Dialect> {
+        match self {
+            Self::Section(dialect) | Self::Call(dialect) | Self::Bodied(dialect) => Some(dialect),
+            Self::Message(dialect) => dialect,
+            _ => None,
+        }
+    }
+}
+
 /// All that one string may mean, in the order of the table.
 #[derive(Debug)]
 struct Marker {

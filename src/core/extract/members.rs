@@ -34,9 +34,10 @@ pub(super) fn run(input: &[u8], mut next: impl FnMut(&[u8]) -> Next) -> Step {
 }
 
 /// What says which type a value has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Typing {
     /// The tool's schema.
+    #[default]
     Declared,
     /// The markup: a string.
     Text,

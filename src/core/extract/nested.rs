@@ -15,9 +15,10 @@ use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, dialects},
     members::{Balanced, FOLLOWED, Next, OPEN_CALL, calls, run},
+    remains::Remains,
     signature::{Kind, Signature},
-    tags::{ODD, Remains, find_attributes},
-    until::{Bound, CALL_END, CLOSER, Found, Look, MAX_HEAD, Marks, NEXT, OPEN, Seen, Until},
+    tags::{ODD, find_attributes},
+    until::{Bound, Found, Look, MAX_HEAD, Marks, OPEN, Seen, Until},
     value::Value,
 };
 
@@ -90,8 +91,6 @@ pub(super) struct NestedBody {
     value: Value,
     until: Until,
     ends: Marks,
-    /// What shows that a broken call is over.
-    over: Marks,
     remains: Remains,
     json: Balanced,
 }
@@ -109,12 +108,6 @@ impl NestedBody {
         let mut marks = Marks::default();
         marks.add(OPEN, Bound::Nothing, &[prefix, "<"]);
         let closers: Vec<_> = closers.filter(|closer| !closer.is_empty()).collect();
-        let mut over = Marks::default();
-        over.add(CALL_END, Bound::Nothing, &[prefix, "</", CALL, ">"]);
-        over.add(NEXT, Bound::Space, &[prefix, "<", CALL]);
-        for closer in &closers {
-            over.add(CLOSER, Bound::Nothing, &[closer]);
-        }
         Self {
             prefix,
             closers,
@@ -134,7 +127,6 @@ impl NestedBody {
             value: Value::new(),
             until: Until::default(),
             ends: Marks::default(),
-            over,
             remains: Remains::default(),
             json: Balanced::default(),
         }
@@ -170,22 +162,35 @@ impl NestedBody {
         if sink.asks() {
             return self.stop(Step::Failed(why));
         }
-        self.remains = Remains::of(why, sink);
+        let again = self.remains.on;
+        self.remains.begin(why, sink);
+        if again {
+            // An element that stands here was looked at.
+            self.remains.search.pass();
+        }
+        self.muted = None;
+        self.empty = false;
+        self.json = Balanced::default();
+        self.frames.clear();
         self.go(State::Remains);
         Next::Took(0)
     }
 
     fn remains(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
         let first = self.prefix.bytes().next().unwrap_or(b'<');
-        match self.remains.search.step(&self.over, CALL_END | CLOSER | NEXT, first, input, last) {
+        match self.remains.search.step(&self.marks, OPEN, first, input, last) {
             Found::More => Next::Wait,
-            Found::Mark { class, start, end } => {
-                let end = if class == CALL_END { end } else { start };
-                self.remains.drop(end, sink);
-                self.go(if class == CLOSER { State::Over } else { State::Before });
-                Next::Took(end)
+            // Whatever it opens or closes.
+            Found::Mark { start, .. } => {
+                self.remains.read_on(sink);
+                let signature = None;
+                let keys = BTreeSet::new();
+                self.frames.push(Frame::Object { name: CALL.to_owned(), signature, first: false, keys });
+                sink.markup(start);
+                self.go(State::Inside);
+                Next::Took(start)
             }
-            Found::Nowhere => self.stop(Step::Failed(self.remains.why)),
+            Found::Nowhere => self.stop(Step::Failed(self.remains.endless())),
         }
     }
 
@@ -196,6 +201,10 @@ impl NestedBody {
     fn wait(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
         if !last {
             return Next::Wait;
+        }
+        if self.remains.on {
+            sink.markup(input.len());
+            return self.stop(Step::Failed(self.remains.endless()));
         }
         sink.finish(input.len(), false);
         self.state = State::Over;
@@ -233,7 +242,10 @@ impl NestedBody {
                 }
                 (_, Ok(false)) if !last => Next::Wait,
                 (_, Ok(false)) => self.wait(&[], last, sink),
-                (_, Err(step)) => self.stop(step),
+                (bytes, Err(_)) => match self.broken("the arguments aren't JSON", sink) {
+                    Next::Took(_) => Next::Took(bytes),
+                    next => next,
+                },
             },
             State::Remains => self.remains(input, last, sink),
             State::Over => Next::Stop(Step::Done),
@@ -389,11 +401,11 @@ impl NestedBody {
         let (tag, closed) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
         // Attributes mean nothing here.
         let name = tag.split([' ', '\t', '\n', '\r']).next().unwrap_or(tag);
-        if name.is_empty() {
+        if name.is_empty() && !self.remains.on {
             return self.broken("an element without a name", sink);
         }
         if self.frames.len() > sink.max_depth() {
-            return self.stop(Step::Failed(TOO_DEEP));
+            return self.broken(TOO_DEEP, sink);
         }
         self.lead.clear();
         if let Some(Frame::Repeated { name: open, .. }) = self.frames.last()
@@ -465,8 +477,16 @@ fn is_call(tag: &str) -> bool {
 
 impl Body for NestedBody {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        let step = run(input, |rest| self.next(rest, last, sink));
-        sink.looked(self.marks.looked() + self.ends.looked() + self.over.looked());
+        let step = run(input, |rest| {
+            if !self.remains.on {
+                return self.next(rest, last, sink);
+            }
+            let mut mute = self.remains.mute(sink);
+            let next = self.next(rest, last, &mut mute);
+            self.remains.on &= !mute.over;
+            next
+        });
+        sink.looked(self.marks.looked() + self.ends.looked());
         step
     }
 }

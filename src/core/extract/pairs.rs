@@ -6,6 +6,7 @@ use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, dialects},
     members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing, run},
+    remains::Remains,
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NAMED, OPEN,
         Rule, SURE, Search, Seen, holds, is_space,
@@ -35,6 +36,8 @@ enum State {
     Value,
     /// In an object that holds all arguments.
     Object,
+    /// In what is left of a call that broke off.
+    Remains,
     Over,
 }
 
@@ -52,6 +55,7 @@ pub(super) struct PairsBody {
     end: usize,
     separated: bool,
     key: String,
+    remains: Remains,
     members: Members,
 }
 
@@ -100,6 +104,7 @@ impl PairsBody {
             end: 0,
             separated: false,
             key: String::new(),
+            remains: Remains::default(),
             members: Members::new(),
         }
     }
@@ -152,8 +157,12 @@ impl PairsBody {
                 }
                 (_, Ok(false)) if !last => Next::Wait,
                 (_, Ok(false)) => self.wait(&[], last, sink),
-                (_, Err(step)) => self.stop(step),
+                (bytes, Err(_)) => match self.broken("the arguments aren't JSON", sink) {
+                    Next::Took(_) => Next::Took(bytes),
+                    next => next,
+                },
             },
+            State::Remains => self.remains(input, last, sink),
             State::Over => Next::Stop(Step::Done),
         }
     }
@@ -161,6 +170,48 @@ impl PairsBody {
     fn stop(&mut self, step: Step) -> Next {
         self.state = State::Over;
         Next::Stop(step)
+    }
+
+    /// The call breaks off here. What is left of it reaches to what closes it, or to the next one.
+    fn broken(&mut self, why: &'static str, sink: &mut dyn Sink) -> Next {
+        if sink.asks() {
+            return self.stop(Step::Failed(why));
+        }
+        self.remains.begin(why, sink);
+        self.state = State::Remains;
+        Next::Took(0)
+    }
+
+    fn remains(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let wanted = OPEN | KEY_END | VALUE | END | CALL_END | CLOSER | FURTHER;
+        loop {
+            return match self.remains.search.step(&self.marks, wanted, self.first, input, last) {
+                Found::More => Next::Wait,
+                Found::Mark { class: KEY_END | END, .. } => {
+                    self.remains.search.pass();
+                    continue;
+                }
+                Found::Mark { class: OPEN, end, .. } => {
+                    self.remains.read_on(sink);
+                    sink.markup(end);
+                    self.state = State::Key;
+                    self.search = Search::default();
+                    Next::Took(end)
+                }
+                Found::Mark { class: VALUE, end, .. } => {
+                    self.remains.read_on(sink);
+                    self.members.begin("", Typing::Declared, end, &mut self.remains.mute(sink));
+                    self.state = State::Value;
+                    Next::Took(end)
+                }
+                Found::Mark { start, .. } => {
+                    self.remains.end(start, sink);
+                    self.state = State::Over;
+                    Next::Took(start)
+                }
+                Found::Nowhere => self.stop(Step::Failed(self.remains.endless())),
+            };
+        }
     }
 
     fn no_call(&mut self) -> Next {
@@ -258,7 +309,7 @@ impl PairsBody {
                 Next::Took(start)
             }
             Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
-            _ => self.stop(Step::Failed("something other than a pair stands inside the call")),
+            _ => self.broken("something other than a pair stands inside the call", sink),
         }
     }
 
@@ -282,7 +333,7 @@ impl PairsBody {
                 Next::Took(end)
             }
             Found::Nowhere if input.len() < MAX_HEAD => self.wait(input, last, sink),
-            _ => self.stop(Step::Failed("a key without an end")),
+            _ => self.broken("a key without an end", sink),
         }
     }
 
@@ -294,7 +345,7 @@ impl PairsBody {
                 Next::Took(end)
             }
             Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
-            _ => self.stop(Step::Failed("a key without a value")),
+            _ => self.broken("a key without a value", sink),
         }
     }
 
@@ -317,7 +368,15 @@ impl PairsBody {
 
 impl Body for PairsBody {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        let step = run(input, |rest| self.next(rest, last, sink));
+        let step = run(input, |rest| {
+            if !self.remains.on {
+                return self.next(rest, last, sink);
+            }
+            let mut mute = self.remains.mute(sink);
+            let next = self.next(rest, last, &mut mute);
+            self.remains.on &= !mute.over;
+            next
+        });
         sink.looked(self.marks.looked());
         step
     }

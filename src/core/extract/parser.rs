@@ -5,8 +5,8 @@ use std::{fmt, sync::Arc};
 
 use super::{
     after::{After, Behind},
-    code::Code,
-    desk::{Calls, Mode},
+    code::{Code, Runs},
+    desk::{Calls, Mode, REMAINS},
     dialect::{Dialect, Glances, Inert, Reasoning},
     event::{Dropped, Events, ProblemKind, Span},
     harmony::Header,
@@ -15,6 +15,7 @@ use super::{
     policy::Policy,
     prose::Twice,
     region::Region,
+    shadow::Broken,
     signature::Signatures,
     walker::Walker,
     writer::{Voice, Writer, dropped},
@@ -78,6 +79,8 @@ pub struct Parser {
     pub(super) owed: Vec<&'static Dialect>,
     /// The call that ended last, while its closer may come right behind it.
     pub(super) behind: Option<Behind>,
+    /// A call that broke off and whose end is yet to come: what stands here may be its values.
+    pub(super) broken: Option<Broken>,
     /// A candidate at the front of what is held: how far its marker was followed, and which meanings are ruled out.
     pub(super) waiting: Option<(Walk, usize)>,
     /// A header at the front of what is held.
@@ -117,6 +120,8 @@ pub struct Parser {
     pub(super) unbraced: usize,
     /// No newline stands between the last marker behind backticks and here.
     pub(super) flat_until: usize,
+    /// The runs of backticks on the line of the last marker behind backticks.
+    pub(super) runs: Runs,
 }
 
 impl fmt::Debug for Parser {
@@ -148,6 +153,7 @@ impl Parser {
             framed: false,
             owed: Vec::new(),
             behind: None,
+            broken: None,
             waiting: None,
             message: Header::default(),
             inert_until: 0,
@@ -170,6 +176,7 @@ impl Parser {
             searched: 0,
             unbraced: 0,
             flat_until: 0,
+            runs: Runs::default(),
         }
     }
 
@@ -373,21 +380,22 @@ impl Parser {
                 end = Some(at);
                 break;
             }
-            if roles.iter().any(|role| matches!(role, Role::Call(_) | Role::Section(_) | Role::Bodied(_))) {
+            // A call of another dialect stands in a value.
+            if roles.iter().any(|role| role.opens().is_some_and(|other| other.is_like(dialect))) {
                 break;
             }
         }
         let Some(end) = end else {
             self.spent = self.spent.saturating_add(from.min(window.len()));
             self.owe(dialect);
+            self.break_in(dialect);
             self.place = Place::Prose;
             return (0, true);
         };
         if end > 0 {
             let span = Span { start: self.at, end: self.at + end };
             let why = if kind == ProblemKind::Malformed { Dropped::Malformed } else { Dropped::Limit };
-            let message = "the remains of a broken call were dropped".to_owned();
-            self.writer.problem(dropped(kind, message, span, Some(call), why), out);
+            self.writer.problem(dropped(kind, REMAINS.to_owned(), span, Some(call), why), out);
         }
         self.place = Place::After(After::new(dialect, false));
         (end, true)

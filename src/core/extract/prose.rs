@@ -87,6 +87,7 @@ impl Parser {
             self.writer.text(self.voice(), text, self.at, out);
             self.line.advance_inert(text);
             self.behind = None;
+            self.leave_broken(text);
             self.follow_bare(text);
             return (text.len(), !text.is_empty());
         }
@@ -235,6 +236,7 @@ impl Parser {
         if matches!(self.thinking, Thinking::Not) && !bytes.is_empty() {
             self.line.advance(bytes);
             self.leave_behind(bytes);
+            self.leave_broken(bytes);
         }
     }
 
@@ -289,8 +291,15 @@ impl Parser {
                         self.thinking = Thinking::Not;
                         self.line.afresh();
                     }
-                    Then::SectionOver => self.section = None,
-                    Then::Closed(dialect) => self.owed.retain(|owed| owed.close != dialect.close),
+                    Then::SectionOver => {
+                        if let Some(section) = self.section.take() {
+                            self.mended(section.dialect);
+                        }
+                    }
+                    Then::Closed(dialect) => {
+                        self.owed.retain(|owed| owed.close != dialect.close);
+                        self.mended(dialect);
+                    }
                 }
                 length
             }

@@ -11,6 +11,7 @@ use super::{
     event::{Events, ProblemKind, Span},
     parser::{FREE, Parser, Place, Section, VAIN},
     prose::Candidate,
+    remains::TALK,
     utf8::whole_characters,
     walker::Walker,
     writer::problem,
@@ -138,6 +139,7 @@ impl Parser {
             base: self.at,
             used: from,
             text_from: 0,
+            spent: &mut self.spent,
         };
         let step = region.body.step(whole.get(from..end).unwrap_or_default(), last, &mut desk);
         if step != Step::More {
@@ -148,6 +150,10 @@ impl Parser {
         let used = desk.used;
         desk.write_text(used);
         let mode = self.calls.mode;
+        if pending && mode != Mode::Pending {
+            // One of its own dialect is no value of a broken call.
+            self.broken = None;
+        }
         if self.calls.count != count {
             region.floor = self.at + end;
         }
@@ -210,6 +216,9 @@ impl Parser {
                 self.region = None;
                 self.line.interrupted();
                 self.in_message(dialect);
+                if why != TALK {
+                    self.break_in(dialect);
+                }
                 if mode == Mode::Live {
                     let call = self.calls.count.saturating_sub(1);
                     self.calls.break_off(self.at + used, kind, &broke_off(why), &mut self.writer, out);
@@ -260,6 +269,7 @@ impl Parser {
                 base: self.at,
                 used,
                 text_from: used,
+                spent: &mut self.spent,
             };
             body.step(whole.get(used..end).unwrap_or_default(), true, &mut desk);
             self.touched += (end - used) as u64;

@@ -13,9 +13,10 @@ use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, Tags, dialects},
     members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing, run},
+    remains::Remains,
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, END, FURTHER, Found, Look, MAX_HEAD, Marks, NEXT,
-        OPEN, Rule, Search, Seen, holds, is_space,
+        ODDLY, OPEN, Rule, Seen, UNNAMED, holds, is_space,
     },
 };
 
@@ -77,8 +78,14 @@ impl TagsBody {
 
     /// What stands around calls.
     fn around(&mut self, openers: impl Iterator<Item = &'static str>) {
-        for open in openers {
+        let openers: Vec<_> = openers.collect();
+        for open in &openers {
             self.marks.add(AROUND, Bound::Nothing, &[open]);
+            // Of two that begin alike the shorter is seen: the rest of the longer one may stand behind it.
+            let rests = openers.iter().filter_map(|longer| longer.strip_prefix(open)).filter(|rest| !rest.is_empty());
+            for rest in rests.filter(|_| !open.is_empty()) {
+                self.marks.add(AROUND, Bound::Nothing, &[rest]);
+            }
         }
     }
 
@@ -95,6 +102,9 @@ impl TagsBody {
             marks.add(CALL_END, Bound::Nothing, &["</", prefix, call, ">"]);
             marks.add(OPEN, parameter_bound, &["<", prefix, parameter]);
             marks.add(END, Bound::Nothing, &["</", prefix, parameter, ">"]);
+            marks.add(UNNAMED, Bound::Nothing, &["<", prefix, parameter, ">"]);
+            let other = if parameter_bound == Bound::Equals { Bound::Space } else { Bound::Equals };
+            marks.add(ODDLY, other, &["<", prefix, parameter]);
         }
         if tags.cdata {
             marks.add(CDATA, Bound::Nothing, &["<![CDATA["]);
@@ -292,33 +302,45 @@ impl TagsBody {
             self.state = State::Over;
             return Next::Stop(Step::Failed(why));
         }
-        self.remains = Remains::of(why, sink);
+        self.remains.begin(why, sink);
+        self.empty = false;
         self.state = State::Remains;
         Next::Took(0)
     }
 
     fn remains(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let wanted = CALL_END | CLOSER | FURTHER | OPEN | END;
+        let wanted = CALL_END | CLOSER | FURTHER | OPEN | UNNAMED | ODDLY | END;
         loop {
             return match self.remains.search.step(&self.marks, wanted, b'<', input, last) {
                 Found::More => Next::Wait,
-                Found::Mark { class: OPEN | END, .. } => {
+                Found::Mark { class: class @ (OPEN | UNNAMED | ODDLY), start, end } => {
+                    self.remains.read_on(sink);
+                    let name = if class == UNNAMED { end - 1 } else { end };
+                    self.head = Head { start, name, at: name, quote: None, equals: false };
+                    self.state = State::Parameter;
+                    Next::Took(0)
+                }
+                Found::Mark { class: END, .. } => {
                     self.remains.markup = true;
                     self.remains.search.pass();
                     continue;
                 }
                 // Words between the openings of two calls, and nothing around them, may be talk of both.
                 Found::Mark { class, start, end }
-                    if class == CALL_END || class == CLOSER || self.wrapped || self.remains.markup =>
+                    if class == CALL_END
+                        || class == CLOSER
+                        || self.wrapped
+                        || self.remains.markup
+                        || self.remains.on =>
                 {
                     let end = if class == CALL_END { end } else { start };
-                    self.remains.drop(end, sink);
+                    self.remains.end(end, sink);
                     self.go(if matches!(class, CALL_END | NEXT) { State::Before } else { State::Over });
                     Next::Took(end)
                 }
                 Found::Mark { .. } | Found::Nowhere => {
                     self.state = State::Over;
-                    Next::Stop(Step::Failed(self.remains.why))
+                    Next::Stop(Step::Failed(self.remains.endless()))
                 }
             };
         }
@@ -327,13 +349,22 @@ impl TagsBody {
     fn parameter(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
         let Some(end) = self.head.end(input) else {
             return if self.head.too_long() {
-                self.broken("a parameter's opening element has no end", sink)
+                sink.looked(self.head.at - self.head.start);
+                let next = self.broken("a parameter's opening element has no end", sink);
+                if self.remains.on {
+                    // It was one of what is left of a call: no need to come upon it again.
+                    sink.markup(self.head.name);
+                    return Next::Took(self.head.name);
+                }
+                next
             } else {
                 self.wait(input, last, sink)
             };
         };
         sink.looked(end - self.head.name);
-        let Some(head) = self.head.read(input, end, self.attributes[1]) else {
+        let head = self.head.read(input, end, self.attributes[1]);
+        let Some(head) = head.or_else(|| self.remains.on.then(Read::default)) else {
+            sink.looked(self.head.at - self.head.start);
             return self.broken("a parameter without a name", sink);
         };
         self.members.begin(&head.name, head.typing, end, sink);
@@ -401,10 +432,10 @@ impl TagsBody {
                 self.go(State::Inside);
                 Next::Took(bytes)
             }
-            (_, Err(step)) => {
-                self.state = State::Over;
-                Next::Stop(step)
-            }
+            (bytes, Err(_)) => match self.broken("the arguments aren't JSON", sink) {
+                Next::Took(_) => Next::Took(bytes),
+                next => next,
+            },
             (_, Ok(false)) if last => self.wait(&[], last, sink),
             (_, Ok(false)) => Next::Wait,
         }
@@ -413,7 +444,15 @@ impl TagsBody {
 
 impl Body for TagsBody {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        let step = run(input, |rest| self.next(rest, last, sink));
+        let step = run(input, |rest| {
+            if !self.remains.on {
+                return self.next(rest, last, sink);
+            }
+            let mut mute = self.remains.mute(sink);
+            let next = self.next(rest, last, &mut mute);
+            self.remains.on &= !mute.over;
+            next
+        });
         sink.looked(self.marks.looked());
         step
     }
@@ -442,37 +481,6 @@ struct Head {
     equals: bool,
 }
 
-/// What is left of a call that broke off, on its way.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Remains {
-    pub(super) why: &'static str,
-    pub(super) search: Search,
-    /// Whether elements stand in it.
-    markup: bool,
-    /// Whether the call was one, and no text.
-    heard: bool,
-}
-
-impl Remains {
-    /// The open call breaks off.
-    pub(super) fn of(why: &'static str, sink: &mut dyn Sink) -> Self {
-        let heard = sink.hears();
-        if heard {
-            sink.broken(0, why);
-        }
-        Self { why, search: Search::default(), markup: false, heard }
-    }
-
-    /// So much of what follows is its remains.
-    pub(super) fn drop(&self, bytes: usize, sink: &mut dyn Sink) {
-        if self.heard {
-            sink.dropped(bytes, "the remains of a broken call were dropped");
-        } else {
-            sink.finish(bytes, false);
-        }
-    }
-}
-
 /// What is said of an attribute that an element has twice.
 pub(super) const TWICE: &str = "an attribute was given twice; the first one counts";
 /// What is said of an opening element that isn't written as one.
@@ -481,6 +489,7 @@ pub(super) const ODD: &str = "an opening element that isn't well formed";
 pub(super) const ODD_NAME: &str = "a parameter's name holds markup";
 
 /// What an opening element says.
+#[derive(Default)]
 struct Read {
     name: String,
     typing: Typing,

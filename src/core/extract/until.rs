@@ -34,11 +34,17 @@ pub(super) const NAMED: Class = 256;
 pub(super) const AROUND: Class = 512;
 /// Shows by itself that a value's closing element is missing.
 pub(super) const SURE: Class = 1024;
+/// Opens the next value, if not as the dialect writes it.
+pub(super) const ODDLY: Class = 2048;
+/// Opens it without a name.
+pub(super) const UNNAMED: Class = 4096;
 /// Shows that another call begins.
 pub(super) const FURTHER: Class = NEXT | NAMED | AROUND;
 
 /// What may follow a value's closing element.
-const FOLLOW: Class = OPEN | CALL_END | CLOSER | FURTHER;
+const FOLLOW: Class = OPEN | UNNAMED | CALL_END | CLOSER | FURTHER;
+/// The most markers that stand around a call: a section's, the call's, and what may stand between that and the call.
+const MOST_AROUND: u8 = 3;
 /// White space between two elements beyond which they don't belong together.
 pub(super) const MAX_SPACE: usize = 1024;
 
@@ -462,7 +468,7 @@ impl Until {
                 }
                 (Seen::Mark { class: AROUND, end, .. }, _) => {
                     self.around += 1;
-                    self.wanted = if self.around < 2 { FURTHER } else { NEXT | NAMED };
+                    self.wanted = if self.around < MOST_AROUND { FURTHER } else { NEXT | NAMED };
                     self.look = Look::at(end);
                 }
                 (Seen::Mark { class: END, end, .. }, Phase::Front) => {
@@ -505,7 +511,7 @@ impl Until {
                 {
                     return None;
                 }
-                (Seen::Mark { class: OPEN | CALL_END | CLOSER, .. }, _) => {
+                (Seen::Mark { class: OPEN | UNNAMED | CALL_END | CLOSER, .. }, _) => {
                     let missing = self.wanted & CDATA != 0;
                     return Some(if missing { Verdict::Unclosed(self.end - self.base) } else { self.ended() });
                 }

@@ -62,5 +62,5 @@ pub fn fork(id: &str, journal: Journal, at: u64, change: Change, about: Option<R
     }
     let at = open.at();
     run.open = Some(Box::new(open.clone()));
-    Ok(Continued { run, open: open.commands(), at })
+    Ok(Continued { run, open: open.commands(), at, saved: None })
 }

@@ -26,6 +26,8 @@ pub struct Continued {
     pub open: Vec<Command>,
     /// The time of the last event.
     pub at: Time,
+    /// Where it goes on from what was saved: the bytes of that, and how often long histories had been compacted by then.
+    pub saved: Option<(usize, usize)>,
 }
 
 /// The machine of a journal as it was at its end. Fails if the run had ended, or if this version decides otherwise
@@ -38,6 +40,11 @@ pub fn resume(journal: Journal) -> Result<Continued> {
 /// The machine after the lines of a journal, from how it stood before them.
 pub(super) fn go_on(journal: Journal, mut tree: Tree, mut open: Open) -> Result<Continued> {
     let seq = journal.first + journal.lines.len() as u64;
+    if seq == 0 {
+        // Nothing is open, and nothing ever would be: whoever drove it would wait for good.
+        let message = format!("the run {:?} broke off before it began: its journal holds no event", journal.run);
+        return Err(Error::usage("run_not_begun", message).hint("give its prompt to a new run"));
+    }
     for (at, Line { event, commands: expected }) in (journal.first + 1..).zip(journal.lines) {
         open.answered(&event);
         let commands = tree.step(event);
@@ -54,7 +61,7 @@ pub(super) fn go_on(journal: Journal, mut tree: Tree, mut open: Open) -> Result<
     let at = open.at;
     let commands = open.clone().commands();
     let run = Run { tree, seq, sum: journal.sum, log: Some(Vec::new()), open: Some(Box::new(open)), kept: None };
-    Ok(Continued { run, open: commands, at })
+    Ok(Continued { run, open: commands, at, saved: None })
 }
 
 /// Commands that wait for an answer.

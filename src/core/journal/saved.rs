@@ -165,8 +165,10 @@ pub fn resume_saved(journal: Journal, state: &str, pieces: Vec<String>) -> Resul
             return Err(wrong("its history is another one"));
         }
     }
+    let compactions = restored.tree.long_compactions();
     let mut continued = go_on(journal, restored.tree, restored.open)?;
     continued.run.kept = restored.kept;
+    continued.saved = Some((state.len(), compactions));
     Ok(continued)
 }
 

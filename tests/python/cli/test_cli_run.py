@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import time
@@ -301,3 +302,35 @@ def test_ctrl_c_stops_after_the_round_and_again_at_once(
     assert json.loads(out)["stop_reason"] == reason
     assert "Ctrl-C again" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("name", ["run.jsonl", "p.db"])
+@pytest.mark.parametrize("way", [["--json"], []])
+def test_d46_a_full_disk_is_an_error_and_nobody_s_interruption(tmp_path: Path, name: str, way: list[str]) -> None:
+    import resource
+
+    for n in range(40):
+        words = random.Random(n).choices(["tide", "moon", "harbour", "gull", "rope", "fog", "lamp"], k=6_000)  # noqa: S311
+        (tmp_path / f"{n}.txt").write_text("\n".join(words), encoding="utf-8")
+    with WireServer([call("read_file", path=f"{n}.txt") for n in range(40)], by_turn=True) as server:
+        process = subprocess.run(
+            [*COMMAND, "run", "x", *to(server, "--journal", name, *way)],
+            cwd=tmp_path,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (160_000, 160_000)),
+        )
+    assert process.returncode == 1, (process.stdout, process.stderr)
+    assert "Traceback" not in process.stderr
+    assert "Cancelled" not in process.stderr
+    assert "error: " in process.stderr
+    if way:
+        told = json.loads(process.stdout)
+        assert told["exit_code"] == 1
+        assert told["error"]["code"] in ("journal_full", "store_unavailable")
+        assert told["error"]["hint"]
+        assert len(told["tool_calls"]) >= 2

@@ -250,6 +250,11 @@ impl Object {
     /// Whether a key in quotes stands here.
     fn key(&mut self, cursor: &Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Option<bool> {
         let rest = cursor.rest();
+        match rest.get(1) {
+            None if !last => return None,
+            Some(b'_' | b'a'..=b'z' | b'A'..=b'Z' | 0x80..) => {}
+            _ => return Some(false),
+        }
         self.looks.again(rest);
         let key = first_key(rest, last, &mut self.looks);
         self.looked(rest, key.is_some(), sink);

@@ -77,7 +77,7 @@ impl Parser {
             if allowed && (self.walker.is_none() || skip > ordinal) {
                 for dialect in &markers.bare {
                     ordinal += 1;
-                    if ordinal <= skip {
+                    if ordinal <= skip || self.in_value(dialect) {
                         continue;
                     }
                     match dialect.first.holds_at(self.front, input, last, &mut self.glances) {
@@ -169,6 +169,9 @@ impl Parser {
     fn propose(&mut self, role: Role, length: usize, ordinal: usize, input: &[u8], last: bool) -> Proposal {
         let thinks = !matches!(self.thinking, Thinking::Not);
         let calls = !thinks || self.policy.reasoning_calls;
+        if role.opens().is_some_and(|dialect| self.in_value(dialect)) && !matches!(role, Role::Message(_)) {
+            return Proposal::No;
+        }
         let rest = input.get(length..).unwrap_or_default();
         let call = |dialect: &'static Dialect, opener: usize, verdict: Verdict| match verdict {
             Verdict::No => Proposal::No,
@@ -268,7 +271,9 @@ impl Parser {
                         Some(reasoning) => Proposal::Yes(Meaning::Markup(end, Then::Think(reasoning))),
                         None => Proposal::No,
                     },
-                    (Head::Call { .. } | Head::Cut { .. }, Some(dialect)) if calls => call(dialect, 0, Verdict::Yes),
+                    (Head::Call { .. } | Head::Cut { .. }, Some(dialect)) if calls && !self.in_value(dialect) => {
+                        call(dialect, 0, Verdict::Yes)
+                    }
                     _ => Proposal::No,
                 }
             }

@@ -469,7 +469,9 @@ impl TurnMachine {
 
     /// How often the view was made anew.
     pub(in crate::core::machine) fn compactions(&self) -> usize {
-        self.window.live.as_ref().map_or(0, |live| live.window.compactions())
+        // A machine that was saved knows it before it has made its window again.
+        let saved = || self.window.marks.as_ref().map_or(0, Marks::compactions);
+        self.window.live.as_ref().map_or_else(saved, |live| live.window.compactions())
     }
 
     /// What a request's prompt is made of, for whoever estimates it: messages, and their bytes.

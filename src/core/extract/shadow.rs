@@ -1,0 +1,91 @@
+//! What a call that broke off casts on the text behind it: until its end is seen, what stands there may be its values, and a call of
+//! another dialect in a value is data. Calls of its own dialect are read: a forgotten closer costs none.
+
+use memchr::memchr;
+
+use super::{
+    dialect::{Dialect, Grammar},
+    parser::Parser,
+};
+
+/// A call that broke off and whose end wasn't seen.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Broken {
+    dialect: &'static Dialect,
+    /// Nothing closes its calls: it reaches no further than its paragraph.
+    endless: bool,
+    /// Nothing but white space stands on this line so far.
+    blank: bool,
+}
+
+impl Broken {
+    pub(super) fn new(dialect: &'static Dialect) -> Self {
+        Self { dialect, endless: dialect.close.iter().all(|close| close.is_empty()), blank: false }
+    }
+
+    /// Whether a blank line stands in the text, which follows on what was read. Gives how many bytes were looked at.
+    fn parted(&mut self, text: &[u8]) -> (bool, usize) {
+        let mut at = 0;
+        if !self.blank {
+            let Some(newline) = memchr(b'\n', text) else { return (false, text.len()) };
+            at = newline + 1;
+            self.blank = true;
+        }
+        loop {
+            let rest = text.get(at..).unwrap_or_default();
+            let space = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+            match rest.get(space) {
+                None => return (false, text.len()),
+                Some(b'\n') => return (true, at + space + 1),
+                Some(_) => {}
+            }
+            let rest = rest.get(space..).unwrap_or_default();
+            let Some(newline) = memchr(b'\n', rest) else {
+                self.blank = false;
+                return (false, text.len());
+            };
+            at += space + newline + 1;
+        }
+    }
+}
+
+impl Dialect {
+    /// Whether its calls are written between the same markers as the other's, in a grammar of the same kind.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let kind = |grammar: &Grammar| std::mem::discriminant(grammar);
+        self.name == other.name
+            || (kind(&self.grammar) == kind(&other.grammar)
+                && (self.open == other.open || (self.section.is_some() && self.section == other.section)))
+    }
+}
+
+impl Parser {
+    /// The call of this dialect broke off, and its end wasn't seen.
+    pub(super) fn break_in(&mut self, dialect: &'static Dialect) {
+        self.broken = Some(Broken::new(dialect));
+    }
+
+    /// Whether what opens a call of this dialect may be a value's here.
+    pub(super) fn in_value(&self, dialect: &Dialect) -> bool {
+        self.broken.is_some_and(|broken| !dialect.is_like(broken.dialect))
+    }
+
+    /// What closes calls of this dialect was seen.
+    pub(super) fn mended(&mut self, dialect: &Dialect) {
+        self.broken = self.broken.filter(|broken| {
+            broken.dialect.close != dialect.close
+                && (broken.dialect.section.is_none() || broken.dialect.section != dialect.section)
+        });
+    }
+
+    /// Text goes by.
+    pub(super) fn leave_broken(&mut self, text: &[u8]) {
+        if let Some(broken) = self.broken.as_mut().filter(|broken| broken.endless) {
+            let (parted, looked) = broken.parted(text);
+            self.touched += looked as u64;
+            if parted {
+                self.broken = None;
+            }
+        }
+    }
+}
