@@ -662,7 +662,7 @@ impl Object {
             self.call_ends(cursor, false, sink)?;
             return Ok(None);
         }
-        if !marker && !self.shaped && self.passed < MOST_WRECK {
+        if !marker && byte != b'`' && !self.shaped && self.passed < MOST_WRECK {
             self.place = Place::Wreck(cursor.at - cursor.from);
             return Ok(None);
         }

@@ -210,6 +210,8 @@ impl Object {
             let mut another = false;
             let over = match byte {
                 b'\n' => (lines_behind(cursor, sink) > 0).then_some(false),
+                // Marks of code belong to prose.
+                b'`' => Some(false),
                 _ if self.passed + read > MOST_WRECK => Some(false),
                 b'}' => Some(true),
                 b']' if self.array => Some(true),
