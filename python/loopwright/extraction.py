@@ -19,7 +19,7 @@ you say otherwise):
 - `bare_json`: whether JSON without any markers counts, at the start of the reply or of a line.
 - `starts_in_reasoning`: whether the text begins inside reasoning, because the prompt ended with its opening marker.
 - `repair`: whether broken arguments are mended.
-- `max_calls`, `max_argument_bytes`, `max_depth`: limits; what is over them is a problem, never an error.
+- `max_calls`, `max_argument_bytes`, `max_depth` (500 at most): limits; what is over them is a problem, never an error.
 """
 
 from __future__ import annotations
@@ -81,6 +81,9 @@ __all__ = [
     "repair_json",
     "strip_tool_markup",
 ]
+
+_DEEPEST = 500
+"""Half of what Python's own reader of JSON can take before it gives up, whose stack others stand on too."""
 
 Event = TextDelta | ReasoningDelta | CallStarted | ArgumentsDelta | CallFinished | Markup | Problem
 """What a parser says. Each has the `span` of bytes that it came from."""
@@ -262,6 +265,9 @@ def _checked(policy: Policy) -> Policy:
         if not isinstance(limit, int) or not 0 <= limit < 1 << 63:
             message = f"{knob} is {limit!r:.100}"
             raise UsageError(message, "invalid_value", "give a whole number from 0 up")
+    if policy.get("max_depth", 0) > _DEEPEST:
+        message = f"max_depth is {policy['max_depth']}, deeper than Python reads JSON"
+        raise UsageError(message, "invalid_value", f"give {_DEEPEST} at most")
     for knob in ("quoted_calls", "reasoning_calls", "unknown_tool"):
         _told(policy.get(knob, ""), knob)
     for knob in ("bare_json", "starts_in_reasoning", "repair"):

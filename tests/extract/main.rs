@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
+mod beside;
 mod broken;
 mod broken_values;
+mod cap;
 mod cut_json;
 mod damaged;
 mod doubt;

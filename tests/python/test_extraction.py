@@ -260,6 +260,8 @@ def test_d08_policies_and_limits_are_typed() -> None:
         {"unknown_tool": "?"},
         {"max_calls": -1},
         {"max_depth": 2.5},
+        {"max_depth": 501},
+        {"max_depth": 10**9},
         {"max_argument_bytes": 10**30},
     ):
         with pytest.raises(UsageError):

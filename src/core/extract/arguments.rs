@@ -225,6 +225,11 @@ impl Arguments {
         }
     }
 
+    /// Whether this was mended.
+    pub(super) fn has(&self, what: Mend) -> bool {
+        (self.json.kinds() | self.mends) & what.bit() != 0
+    }
+
     /// Nobody hears of these arguments: only where they end matters.
     pub(super) fn forget(&mut self) {
         self.json.forget();

@@ -133,7 +133,7 @@ impl Calls {
 
     /// How much longer the open call's arguments may become; nothing if none is open.
     pub(super) fn room(&self, most: usize) -> usize {
-        self.open.as_ref().map_or(0, |call| most.saturating_sub(call.arguments.len()))
+        self.open.as_ref().filter(|_| !self.full).map_or(0, |call| most.saturating_sub(call.arguments.len()))
     }
 
     /// Whether something waits for its closer.

@@ -1,8 +1,16 @@
 //! Whether a value is what a JSON schema asks for, as far as choosing between candidates and telling a model what is wrong needs
-//! it: types, required and forbidden keys, enums, bounds, items, references, alternatives. What it doesn't know it doesn't judge.
+//! it: all that JSON Schema asserts from draft 4 to 2020-12, but `format`, which asserts nothing, and what depends on which other
+//! keywords looked at a key (`unevaluated…`). What it doesn't know it doesn't judge.
 
+mod members;
+mod same;
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
 use serde_json::{Map, Value};
 
+use self::same::{multiple, same};
 use super::references::{Document, Target};
 
 /// How many problems are told.
@@ -11,6 +19,8 @@ const MOST: usize = 16;
 const DEEPEST: usize = 160;
 /// How many steps a check may take: alternatives multiply.
 const STEPS: usize = 1 << 20;
+/// How large a pattern may become.
+const LARGEST_PATTERN: usize = 1 << 20;
 
 /// One thing in which a value isn't what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -30,6 +40,8 @@ pub(super) fn misfits(value: &Value, schema: &Value) -> Vec<Misfit> {
         steps: STEPS,
         quiet: 0,
         bad: 0,
+        gave_up: false,
+        patterns: BTreeMap::new(),
     };
     check.value(value, schema, 0);
     check.found
@@ -43,6 +55,10 @@ struct Check<'a> {
     /// Inside alternatives problems are counted, not told.
     quiet: usize,
     bad: usize,
+    /// Something wasn't looked at to its end.
+    gave_up: bool,
+    /// The patterns that were met; `None` where one says what can't be judged here.
+    patterns: BTreeMap<&'a str, Option<Regex>>,
 }
 
 impl<'a> Check<'a> {
@@ -63,13 +79,16 @@ impl<'a> Check<'a> {
         self.path.truncate(length);
     }
 
-    /// How many things are wrong with `value` under an alternative.
-    fn tried(&mut self, value: &Value, schema: &'a Value, depth: usize) -> usize {
-        let before = std::mem::take(&mut self.bad);
+    /// How many things are wrong with `value` under an alternative; `None` if that can't be known.
+    fn tried(&mut self, value: &Value, schema: &'a Value, depth: usize) -> Option<usize> {
+        let (before, gave_up) = (std::mem::take(&mut self.bad), std::mem::take(&mut self.gave_up));
         self.quiet += 1;
         self.value(value, schema, depth);
         self.quiet -= 1;
-        std::mem::replace(&mut self.bad, before)
+        let unknown = std::mem::replace(&mut self.gave_up, gave_up);
+        self.gave_up |= unknown;
+        let bad = std::mem::replace(&mut self.bad, before);
+        (bad > 0 || !unknown).then_some(bad)
     }
 
     fn value(&mut self, value: &Value, schema: &'a Value, depth: usize) {
@@ -79,6 +98,7 @@ impl<'a> Check<'a> {
             _ => return,
         };
         if self.steps == 0 || depth > DEEPEST {
+            self.gave_up = true;
             return;
         }
         self.steps -= 1;
@@ -104,13 +124,18 @@ impl<'a> Check<'a> {
             });
         }
         match value {
-            Value::Object(fields) => self.object(fields, schema, depth),
+            Value::Object(_) => self.object(value, schema, depth),
             Value::Array(items) => self.array(items, schema, depth),
             Value::String(text) => {
                 let length = text.chars().count() as u64;
                 self.bounds(length, schema, ["minLength", "maxLength"], "characters");
+                if let Some(Value::String(pattern)) = schema.get("pattern")
+                    && self.matches(pattern, text) == Some(false)
+                {
+                    self.say(|| format!("must match the pattern {pattern:?}"));
+                }
             }
-            Value::Number(number) => self.number(number.as_f64(), schema),
+            Value::Number(number) => self.number(number, schema),
             Value::Null | Value::Bool(_) => {}
         }
         if let Some(Value::Array(all)) = schema.get("allOf") {
@@ -118,11 +143,53 @@ impl<'a> Check<'a> {
                 self.value(value, one, depth + 1);
             }
         }
-        for key in ["anyOf", "oneOf"] {
-            if let Some(Value::Array(any)) = schema.get(key) {
-                self.alternatives(value, any, depth);
+        if let Some(Value::Array(any)) = schema.get("anyOf") {
+            self.alternatives(value, any, depth);
+        }
+        if let Some(Value::Array(any)) = schema.get("oneOf") {
+            self.one(value, any, depth);
+        }
+        if let Some(not) = schema.get("not")
+            && self.tried(value, not, depth + 1) == Some(0)
+        {
+            self.say(|| "must not be what its schema excludes".to_owned());
+        }
+        if let Some(condition) = schema.get("if") {
+            let branch = match self.tried(value, condition, depth + 1) {
+                Some(0) => schema.get("then"),
+                Some(_) => schema.get("else"),
+                None => None,
+            };
+            if let Some(branch) = branch {
+                self.value(value, branch, depth + 1);
             }
         }
+    }
+
+    /// One alternative must fit, and no other.
+    fn one(&mut self, value: &Value, any: &'a [Value], depth: usize) {
+        let mut fits = 0;
+        for one in any {
+            match self.tried(value, one, depth + 1) {
+                Some(0) => fits += 1,
+                Some(_) => {}
+                None => return,
+            }
+        }
+        match fits {
+            0 => self.alternatives(value, any, depth),
+            1 => {}
+            _ => self.say(|| format!("must fit one alternative alone, not {fits} of them")),
+        }
+    }
+
+    /// Whether the pattern is found in the text, where that can be judged.
+    fn matches(&mut self, pattern: &'a str, text: &str) -> Option<bool> {
+        let compiled = self
+            .patterns
+            .entry(pattern)
+            .or_insert_with(|| regex::RegexBuilder::new(pattern).size_limit(LARGEST_PATTERN).build().ok());
+        compiled.as_ref().map(|pattern| pattern.is_match(text))
     }
 
     /// The alternative that is nearest says what is wrong.
@@ -132,8 +199,10 @@ impl<'a> Check<'a> {
             // An alternative of another type is never the nearest while there is one of this type.
             let other = one.get("type").is_some_and(|name| !is_any(value, name));
             match self.tried(value, one, depth + 1) {
-                0 => return,
-                bad if nearest.is_none_or(|(least, _)| (other, bad) < least) => nearest = Some(((other, bad), one)),
+                None | Some(0) => return,
+                Some(bad) if nearest.is_none_or(|(least, _)| (other, bad) < least) => {
+                    nearest = Some(((other, bad), one));
+                }
                 _ => {}
             }
         }
@@ -160,44 +229,6 @@ impl<'a> Check<'a> {
         false
     }
 
-    fn object(&mut self, fields: &Map<String, Value>, schema: &'a Map<String, Value>, depth: usize) {
-        if let Some(Value::Array(required)) = schema.get("required") {
-            for name in required.iter().filter_map(Value::as_str) {
-                if !fields.contains_key(name) {
-                    self.say(|| format!("lacks {name:?}"));
-                }
-            }
-        }
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let others = schema.get("additionalProperties");
-        for (name, value) in fields {
-            let declared = properties.and_then(|properties| properties.get(name));
-            match (declared, others) {
-                (Some(schema), _) => self.part(|path| path.extend([".", name]), value, schema, depth + 1),
-                (None, Some(Value::Bool(false))) if !schema.contains_key("patternProperties") => {
-                    self.say(|| format!("must not hold {name:?}"));
-                }
-                (None, Some(schema @ Value::Object(_))) => {
-                    self.part(|path| path.extend([".", name]), value, schema, depth + 1);
-                }
-                _ => {}
-            }
-        }
-        self.bounds(fields.len() as u64, schema, ["minProperties", "maxProperties"], "keys");
-    }
-
-    fn array(&mut self, items: &[Value], schema: &'a Map<String, Value>, depth: usize) {
-        let first = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let others = schema.get("items");
-        for (at, item) in items.iter().enumerate() {
-            if let Some(schema) = first.get(at).or(others) {
-                let name = |path: &mut String| path.extend(["[", &at.to_string(), "]"]);
-                self.part(name, item, schema, depth + 1);
-            }
-        }
-        self.bounds(items.len() as u64, schema, ["minItems", "maxItems"], "items");
-    }
-
     fn bounds(&mut self, length: u64, schema: &Map<String, Value>, keys: [&str; 2], of: &str) {
         let bound = |key| schema.get(key).and_then(Value::as_u64);
         if let Some(least) = bound(keys[0]).filter(|least| length < *least) {
@@ -208,18 +239,29 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn number(&mut self, number: Option<f64>, schema: &Map<String, Value>) {
-        let Some(number) = number else { return };
+    fn number(&mut self, number: &serde_json::Number, schema: &Map<String, Value>) {
+        if let Some(Value::Number(step)) = schema.get("multipleOf")
+            && !multiple(number, step)
+        {
+            self.say(|| format!("must be a multiple of {step}"));
+        }
+        let Some(number) = number.as_f64() else { return };
         let bound = |key| schema.get(key).and_then(Value::as_f64);
-        let rules: [(&str, Holds, &str); 4] = [
-            ("minimum", |number, bound| number >= bound, "at least"),
-            ("maximum", |number, bound| number <= bound, "at most"),
-            ("exclusiveMinimum", |number, bound| number > bound, "more than"),
-            ("exclusiveMaximum", |number, bound| number < bound, "less than"),
+        // Draft 4 says only whether the bound itself is excluded.
+        let strict = |key| schema.get(key) == Some(&Value::Bool(true));
+        let rules: [(&str, &str, Holds, &str); 4] = [
+            ("minimum", "exclusiveMinimum", |number, bound| number >= bound, "at least"),
+            ("maximum", "exclusiveMaximum", |number, bound| number <= bound, "at most"),
+            ("exclusiveMinimum", "", |number, bound| number > bound, "more than"),
+            ("exclusiveMaximum", "", |number, bound| number < bound, "less than"),
         ];
-        for (key, holds, words) in rules {
-            if let Some(bound) = bound(key).filter(|bound| !holds(number, *bound)) {
-                self.say(|| format!("must be {words} {bound}"));
+        for (key, exclusive, holds, words) in rules {
+            if let Some(bound) = bound(key) {
+                if !holds(number, bound) {
+                    self.say(|| format!("must be {words} {bound}"));
+                } else if strict(exclusive) && number.to_bits() == bound.to_bits() {
+                    self.say(|| format!("must not be {bound} itself"));
+                }
             }
         }
     }
@@ -227,13 +269,6 @@ impl<'a> Check<'a> {
 
 /// Whether a number keeps a bound.
 type Holds = fn(f64, f64) -> bool;
-
-fn same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
-        _ => one == other,
-    }
-}
 
 fn is_any(value: &Value, name: &Value) -> bool {
     match name {
@@ -340,6 +375,64 @@ mod tests {
             told(&json!({"plan": [], "score": 1, "note": 5}), &schema),
             ["answer.note must be a string or null", "answer.plan must have at least 1 items, not 0"]
         );
+    }
+
+    #[test]
+    fn what_draft_4_to_2020_12_assert_is_judged() {
+        let part = |schema: Value| json!({"properties": {"a": schema}});
+        for (schema, good, bad) in [
+            (json!({"not": {"required": ["a"]}}), json!({"b": 1}), json!({"a": 1})),
+            (json!({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}), json!({"a": 1}), json!({"a": 1, "b": 1})),
+            (json!({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}), json!({"b": 1}), json!({"c": 1})),
+            (part(json!({"pattern": "^x\\d"})), json!({"a": "x1"}), json!({"a": "ax1"})),
+            (part(json!({"uniqueItems": true})), json!({"a": [1, 2, "1", [1]]}), json!({"a": [1, 1.0]})),
+            (
+                part(json!({"uniqueItems": true})),
+                json!({"a": [{"x": 1}]}),
+                json!({"a": [{"x": 1, "y": 2}, {"y": 2, "x": 1.0}]}),
+            ),
+            (part(json!({"multipleOf": 0.1})), json!({"a": 0.3}), json!({"a": 0.35})),
+            (part(json!({"multipleOf": 7})), json!({"a": 49.0}), json!({"a": 50})),
+            (json!({"if": {"required": ["a"]}, "then": {"required": ["b"]}}), json!({"c": 1}), json!({"a": 1})),
+            (json!({"if": {"required": ["a"]}, "else": {"required": ["b"]}}), json!({"a": 1}), json!({"c": 1})),
+            (json!({"propertyNames": {"maxLength": 2}}), json!({"ab": 1}), json!({"abc": 1})),
+            (part(json!({"contains": {"const": 1}})), json!({"a": [2, 1]}), json!({"a": [2]})),
+            (
+                part(json!({"contains": {}, "minContains": 2, "maxContains": 2})),
+                json!({"a": [2, 1]}),
+                json!({"a": [1, 2, 3]}),
+            ),
+            (json!({"dependentRequired": {"a": ["b"]}}), json!({"a": 1, "b": 1}), json!({"a": 1})),
+            (json!({"dependencies": {"a": ["b"]}}), json!({"c": 1}), json!({"a": 1})),
+            (json!({"dependencies": {"a": {"required": ["b"]}}}), json!({"c": 1}), json!({"a": 1})),
+            (json!({"dependentSchemas": {"a": {"maxProperties": 1}}}), json!({"a": 1}), json!({"a": 1, "b": 2})),
+            (json!({"const": {"a": 1.0}}), json!({"a": 1}), json!({"a": 2})),
+            (json!({"enum": [{"a": [1]}]}), json!({"a": [1.0]}), json!({"a": [1, 1]})),
+            (
+                json!({"const": 9_007_199_254_740_993_i64}),
+                json!(9_007_199_254_740_993_i64),
+                json!(9_007_199_254_740_992_i64),
+            ),
+            (
+                json!({"patternProperties": {"^x": {"type": "integer"}}, "additionalProperties": false}),
+                json!({"x": 1}),
+                json!({"y": 1}),
+            ),
+            (json!({"patternProperties": {"^x": {"type": "integer"}}}), json!({"y": "1"}), json!({"xy": "1"})),
+            (
+                part(json!({"items": [{"type": "integer"}], "additionalItems": false})),
+                json!({"a": [1]}),
+                json!({"a": [1, 2]}),
+            ),
+            (part(json!({"maximum": 3, "exclusiveMaximum": true})), json!({"a": 2}), json!({"a": 3})),
+        ] {
+            assert_eq!(told(&good, &schema), Vec::<String>::new(), "{schema}");
+            assert!(!told(&bad, &schema).is_empty(), "{schema}: {bad}");
+        }
+        // What can't be judged isn't.
+        for schema in [json!({"pattern": "(?=x)"}), json!({"not": {"$ref": "#"}}), json!({"format": "date"})] {
+            assert_eq!(told(&json!("y"), &schema), Vec::<String>::new(), "{schema}");
+        }
     }
 
     #[test]

@@ -47,6 +47,7 @@ mod shadow;
 mod signature;
 mod sort;
 mod tags;
+mod tail;
 mod titled;
 mod until;
 mod utf8;

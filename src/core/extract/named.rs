@@ -2,12 +2,13 @@
 //! `DeepSeek` V3 with its code fence. What stands between the two may be missing.
 
 use super::{
-    arguments::{Arguments, Leave, Verdict},
+    arguments::{Arguments, Leave, NO_OBJECT, Verdict},
     body::{Body, Sink, Step},
     dialect::Dialect,
     json::Mend,
     next::Next,
-    object::OPEN_FENCE,
+    object::{OPEN_FENCE, PART},
+    tail::Tail,
     until::begun,
 };
 
@@ -23,8 +24,12 @@ enum Place {
     /// After the name: separators, a fence, white space.
     Between,
     Arguments,
+    /// In what stands in place of the arguments and is no object.
+    NoArguments,
     /// After the arguments, where a fence may close and a bracket too many be.
     After,
+    /// In what is left of arguments that seemed to be over.
+    Left,
 }
 
 /// Calls of `Grammar::Named`: one for each body.
@@ -42,6 +47,9 @@ pub(super) struct Named {
     /// How much of an id was seen to hold no end.
     id_seen: usize,
     arguments: Option<Arguments>,
+    /// A value of them stands elsewhere.
+    valueless: bool,
+    tail: Tail,
     in_fence: bool,
 }
 
@@ -65,6 +73,8 @@ impl Named {
             seen: 0,
             id_seen: 0,
             arguments: None,
+            valueless: false,
+            tail: Tail::default(),
             in_fence: false,
         }
     }
@@ -264,6 +274,15 @@ impl Named {
             arguments.tell(leave.repairs, |how| sink.repaired(how));
             self.seen = at - *from;
             match verdict {
+                Verdict::Failed(NO_OBJECT) => {
+                    // Whatever it is, it ends. Nothing of it was spoken for.
+                    sink.looked(at - base.min(at));
+                    sink.spoiled(NO_OBJECT);
+                    self.seen = 0;
+                    self.arguments = None;
+                    self.tail = Tail::before(self.next);
+                    self.place = Place::NoArguments;
+                }
                 Verdict::Failed(why) => {
                     if at > *from {
                         sink.arguments("", at - *from);
@@ -283,6 +302,7 @@ impl Named {
                     if let Some(why) = arguments.spoilt() {
                         sink.spoiled(why);
                     }
+                    self.valueless = arguments.has(Mend::MissingValue);
                     sink.finish(at - *from, true);
                     *from = at;
                     self.seen = 0;
@@ -290,7 +310,59 @@ impl Named {
                 }
             }
         }
+        if self.place == Place::NoArguments {
+            let (bytes, over) = self.follow(input.get(*from..).unwrap_or_default(), last, sink);
+            sink.arguments("", bytes);
+            *from += bytes;
+            if !over {
+                return Ok(Step::More);
+            }
+            sink.finish(0, true);
+            self.place = Place::After;
+        }
+        if self.place != Place::Left {
+            let here = input.get(*from..).unwrap_or_default();
+            let part = match here.first() {
+                _ if self.seen > 0 => Some(false),
+                Some(b':') => Some(true),
+                Some(b'"') => Some(self.valueless),
+                Some(b',') => here.get(1).map(|byte| *byte == b'"').or_else(|| last.then_some(false)),
+                _ => Some(false),
+            };
+            match part {
+                None => return Ok(Step::More),
+                Some(false) => return Ok(self.after(input, last, sink, from)),
+                Some(true) => {
+                    sink.spoiled_behind(PART);
+                    self.tail = Tail::before(self.next);
+                    self.place = Place::Left;
+                }
+            }
+        }
+        // Told of once, so held until it is over; what goes on for longer is rather prose.
+        let held = input.get(*from..).unwrap_or_default();
+        let near = held.get(..held.len().min(LONGEST_HEADER)).unwrap_or_default();
+        let whole = near.len() == held.len();
+        let (bytes, over) = self.follow(near.get(self.seen..).unwrap_or_default(), last && whole, sink);
+        self.seen += bytes;
+        if !over && near.len() < LONGEST_HEADER {
+            return Ok(Step::More);
+        }
+        if over {
+            sink.dropped(self.seen, PART);
+            *from += self.seen;
+        }
+        self.seen = 0;
+        self.valueless = false;
+        self.place = Place::After;
         Ok(self.after(input, last, sink, from))
+    }
+
+    fn follow(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> (usize, bool) {
+        let mut looks = 0;
+        let followed = self.tail.step(input, last, &mut looks);
+        sink.looked(looks);
+        followed
     }
 
     /// Takes a bracket too many and the closing fence.

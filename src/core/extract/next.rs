@@ -61,6 +61,11 @@ impl Next {
         if !self.has_siblings() || rest.first() != Some(&b'{') {
             return Some(false);
         }
+        match rest.get(1) {
+            None if !last => return None,
+            Some(b'"' | b'\'' | b' ' | b'\n' | b'\r' | b'\t') => {}
+            _ => return Some(false),
+        }
         let Some((key, behind)) = first_key(rest.get(1..).unwrap_or_default(), last, looks)? else {
             return Some(false);
         };

@@ -7,14 +7,14 @@ mod member;
 mod pending;
 
 use self::{
-    around::{MOST_BEFORE, is_value},
+    around::{MOST_BEFORE, MOST_WRECK, is_value},
     pending::{Cursor, Pending},
 };
 use super::{
     arguments::{Arguments, TOO_LARGE},
     body::{Body, Sink, Step},
     dialect::Dialect,
-    json::{Json, Looks, Mend, patience},
+    json::{Json, Looks, Mend, colon_in, patience},
     next::Next,
 };
 
@@ -25,7 +25,7 @@ const LOST: &str = "its arguments can't be found in what it holds";
 const NAME_TWICE: &str = "a name was given twice; the first was kept";
 const LEFT_OUT: &str = "what stands beside its name was left out: it has no arguments";
 const ARGUMENTS_TWICE: &str = "arguments were given twice; the first were kept";
-const PART: &str = "what stands behind its end was a part of it";
+pub(super) const PART: &str = "what stands behind its end was a part of it";
 const OPEN_LIST: &str = "a list of calls without its closing bracket";
 pub(super) const OPEN_FENCE: &str = "a code fence that nothing closes";
 const FENCE: &[u8] = b"```";
@@ -83,9 +83,12 @@ enum Place {
         text: bool,
         brackets: usize,
     },
+    /// Within a call, where nothing of it can stand: from where on, counted from what hasn't been spoken for.
+    Wreck(usize),
 }
 
 /// Calls of `Grammar::Object` and `Grammar::Keyed`.
+#[allow(clippy::struct_excessive_bools)] // each says one thing of what is being read
 #[derive(Debug, Clone)]
 pub(super) struct Object {
     keys: Keys,
@@ -104,6 +107,8 @@ pub(super) struct Object {
     skipped: Option<Json>,
     calls: usize,
     shaped: bool,
+    /// The key at hand began without a quote.
+    unquoted: bool,
     /// The key at hand is much like one of arguments.
     near: bool,
     /// The key at hand is none that calls have.
@@ -147,6 +152,7 @@ impl Object {
             skipped: None,
             calls: 0,
             shaped: false,
+            unquoted: false,
             near: false,
             beside: false,
             fenced: false,
@@ -190,8 +196,10 @@ impl Object {
 
     fn call_ends(&mut self, cursor: &mut Cursor<'_>, complete: bool, sink: &mut dyn Sink) -> Result<(), Step> {
         if !self.call.started {
+            self.begins(sink);
             let none = !self.call.whole && self.shaped;
-            let spoilt = self.call.spoilt.filter(|_| !self.call.name.as_deref().is_some_and(|name| sink.knows(name)));
+            let unknown = !self.call.name.as_deref().is_some_and(|name| sink.knows(name));
+            let spoilt = self.call.spoilt.or(self.call.withheld.then_some(NO_NAME)).filter(|_| unknown);
             if none || self.call.name.is_none() || spoilt.is_some() {
                 return self.no_call(cursor, spoilt.unwrap_or(if none { NO_CALL } else { NO_NAME }), sink);
             }
@@ -199,7 +207,6 @@ impl Object {
                 return Err(Step::Failed(NO_CALL));
             }
             self.call.guarded = false;
-            self.begins(sink);
             let bytes = cursor.speak();
             self.call.start(bytes, sink);
         }
@@ -227,6 +234,10 @@ impl Object {
         if std::mem::take(&mut self.odd_list) {
             self.call.doubled(Mend::Stray.describe(), sink);
         }
+        let mangled = [Mend::MissingColon, Mend::MissingQuote, Mend::Stray];
+        let mangled = mangled.iter().any(|mend| self.call.mends.contains(&mend.describe()));
+        let damaged = !self.shaped && (mangled || self.call.spoilt.is_some());
+        self.call.withheld |= damaged && self.call.name.as_deref().is_some_and(|name| !sink.knows(name));
     }
 
     /// Another call may follow.
@@ -243,7 +254,10 @@ impl Object {
     fn broken_off(&mut self, cursor: &mut Cursor<'_>, why: &'static str, sink: &mut dyn Sink) -> Step {
         let begun = self.call.started || (self.call.name.is_some() && !self.shaped);
         if begun && self.call_ends(cursor, false, sink).is_ok() {
-            return Step::Done;
+            return if self.calls > 0 { Step::Done } else { Step::Failed(why) };
+        }
+        if !begun && self.call.whole && self.calls > 0 && !self.shaped && self.no_call(cursor, why, sink).is_ok() {
+            return self.over(sink);
         }
         Step::Failed(why)
     }
@@ -255,6 +269,7 @@ impl Object {
                     if !self.token(cursor, last, quote, sink)? {
                         return Ok(self.wait(cursor, last, sink));
                     }
+                    self.unquoted = quote.is_none();
                     self.token_ends(value, cursor, sink);
                     continue;
                 }
@@ -284,6 +299,11 @@ impl Object {
                 Place::Junk { text, brackets } => match self.junk(cursor, (text, brackets), last, sink) {
                     Some(true) => continue,
                     Some(false) => return Ok(self.over(sink)),
+                    None => return Ok(self.wait(cursor, last, sink)),
+                },
+                Place::Wreck(from) => match self.wreck(from, cursor, last, sink) {
+                    Some(true) => continue,
+                    Some(false) => return Ok(self.broken_off(cursor, NO_CALL, sink)),
                     None => return Ok(self.wait(cursor, last, sink)),
                 },
                 Place::Skip => {
@@ -327,10 +347,14 @@ impl Object {
                         self.array = true;
                         cursor.at += 1;
                     }
-                    b'[' | b'"' if self.array && !self.shaped => match self.in_list(byte, cursor, last, sink)? {
-                        true => {}
-                        false => return Ok(self.wait(cursor, last, sink)),
-                    },
+                    b'[' | b'"' if !self.shaped && (self.array || byte == b'"') => {
+                        if !self.in_list(byte, cursor, last, sink)? {
+                            return Ok(self.wait(cursor, last, sink));
+                        }
+                        if !self.array && self.place == Place::Start {
+                            return Err(Step::Failed(NO_CALL));
+                        }
+                    }
                     _ if self.array && !self.shaped && !matches!(byte, b'{' | b']') => {
                         self.place =
                             if is_value(byte) { Place::Stray } else { Place::Junk { text: false, brackets: 0 } };
@@ -405,6 +429,20 @@ impl Object {
                     } else if matches!(byte, b',' | b'}') {
                         self.mended(Mend::MissingValue, sink)?;
                         self.place = Place::AfterMember;
+                    } else if byte == b'"' && self.unquoted {
+                        let rest = cursor.rest();
+                        self.looks.again(rest);
+                        let colon = colon_in(rest.get(1..).unwrap_or_default(), last, &mut self.looks);
+                        self.looked(rest, colon.is_some(), sink);
+                        self.unquoted = colon.is_none();
+                        match colon {
+                            None => return Ok(self.wait(cursor, last, sink)),
+                            Some(true) => {
+                                self.mended(Mend::MissingQuote, sink)?;
+                                cursor.at += 1;
+                            }
+                            Some(false) => {}
+                        }
                     } else {
                         self.mended(Mend::MissingColon, sink)?;
                         cursor.at += usize::from(byte == b'=');
@@ -468,11 +506,14 @@ impl Object {
                             return Ok(self.over(sink));
                         }
                     }
-                    b'"' | b'[' if self.comma && !self.shaped => match self.in_list(byte, cursor, last, sink)? {
-                        true if self.place == Place::AfterCall => return Ok(self.over(sink)),
-                        true => {}
-                        false => return Ok(self.wait(cursor, last, sink)),
-                    },
+                    b'"' | b'[' if self.comma && !self.shaped => {
+                        if !self.in_list(byte, cursor, last, sink)? {
+                            return Ok(self.wait(cursor, last, sink));
+                        }
+                        if self.place == Place::AfterCall {
+                            return Ok(self.over(sink));
+                        }
+                    }
                     b'"' | b'[' | b'-' | b'0'..=b'9' if self.array && self.comma => {
                         self.place = Place::Stray;
                     }
@@ -485,14 +526,19 @@ impl Object {
                     _ if self.array && !self.shaped => self.place = Place::Junk { text: false, brackets: 0 },
                     _ => return Ok(self.over(sink)),
                 },
-                Place::Junk { .. } | Place::Token { .. } | Place::Arguments | Place::Skip | Place::Stray => {}
+                Place::Wreck(_)
+                | Place::Junk { .. }
+                | Place::Token { .. }
+                | Place::Arguments
+                | Place::Skip
+                | Place::Stray => {}
             }
         }
     }
 
     /// In `{"A": {..}, "B": {..}}` each key after the first begins another call.
     fn next_call_of_names(&mut self, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Step> {
-        if self.keys == Keys::Names && self.call.whole {
+        if self.keys == Keys::Names && self.call.whole && self.call.spoilt.is_none() {
             self.call_ends(cursor, true, sink)?;
         }
         Ok(())
@@ -616,7 +662,8 @@ impl Object {
             self.call_ends(cursor, false, sink)?;
             return Ok(None);
         }
-        if !marker && self.pass(byte, cursor, sink) {
+        if !marker && byte != b'`' && !self.shaped && self.passed < MOST_WRECK {
+            self.place = Place::Wreck(cursor.at - cursor.from);
             return Ok(None);
         }
         Ok(Some(self.broken_off(cursor, NO_CALL, sink)))
@@ -646,6 +693,10 @@ impl Object {
             Place::Stray | Place::AfterStray | Place::Junk { .. } if self.calls > 0 => {
                 cursor.at = cursor.from;
                 self.over(sink)
+            }
+            Place::Wreck(from) => {
+                cursor.at = cursor.from + from;
+                self.broken_off(cursor, NO_CALL, sink)
             }
             Place::Closed => match self.closes(cursor, sink) {
                 Ok(()) => self.over(sink),

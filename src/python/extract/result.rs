@@ -1,6 +1,6 @@
 //! What a whole text holds, for Python: its calls, its prose and reasoning, what went wrong, and whose each byte is.
 
-use pyo3::{prelude::*, types::PyTuple};
+use pyo3::{exceptions::PyRecursionError, prelude::*, types::PyTuple};
 
 use super::{
     errors,
@@ -8,7 +8,10 @@ use super::{
     known_dialect,
 };
 use crate::{
-    core::extract::{self, Event, Events, Owner, Source, Span},
+    core::{
+        error::Error,
+        extract::{self, Event, Events, Owner, Source, Span},
+    },
     python::convert,
 };
 
@@ -96,7 +99,20 @@ impl Call {
     /// The arguments, parsed; `None` if the call is not complete.
     #[getter]
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if self.0.complete { convert::loads(py, &self.0.arguments).map(Some) } else { Ok(None) }
+        if !self.0.complete {
+            return Ok(None);
+        }
+        convert::loads(py, &self.0.arguments).map(Some).map_err(|error| {
+            // Python's reader takes a frame for each level, of which the caller's own may have left too few.
+            if error.is_instance_of::<PyRecursionError>(py) {
+                let message = "the arguments are nested deeper than Python's stack has room for here";
+                errors::exception(
+                    &Error::usage("too_deep", message).hint("read arguments_json, or give a lower max_depth"),
+                )
+            } else {
+                error
+            }
+        })
     }
 
     /// The id that the model gave it, where its dialect has one.

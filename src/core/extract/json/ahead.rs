@@ -295,6 +295,16 @@ pub(super) fn list_ends(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bo
     Some(!matches!(next.first(), Some(b',' | b'}' | b']' | b':')))
 }
 
+/// Whether a number or a bracket follows: no key begins so.
+pub(super) fn value_in(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
+    Some(matches!(solid(rest, last, looks)?.first(), Some(b'0'..=b'9' | b'-' | b'{' | b'[')))
+}
+
+/// Whether white space and a colon follow.
+pub(in crate::core::extract) fn colon_in(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
+    Some(solid(rest, last, looks)?.first() == Some(&b':'))
+}
+
 /// Whether `text",` or `text"]` follows.
 pub(super) fn quoted_element(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
     quoted(rest, b'"', last, b",]", looks)

@@ -68,7 +68,15 @@ impl Json {
             }
             b'/' if self.spaced() || self.known() => !matches!(ahead::second(here, last)?, b'/' | b'*'),
             b'#' => !self.spaced(),
-            0xef => !(begun && self.known() && matches!(ahead::class(here, last)?.0, Class::Wide(_))),
+            0xc2 | 0xe2 | 0xe3 | 0xef if begun && self.known() => match ahead::class(here, last)? {
+                (Class::Wide(_), _) => false,
+                // White space that JSON doesn't know, before what ends a value.
+                (Class::Nothing, length) => {
+                    let behind = here.get(length..).unwrap_or_default();
+                    !ahead::then(behind, last, b",}]\n", &mut self.looks)?
+                }
+                _ => true,
+            },
             b'<' | b'`' => !self.foreign(here, last)?,
             b' ' | b'\t' => begun,
             b'[' if self.next.brackets(here) && self.foreign(here, last)? => false,

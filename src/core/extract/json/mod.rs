@@ -18,7 +18,7 @@ mod text;
 mod valid;
 mod word;
 
-pub(super) use ahead::{Looks, begins_container, first_key, key_in, quoted_key, then_sibling};
+pub(super) use ahead::{Looks, begins_container, colon_in, first_key, key_in, quoted_key, then_sibling};
 pub use word::Mend;
 pub(super) use word::is_scalar;
 

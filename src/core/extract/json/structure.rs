@@ -315,6 +315,13 @@ impl Json {
                 self.cut(rest);
                 return Some(0);
             }
+            // A value without a key.
+            Class::Byte(b':') if ahead::value_in(rest.get(1..).unwrap_or_default(), last, &mut self.looks)? => {
+                self.note_to(Mend::UnquotedKey, self.at, self.at + 1);
+                self.comma = None;
+                self.out.extend_from_slice(b"\"\":");
+                self.state = State::Value;
+            }
             Class::Byte(b':' | b')' | b';' | b'>' | b'{' | b'[' | b'=') | Class::Wide(_) | Class::Nothing => {
                 return Some(self.stray(len));
             }
@@ -355,6 +362,10 @@ impl Json {
                 return Some(len);
             }
             Class::Nothing => return Some(self.stray(len)),
+            // The next key: this one has no value.
+            Class::Byte(b'"') if ahead::quoted_key(rest.get(1..).unwrap_or_default(), last, &mut self.looks)? => {
+                self.missing_value(b":null");
+            }
             _ if self.foreign(rest, last)? => self.cut(rest),
             _ => {
                 self.note(Mend::MissingColon, self.at);

@@ -12,8 +12,10 @@ use super::{
 };
 
 const JUNK: &str = "what stands in it is no JSON";
-/// The most bytes within a call, or between two of a list, that are passed over.
+/// The most bytes between two calls of a list that are passed over.
 const MOST_JUNK: usize = 1024;
+/// The most of a call that may stand where it can't.
+pub(super) const MOST_WRECK: usize = 256;
 /// The most bytes before the first call of a list that are no object.
 pub(super) const MOST_BEFORE: usize = 128;
 
@@ -85,7 +87,7 @@ impl Object {
     }
 
     /// A look ahead is over, or needs half as much again.
-    fn looked(&mut self, rest: &[u8], known: bool, sink: &mut dyn Sink) {
+    pub(super) fn looked(&mut self, rest: &[u8], known: bool, sink: &mut dyn Sink) {
         sink.looked(std::mem::take(&mut self.looks.count));
         if known {
             self.looks.settle();
@@ -130,6 +132,9 @@ impl Object {
                 let beside = BESIDE.iter().any(|known| known.as_bytes() == key);
                 let key = std::str::from_utf8(key).unwrap_or_default();
                 if !beside && self.role(key) == Role::Other {
+                    if self.calls == 0 && !self.array {
+                        return Ok(true);
+                    }
                     sink.spoiled_behind(PART);
                 }
                 self.mended(Mend::MissingOpener, sink)?;
@@ -137,9 +142,21 @@ impl Object {
                 self.place = Place::Key;
             }
             Some(None) if self.array => self.place = Place::Stray,
+            Some(None) if self.named(rest) => {
+                self.mended(Mend::MissingOpener, sink)?;
+                self.comma = false;
+                self.place = Place::Key;
+            }
             Some(None) => {}
         }
         Ok(true)
+    }
+
+    /// Whether the key of a name stands here in quotes, whatever follows it.
+    fn named(&self, rest: &[u8]) -> bool {
+        let Keys::Known { name, .. } = self.keys else { return false };
+        let inside = rest.get(1..).unwrap_or_default();
+        name.iter().any(|name| inside.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'"')))
     }
 
     /// Behind an object that lacks its name or its arguments. `None`: more is needed.
@@ -179,21 +196,71 @@ impl Object {
         Ok(())
     }
 
-    /// Passes over what can't stand here: the call must not run, but the list goes on. Gives whether it was.
-    pub(super) fn pass(&mut self, byte: u8, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) -> bool {
-        let within = self.array || self.calls > 0 || self.call.name.is_some() || self.call.whole;
-        if self.shaped || !within || self.passed >= MOST_JUNK || lines_behind(cursor, sink) > 1 {
-            return false;
+    /// Looks for where the call goes on or ends behind what can't stand in it; it must not run. `Some(false)`: it doesn't near by, what
+    /// stands here is prose.
+    pub(super) fn wreck(
+        &mut self,
+        from: usize,
+        cursor: &mut Cursor<'_>,
+        last: bool,
+        sink: &mut dyn Sink,
+    ) -> Option<bool> {
+        while let Some(&byte) = cursor.rest().first() {
+            let read = cursor.at - cursor.from - from;
+            let mut another = false;
+            let over = match byte {
+                b'\n' => (lines_behind(cursor, sink) > 0).then_some(false),
+                // Marks of code belong to prose.
+                b'`' => Some(false),
+                _ if self.passed + read > MOST_WRECK => Some(false),
+                b'}' => Some(true),
+                b']' if self.array => Some(true),
+                b'"' => self.key(cursor, last, sink)?.then_some(true),
+                b'{' => {
+                    another = self.sibling(cursor, last, sink)?;
+                    Some(true)
+                }
+                _ => None,
+            };
+            let over = match over {
+                None if self.next.stands(cursor.rest(), last)? => Some(false),
+                over => over,
+            };
+            match over {
+                None => cursor.at += 1,
+                Some(false) => {
+                    cursor.at = cursor.from + from;
+                    return Some(false);
+                }
+                Some(true) => {
+                    self.passed += read + 1;
+                    self.call.spoilt = self.call.spoilt.or(Some(JUNK));
+                    self.place = Place::AfterMember;
+                    if byte == b'{' && !another {
+                        self.role = Role::Other;
+                        self.place = Place::Skip;
+                    } else if byte == b'"' {
+                        self.place = Place::Key;
+                    }
+                    return Some(true);
+                }
+            }
         }
-        self.call.spoilt = self.call.spoilt.or(Some(JUNK));
-        self.passed += 1;
-        if matches!(byte, b'{' | b'[') {
-            self.role = Role::Other;
-            self.place = Place::Skip;
-        } else {
-            cursor.at += 1;
+        None
+    }
+
+    /// Whether a key in quotes stands here.
+    fn key(&mut self, cursor: &Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Option<bool> {
+        let rest = cursor.rest();
+        match rest.get(1) {
+            None if !last => return None,
+            Some(b'_' | b'a'..=b'z' | b'A'..=b'Z' | 0x80..) => {}
+            _ => return Some(false),
         }
-        true
+        self.looks.again(rest);
+        let key = first_key(rest, last, &mut self.looks);
+        self.looked(rest, key.is_some(), sink);
+        Some(key?.is_some())
     }
 
     /// Looks for the next call of the list or the list's end. `Some(false)`: it has neither near by, what stands here is prose.

@@ -10,6 +10,7 @@ use super::super::{
 use super::guard::{Guard, is_word};
 
 /// One call on its way.
+#[allow(clippy::struct_excessive_bools)] // each says one thing of a call
 #[derive(Debug, Default, Clone)]
 pub(super) struct Pending {
     pub(super) name: Option<String>,
@@ -34,6 +35,8 @@ pub(super) struct Pending {
     pub(super) before: usize,
     /// And up to where what is held of them stands.
     pub(super) held_to: usize,
+    /// What had to be mended made a name of it that no tool has: it is none.
+    pub(super) withheld: bool,
     /// It has members that no call has.
     pub(super) beside: bool,
     /// It has a description.
@@ -43,12 +46,19 @@ pub(super) struct Pending {
 impl Pending {
     /// Whether anything of it was read.
     pub(super) fn is_begun(&self) -> bool {
-        self.started || self.whole || self.name.is_some() || self.id.is_some() || !self.mends.is_empty()
+        self.started
+            || self.whole
+            || self.name.is_some()
+            || self.id.is_some()
+            || self.spoilt.is_some()
+            || !self.mends.is_empty()
     }
 
     /// Starts the call if its name is known.
     pub(super) fn start(&mut self, bytes: usize, sink: &mut dyn Sink) -> bool {
-        let Some(name) = self.name.as_deref().filter(|_| !self.started && !self.guarded) else { return false };
+        let Some(name) = self.name.as_deref().filter(|_| !self.started && !self.guarded && !self.withheld) else {
+            return false;
+        };
         sink.start(name, self.id.as_deref(), bytes);
         self.started = true;
         for &how in &self.mends {

@@ -11,6 +11,9 @@ use super::{Dialect, First, Grammar};
 const NAME: &[&str] = &["name", "tool_name", "function", "tool"];
 const ARGUMENTS: &[&str] = &["arguments", "parameters", "args", "input"];
 
+/// What stands first where a brace is missing.
+const KEY: &str = "\"name\"";
+
 /// One object, or several one after the other.
 const OBJECT: Grammar = Grammar::Object { name: NAME, arguments: ARGUMENTS, array: false };
 
@@ -24,7 +27,7 @@ const ROW: Dialect = Dialect {
     open: &[],
     close: &[""],
     message_end: "",
-    first: First::OneOf(&["{"]),
+    first: First::OneOf(&["{", KEY]),
     title: &[],
     grammar: OBJECT,
     padding: "",

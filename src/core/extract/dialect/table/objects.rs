@@ -15,6 +15,7 @@ const FENCED: First = First::OneOf(&[
     "```json{",
     "```JSON\n{",
     "```tool_call\n{",
+    super::KEY,
 ]);
 
 const PARAMETERS: &[&str] = &["parameters", "arguments", "args", "input"];
@@ -125,7 +126,7 @@ pub(super) const GRANITE_20B: Dialect = Dialect {
     patterns: &["granite-20b"],
     open: &["<function_call>"],
     close: &["", "</function_call>"],
-    first: First::OneOf(&["{", "["]),
+    first: First::OneOf(&["{", "[", super::KEY]),
     padding: " ",
     ..ROW
 };
