@@ -16,11 +16,13 @@ pub(super) struct After {
     pub(super) text: bool,
     /// Whether its closer was there.
     closed: bool,
+    /// Whether its section's closer was there.
+    over: bool,
 }
 
 impl After {
     pub(super) fn new(dialect: &'static Dialect, text: bool) -> Self {
-        Self { dialect, text, closed: false }
+        Self { dialect, text, closed: false, over: false }
     }
 }
 
@@ -63,7 +65,8 @@ impl Parser {
         let rest = input.get(space..).unwrap_or_default();
         if space <= MOST_SPACE {
             let mut more = rest.is_empty();
-            if let Some(length) = longest(self.at + space, rest, dialect.close, last, &mut more, &mut self.glances) {
+            let close = if after.over { &[][..] } else { dialect.close };
+            if let Some(length) = longest(self.at + space, rest, close, last, &mut more, &mut self.glances) {
                 let end = space + length;
                 if !dialect.message_end.is_empty()
                     && rest.get(..length).is_some_and(|closer| closer.ends_with(dialect.message_end.as_bytes()))
@@ -88,14 +91,20 @@ impl Parser {
                 let end = space + length;
                 let open = self.section.take();
                 self.mended(dialect);
-                let real = !after.text || open.is_some_and(|section| self.calls.consumed > section.before);
+                let real =
+                    after.over || !after.text || open.is_some_and(|section| self.calls.consumed > section.before);
                 self.calls.close(self.at, &mut self.writer, out);
                 if real {
                     self.writer.markup(Span { start: self.at, end: self.at + end }, out);
                 } else {
                     self.writer.text(self.calls.voice, input.get(..end).unwrap_or_default(), self.at, out);
                 }
-                self.place = Place::Prose;
+                // Models close a section twice now and then.
+                self.place = if real && !after.over {
+                    Place::After(After { closed: true, over: true, ..after })
+                } else {
+                    Place::Prose
+                };
                 return (end, true);
             }
             if (!more || last)

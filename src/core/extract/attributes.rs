@@ -26,6 +26,7 @@ const RULE: Rule = Rule {
     lines: 0,
     sure: false,
     alone: true,
+    bare: false,
     head: SEPARATOR,
 };
 /// What opens an object that holds all arguments, and what closes it.

@@ -127,6 +127,7 @@ impl PairsBody {
             lines: FURTHER,
             sure: false,
             alone: true,
+            bare: false,
             head: self.key_end,
         }
     }
