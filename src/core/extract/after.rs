@@ -2,7 +2,7 @@
 
 use super::{
     call::Source,
-    dialect::{Dialect, Glances, Verdict},
+    dialect::{Dialect, Glances, Grammar, Verdict},
     event::{Events, Span},
     parser::{Parser, Place},
     prose::{Begins, Candidate, MOST_SPACE, begins},
@@ -66,7 +66,17 @@ impl Parser {
         if space <= MOST_SPACE {
             let mut more = rest.is_empty();
             let close = if after.over { &[][..] } else { dialect.close };
-            if let Some(length) = longest(self.at + space, rest, close, last, &mut more, &mut self.glances) {
+            // A call's closing element, if what stands around the call was closed before it.
+            let late = match dialect.grammar {
+                Grammar::Tags(tags) if !after.over => tags.call_end,
+                _ => "",
+            };
+            let closed = longest(self.at + space, rest, close, last, &mut more, &mut self.glances);
+            let closed = match closed {
+                None if !more || last => longest(self.at + space, rest, &[late], last, &mut more, &mut self.glances),
+                closed => closed,
+            };
+            if let Some(length) = closed {
                 let end = space + length;
                 if !dialect.message_end.is_empty()
                     && rest.get(..length).is_some_and(|closer| closer.ends_with(dialect.message_end.as_bytes()))

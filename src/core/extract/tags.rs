@@ -12,7 +12,7 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, Tags, dialects},
-    members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing, run},
+    members::{FOLLOWED, Members, Next, OPEN_CALL, Typing, run},
     remains::Remains,
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, END, FURTHER, Found, Look, MAX_HEAD, Marks, NEXT,
@@ -416,22 +416,13 @@ impl TagsBody {
     }
 
     fn value(&mut self, rule: Rule, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        match self.members.advance(&self.marks, rule, input, last, sink) {
-            Flow::More => Next::Wait,
-            Flow::On(bytes) => Next::Took(bytes),
-            Flow::Ended(bytes) => {
-                self.go(State::Inside);
-                Next::Took(bytes)
-            }
-            Flow::Failed(step) => {
-                self.state = State::Over;
-                Next::Stop(step)
-            }
-            Flow::Cut => {
-                self.state = State::Over;
-                Next::Took(input.len())
-            }
+        let (next, turn) = self.members.advance(&self.marks, rule, input, last, sink).turn(input.len());
+        match turn {
+            Some(true) => self.go(State::Inside),
+            Some(false) => self.state = State::Over,
+            None => {}
         }
+        next
     }
 
     fn object(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
