@@ -127,6 +127,87 @@ fn c15_destructive_commands_of_the_fourth_list_are_caught() {
 }
 
 #[test]
+fn c15_destructive_commands_of_the_fifth_to_the_seventh_list_are_caught() {
+    for (path, name) in [
+        ("tests/data/commands/fifth.jsonl", "fifth list"),
+        ("tests/data/commands/sixth.jsonl", "sixth list"),
+        ("tests/data/commands/seventh.jsonl", "seventh list"),
+    ] {
+        let Some(cases) = cases(path) else { return };
+        let (caught, alarms) = report(name, &cases.iter().collect::<Vec<_>>());
+        assert!(caught >= 0.97 && alarms <= 0.01, "{name}: {caught} {alarms}");
+    }
+}
+
+#[test]
+fn c15_what_is_hidden_in_base64_is_read_and_what_cannot_be_read_is_asked_about() {
+    // `Remove-Item -Recurse .` and `Get-Date`, in UTF-16.
+    let hidden = "powershell -EncodedCommand UgBlAG0AbwB2AGUALQBJAHQAZQBtACAALQBSAGUAYwB1AHIAcwBlACAALgA=";
+    assert_eq!(risk(hidden).rule, "windows.delete");
+    assert!(risk("pwsh -enc RwBlAHQALQBEAGEAdABlAA==").level < RiskLevel::Confirm);
+    for unread in ["pwsh -e QUJD", "pwsh -ec $X", "powershell -enc not_base64!"] {
+        assert_eq!(risk(unread).rule, "shell.eval.unknown", "{unread}");
+    }
+}
+
+#[test]
+fn c15_a_script_that_is_written_and_then_run_is_read() {
+    for text in [
+        "echo 'rm -rf data' > a.sh; sh ./a.sh",
+        "printf 'cd data\n' > a.sh; echo 'rm -rf .' >> a.sh; bash a.sh",
+        "cat > run.sh <<'E'\nrm -rf data\nE\nchmod +x run.sh && ./run.sh",
+        "tee a.sh <<< 'rm -rf data' && source a.sh",
+        ". /dev/stdin <<< 'rm -rf data'",
+        "ssh host <<'E'\nrm -rf data\nE",
+        "echo 'rm -rf data' | ssh host",
+    ] {
+        assert!(risk(text).level >= RiskLevel::Confirm, "{text}");
+    }
+    for text in [
+        "echo 'rm -rf data' > notes.txt; cat notes.txt",
+        "echo 'ls -la' > a.sh; sh a.sh",
+        "cat > run.sh <<'E'\nrm -rf data\nE\nchmod +x run.sh",
+        "ssh host <<'E'\nls -la\nE",
+        "sh a.sh; echo 'rm -rf data' > a.sh",
+    ] {
+        assert!(risk(text).level < RiskLevel::Confirm, "{text}: {}", risk(text).rule);
+    }
+    // A script that runs itself ends, and is asked about.
+    assert!(risk("echo 'sh a.sh' > a.sh; sh a.sh").level >= RiskLevel::Confirm);
+}
+
+#[test]
+fn c15_programs_with_commands_of_their_own_are_read_by_line() {
+    for text in [
+        "sftp host <<< 'rm *'",
+        "lftp -c 'open host; rm -r www'",
+        "smbclient //srv/share -c 'cd x; del *.doc'",
+        "echo flush_all | nc localhost 11211",
+        "hbase shell <<< \"disable 't'; drop 't'\"",
+        "npm run db:reset",
+        "make clean-db",
+        "psql prod < drop_all.sql",
+        "psql -tAc 'select x' a | psql b",
+    ] {
+        assert!(risk(text).level >= RiskLevel::Confirm, "{text}");
+    }
+    for text in [
+        "sftp host <<< 'get notes.txt'",
+        "lftp -c 'open host; ls'",
+        "smbclient //srv/share -c 'ls'",
+        "echo stats | nc localhost 11211",
+        "npm run test:delete",
+        "npm run clean",
+        "make clean",
+        "psql prod < schema.sql",
+        "pwsh -c 'Get-Help Remove-Item'",
+        "pwsh -c 'Remove-Item -Recurse ./data -WhatIf'",
+    ] {
+        assert!(risk(text).level < RiskLevel::Confirm, "{text}: {}", risk(text).rule);
+    }
+}
+
+#[test]
 fn c15_a_request_that_deletes_is_asked_about() {
     use loopwright::core::guard::assess_arguments;
     use serde_json::json;

@@ -409,3 +409,36 @@ proptest! {
         prop_assert!(classify(&redacted).level < Level::Sensitive, "{text} -> {redacted}");
     }
 }
+
+#[test]
+fn d12_values_behind_names_in_settings_forms_and_what_php_writes() {
+    for text in [
+        "MYSQL_ROOT_PASSWORD=root",
+        "      POSTGRES_PASSWORD: admin",
+        "curl -d 'user=ada&password=macaron&x=1'",
+        "verifyPassword: '1234567890Aa$',",
+        "alter user sys identified by MyDBPasswd container=all;",
+        "const secret = 'xbja vgc6 gv4i i4qq h5ct 6stz ytcp ksiz'",
+        "export GF_AUTH_GOOGLE_CLIENT_SECRET=newS3cretKey",
+        r#"a:2:{s:6:"paypal";s:4:"live";s:15:"paypal_password";s:16:"HF4TNTTXUD6YQREH";}"#,
+        "Consumer Secret: ``D+EdQ-gs$-%@2Nu7``",
+    ] {
+        assert_eq!(classify(text).level, Level::Secret, "{text}");
+    }
+    for text in [
+        "password: root",
+        "if password=root then",
+        "MYSQL_ROOT_PASSWORD=changeme",
+        "POSTGRES_PASSWORD=$ADMIN",
+        "PASSWORD_FIELD=admin",
+        "?password=password&user=x",
+        "verifyPassword(user, password)",
+        "user identified by username",
+        "secret = 'this will only take some time from each'",
+        "password = 'open your mind past that wall'",
+        r#"s:8:"password";s:0:"";"#,
+        "the ``secret`` option",
+    ] {
+        assert_ne!(classify(text).level, Level::Secret, "{text}");
+    }
+}

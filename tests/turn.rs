@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 #![allow(clippy::float_cmp, reason = "the simulated clock is exact")]
 
+mod growth;
 mod turn_support;
 
+use growth::grows_in_line;
 use loopwright::core::guard::RiskLevel;
 use loopwright::{
     core::{
@@ -432,28 +434,12 @@ fn a_large_argument_runs_once_and_whole() {
     assert_eq!(ended.messages.iter().nth(2).unwrap().tool_results().next().unwrap().prose(), "true");
 }
 
-/// Ten times as much takes about ten times as long; a quadratic step would take a hundred times as long, every time. The
-/// machine that runs the tests has other work too, so one try in which it holds is enough.
-fn grows_in_line(took: impl Fn(usize) -> std::time::Duration) {
-    let most = std::time::Duration::MAX;
-    let (mut small, mut large) = (most, most);
-    for attempt in 1..=12 {
-        small = small.min(took(1_000));
-        large = large.min(took(10_000));
-        if attempt >= 4 && large < small * 40 {
-            return;
-        }
-    }
-    panic!("a thousand in {small:?}, ten thousand in {large:?}");
-}
-
 #[test]
 fn ten_thousand_calls_in_one_reply_take_linear_time() {
-    let took = |n: usize, name: &str, id: &str| {
+    let run = |n: usize, name: &str, id: &str| {
         let ids: Vec<String> = (0..n).map(|at| if id.is_empty() { format!("c{at}") } else { id.into() }).collect();
         let all: Vec<(&str, &str, &str)> = ids.iter().map(|id| (id.as_str(), name, "{}")).collect();
         let mut turn = TurnMachine::new(config(), 0);
-        let start = std::time::Instant::now();
         let commands = turn.step(at(0, start_with("go")));
         let mut commands = turn.step(at(1, generated(id_of(&commands), calls(&all))));
         let mut ran = 0;
@@ -476,10 +462,9 @@ fn ten_thousand_calls_in_one_reply_take_linear_time() {
             }
         }
         assert_eq!(ran, n);
-        start.elapsed()
     };
     for (name, id) in [("look", ""), ("write", ""), ("look", "same"), ("write", "same")] {
-        grows_in_line(|n| took(n, name, id));
+        grows_in_line(&format!("{name}, ids {id:?}"), 2_500, |n| run(n, name, id));
     }
 }
 
@@ -1162,18 +1147,14 @@ fn histories_from_elsewhere_are_made_legal() {
 
 #[test]
 fn a_long_hostile_history_is_mended_in_linear_time() {
-    let took = |n: usize| {
+    grows_in_line("orphans", 2_500, |n| {
         let all = (0..n).map(|_| call("same", "look", "{}")).collect();
         let back = (0..2 * n).map(|_| Block::ToolResult(ToolResult::text("same", "look", "x"))).collect();
         let messages = vec![Message::new(Role::Assistant, all), Message::new(Role::User, back), Message::user("go")];
         let mut turn = TurnMachine::new(config(), 0);
-        let start = std::time::Instant::now();
         turn.step(at(0, EventKind::Start { messages }));
-        let took = start.elapsed();
         assert_legal(turn.history());
-        took
-    };
-    grows_in_line(took);
+    });
 }
 
 #[test]

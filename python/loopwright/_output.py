@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 _WRAP = "value"
 _LONGEST = 4_000_000
+_LONGEST_REASON = 300
 
 
 class OutputType(Generic[T]):
@@ -91,6 +92,16 @@ class OutputType(Generic[T]):
             hint = "answer again with JSON that fits the schema, and nothing else"
             message = summary(f"the answer does not fit {self.name}", problems)
             raise InvalidOutput(message, hint=hint, problems=problems) from error
+        except Exception as error:
+            # A validator may raise what it likes; all that is sure is that it did not take the value.
+            what = f"was refused by a check that raised {type(error).__name__}"
+            words = " ".join(str(error).split())[:_LONGEST_REASON]
+            if words:
+                what = f"{what}: {words}"
+            problem = {"where": "answer", "what": what, "got": shown(opened)}
+            hint = "answer again with values that the check takes"
+            message = summary(f"the answer does not fit {self.name}", [problem])
+            raise InvalidOutput(message, hint=hint, problems=[problem]) from error
 
     def _no_json(self, text: str) -> InvalidOutput:
         problem = {"where": "answer", "what": "must be JSON", "got": shown(text.strip()) if text.strip() else "nothing"}
@@ -103,16 +114,16 @@ class OutputType(Generic[T]):
     def _prepare(self) -> TypeAdapter[T]:
         if self._adapter is None:
             from pydantic import TypeAdapter
-            from pydantic.errors import PydanticUserError
-            from pydantic_core import SchemaError as BadSchema
 
             from .tools._hints import modern
 
             try:
                 adapter: TypeAdapter[T] = TypeAdapter(modern(self.annotation))
                 schema = without_titles(adapter.json_schema(mode="validation"))
-            except (PydanticUserError, BadSchema, TypeError, ValueError, NameError, AttributeError) as error:
-                message = f"no schema can be made of {self.name}: {str(error).splitlines()[0]}"
+            except Exception as error:
+                # Types may bring code of their own that makes their schema.
+                words = str(error).strip() or type(error).__name__
+                message = f"no schema can be made of {self.name}: {words.splitlines()[0]}"
                 raise SchemaError(
                     message, hint="use a dataclass, a TypedDict, a pydantic model or a plain type"
                 ) from error

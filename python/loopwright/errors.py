@@ -35,7 +35,7 @@ class LoopwrightError(Exception):
     result: Result[Any] | None
     """What the run had reached, where the error ended one."""
     status: int | None = None
-    """The HTTP status, where `wire.decode_error` made the error."""
+    """The HTTP status, where a provider answered with an error."""
     retry_after: float | None = None
     """Seconds that the provider asks to wait."""
     request_id: str | None = None

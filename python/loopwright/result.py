@@ -478,7 +478,10 @@ def error_of(outcome: Mapping[str, Any] | Ended) -> LoopwrightError | None:
     kind = kinds.get(error["guilt"], errors.InternalError)
     if error["code"] == "hook_failed":
         kind = errors.HookError
-    return kind(error["message"], error["code"], error.get("hint"))
+    found = kind(error["message"], error["code"], error.get("hint"))
+    for name, value in (error.get("answered") or {}).items():
+        setattr(found, name, value)
+    return found
 
 
 shown_redacted(ToolCall, Source)

@@ -23,7 +23,7 @@ pub enum Guilt {
 }
 
 /// What went wrong, where, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Error {
     /// Who has to act.
     pub guilt: Guilt,
@@ -34,6 +34,24 @@ pub struct Error {
     /// What to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// What the provider's answer said beside its words, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Box<Answered>>,
+}
+
+/// What a provider's refusal says to programs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answered {
+    /// The HTTP status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Seconds that it asks us to wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<f64>,
+    /// The provider's id of the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
 }
 
 /// The result of what can fail.
@@ -42,7 +60,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error of `guilt`.
     pub fn new(guilt: Guilt, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self { guilt, code: code.into(), message: message.into(), hint: None }
+        Self { guilt, code: code.into(), message: message.into(), hint: None, answered: None }
     }
 
     /// An error of the caller.
@@ -103,7 +121,7 @@ pub enum FailureKind {
     RateLimited,
     /// The provider is overloaded (503, 529).
     Overloaded,
-    /// The provider failed (408, 409, other 5xx, an error event in a stream).
+    /// The provider failed (408, 409, 425, other 5xx, an error event in a stream).
     Server,
     /// The money is used up (402, `insufficient_quota`).
     Quota,
@@ -199,17 +217,31 @@ pub struct Failure {
     /// The provider's id of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// Whether the provider says that the same request may succeed later (`x-should-retry`), where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub should_retry: Option<bool>,
 }
 
 impl Failure {
     /// A failure of `kind`.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), status: None, retry_after: None, request_id: None }
+        Self { kind, message: message.into(), status: None, retry_after: None, request_id: None, should_retry: None }
+    }
+
+    /// Whether the same request may succeed later. The provider knows best, but what is too long stays too long.
+    pub fn is_transient(&self) -> bool {
+        match self.kind {
+            FailureKind::ContextTooLong => false,
+            kind => self.should_retry.unwrap_or_else(|| kind.is_transient()),
+        }
     }
 
     /// The failure as an error of the tree.
     pub fn to_error(&self) -> Error {
-        let error = Error::new(self.kind.guilt(), self.kind.name(), self.message.clone());
+        let mut error = Error::new(self.kind.guilt(), self.kind.name(), self.message.clone());
+        let retry_after = self.retry_after.filter(|seconds| seconds.is_finite());
+        let answered = Answered { status: self.status, retry_after, request_id: self.request_id.clone() };
+        error.answered = (answered != Answered::default()).then(|| Box::new(answered));
         match self.kind {
             FailureKind::RateLimited | FailureKind::Overloaded | FailureKind::Server
                 if self.retry_after.is_some_and(|seconds| seconds > 0.0 && seconds.is_finite()) =>

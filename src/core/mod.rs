@@ -5,6 +5,9 @@ pub mod breaker;
 pub mod context;
 pub mod error;
 pub mod extract;
+#[cfg(test)]
+#[path = "../../tests/growth/mod.rs"]
+pub(crate) mod growth;
 pub mod guard;
 pub mod journal;
 pub mod json;

@@ -50,6 +50,12 @@ pub(super) fn request_id(headers: &HeaderMap) -> Option<String> {
         .map(|id| id.chars().take(200).collect())
 }
 
+/// Whether the provider says that the same request may succeed later.
+pub(super) fn should_retry(headers: &HeaderMap) -> Option<bool> {
+    let said = headers.get("x-should-retry")?.to_str().ok()?.trim();
+    [(true, "true"), (false, "false")].into_iter().find(|(_, word)| said.eq_ignore_ascii_case(word)).map(|(is, _)| is)
+}
+
 /// Seconds that the provider asks us to wait: `retry-after-ms`, or `retry-after` in seconds or as a date, which is
 /// read against the server's own clock where the answer shows that.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<f64> {
@@ -143,6 +149,13 @@ mod tests {
         assert_eq!(after(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), date]), Some(30.0));
         assert_eq!(after(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]), Some(0.0), "long past");
         assert_eq!(after(&[]), None);
+    }
+
+    #[test]
+    fn whether_to_try_again() {
+        let said = |value| should_retry(&headers(&[("x-should-retry", value)]));
+        assert_eq!((said("true"), said(" False "), said("maybe"), said("")), (Some(true), Some(false), None, None));
+        assert_eq!(should_retry(&headers(&[])), None);
     }
 
     #[test]

@@ -476,6 +476,7 @@ impl<W: Watch> Call<'_, W> {
             );
         }
         failure.request_id = failure.request_id.or_else(|| answer::request_id(&headers));
+        failure.should_retry = answer::should_retry(&headers);
         failure
     }
 

@@ -26,7 +26,18 @@ pub(super) fn exception(error: &Error) -> PyErr {
         Ok(class) => {
             // What a provider or a library says may repeat what it was given.
             let hint = error.hint.as_deref().map(redact);
-            PyErr::from_type(class.clone(), (redact(&error.message), error.code.to_string(), hint))
+            let exception = PyErr::from_type(class.clone(), (redact(&error.message), error.code.to_string(), hint));
+            if let Some(answered) = &error.answered {
+                let value = exception.value(py);
+                let told = value
+                    .setattr("status", answered.status)
+                    .and_then(|()| value.setattr("retry_after", answered.retry_after))
+                    .and_then(|()| value.setattr("request_id", answered.request_id.as_deref()));
+                if let Err(failed) = told {
+                    return failed;
+                }
+            }
+            exception
         }
         Err(failed) => failed,
     })

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, LoopwrightError, ProviderError, Result, tool
+from loopwright import Agent, Call, LoopwrightError, ProviderError, Result, replay, tool
 from loopwright.events import Reset, Retry, TextDelta
 from loopwright.testing import Reply, call, calls, fault, text
 from ways import agent_at, run
@@ -142,6 +142,49 @@ def test_a_wait_of_minutes_is_not_waited_for(serve: Any, way: str) -> None:
     assert caught.value.code == "rate_limited"
     assert caught.value.result is not None
     assert caught.value.result.stop_reason == "error"
+
+
+def test_the_provider_says_whether_to_try_again(serve: Any, wire: str, way: str) -> None:
+    server = serve(fault.status(529, should_retry=False), text(ANSWER))
+    with pytest.raises(ProviderError) as caught:
+        run(agent_at(server, wire), "go", way)
+    assert (caught.value.code, len(server.requests)) == ("overloaded", 1)
+    server = serve(fault.status(400, should_retry=True), text(ANSWER))
+    result, _ = run(agent_at(server, wire), "go", way)
+    assert (result.final, len(server.requests)) == (ANSWER, 2)
+
+
+def test_too_early_is_tried_again(serve: Any, wire: str) -> None:
+    server = serve(fault.status(425), text(ANSWER))
+    assert run(agent_at(server, wire), "go", "run_sync")[0].final == ANSWER
+
+
+def test_an_error_says_what_was_answered(serve: Any, wire: str, way: str, tmp_path: Any) -> None:
+    path = tmp_path / "a journal.jsonl"
+    server = serve(fault.status(429, retry_after=300))
+    with pytest.raises(ProviderError) as caught:
+        run(agent_at(server, wire, journal=path), "go", way)
+    error = caught.value
+    assert (error.status, error.retry_after) == (429, 300.0)
+    assert error.request_id
+    assert error.result is not None
+    assert error.result.error is error
+    assert replay(path).identical
+    for status, code in [(401, "auth"), (403, "permission"), (404, "not_found"), (402, "quota"), (418, "bad_request")]:
+        with pytest.raises(LoopwrightError) as caught_too:
+            run(agent_at(serve(fault.status(status)), wire), "go", way)
+        told = caught_too.value
+        assert (told.code, told.status, told.retry_after) == (code, status, None)
+    quick = {"attempts": 2, "base": 0.0}
+    with pytest.raises(ProviderError) as worn_out:
+        run(agent_at(serve(*[fault.status(500)] * 2), wire, retry=quick), "go", way)
+    assert worn_out.value.status == 500
+
+
+def test_an_error_without_an_answer_has_no_status(serve: Any, way: str) -> None:
+    with pytest.raises(ProviderError) as caught:
+        run(agent_at(serve(fault.closes()), retry={"attempts": 1}), "go", way)
+    assert (caught.value.status, caught.value.retry_after, caught.value.request_id) == (None, None, None)
 
 
 def test_what_can_not_be_repaired_is_not_repeated(serve: Any, wire: str, way: str) -> None:

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import pytest
 from loopwright import Agent, Budget, ModelError, Response, tool
 from loopwright.testing import ScriptedModel, call, text
-from loopwright.tools import InvalidOutput
-from pydantic import BaseModel, ConfigDict, Field
+from loopwright.tools import InvalidOutput, SchemaError
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from ways import agent_at, run
 
 
@@ -133,3 +133,49 @@ def test_a_limit_leaves_no_output() -> None:
     result = agent.run_sync("go")
     assert result.stop_reason == "max_iterations"
     assert result.output is None
+
+
+class _Odd(Exception):
+    def __str__(self) -> str:
+        return "odd\nwords"
+
+
+@pytest.mark.parametrize("error", [KeyError("zip"), TypeError(), ZeroDivisionError("by zero"), _Odd(), StopIteration()])
+def test_a_check_that_breaks_is_a_mistake_of_the_answer(error: Exception, way: str) -> None:
+    class Checked(BaseModel):
+        name: str
+
+        @field_validator("name")
+        @classmethod
+        def known(cls, name: str) -> str:
+            if name != "Oslo":
+                raise error
+            return name
+
+    model = ScriptedModel(['{"name": "Atlantis"}', '{"name": "Oslo"}'])
+    result, _ = run(Agent(model, output_type=Checked), "go", way)
+    assert result.output == Checked(name="Oslo")
+    assert type(error).__name__ in model.requests[-1].last_text
+    with pytest.raises(InvalidOutput) as caught:
+        run(Agent(ScriptedModel(['{"name": "Atlantis"}'] * 3), output_type=Checked), "go", way)
+    assert type(caught.value.__cause__) in (type(error), RuntimeError)
+    assert caught.value.result is not None
+    assert caught.value.result.final == '{"name": "Atlantis"}'
+
+
+@pytest.mark.parametrize("error", [KeyError("zip"), RuntimeError(), RecursionError("deep")])
+def test_a_type_that_breaks_while_its_schema_is_made(error: Exception) -> None:
+    class Broken:
+        @classmethod
+        def __get_pydantic_core_schema__(cls, *_: Any) -> Any:
+            raise error
+
+    with pytest.raises(SchemaError, match="Broken"):
+        Agent(ScriptedModel(["x"]), output_type=Broken).run_sync("go")
+
+    def wants(thing: Broken) -> str:
+        """Want."""
+        return str(thing)
+
+    with pytest.raises(SchemaError, match="wants"):
+        Agent(ScriptedModel(["x"]), tools=[tool(wants)]).run_sync("go")

@@ -56,6 +56,7 @@ async fn how_long_to_wait_is_read() {
         status: 429,
         retry_after: Some(retry_after.into()),
         message: Some("slow down".into()),
+        should_retry: None,
     };
     assert_eq!(fault(status("3"), true).await.failure.retry_after, Some(3.0));
     assert_eq!(fault(status("Sun, 06 Nov 1994 08:49:37 GMT"), true).await.failure.retry_after, Some(0.0));
@@ -167,4 +168,17 @@ async fn the_key_is_in_no_words() {
     }
     let (client, endpoint) = (Client::default(), endpoint_at("http://h", MODEL));
     assert!(!format!("{client:?} {endpoint:?}").contains("sk-test"));
+}
+
+#[tokio::test]
+async fn the_provider_says_whether_to_try_again() {
+    let said = |status, should_retry| Fault::Status { status, retry_after: None, message: None, should_retry };
+    let transient = async |status, should| fault(said(status, should), true).await.failure.is_transient();
+    assert!(!transient(529, Some(false)).await);
+    assert!(transient(400, Some(true)).await);
+    for (status, expected) in
+        [(400, false), (408, true), (409, true), (425, true), (429, true), (500, true), (529, true)]
+    {
+        assert_eq!(transient(status, None).await, expected, "{status}");
+    }
 }

@@ -99,10 +99,17 @@ class fault:  # noqa: N801 - reads as a module of faults
     """Replies that go wrong."""
 
     @staticmethod
-    def status(status: int, *, retry_after: float | str | None = None, message: str | None = None) -> Reply:
-        """An error status, in the provider's shape."""
+    def status(
+        status: int,
+        *,
+        retry_after: float | str | None = None,
+        message: str | None = None,
+        should_retry: bool | None = None,
+    ) -> Reply:
+        """An error status, in the provider's shape; `should_retry` is what its header `x-should-retry` says."""
         after = None if retry_after is None else str(retry_after)
-        return Reply(fault={"status": {"status": status, "retry_after": after, "message": message}})
+        shown = {"status": status, "retry_after": after, "message": message, "should_retry": should_retry}
+        return Reply(fault={"status": shown})
 
     @staticmethod
     def cut(*, after: int = 2) -> Reply:

@@ -170,7 +170,8 @@ def _build(definitions: dict[str, Any], fields: dict[str, str], label: str) -> t
         raise SchemaError(
             message, hint="use types that JSON can carry: plain types, Literal, Enum, dataclass, TypedDict, BaseModel"
         ) from error
-    except (BadSchema, TypeError, ValueError, NameError, AttributeError, RecursionError) as error:
+    except Exception as error:
+        # Types may bring code of their own that makes their schema.
         message = f"{label}{_culprit(definitions, fields)}: {_first_line(error)}"
         raise SchemaError(message, hint="check the type hints and the constraints in Field(...)") from error
     clean = without_titles(schema)

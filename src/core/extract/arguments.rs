@@ -2,7 +2,7 @@
 //! What comes out is always the text of one object, piece by piece; what can't be an object fails.
 
 use super::{
-    json::{Json, Mend, patience},
+    json::{Json, Looks, Mend, patience},
     next::Next,
 };
 
@@ -13,6 +13,8 @@ pub(super) const BROKEN: &str = "broken, and repairs are off";
 const LOST_END: &str = "another call begins where the rest of the arguments should stand";
 pub(super) const NO_OBJECT: &str = "the arguments are no JSON object";
 
+/// No more stray marks stand before an object.
+const MOST_STRAYS: usize = 64;
 /// No literal is longer, with the white space around it.
 const LONGEST_WORD: usize = 16;
 
@@ -30,6 +32,17 @@ enum Form {
     Word {
         quoted: bool,
     },
+    /// Behind a literal that says that there are none; yet they may follow.
+    None,
+}
+
+/// What stands where arguments should, as far as it was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Strays {
+    More,
+    /// An object, behind so many bytes.
+    Object(usize),
+    No,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +76,12 @@ pub(super) struct Arguments {
     blank: (usize, usize),
     /// How many bytes of a string must be there before it is taken apart again.
     patience: usize,
+    /// How many stray marks were seen in front, and what was seen behind them.
+    strays: usize,
+    ahead: Looks,
+    next: Next,
+    /// Something had to be mended, and mending is off.
+    broken: bool,
     /// How many bytes were looked at more than once.
     looks: usize,
 }
@@ -80,6 +99,10 @@ impl Arguments {
             told: 0,
             blank: (1, 0),
             patience: 0,
+            strays: 0,
+            ahead: Looks::default(),
+            next,
+            broken: false,
             looks: 0,
         }
     }
@@ -92,7 +115,7 @@ impl Arguments {
 
     /// How many bytes were looked at more than once since this was asked last.
     pub(super) fn looks(&mut self) -> usize {
-        std::mem::take(&mut self.looks) + self.json.looks()
+        std::mem::take(&mut self.looks) + std::mem::take(&mut self.ahead.count) + self.json.looks()
     }
 
     /// Tells once of each kind of mend so far.
@@ -126,18 +149,15 @@ impl Arguments {
             self.json.strict();
         }
         loop {
-            if self.mends != 0 && !leave.repairs {
-                return (at, Verdict::Failed(BROKEN));
-            }
+            self.judge(leave);
             let rest = input.get(at..).unwrap_or_default();
             match self.form {
                 Form::Begin => match self.begin(rest, last) {
                     Ok(Some(bytes)) => at += bytes,
                     Ok(None) => return (at, Verdict::More),
-                    Err(Verdict::Done) if self.mends != 0 && !leave.repairs => return (at, Verdict::Failed(BROKEN)),
                     Err(verdict) => {
                         if verdict == Verdict::Done {
-                            say("{}", at);
+                            self.none(leave, at, say);
                         }
                         return (at, verdict);
                     }
@@ -165,24 +185,44 @@ impl Arguments {
                     return (at + bytes, verdict);
                 }
                 Form::Brackets => {
-                    say("{}", at + 1);
-                    return (at + 1, Verdict::Done);
+                    at += 1;
+                    self.strays = 0;
+                    self.form = Form::None;
                 }
                 Form::Word { quoted } => {
                     let (bytes, verdict) = self.word(rest, last, quoted);
                     at += bytes;
-                    if verdict == Verdict::Done {
-                        say("{}", at);
+                    if verdict != Verdict::Done {
+                        return (at, verdict);
                     }
-                    return (at, verdict);
+                    self.strays = 0;
+                    self.form = Form::None;
                 }
+                Form::None => match self.stray(rest, last) {
+                    Strays::More => return (at, Verdict::More),
+                    Strays::Object(bytes) => {
+                        at += bytes;
+                        self.mend(Mend::Stray);
+                        self.form = Form::Object;
+                    }
+                    Strays::No => {
+                        self.none(leave, at, say);
+                        return (at, Verdict::Done);
+                    }
+                },
             }
         }
     }
 
     /// Why a call with these must not run, though its end is known.
     pub(super) fn spoilt(&self) -> Option<&'static str> {
-        if self.json.too_deep() { Some(TOO_DEEP) } else { self.json.lost().then_some(LOST_END) }
+        if self.json.too_deep() {
+            Some(TOO_DEEP)
+        } else if self.broken || self.json.broken() {
+            Some(BROKEN)
+        } else {
+            self.json.lost().then_some(LOST_END)
+        }
     }
 
     /// Nobody hears of these arguments: only where they end matters.
@@ -192,6 +232,48 @@ impl Arguments {
 
     fn mend(&mut self, what: Mend) {
         self.mends |= what.bit();
+    }
+
+    /// Where something had to be mended and mending is off, they are read to their end and no more of them is said.
+    fn judge(&mut self, leave: Leave) {
+        if self.mends != 0 && !leave.repairs && !self.broken {
+            self.broken = true;
+            self.json.mute();
+        }
+    }
+
+    /// There are no arguments.
+    fn none(&mut self, leave: Leave, at: usize, say: &mut dyn FnMut(&str, usize)) {
+        self.judge(leave);
+        say(if self.broken { "" } else { "{}" }, at);
+    }
+
+    /// Whether the arguments stand behind marks that mean nothing, and not the next call of a list.
+    fn stray(&mut self, rest: &[u8], last: bool) -> Strays {
+        let literal = self.form == Form::None;
+        let on = rest.get(self.strays..rest.len().min(MOST_STRAYS)).unwrap_or_default();
+        let strays = |byte: &&u8| {
+            byte.is_ascii_whitespace() || (!literal && matches!(byte, b',' | b'}' | b']' | b')' | b':' | b'='))
+        };
+        let more = on.iter().take_while(strays).count();
+        self.looks += (more + 1).min(on.len());
+        self.strays += more;
+        let here = rest.get(self.strays..).unwrap_or_default();
+        match here.first() {
+            None if last => Strays::No,
+            None if self.strays < MOST_STRAYS => Strays::More,
+            // A comma behind a closer parts this call from the next, whatever that is.
+            Some(b'{') if self.next.has_siblings() && parts(rest.get(..self.strays).unwrap_or_default()) => Strays::No,
+            Some(b'{') if self.strays < MOST_STRAYS => {
+                self.ahead.again(here);
+                match self.next.sibling(here, last, &mut self.ahead) {
+                    None => Strays::More,
+                    Some(true) => Strays::No,
+                    Some(false) => Strays::Object(self.strays),
+                }
+            }
+            _ => Strays::No,
+        }
     }
 
     /// Decides on the form. `Err(Done)` means that there are no arguments.
@@ -247,10 +329,19 @@ impl Arguments {
                 self.form = Form::Brackets;
                 return Ok(Some(first));
             }
-            Some(b',' | b'}' | b']') => {
-                self.mend(Mend::NoArguments);
-                return Err(Verdict::Done);
-            }
+            Some(b',' | b'}' | b']' | b')' | b':' | b'=') => match self.stray(rest, last) {
+                Strays::More => return Ok(None),
+                Strays::Object(bytes) => {
+                    self.mend(Mend::Stray);
+                    self.form = Form::Object;
+                    return Ok(Some(bytes));
+                }
+                Strays::No if matches!(rest.first(), Some(b',' | b'}' | b']')) => {
+                    self.mend(Mend::NoArguments);
+                    return Err(Verdict::Done);
+                }
+                Strays::No => return Err(Verdict::Failed(NO_OBJECT)),
+            },
             Some(byte) if byte.is_ascii_alphabetic() => self.form = Form::Word { quoted: false },
             Some(_) => return Err(Verdict::Failed(NO_OBJECT)),
         }
@@ -287,9 +378,7 @@ impl Arguments {
     fn hand_out(&mut self, last: bool, leave: Leave, at: usize, say: &mut dyn FnMut(&str, usize)) -> Verdict {
         let ended = self.json.ended();
         self.json.take(last || ended, |text| say(text, at));
-        if self.json.broken() {
-            Verdict::Failed(BROKEN)
-        } else if self.json.held() > leave.room {
+        if self.json.held() > leave.room {
             Verdict::Failed(TOO_LARGE)
         } else if ended {
             Verdict::Done
@@ -349,10 +438,7 @@ impl Arguments {
                     }
                 }
             }
-            if self.mends != 0 && !leave.repairs {
-                self.hand_out(false, leave, base + read_to, say);
-                return (read_to, Verdict::Failed(BROKEN));
-            }
+            self.judge(leave);
             if self.json.untouched() {
                 match self.text.trim_ascii_start().first() {
                     Some(b'{') => {}
@@ -375,9 +461,6 @@ impl Arguments {
                 unread if unread <= plain => at - unread,
                 _ => read_to + self.written(rest.get(read_to..).unwrap_or_default(), read, last),
             };
-            if self.json.stopped() {
-                break;
-            }
             if ended {
                 // The string is whole, so what it leaves open was meant to be closed.
                 self.json.finish();
@@ -387,7 +470,7 @@ impl Arguments {
         // What wasn't read comes again.
         self.patience = if at > read_to { patience(at - read_to) } else { 0 };
         self.kept = at - read_to;
-        let at = if ended && !self.json.stopped() { at } else { read_to };
+        let at = if ended { at } else { read_to };
         let verdict = match self.hand_out(ended, leave, base + at, say) {
             // The string goes on behind the object.
             Verdict::Done if !ended => Verdict::More,
@@ -448,6 +531,12 @@ impl Arguments {
         let closer = usize::from(quoted && length < rest.len());
         (length + closer, if none { Verdict::Done } else { Verdict::Failed(NO_OBJECT) })
     }
+}
+
+/// Whether a comma stands behind a closer.
+fn parts(strays: &[u8]) -> bool {
+    let closer = strays.iter().position(|byte| matches!(byte, b'}' | b']'));
+    closer.and_then(|at| strays.get(at..)).is_some_and(|rest| rest.contains(&b','))
 }
 
 /// Decodes the escape at the front into `out`. Gives its length and whether half a surrogate pair was replaced; `None` where more

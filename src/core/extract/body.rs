@@ -30,6 +30,8 @@ pub(super) trait Sink {
     fn repaired(&mut self, how: &'static str);
     /// Says the same of the call that ended last, of what stands right behind it.
     fn repaired_behind(&mut self, _how: &'static str) {}
+    /// Says of the call that ended last that it must not run: what stands right behind it was a part of it.
+    fn spoiled_behind(&mut self, _why: &'static str) {}
     /// Says that the open call is broken and must not run, however it goes on, without taking bytes.
     fn spoiled(&mut self, _why: &'static str) {}
     /// Says that a value didn't fit its declared type and was kept as it stood.

@@ -60,6 +60,8 @@ pub(super) struct Calls {
     mark: usize,
     notes: Vec<Problem>,
     drop: Option<Drop>,
+    /// What stands before the region's first call and is none: up to where, and why. Of no interest if no call comes.
+    strays: Vec<(Span, &'static str)>,
     /// The open call is broken, though its grammar reads on.
     spoiled: bool,
     /// The open call's arguments are as long as they may be.
@@ -87,6 +89,7 @@ impl Calls {
     /// A region begins, its call's opener at `opener`.
     pub(super) fn region(&mut self, opener: usize, source: Source, voice: Voice) {
         self.mode = Mode::Pending;
+        self.strays.clear();
         self.before = self.consumed;
         self.opener = opener;
         self.source = Some(source);
@@ -322,8 +325,14 @@ impl Sink for Desk<'_> {
         let pending = self.calls.mode == Mode::Pending;
         let mut start = self.base + self.leave(from);
         if pending {
-            self.writer.markup(Span { start, end: self.calls.opener }, self.out);
-            start = self.calls.opener;
+            let strays = std::mem::take(&mut self.calls.strays);
+            let opener = strays.first().map_or(self.calls.opener, |(span, _)| span.start);
+            self.writer.markup(Span { start, end: opener }, self.out);
+            start = opener;
+            for (span, why) in strays {
+                start = span.end;
+                self.writer.problem(dropped(broke(why), why.to_owned(), span, None, Dropped::Malformed), self.out);
+            }
         }
         let index = self.calls.count;
         let source = self.calls.source.unwrap_or(Source::Tagged);
@@ -386,6 +395,14 @@ impl Sink for Desk<'_> {
     fn repaired_behind(&mut self, how: &'static str) {
         let policy = self.policy;
         self.calls.mended(true, how, policy);
+    }
+
+    fn spoiled_behind(&mut self, why: &'static str) {
+        if let Some(call) = &mut self.calls.finished {
+            call.complete = false;
+            let index = call.index;
+            self.calls.note(broke(why), why.to_owned(), index);
+        }
     }
 
     fn spoiled(&mut self, why: &'static str) {
@@ -460,7 +477,22 @@ impl Sink for Desk<'_> {
     fn dropped(&mut self, bytes: usize, why: &'static str) {
         let from = self.used;
         self.used += bytes;
-        if self.calls.mode == Mode::Between {
+        if self.calls.mode == Mode::Text {
+            self.write_text(from);
+            self.text_from = self.used;
+            let span = Span { start: self.base + from, end: self.base + self.used };
+            self.writer.problem(dropped(broke(why), why.to_owned(), span, None, Dropped::Malformed), self.out);
+        } else if self.calls.mode == Mode::Pending {
+            let end = self.base + self.used;
+            match self.calls.strays.last_mut() {
+                // One after the other: told of as one.
+                Some((last, reason)) if *reason == why => last.end = end,
+                last => {
+                    let start = last.map_or(self.base + from, |(last, _)| last.end);
+                    self.calls.strays.push((Span { start, end }, why));
+                }
+            }
+        } else if self.calls.mode == Mode::Between {
             let start = self.base + self.leave(from);
             let index = self.calls.count.checked_sub(1);
             let span = Span { start, end: self.base + self.used };

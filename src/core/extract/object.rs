@@ -1,11 +1,15 @@
 //! Calls written as JSON objects that hold a name and arguments: keys in any order, objects one after another or in an array,
 //! wrapped once more or not. Objects inside a call are never calls; arguments pass as written, piece by piece.
 
+mod around;
 mod guard;
 mod member;
 mod pending;
 
-use self::pending::{Cursor, Pending};
+use self::{
+    around::{MOST_BEFORE, is_value},
+    pending::{Cursor, Pending},
+};
 use super::{
     arguments::{Arguments, TOO_LARGE},
     body::{Body, Sink, Step},
@@ -21,6 +25,7 @@ const LOST: &str = "its arguments can't be found in what it holds";
 const NAME_TWICE: &str = "a name was given twice; the first was kept";
 const LEFT_OUT: &str = "what stands beside its name was left out: it has no arguments";
 const ARGUMENTS_TWICE: &str = "arguments were given twice; the first were kept";
+const PART: &str = "what stands behind its end was a part of it";
 const OPEN_LIST: &str = "a list of calls without its closing bracket";
 pub(super) const OPEN_FENCE: &str = "a code fence that nothing closes";
 const FENCE: &[u8] = b"```";
@@ -66,11 +71,18 @@ enum Place {
     Arguments,
     Skip,
     AfterMember,
+    /// Behind an object that lacks a name or arguments: they may stand behind a brace too many.
+    Closed,
     AfterCall,
     /// In what is no call, within a list of calls.
     Stray,
     /// Behind it.
     AfterStray,
+    /// Between two calls of a list, in what is no value: whether in a string, and how many brackets are open.
+    Junk {
+        text: bool,
+        brackets: usize,
+    },
 }
 
 /// Calls of `Grammar::Object` and `Grammar::Keyed`.
@@ -83,6 +95,8 @@ pub(super) struct Object {
     /// Bytes read of what hasn't been spoken for.
     seen: usize,
     array: bool,
+    /// How many lists stand around the one that is open.
+    lists: usize,
     wrapped: usize,
     role: Role,
     call: Pending,
@@ -99,6 +113,14 @@ pub(super) struct Object {
     looks: Looks,
     /// A comma came last.
     comma: bool,
+    /// Where the object ended that lacks something, counted from what hasn't been spoken for.
+    closed: usize,
+    /// What stands before the first call is none, nor a value that the list may hold.
+    odd_list: bool,
+    /// How many bytes before the first call are none.
+    dropped: usize,
+    /// How many bytes of the object at hand were passed over.
+    passed: usize,
     /// How many bytes must stand behind those read before it is tried again to decide what the first of them is.
     patience: usize,
 }
@@ -117,6 +139,7 @@ impl Object {
             place: Place::Start,
             seen: 0,
             array: false,
+            lists: 0,
             wrapped: 0,
             role: Role::Other,
             call: Pending::default(),
@@ -129,6 +152,10 @@ impl Object {
             fenced: false,
             looks: Looks::default(),
             comma: false,
+            closed: 0,
+            odd_list: false,
+            dropped: 0,
+            passed: 0,
             patience: 0,
         }
     }
@@ -152,38 +179,34 @@ impl Object {
             self.place = Place::AfterMember;
             return Ok(());
         }
+        let known = matches!(self.keys, Keys::Known { .. });
+        if known && !self.shaped && self.call.name.is_some() != self.call.whole {
+            self.closed = cursor.at - cursor.from;
+            self.place = Place::Closed;
+            return Ok(());
+        }
         self.call_ends(cursor, true, sink)
     }
 
     fn call_ends(&mut self, cursor: &mut Cursor<'_>, complete: bool, sink: &mut dyn Sink) -> Result<(), Step> {
-        if !self.call.whole && self.shaped && !self.call.started {
-            return Err(Step::Failed(NO_CALL));
-        }
         if !self.call.started {
-            if self.call.name.is_none() {
-                if complete && self.array && self.calls > 0 {
-                    // It breaks alone; the calls beside it are read.
-                    sink.dropped(cursor.speak(), NO_NAME);
-                    self.call = Pending::default();
-                    self.wrapped = 0;
-                    self.comma = false;
-                    self.place = Place::AfterCall;
-                    return Ok(());
-                }
-                return Err(Step::Failed(NO_NAME));
+            let none = !self.call.whole && self.shaped;
+            let spoilt = self.call.spoilt.filter(|_| !self.call.name.as_deref().is_some_and(|name| sink.knows(name)));
+            if none || self.call.name.is_none() || spoilt.is_some() {
+                return self.no_call(cursor, spoilt.unwrap_or(if none { NO_CALL } else { NO_NAME }), sink);
             }
             if self.call.is_definition(&*sink) {
                 return Err(Step::Failed(NO_CALL));
             }
             self.call.guarded = false;
+            self.begins(sink);
             let bytes = cursor.speak();
             self.call.start(bytes, sink);
         }
         if complete && !self.call.whole && self.call.odd {
             // Better no call than one without its arguments.
-            return Err(Step::Failed(LOST));
-        }
-        if complete && !self.call.whole {
+            sink.spoiled(LOST);
+        } else if complete && !self.call.whole && self.call.spoilt.is_none() {
             if self.call.beside {
                 sink.repaired(LEFT_OUT);
             }
@@ -194,12 +217,26 @@ impl Object {
             sink.spoiled(why);
         }
         sink.finish(cursor.speak(), complete);
+        self.calls += 1;
+        self.afresh();
+        Ok(())
+    }
+
+    /// A call begins.
+    pub(super) fn begins(&mut self, sink: &mut dyn Sink) {
+        if std::mem::take(&mut self.odd_list) {
+            self.call.doubled(Mend::Stray.describe(), sink);
+        }
+    }
+
+    /// Another call may follow.
+    fn afresh(&mut self) {
         self.call = Pending::default();
         self.wrapped = 0;
         self.comma = false;
-        self.calls += 1;
+        self.passed = 0;
+        self.skipped = None;
         self.place = Place::AfterCall;
-        Ok(())
     }
 
     /// Nothing follows, or nothing that belongs here.
@@ -233,7 +270,7 @@ impl Object {
                 }
                 Place::Stray => {
                     let ended = self.stray(cursor, last, sink);
-                    if cursor.at - cursor.from > LONGEST_GAP {
+                    if cursor.at - cursor.from > if self.calls > 0 { LONGEST_GAP } else { MOST_BEFORE } {
                         // Rather prose.
                         cursor.at = cursor.from;
                         return Ok(self.over(sink));
@@ -244,6 +281,11 @@ impl Object {
                     self.place = Place::AfterStray;
                     continue;
                 }
+                Place::Junk { text, brackets } => match self.junk(cursor, (text, brackets), last, sink) {
+                    Some(true) => continue,
+                    Some(false) => return Ok(self.over(sink)),
+                    None => return Ok(self.wait(cursor, last, sink)),
+                },
                 Place::Skip => {
                     if !self.skip(cursor, last, sink)? {
                         return Ok(self.wait(cursor, last, sink));
@@ -257,7 +299,9 @@ impl Object {
             if byte.is_ascii_whitespace() {
                 cursor.at += 1;
                 if cursor.at - cursor.from > LONGEST_GAP {
-                    if self.call.started {
+                    if self.place == Place::Closed {
+                        self.closes(cursor, sink)?;
+                    } else if self.call.started {
                         sink.arguments("", cursor.speak());
                     } else if self.place == Place::AfterCall {
                         return Ok(self.over(sink));
@@ -269,7 +313,7 @@ impl Object {
                 match self.next.opens(cursor.rest(), last) {
                     None => return Ok(self.wait(cursor, last, sink)),
                     Some(true) if self.call.whole && sink.repairs() => {
-                        self.call.mended(Mend::MissingCloser, sink)?;
+                        self.mended(Mend::MissingCloser, sink)?;
                         self.call_ends(cursor, true, sink)?;
                         continue;
                     }
@@ -282,6 +326,14 @@ impl Object {
                     b'[' if !self.array => {
                         self.array = true;
                         cursor.at += 1;
+                    }
+                    b'[' | b'"' if self.array && !self.shaped => match self.in_list(byte, cursor, last, sink)? {
+                        true => {}
+                        false => return Ok(self.wait(cursor, last, sink)),
+                    },
+                    _ if self.array && !self.shaped && !matches!(byte, b'{' | b']') => {
+                        self.place =
+                            if is_value(byte) { Place::Stray } else { Place::Junk { text: false, brackets: 0 } };
                     }
                     b'{' => {
                         self.place = Place::Key;
@@ -314,7 +366,7 @@ impl Object {
                 Place::Key => match byte {
                     b'"' | b'\'' => {
                         if byte == b'\'' {
-                            self.call.mended(Mend::Quotes, sink)?;
+                            self.mended(Mend::Quotes, sink)?;
                         }
                         self.next_call_of_names(cursor, sink)?;
                         self.comma = false;
@@ -323,17 +375,17 @@ impl Object {
                     }
                     b'}' => {
                         if std::mem::take(&mut self.comma) {
-                            self.call.mended(Mend::TrailingComma, sink)?;
+                            self.mended(Mend::TrailingComma, sink)?;
                         }
                         cursor.at += 1;
                         self.object_ends(cursor, sink)?;
                     }
                     b',' => {
-                        self.call.mended(Mend::ExtraComma, sink)?;
+                        self.mended(Mend::ExtraComma, sink)?;
                         cursor.at += 1;
                     }
                     b'_' | b'a'..=b'z' | b'A'..=b'Z' => {
-                        self.call.mended(Mend::UnquotedKey, sink)?;
+                        self.mended(Mend::UnquotedKey, sink)?;
                         self.next_call_of_names(cursor, sink)?;
                         self.comma = false;
                         self.place = Place::Token { value: false, quote: None };
@@ -348,11 +400,13 @@ impl Object {
                     if byte == b':' {
                         cursor.at += 1;
                         self.place = Place::Value;
+                    } else if byte == b']' && self.array {
+                        self.place = Place::AfterMember;
                     } else if matches!(byte, b',' | b'}') {
-                        self.call.mended(Mend::MissingValue, sink)?;
+                        self.mended(Mend::MissingValue, sink)?;
                         self.place = Place::AfterMember;
                     } else {
-                        self.call.mended(Mend::MissingColon, sink)?;
+                        self.mended(Mend::MissingColon, sink)?;
                         cursor.at += usize::from(byte == b'=');
                         self.place = Place::Value;
                     }
@@ -374,16 +428,15 @@ impl Object {
                         }
                     }
                 },
+                Place::Closed => match self.goes_on(byte, cursor, last, sink)? {
+                    Some(()) => {}
+                    None => return Ok(self.wait(cursor, last, sink)),
+                },
                 Place::AfterStray if matches!(byte, b',' | b']') => {
                     self.comma = false;
-                    sink.dropped(cursor.speak(), NO_CALL);
-                    self.place = Place::AfterCall;
+                    self.no_call(cursor, NO_CALL, sink)?;
                 }
-                Place::AfterStray => {
-                    // Not a member of the list, a part of the call before it.
-                    cursor.at = cursor.from;
-                    return Ok(self.over(sink));
-                }
+                Place::AfterStray => self.place = Place::Junk { text: false, brackets: 0 },
                 Place::AfterCall => match byte {
                     b'{' => {
                         self.comma = false;
@@ -398,7 +451,8 @@ impl Object {
                         if std::mem::take(&mut self.comma) {
                             sink.repaired_behind(Mend::TrailingComma.describe());
                         }
-                        self.array = false;
+                        self.array = self.lists > 0;
+                        self.lists = self.lists.saturating_sub(1);
                         cursor.at += 1;
                         sink.markup(cursor.speak());
                     }
@@ -414,6 +468,11 @@ impl Object {
                             return Ok(self.over(sink));
                         }
                     }
+                    b'"' | b'[' if self.comma && !self.shaped => match self.in_list(byte, cursor, last, sink)? {
+                        true if self.place == Place::AfterCall => return Ok(self.over(sink)),
+                        true => {}
+                        false => return Ok(self.wait(cursor, last, sink)),
+                    },
                     b'"' | b'[' | b'-' | b'0'..=b'9' if self.array && self.comma => {
                         self.place = Place::Stray;
                     }
@@ -423,9 +482,10 @@ impl Object {
                         cursor.at += 1;
                         sink.markup(cursor.speak());
                     }
+                    _ if self.array && !self.shaped => self.place = Place::Junk { text: false, brackets: 0 },
                     _ => return Ok(self.over(sink)),
                 },
-                Place::Token { .. } | Place::Arguments | Place::Skip | Place::Stray => {}
+                Place::Junk { .. } | Place::Token { .. } | Place::Arguments | Place::Skip | Place::Stray => {}
             }
         }
     }
@@ -449,7 +509,7 @@ impl Object {
         match (self.role, byte) {
             (Role::Name | Role::Id, b'"' | b'\'') => {
                 if byte == b'\'' {
-                    self.call.mended(Mend::Quotes, sink)?;
+                    self.mended(Mend::Quotes, sink)?;
                 }
                 self.place = Place::Token { value: true, quote: Some(byte) };
                 cursor.at += 1;
@@ -460,17 +520,23 @@ impl Object {
                 cursor.at += 1;
             }
             (Role::Arguments, _) if !self.call.whole => {
+                self.begins(sink);
                 let bytes = cursor.at - cursor.from;
                 self.call.before = bytes;
                 if self.call.start(bytes, sink) {
                     cursor.from = cursor.at;
                 }
                 let closers: &[&str] = if self.fenced { &["```"] } else { &[] };
-                self.call.arguments = Some(Arguments::new(sink.max_depth(), closers, self.next));
+                let next = self.next.among(self.siblings(), self.array);
+                self.call.arguments = Some(Arguments::new(sink.max_depth(), closers, next));
                 self.place = Place::Arguments;
             }
+            (_, b':') if !self.shaped => {
+                self.mended(Mend::Stray, sink)?;
+                cursor.at += 1;
+            }
             (_, b',' | b'}' | b']') => {
-                self.call.mended(Mend::MissingValue, sink)?;
+                self.mended(Mend::MissingValue, sink)?;
                 self.place = Place::AfterMember;
             }
             _ => {
@@ -504,32 +570,53 @@ impl Object {
             };
             self.looks.settle();
             if key {
-                self.call.mended(Mend::MissingComma, sink)?;
+                self.mended(Mend::MissingComma, sink)?;
                 self.place = Place::Key;
             } else {
-                self.call.mended(Mend::Stray, sink)?;
+                self.mended(Mend::Stray, sink)?;
                 cursor.at += 1;
             }
             return Ok(None);
         }
-        let next = match byte {
-            b'{' => self.place == Place::AfterMember || self.comma,
+        if byte == b'{' && self.place == Place::Key && !self.shaped && !self.comma && !self.call.is_begun() {
+            // Twice.
+            self.call.doubled(Mend::Stray.describe(), sink);
+            cursor.at += 1;
+            return Ok(None);
+        }
+        let another = match byte {
+            b'{' if self.shaped => self.place == Place::AfterMember || self.comma,
+            b'{' => match self.sibling(cursor, last, sink) {
+                Some(sibling) => sibling,
+                None => return Ok(Some(self.wait(cursor, last, sink))),
+            },
             b';' => self.place == Place::AfterMember,
             _ => false,
         };
-        if next && self.call.whole && self.call.name.is_some() {
+        let read = self.call.whole && self.call.name.is_some();
+        if another && (read || (byte == b'{' && !self.shaped)) {
             // The brace behind this call was forgotten: another one begins.
-            let mends = sink.repairs();
+            let mends = sink.repairs() && read;
             if mends {
-                self.call.mended(Mend::MissingCloser, sink)?;
+                self.mended(Mend::MissingCloser, sink)?;
             }
             self.call_ends(cursor, mends, sink)?;
             return Ok(None);
         }
         let marker = byte == b'<' || (byte == b']' && self.array) || (byte == b'`' && self.fenced);
         if marker && self.call.whole && sink.repairs() {
-            self.call.mended(Mend::MissingCloser, sink)?;
+            self.mended(Mend::MissingCloser, sink)?;
             self.call_ends(cursor, true, sink)?;
+            return Ok(None);
+        }
+        if byte == b']' && self.array && !self.shaped {
+            if self.call.name.is_none() {
+                self.odd_list(sink);
+            }
+            self.call_ends(cursor, false, sink)?;
+            return Ok(None);
+        }
+        if !marker && self.pass(byte, cursor, sink) {
             return Ok(None);
         }
         Ok(Some(self.broken_off(cursor, NO_CALL, sink)))
@@ -537,6 +624,9 @@ impl Object {
 
     /// Nothing more of the region follows its last call.
     fn over(&mut self, sink: &mut dyn Sink) -> Step {
+        if self.calls == 0 {
+            return Step::Failed(NO_CALL);
+        }
         if self.array {
             sink.repaired_behind(OPEN_LIST);
         }
@@ -553,6 +643,14 @@ impl Object {
         }
         match self.place {
             Place::AfterCall => self.over(sink),
+            Place::Stray | Place::AfterStray | Place::Junk { .. } if self.calls > 0 => {
+                cursor.at = cursor.from;
+                self.over(sink)
+            }
+            Place::Closed => match self.closes(cursor, sink) {
+                Ok(()) => self.over(sink),
+                Err(failed) => failed,
+            },
             Place::Start => Step::Failed(NO_CALL),
             _ => {
                 cursor.at = cursor.input.len();

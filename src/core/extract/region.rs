@@ -13,6 +13,7 @@ use super::{
     prose::Candidate,
     remains::TALK,
     utf8::whole_characters,
+    walker::Walker,
     writer::problem,
 };
 
@@ -331,10 +332,16 @@ impl Parser {
         if self.section.is_some_and(|section| section.before == self.calls.consumed) {
             self.section = None;
         }
+        let often = self.spent > (self.at / VAIN).saturating_add(FREE);
         if region.taken > region.opener {
             // What the body took whole was of its grammar, but no call: nothing in it is looked at again.
-            self.inert_until = self.at + region.taken;
-        } else if self.spent > (self.at / VAIN).saturating_add(FREE) {
+            self.inert_until = self.at + if often { looked.max(region.taken) } else { region.taken };
+            if region.bare && self.walker.is_none() {
+                // Nor is what it stands in.
+                self.walker = Some(Walker::default());
+                self.walked = self.at;
+            }
+        } else if often {
             self.inert_until = self.at + looked.max(region.marker);
         } else {
             self.waiting = Some((self.met, region.ordinal.wrapping_add(1)));

@@ -142,7 +142,7 @@ pub(super) fn judge(program: &str, command: &SimpleCommand, context: &RiskContex
         "chmod" | "chown" | "chgrp" | "setfacl" | "chflags" | "chattr" | "xattr" | "icacls" | "takeown" => judge.mode(),
         "rsync" => judge.rsync(),
         "find" | "gfind" | "bfs" => judge.find(),
-        "sed" | "gsed" | "perl" => judge.in_place(),
+        "sed" | "gsed" | "perl" | "ruby" => judge.in_place(),
         "tar" | "bsdtar" | "gtar" | "zip" | "gzip" | "7z" => judge.archive(),
         "curl" | "wget" => judge.download(),
         "sort" => judge.option_file(&["-o", "--output"], "-o --output -k -t -S -T"),
@@ -469,8 +469,16 @@ impl Judge<'_> {
     fn in_place(&self) -> Option<Verdict> {
         let options = Options::read(self.words, "-e --expression -f --file -E -l");
         let in_place = options.has('i', "--in-place") || options.flags.iter().any(|flag| flag.starts_with("-i"));
-        if !in_place || self.program == "perl" && !options.has('p', "") && !options.has('n', "") {
+        if !in_place || matches!(self.program, "perl" | "ruby") && !options.has('p', "") && !options.has('n', "") {
             return None;
+        }
+        // `perl -n -i -e ''`: what is not printed is gone.
+        if matches!(self.program, "perl" | "ruby") && options.has('n', "") && !options.has('p', "") {
+            let code = options.value("-e").or_else(|| options.value("-E")).unwrap_or_default();
+            let prints = ["print", "say", "write", "syswrite", "puts"].iter().any(|verb| code.contains(verb));
+            if !prints && let Some(file) = options.rest.last() {
+                return Some(Self::verdict(RiskLevel::Confirm, "file.truncate", file, "empties a file".to_owned()));
+            }
         }
         let scripts = usize::from(!options.word("-e") && !options.word("--expression") && !options.word("-f"));
         let files = options.rest.get(scripts..).unwrap_or_default();
@@ -481,8 +489,23 @@ impl Judge<'_> {
             .filter(|_| scripts == 1)
             .map(|word| word.text.as_str())
             .or_else(|| options.value("-e"));
-        if matches!(script, Some("d" | "1,$d" | "Q" | "/./d" | "//d" | "/.*/d" | "s/.*//"))
-            && let Some(file) = files.first()
+        if matches!(
+            script,
+            Some(
+                "d" | "1,$d"
+                    | "Q"
+                    | "/./d"
+                    | "//d"
+                    | "/.*/d"
+                    | "s/.*//"
+                    | "s/.*//g"
+                    | "/^/d"
+                    | "/$/d"
+                    | "1,$ d"
+                    | "1d;$!d"
+                    | "0,$d"
+            )
+        ) && let Some(file) = files.first()
         {
             return Some(Self::verdict(RiskLevel::Confirm, "file.truncate", file, "empties a file".to_owned()));
         }
@@ -495,8 +518,17 @@ impl Judge<'_> {
             return moves
                 .then(|| self.whole(RiskLevel::Confirm, "shell.archive.move", "deletes the files that it packs"));
         }
-        if matches!(self.program, "gzip" | "7z") {
-            return None;
+        if self.program == "7z" {
+            // `7z d archive …` takes files out of an archive, of which there may be no other copy.
+            let deletes = self.words.first().is_some_and(|word| word.text == "d");
+            return deletes.then(|| self.whole(RiskLevel::Confirm, "shell.archive.delete", "deletes from an archive"));
+        }
+        if self.program == "gzip" {
+            let options = Options::read(self.words, "-S --suffix");
+            let overwrites =
+                options.has('f', "--force") && !options.has('c', "--stdout") && !options.has('t', "--test");
+            let files: Vec<&Word> = options.rest;
+            return (overwrites && !files.is_empty()).then(|| self.writes(&files, "file.write", "packs")).flatten();
         }
         let options = Options::read(self.words, "-C --directory -f --file -T --exclude");
         if options.word("--remove-files") {

@@ -138,3 +138,21 @@ fn fits(items: &[&str], options: &Options<'_>, split: bool) -> bool {
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An item with both would only ever look among the options.
+    #[test]
+    fn no_item_mixes_options_and_words() {
+        for rule in table::all() {
+            for item in rule.pattern.split(' ').skip(1).filter(|item| !item.starts_with('!')) {
+                let mut options = item.split('|').map(|one| one.starts_with(['-', '/']));
+                let first = options.next();
+                assert!(!item.is_empty(), "{}", rule.pattern);
+                assert!(options.all(|other| Some(other) == first), "{}", rule.pattern);
+            }
+        }
+    }
+}

@@ -98,6 +98,14 @@ pub(super) fn judge(text: &str) -> Option<Found> {
     worst
 }
 
+/// Whether a text within a statement begins with a verb that destroys.
+fn judge_plain(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    ["DROP", "TRUNCATE"].iter().any(|verb| first.eq_ignore_ascii_case(verb)) && !second.is_empty()
+        || first.eq_ignore_ascii_case("DELETE") && !text.to_ascii_uppercase().contains("WHERE")
+}
+
 /// Whether the text begins as SQL does.
 pub(super) fn looks_like(text: &str) -> bool {
     let mut words = tokens(text)
@@ -174,6 +182,16 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
             Token::Sign(b')') => depth = depth.saturating_sub(1),
             _ => {}
         }
+        // `EXECUTE 'DROP TABLE t'`: a statement in a text.
+        if let Token::Text(inner) = statement[at].0
+            && (1..=3).any(|back| {
+                word(at.wrapping_sub(back))
+                    .is_some_and(|verb| matches!(verb.as_str(), "EXECUTE" | "EXEC" | "SP_EXECUTESQL" | "IMMEDIATE"))
+            })
+            && judge_plain(inner)
+        {
+            return found("sql.execute", RiskLevel::Confirm, "runs a statement that destroys", at);
+        }
         let Some(verb) = word(at).filter(|_| begins(at)) else { continue };
         // A statement with so many statements in it is no longer one that somebody wrote.
         looks += 1;
@@ -209,10 +227,39 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
                 }
             }
             "ALTER" => {
-                let drops = statement[at..]
+                let has = |wanted: &str| {
+                    statement[at..]
+                        .iter()
+                        .position(|(token, _)| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case(wanted)))
+                };
+                // ClickHouse: `ALTER TABLE t DELETE WHERE 1`.
+                let every = has("DELETE").is_some_and(|from| {
+                    word(at + 1).as_deref() == Some("TABLE") && from <= 6 && !spares_rows(&statement[at + from..])
+                });
+                if every {
+                    found("sql.delete.all", RiskLevel::Confirm, "deletes every row of a table", at)
+                } else if has("DROP").is_some() {
+                    found("sql.alter.drop", RiskLevel::Confirm, "drops a part of a table", at)
+                } else {
+                    None
+                }
+            }
+            // The language of graphs: `MATCH (n) DETACH DELETE n`.
+            "MATCH" | "OPTIONAL" if at == 0 => {
+                let words: Vec<String> = statement
                     .iter()
-                    .any(|(token, _)| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case("DROP")));
-                if drops { found("sql.alter.drop", RiskLevel::Confirm, "drops a part of a table", at) } else { None }
+                    .filter_map(
+                        |(token, _)| if let Token::Word(word) = token { Some(word.to_ascii_uppercase()) } else { None },
+                    )
+                    .collect();
+                let deletes = words.iter().any(|word| word == "DELETE");
+                let narrowed = words.iter().any(|word| word == "WHERE")
+                    || statement.iter().any(|(token, _)| *token == Token::Sign(b'{'));
+                if deletes && !narrowed {
+                    found("sql.delete.all", RiskLevel::Confirm, "deletes every node that fits", at)
+                } else {
+                    None
+                }
             }
             "PURGE" | "FLUSHALL" | "FLUSHDB" if at == 0 => {
                 found("sql.purge", RiskLevel::Confirm, "throws data away", at)

@@ -757,6 +757,14 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
             let digest = format!("{digest:016x}");
             Short::Hook { id: *id, stage: *stage, round: *round, subject: subject.name(), digest }.serialize(serializer)
         }
+        // What a provider's refusal said beside its words stands in the event that brought it.
+        Command::Finish { outcome } if outcome.error.as_ref().is_some_and(|error| error.answered.is_some()) => {
+            let mut outcome = outcome.clone();
+            if let Some(error) = &mut outcome.error {
+                error.answered = None;
+            }
+            Command::Finish { outcome }.serialize(serializer)
+        }
         Command::Choose { id, model, .. } => Short::Choose { id: *id, model }.serialize(serializer),
         other => other.serialize(serializer),
     }

@@ -33,7 +33,7 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// Seconds to wait before the next attempt, or `None` if there shall be none.
     pub fn delay(&self, failure: &Failure, attempt: u32, visible: bool, seed: u64) -> Option<f64> {
-        if !failure.kind.is_transient() || attempt >= self.attempts || (visible && !self.after_output) {
+        if !failure.is_transient() || attempt >= self.attempts || (visible && !self.after_output) {
             return None;
         }
         if let Some(asked) = failure.retry_after.filter(|seconds| seconds.is_finite() && *seconds >= 0.0) {
@@ -85,5 +85,19 @@ mod tests {
         let strict = RetryPolicy { after_output: false, ..policy };
         assert_eq!(strict.delay(&asked(1.0), 1, true, 1), None);
         assert_eq!(strict.delay(&asked(1.0), 1, false, 1), Some(1.0));
+    }
+
+    #[test]
+    fn the_provider_says_whether_to_try_again() {
+        let policy = RetryPolicy::default();
+        let said = |kind, should_retry| Failure { should_retry: Some(should_retry), ..Failure::new(kind, "") };
+        for kind in [FailureKind::RateLimited, FailureKind::Overloaded, FailureKind::Server] {
+            assert_eq!(policy.delay(&said(kind, false), 1, false, 1), None);
+            assert!(policy.delay(&said(kind, true), 1, false, 1).is_some());
+        }
+        for kind in [FailureKind::BadRequest, FailureKind::NotFound, FailureKind::Permission] {
+            assert!(policy.delay(&said(kind, true), 1, false, 1).is_some());
+            assert_eq!(policy.delay(&said(kind, true), policy.attempts, false, 1), None);
+        }
     }
 }

@@ -150,6 +150,7 @@ pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Fail
         status: Some(status),
         retry_after,
         request_id: words(&fields, &["request_id"]),
+        should_retry: None,
     }
 }
 
@@ -189,7 +190,7 @@ pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
         404 => FailureKind::NotFound,
         429 => FailureKind::RateLimited,
         503 | 529 => FailureKind::Overloaded,
-        408 | 409 | 500..=599 => FailureKind::Server,
+        408 | 409 | 425 | 500..=599 => FailureKind::Server,
         // An error event inside a stream has no status of its own; its code says what it is.
         200 if says(&["overloaded"]) => FailureKind::Overloaded,
         200 if says(&["rate_limit"]) => FailureKind::RateLimited,

@@ -93,10 +93,12 @@ fn error_body(wire: Wire, status: u16, message: &str, number: usize) -> String {
 pub(super) fn reply(reply: &Reply, asked: Asked<'_>) -> Rendered {
     let Asked { wire, stream, number, .. } = asked;
     match &reply.fault {
-        Some(Fault::Status { status, retry_after, message }) => {
+        Some(Fault::Status { status, retry_after, message, should_retry }) => {
             let message = message.as_deref().unwrap_or("a fault of the script");
             let after = retry_after.as_deref().map(|after| ("retry-after", after));
-            return error(wire, *status, message, number, after.as_slice());
+            let again = should_retry.map(|again| ("x-should-retry", if again { "true" } else { "false" }));
+            let headers: Vec<_> = after.into_iter().chain(again).collect();
+            return error(wire, *status, message, number, &headers);
         }
         Some(Fault::Redirect { location }) => {
             return whole(307, "text/plain", number, &[("location", location)], "elsewhere");

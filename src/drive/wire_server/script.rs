@@ -90,7 +90,7 @@ impl Reply {
 
     /// A refusal with an error status.
     pub fn status(status: u16) -> Self {
-        Self::default().fault(Fault::Status { status, retry_after: None, message: None })
+        Self::default().fault(Fault::Status { status, retry_after: None, message: None, should_retry: None })
     }
 
     /// The same reply with a fault.
@@ -188,6 +188,9 @@ pub enum Fault {
         /// The words.
         #[serde(default)]
         message: Option<String>,
+        /// The value of the header `x-should-retry`.
+        #[serde(default)]
+        should_retry: Option<bool>,
     },
     /// A redirection.
     Redirect {

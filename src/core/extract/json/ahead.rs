@@ -2,6 +2,8 @@
 //! bounded looks ahead that tell a quote inside a string from one that ends it. `None` means that more bytes are needed. What goes
 //! farther than a few bytes counts them.
 
+use super::super::next::Next;
+
 /// No look ahead goes farther.
 const FAR: usize = 96;
 
@@ -255,6 +257,42 @@ pub(in crate::core::extract) fn quoted_key(rest: &[u8], last: bool, looks: &mut 
 /// The same for any quote.
 pub(in crate::core::extract) fn key_in(rest: &[u8], quote: u8, last: bool, looks: &mut Looks) -> Option<bool> {
     quoted(rest, quote, last, b":", looks)
+}
+
+/// The key in quotes that follows, and what stands behind its colon.
+#[allow(clippy::type_complexity)] // two pieces of the input, if there are any
+pub(in crate::core::extract) fn first_key<'a>(
+    rest: &'a [u8],
+    last: bool,
+    looks: &mut Looks,
+) -> Option<Option<(&'a [u8], &'a [u8])>> {
+    let rest = solid(rest, last, looks)?;
+    let Some((&quote @ (b'"' | b'\''), inside)) = rest.split_first() else { return Some(None) };
+    let reach = inside.get(..FAR).unwrap_or(inside);
+    match find(reach, looks, |byte| byte == quote || byte == b'\\' || byte < 0x20) {
+        Some(at) if reach.get(at) == Some(&quote) => {
+            let after = solid(inside.get(at + 1..).unwrap_or_default(), last, looks)?;
+            let Some((b':', behind)) = after.split_first() else { return Some(None) };
+            Some(Some((reach.get(..at).unwrap_or_default(), solid(behind, last, looks)?)))
+        }
+        Some(_) => Some(None),
+        None if last || inside.len() >= FAR => Some(None),
+        None => None,
+    }
+}
+
+/// Whether white space and then the next call of a list follow.
+pub(in crate::core::extract) fn then_sibling(rest: &[u8], last: bool, next: Next, looks: &mut Looks) -> Option<bool> {
+    if !next.has_siblings() {
+        return Some(false);
+    }
+    next.sibling(solid(rest, last, looks)?, last, looks)
+}
+
+/// Whether the bracket that stands here, where no array is open, ends the list around: what would go on behind one too many doesn't.
+pub(super) fn list_ends(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
+    let next = solid(rest.get(1..).unwrap_or_default(), last, looks)?;
+    Some(!matches!(next.first(), Some(b',' | b'}' | b']' | b':')))
 }
 
 /// Whether `text",` or `text"]` follows.

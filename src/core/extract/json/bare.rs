@@ -53,6 +53,9 @@ impl Json {
         let goes_on = match byte {
             b',' | b'}' | b']' | b'\n' | b'\r' => false,
             b':' | b'=' if self.key => false,
+            b';' if begun && self.known() => {
+                !ahead::then_sibling(here.get(1..).unwrap_or_default(), last, self.next, &mut self.looks)?
+            }
             b'"' => {
                 let after = here.get(1..).unwrap_or_default();
                 if self.key {

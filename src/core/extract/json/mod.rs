@@ -18,7 +18,7 @@ mod text;
 mod valid;
 mod word;
 
-pub(super) use ahead::{Looks, begins_container, key_in, quoted_key};
+pub(super) use ahead::{Looks, begins_container, first_key, key_in, quoted_key, then_sibling};
 pub use word::Mend;
 pub(super) use word::is_scalar;
 
@@ -60,8 +60,6 @@ enum State {
     BlockComment(bool),
     /// Inside a container too deep to keep.
     Skip,
-    /// Something had to be mended, and mending is off.
-    Broken,
     End,
 }
 
@@ -157,7 +155,11 @@ pub(super) struct Json {
     next: Next,
     /// From where on in `out` nothing is taken out: there it became nested too deep, and only its end matters.
     deep: Option<usize>,
-    /// A marker that opens another call stands where a value, or the rest of an array, was awaited.
+    /// It is nested deeper than allowed.
+    too_deep: bool,
+    /// Something had to be mended, and mending is off: as where it is nested too deep, only its end matters from there on.
+    broken: bool,
+    /// Another call begins where a value, or the rest of an array, was awaited.
     lost: bool,
     /// Whether a line ends behind the quote that may have ended the string.
     line: bool,
@@ -208,6 +210,8 @@ impl Json {
             markers: true,
             next: Next::default(),
             deep: None,
+            too_deep: false,
+            broken: false,
             lost: false,
             line: false,
             one: false,
@@ -252,19 +256,26 @@ impl Json {
         (self.out, self.notes)
     }
 
-    /// Stops where something would have to be mended.
+    /// Says no more where something would have to be mended; it is read to its end all the same.
     pub(super) fn strict(&mut self) {
-        self.strict = true;
+        self.strict = !self.broken;
     }
 
-    /// Whether it stopped for that.
+    /// Whether something would have had to be.
     pub(super) fn broken(&self) -> bool {
-        self.state == State::Broken
+        self.broken
     }
 
-    /// Whether it stopped before the value's end.
-    pub(super) fn stopped(&self) -> bool {
-        self.state == State::Broken
+    /// No more of it is given out.
+    pub(super) fn mute(&mut self) {
+        let safe = self.safe();
+        self.breaks(safe);
+    }
+
+    fn breaks(&mut self, safe: usize) {
+        self.strict = false;
+        self.broken = true;
+        self.deep = Some(self.deep.map_or(safe, |deep| deep.min(safe)));
     }
 
     /// Whether the value is at its end.
@@ -274,7 +285,7 @@ impl Json {
 
     /// Whether the value is nested deeper than allowed. It is read to its end, but no more of it is given out.
     pub(super) fn too_deep(&self) -> bool {
-        self.deep.is_some()
+        self.too_deep
     }
 
     /// Whether anything was mended so far.
@@ -367,7 +378,7 @@ impl Json {
     /// What can't change any more, as text. A character that isn't whole yet stays.
     pub(super) fn take(&mut self, last: bool, mut say: impl FnMut(&str)) {
         let mut safe = self.safe();
-        if !last && !self.stopped() && safe == self.out.len() {
+        if !last && safe == self.out.len() {
             safe = ahead::whole_characters(&self.out);
         }
         if safe == 0 {
@@ -444,11 +455,10 @@ impl Json {
                 State::LineComment => Some(self.line_comment(rest)),
                 State::BlockComment(star) => Some(self.block_comment(rest, star)),
                 State::Skip => Some(self.skip(rest)),
-                State::Broken | State::End => break,
+                State::End => break,
             };
             if self.strict && self.mended() {
-                self.out.truncate(safe);
-                self.state = State::Broken;
+                self.breaks(safe);
             }
             let Some(taken) = step else {
                 // Looked at again when there is half as much again, so that all looks stay in proportion.
@@ -465,10 +475,10 @@ impl Json {
     /// Says that nothing follows: what is open is closed.
     pub(super) fn finish(&mut self) {
         if self.strict && self.state != State::End && self.deep.is_none() {
-            self.state = State::Broken;
+            self.mute();
         }
         match self.state {
-            State::End | State::Broken => return,
+            State::End => return,
             State::Escape | State::Hex(..) => {
                 self.out.truncate(self.mark);
                 self.note(Mend::Escape, self.at);

@@ -21,7 +21,8 @@ impl Json {
             }
             // A bit for each bracket costs little.
             self.max_depth = usize::MAX;
-            self.deep = Some(self.out.len());
+            self.too_deep = true;
+            self.deep = self.deep.or(Some(self.out.len()));
         }
         self.stack.push(object);
         self.out.push(if object { b'{' } else { b'[' });
@@ -169,12 +170,37 @@ impl Json {
 
     /// What ends the region stands here, so the value is over.
     fn cut(&mut self, rest: &[u8]) {
-        let awaited = match self.state {
+        if self.next.opens(rest, true) == Some(true) {
+            self.another();
+        }
+        self.finish();
+    }
+
+    /// Another call begins, or the list of them ends: more than braces may be missing.
+    fn another(&mut self) {
+        self.lost |= match self.state {
             State::Value | State::AfterKey => true,
             _ => self.stack.has(false),
         };
-        self.lost |= awaited && self.next.opens(rest, true) == Some(true);
-        self.finish();
+    }
+
+    /// Whether what stands here shows that the value's end is missing: the next call of a list, or that list's end.
+    fn next_stands(&mut self, rest: &[u8], last: bool) -> Option<bool> {
+        if self.stack.len == 0 || !self.next.has_siblings() {
+            return Some(false);
+        }
+        let over = match rest.first() {
+            Some(b'{') => self.next.sibling(rest, last, &mut self.looks)?,
+            Some(b']') => {
+                self.next.listed() && !self.stack.has(false) && ahead::list_ends(rest, last, &mut self.looks)?
+            }
+            _ => false,
+        };
+        if over {
+            self.another();
+            self.finish();
+        }
+        Some(over)
     }
 
     pub(super) fn begins(&mut self, quote: Quote, key: bool, opening: usize) -> usize {
@@ -215,6 +241,7 @@ impl Json {
             Class::Byte(b'"') => return Some(self.begins(Quote::Double, false, 1)),
             Class::Byte(b'{') => self.opens(true),
             Class::Byte(b'[') if !self.next.brackets(rest) || !self.foreign(rest, last)? => self.opens(false),
+            Class::Byte(b']') if object && self.next_stands(rest, last)? => return Some(0),
             Class::Byte(b'}' | b']' | b',') if object => {
                 self.missing_value(b"null");
                 return Some(0);
@@ -264,6 +291,7 @@ impl Json {
         match class {
             Class::Byte(byte @ (b' ' | b'\n' | b'\r' | b'\t')) => self.out.push(byte),
             Class::Byte(b'"') => return Some(self.begins(Quote::Double, true, 1)),
+            Class::Byte(b'{' | b']') if self.next_stands(rest, last)? => return Some(0),
             Class::Byte(b'}') => self.closes(true),
             Class::Byte(b']') => self.closes(false),
             Class::Byte(b',') => self.note_to(Mend::ExtraComma, self.at, self.at + len),
@@ -342,6 +370,8 @@ impl Json {
         match class {
             Class::Byte(byte @ (b' ' | b'\n' | b'\r' | b'\t')) => self.out.push(byte),
             Class::Byte(b',') => self.comma(),
+            Class::Byte(b'{') if self.stack.in_object() && self.next_stands(rest, last)? => return Some(0),
+            Class::Byte(b']') if self.next_stands(rest, last)? => return Some(0),
             Class::Byte(b'}') => self.closes(true),
             Class::Byte(b']') => self.closes(false),
             Class::Byte(b';') | Class::Wide(b',') => {

@@ -10,7 +10,7 @@ use super::{
 };
 
 impl Object {
-    fn role(&self, key: &str) -> Role {
+    pub(super) fn role(&self, key: &str) -> Role {
         match self.keys {
             Keys::Names => Role::Arguments,
             Keys::Known { name, .. } if name.contains(&key) => Role::Name,
@@ -54,6 +54,7 @@ impl Object {
             _ => {}
         }
         if self.call.arguments.is_some() || self.call.whole {
+            self.begins(sink);
             let bytes = cursor.at - cursor.from;
             if self.call.start(bytes, sink) {
                 cursor.from = cursor.at;
@@ -96,9 +97,10 @@ impl Object {
         let started = self.call.started;
         match verdict {
             // Whatever it is, it ends, and the calls beside this one are read. Nothing of it was spoken for.
-            Verdict::Failed(NO_OBJECT) if started => {
-                sink.looked(cursor.at - cursor.from);
-                cursor.at = cursor.from;
+            Verdict::Failed(NO_OBJECT) if started || !self.shaped => {
+                let from = if started { cursor.from } else { cursor.from + self.call.before };
+                sink.looked(cursor.at - from);
+                cursor.at = from;
                 self.call.arguments = None;
                 self.call.whole = true;
                 self.call.spoilt = Some(NO_OBJECT);
@@ -114,7 +116,8 @@ impl Object {
             _ if self.call.held.len() > leave.room => Err(Step::Failed(TOO_LARGE)),
             Verdict::More => Ok(false),
             Verdict::Done => {
-                self.call.spoilt = self.call.arguments.take().and_then(|arguments| arguments.spoilt());
+                let spoilt = self.call.arguments.take().and_then(|arguments| arguments.spoilt());
+                self.call.spoilt = self.call.spoilt.or(spoilt);
                 self.call.whole = true;
                 Ok(true)
             }
@@ -123,9 +126,11 @@ impl Object {
 
     /// A value where a call should stand. Gives whether it ended.
     pub(super) fn stray(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> bool {
-        let json = self.skipped.get_or_insert_with(|| Json::new(sink.max_depth(), &[]).before(self.next));
+        let next = self.next.among(self.siblings(), self.array);
+        let json = self.skipped.get_or_insert_with(|| Json::new(sink.max_depth(), &[]).before(next));
         cursor.at += json.run(cursor.rest(), last);
         sink.looked(json.looks());
+        json.take(false, |_| {});
         json.forget();
         // A word is at its end where it can't go on.
         let ended = json.ended();
@@ -137,7 +142,8 @@ impl Object {
 
     /// A value that is neither name nor arguments.
     pub(super) fn skip(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Result<bool, Step> {
-        let json = self.skipped.get_or_insert_with(|| Json::new(sink.max_depth(), &[]).before(self.next));
+        let next = self.next.among(self.siblings(), self.array);
+        let json = self.skipped.get_or_insert_with(|| Json::new(sink.max_depth(), &[]).before(next));
         cursor.at += json.run(cursor.rest(), last);
         sink.looked(json.looks());
         json.take(false, |_| {});
@@ -147,7 +153,7 @@ impl Object {
         json.forget();
         let (ended, kinds) = (json.ended(), json.kinds());
         for mend in Mend::ALL.into_iter().filter(|mend| kinds & mend.bit() != 0) {
-            self.call.mended(mend, sink)?;
+            self.mended(mend, sink)?;
         }
         if ended {
             self.skipped = None;
@@ -179,7 +185,7 @@ impl Object {
             let plain = memchr::memchr2(quote, b'\\', rest).unwrap_or(rest.len());
             let text = rest.get(..plain).unwrap_or_default();
             if text.iter().any(|byte| *byte < 0x20) {
-                self.call.mended(Mend::Control, sink)?;
+                self.mended(Mend::Control, sink)?;
             }
             self.token.extend_from_slice(text);
             cursor.at += plain;
@@ -192,9 +198,9 @@ impl Object {
                 Some(b'\\') => match unescape(rest, last, &mut self.token) {
                     Some((bytes, lone)) => {
                         if lone {
-                            self.call.mended(Mend::Surrogate, sink)?;
+                            self.mended(Mend::Surrogate, sink)?;
                         } else if !is_escape(rest.get(..bytes).unwrap_or_default()) {
-                            self.call.mended(Mend::Escape, sink)?;
+                            self.mended(Mend::Escape, sink)?;
                         }
                         cursor.at += bytes;
                     }

@@ -41,6 +41,11 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    /// Whether anything of it was read.
+    pub(super) fn is_begun(&self) -> bool {
+        self.started || self.whole || self.name.is_some() || self.id.is_some() || !self.mends.is_empty()
+    }
+
     /// Starts the call if its name is known.
     pub(super) fn start(&mut self, bytes: usize, sink: &mut dyn Sink) -> bool {
         let Some(name) = self.name.as_deref().filter(|_| !self.started && !self.guarded) else { return false };

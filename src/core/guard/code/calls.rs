@@ -176,8 +176,26 @@ pub(super) const EMPTIES: &[&str] = &[
     "dropCollection",
     "delete_bucket",
     "deleteBucket",
+    "deleteDir",
+    "prune",
+    "deleteRecursively",
     "terminate_instances",
     "terminateInstances",
+];
+/// Calls that move a file over another.
+pub(super) const MOVE: &[&str] = &[
+    "shutil.move",
+    "os.rename",
+    "os.renames",
+    "os.replace",
+    "fs.renameSync",
+    "renameSync",
+    "fs.rename",
+    "promises.rename",
+    "File.rename",
+    "FileUtils.mv",
+    "FileUtils.move",
+    "rename",
 ];
 /// Functions that call the one whose name they are given.
 pub(super) const CALL_BACKS: &[&str] = &["array_map", "array_walk", "call_user_func", "call_user_func_array"];

@@ -10,7 +10,7 @@ mod path;
 use std::ops::Range;
 
 use self::{
-    calls::{CALL_BACKS, DELETE, DELETE_ALL, EMPTIES, EVALUATE, RUN, SQL},
+    calls::{CALL_BACKS, DELETE, DELETE_ALL, EMPTIES, EVALUATE, MOVE, RUN, SQL},
     lex::{Token, lex, string_at},
     path::{aliases, arguments, assigned, names, path_from, text_before, texts},
 };
@@ -33,6 +33,8 @@ pub(super) enum Act {
     Delete { path: Option<String>, recursive: bool },
     /// Writes a file.
     Write { path: String },
+    /// Leaves a file with nothing in it.
+    Empty { path: String },
     /// Runs this as shell text.
     Shell { text: String },
     /// Runs this program.
@@ -125,6 +127,21 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             continue;
         }
         let Token::Name(first) = tokens[here].0 else { continue };
+        // `User.objects.all().delete()`, `User::truncate()`, `DB::table('x')->delete()`: all that a query finds.
+        let of_query = matches!(first, "delete" | "truncate" | "forceDelete")
+            && here > 1
+            && matches!(tokens[here - 1].0, Token::Sign('.' | ':' | '>'))
+            && matches!(tokens.get(here + 1..here + 3), Some([(Token::Sign('('), _), (Token::Sign(')'), _)]))
+            && tokens[here.saturating_sub(24)..here].iter().any(|(token, _)| match token {
+                Token::Name(name) => {
+                    matches!(*name, "objects" | "query" | "table" | "Models") || name.ends_with(".objects")
+                }
+                _ => false,
+            });
+        if of_query {
+            found.push(Act::Named { level: RiskLevel::Confirm, what: "deletes all that a query finds".to_owned() });
+            continue;
+        }
         // A method of something that is not read as a path: `Model.all.destroy_all`, `client().deleteIndex(…)`.
         if here > 0 && matches!(tokens[here - 1].0, Token::Sign('.')) && EMPTIES.contains(&first) {
             found.push(Act::Named {
@@ -214,7 +231,9 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             if !globs {
                 found.push(Act::Delete { path: literal, recursive });
             }
-        } else if is(DELETE) && names(tokens, arguments.clone(), "recursive") {
+        } else if (is(DELETE) || last == "rm" && language == Language::Other)
+            && names(tokens, arguments.clone(), "recursive")
+        {
             found.push(Act::Delete { path: literal, recursive: true });
         } else if is(DELETE)
             && (anything || language != Language::Python || path.contains('.') && matches!(last, "unlink" | "rmdir"))
@@ -231,11 +250,23 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                 && mode.len() <= 3
                 && mode.contains(['w', 'a', 'x', '+'])
             {
-                found.push(Act::Write { path: file.clone() });
+                // `open(x, 'w').close()`: opened to be emptied.
+                let closed = mode.starts_with('w')
+                    && matches!(
+                        tokens.get(arguments.end + 1..arguments.end + 3),
+                        Some([(Token::Sign('.'), _), (Token::Name("close" | "truncate"), _)])
+                    );
+                let path = file.clone();
+                found.push(if closed { Act::Empty { path } } else { Act::Write { path } });
             }
         } else if matches!(last, "writeFileSync" | "appendFileSync" | "writeFile" | "truncateSync") {
             if let Some(path) = literal {
-                found.push(Act::Write { path });
+                let nothing = match values.as_slice() {
+                    [_, (text, true), ..] => text.is_empty() && last.starts_with("write"),
+                    [_] => last == "truncateSync",
+                    _ => false,
+                };
+                found.push(if nothing { Act::Empty { path } } else { Act::Write { path } });
             }
         } else if language != Language::Python
             && matches!(last, "exec" | "spawn")
@@ -279,11 +310,36 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             }
             // The call is one: its strings are not looked at again.
             at = at.max(arguments.end);
+        } else if is(MOVE) && values.len() == 2 {
+            let words = values.into_iter().map(|(value, _)| value);
+            found.push(Act::Run { words: std::iter::once("mv".to_owned()).chain(words).collect() });
+        } else if matches!(path.as_str(), "os.truncate" | "File.truncate" | "fs.truncate") {
+            if let Some(path) = literal {
+                found.push(Act::Empty { path });
+            }
+        } else if matches!(path.as_str(), "os.kill" | "os.killpg" | "process.kill" | "Process.kill")
+            && tokens.get(arguments.start).is_some_and(|(_, span)| {
+                let given: String =
+                    text.get(span.start..).unwrap_or_default().chars().filter(|c| *c != ' ').take(4).collect();
+                given.strip_prefix("-1").is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+            })
+        {
+            found.push(Act::Named { level: RiskLevel::Dangerous, what: "kills every process".to_owned() });
         } else if SQL.contains(&last) {
             found
                 .extend(values.into_iter().filter(|(value, _)| value.contains(' ')).map(|(text, _)| Act::Sql { text }));
         } else if matches!(path.as_str(), "db.dropDatabase" | "dropDatabase") {
             found.push(Act::Named { level: RiskLevel::Dangerous, what: "drops a whole database".to_owned() });
+        }
+    }
+    if language == Language::JavaScript {
+        // What stands in a template behind a dollar is for a shell.
+        for (at, _) in text.match_indices("$`").take(MOST) {
+            let before = text[..at].chars().next_back();
+            if before.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '_' | '`' | '\'' | '"' | '\\')) {
+                let line = text[at + 2..].split('`').next().unwrap_or_default();
+                found.push(Act::Shell { text: line.to_owned() });
+            }
         }
     }
     if language == Language::Other {

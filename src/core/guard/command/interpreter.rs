@@ -5,13 +5,14 @@ use std::ops::Range;
 use super::{
     Ground, Verdict,
     nested::{nested, nested_acts},
+    tasks,
 };
 use crate::core::guard::{
     RiskLevel,
     code::{self, Language},
     files::keep,
     rules,
-    shell::{Input, Options, SimpleCommand, Word},
+    shell::{Input, Options, RedirectKind, SimpleCommand, Word},
     sql,
 };
 
@@ -95,6 +96,18 @@ const SQL_CLIENTS: &[&str] = &[
     "q",
     "datasette",
     "sqlite-utils",
+    "cypher-shell",
+    "invoke-sqlcmd",
+    "mysqlsh",
+    "pgbench",
+    "sqlline",
+    "phoenix-sqlline",
+    "spanner-cli",
+    "exaplus",
+    "hdbsql",
+    "bteq",
+    "isql-fb",
+    "ksql-cli",
 ];
 
 pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Option<Verdict> {
@@ -122,12 +135,52 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
                 keep(&mut worst, Verdict::new(found.level, found.rule, found.why, word.span.clone()));
             }
             // psql and sqlite run programs too.
+            if name.starts_with("sqlite") && text.trim_start().starts_with(".restore") {
+                keep(
+                    &mut worst,
+                    Verdict::new(RiskLevel::Confirm, "database.restore", "writes over a database", word.span.clone()),
+                );
+            }
             for (sign, end) in [("\\!", 2), (".shell ", 7), (".system ", 8)] {
                 if let Some(at) = text.find(sign) {
                     nested(text.get(at + end..).unwrap_or_default(), word, command, ground, &mut worst);
                 }
             }
         }
+    }
+    // Statements that a database makes up are run unseen; a script may say by its name what it does.
+    if SQL_CLIENTS.contains(&name) {
+        if let Input::Piped(from) = &command.input
+            && SQL_CLIENTS.contains(&from.as_str())
+        {
+            keep(&mut worst, piped(from, command));
+        }
+        let read = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
+        let given = words.iter().filter(|word| !word.text.contains(' '));
+        let script = read.map(|redirect| &redirect.target).chain(given).find(|word| tasks::ruinous_script(&word.text));
+        if let Some(script) = script {
+            keep(
+                &mut worst,
+                Verdict::new(
+                    RiskLevel::Confirm,
+                    "verb",
+                    "runs a script that is called after destroying something",
+                    script.span.clone(),
+                ),
+            );
+        }
+    }
+    if matches!(name, "redis-cli" | "valkey-cli" | "keydb-cli")
+        && let Some(word) = words.iter().find(|word| {
+            let text = word.text.to_ascii_lowercase();
+            text.contains("redis.call")
+                && ["flushall", "flushdb", "'del'", "\"del\"", "unlink"].iter().any(|verb| text.contains(verb))
+        })
+    {
+        keep(
+            &mut worst,
+            Verdict::new(RiskLevel::Confirm, "redis.delete", "deletes keys of a store", word.span.clone()),
+        );
     }
     if matches!(name, "redis-cli" | "valkey-cli")
         && let Input::Known(text) = &command.input
@@ -148,6 +201,18 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
         let mut coded = false;
         let mut judged = |code: &str, word: &Word, worst: &mut Option<Verdict>| {
             coded = true;
+            // `python -c "$(…)"`: the code itself is what another program prints.
+            if !word.exact && (code.trim_start().starts_with("$(") || code.trim_start().starts_with('`')) {
+                keep(
+                    worst,
+                    Verdict::new(
+                        RiskLevel::Confirm,
+                        "code.unknown",
+                        "runs code that cannot be told",
+                        word.span.clone(),
+                    ),
+                );
+            }
             if matches!(name, "mongosh" | "mongo") {
                 mongo(code, word, worst);
             }
@@ -186,6 +251,21 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
         && words.first().is_some_and(|word| word.text == "eval")
         && let Some(word) = words.iter().skip(1).find(|word| !word.text.starts_with('-'))
         && let Some(verdict) = nested_acts(&code::acts(&word.text, Language::JavaScript), word, command, ground)
+    {
+        keep(&mut worst, verdict);
+    }
+    if name == "go"
+        && words.first().is_some_and(|word| word.text == "run")
+        && words.get(1).is_some_and(|word| matches!(word.text.as_str(), "-" | "/dev/stdin"))
+        && let Input::Known(text) = &command.input
+        && let Some(verdict) = nested_acts(&code::acts(&text.text, Language::Other), text, command, ground)
+    {
+        keep(&mut worst, verdict);
+    }
+    if matches!(name, "php" | "artisan")
+        && words.iter().any(|word| word.text == "tinker")
+        && let Some(word) = words.iter().find(|word| word.text.starts_with("--execute"))
+        && let Some(verdict) = nested_acts(&code::acts(&word.text, Language::Other), word, command, ground)
     {
         keep(&mut worst, verdict);
     }
@@ -247,6 +327,8 @@ fn mongo(code: &str, word: &Word, worst: &mut Option<Verdict>) {
         "dropAllUsers(",
         "dropRole(",
         "shutdownServer(",
+        "shutdown:1",
+        "].drop(",
         ".renameCollection(",
     ]
     .iter()

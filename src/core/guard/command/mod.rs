@@ -4,16 +4,23 @@
 mod git;
 mod interpreter;
 mod known;
+mod lines;
 mod nested;
 mod program;
 mod reads;
 mod redirect;
 mod special;
+mod tasks;
 mod verbs;
 
 use std::ops::Range;
 
-use super::{RiskLevel, files::keep, paths::RiskContext, shell::SimpleCommand};
+use super::{
+    RiskLevel,
+    files::keep,
+    paths::RiskContext,
+    shell::{SimpleCommand, Via},
+};
 
 pub(super) use nested::act_verdict;
 
@@ -61,6 +68,10 @@ pub(super) fn judge(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     keep(&mut worst, program::program(command, ground));
     let mut verdict =
         worst.unwrap_or_else(|| Verdict::new(RiskLevel::Safe, "shell.empty", "runs nothing", command.span.clone()));
+    // `pip freeze | xargs pip uninstall`: whatever comes in.
+    if verdict.rule == "packages.uninstall" && command.via == Via::Xargs {
+        verdict.level = verdict.level.max(RiskLevel::Confirm);
+    }
     if verdict.level == RiskLevel::Confirm && forced(command) {
         verdict.level = RiskLevel::Dangerous;
         verdict.why.push_str(", by force");

@@ -78,6 +78,13 @@ pub(in crate::core::guard) fn act_verdict(
             let target = place(path, true, ground.context);
             Some(Verdict::new(files::write(target), "code.write", format!("writes in {}", target.words()), span))
         }
+        Act::Empty { path } => {
+            let target = place(path, true, ground.context);
+            let level = files::write(target);
+            let level =
+                if matches!(target, Place::Temporary | Place::Nowhere) { level } else { level.max(RiskLevel::Confirm) };
+            Some(Verdict::new(level, "code.truncate", format!("empties a file in {}", target.words()), span))
+        }
         Act::Shell { text } => {
             let mut worst = None;
             nested(text, word, command, ground, &mut worst);

@@ -5,8 +5,10 @@ use super::{
     Ground, Verdict,
     interpreter::interpreter,
     known::{READERS, TAME},
+    lines::lines,
     reads::reads_only,
     special::special,
+    tasks,
     verbs::verbs,
 };
 use crate::core::guard::{
@@ -75,6 +77,9 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     if let Some(verdict) = interpreter(name, command, words, ground) {
         keep(&mut worst, verdict);
     }
+    if let Some(verdict) = lines(name, command, words).or_else(|| tasks::task(name, words)) {
+        keep(&mut worst, verdict);
+    }
     if worst.as_ref().is_none_or(|worst| worst.level < RiskLevel::Confirm)
         && let Some(verdict) = verbs(name, words, &span)
     {
@@ -87,7 +92,7 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     {
         keep(&mut worst, verdict);
     }
-    if worst.is_none() && (READERS.contains(&name) || reads_only(name, words)) {
+    if worst.is_none() && (READERS.contains(&name) || reads_only(name, words) || cmdlet_that_reads(name)) {
         return Verdict::new(RiskLevel::Safe, "shell.read", "only reads", span);
     }
     if command.elevated
@@ -127,6 +132,44 @@ fn version_off(name: &str) -> &str {
         .or_else(|| name.strip_suffix(".ps1"))
         .or_else(|| name.strip_suffix(".bat"))
         .unwrap_or(name)
+}
+
+/// The commands of PowerShell say by their first word what they do.
+pub(super) fn cmdlet_that_reads(name: &str) -> bool {
+    const VERBS: &[&str] = &[
+        "get",
+        "select",
+        "where",
+        "sort",
+        "measure",
+        "compare",
+        "group",
+        "find",
+        "show",
+        "test",
+        "resolve",
+        "join",
+        "convertto",
+        "convertfrom",
+        "write",
+    ];
+    const NOUNS: &[&str] = &[
+        "format-table",
+        "format-list",
+        "format-wide",
+        "format-custom",
+        "format-hex",
+        "out-host",
+        "out-string",
+        "out-null",
+        "split-path",
+    ];
+    let Some((verb, noun)) = name.split_once('-') else { return false };
+    NOUNS.contains(&name)
+        || VERBS.contains(&verb)
+            && noun.starts_with(|c: char| c.is_ascii_alphabetic())
+            && !noun.contains('-')
+            && !matches!(name, "write-eventlog")
 }
 
 /// What shells are told to `eval` at their start.

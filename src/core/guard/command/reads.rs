@@ -108,6 +108,11 @@ pub(super) fn reads_only(name: &str, words: &[Word]) -> bool {
                 || first == "state" && matches!(second, "list" | "show")
         }
         "sed" | "gsed" => !options.has('i', "--in-place"),
+        "awk" | "gawk" | "mawk"
+            if words.iter().any(|word| matches!(word.text.as_str(), "inplace" | "-iinplace" | "--include=inplace")) =>
+        {
+            false
+        }
         "awk" | "gawk" | "mawk" => words
             .iter()
             .all(|word| !word.text.contains("system") && !word.text.contains('>') && !word.text.contains('|')),

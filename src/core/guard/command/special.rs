@@ -10,9 +10,9 @@ use super::{
 use crate::core::guard::{
     RiskLevel,
     code::{self, Language},
-    files,
+    files::{self, keep},
     paths::place_of,
-    shell::{Input, Options, SimpleCommand, Word},
+    shell::{Input, Options, RedirectKind, SimpleCommand, Word, encoded, hidden},
     table,
 };
 
@@ -73,7 +73,60 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             let level = files::write(place_of(folder, command.cwd.as_ref(), ground.context));
             Some(Verdict::new(level, "file.write", "unpacks over what is there", folder.span.clone()))
         }
-        "crontab" if matches!(command.input, Input::None) && words.is_empty() => None,
+        // `python <(curl …)`: a script that another machine hands out.
+        "python" | "python3" | "node" | "ruby" | "perl" | "php" | "deno" | "bun" | "lua" | "rscript"
+            if words
+                .iter()
+                .find(|word| !word.text.starts_with('-'))
+                .and_then(|word| word.text.strip_prefix("<("))
+                .is_some_and(|made| {
+                    ["curl", "wget", "nc ", "base64", "fetch", "openssl", "xxd"].iter().any(|tool| made.contains(tool))
+                }) =>
+        {
+            confirm("shell.pipe.unknown", "runs what another program prints")
+        }
+        "ansible"
+            if words.iter().any(|word| {
+                ["state=absent", "state=stopped", "state=reinstalled"].iter().any(|state| word.text.contains(state))
+            }) =>
+        {
+            confirm("ansible", "removes or stops something on many machines")
+        }
+        "ansible-playbook"
+            if words.windows(2).any(|pair| {
+                matches!(pair[0].text.as_str(), "-t" | "--tags")
+                    && pair[1].text.split([',', '-', '_']).any(|tag| RUINS.contains(&tag))
+            }) && !words
+                .iter()
+                .any(|word| matches!(word.text.as_str(), "--check" | "-C" | "--list-tasks" | "--syntax-check")) =>
+        {
+            confirm("verb", "runs tasks that are called after destroying something")
+        }
+        "heroku"
+            if words.iter().any(|word| matches!(word.text.as_str(), "ps:scale" | "scale"))
+                && words.iter().any(|word| word.text.ends_with("=0")) =>
+        {
+            confirm("platform.stop", "stops an application")
+        }
+        "move-item" | "mi" if words.iter().any(|word| word.text.eq_ignore_ascii_case("-force")) => {
+            confirm("file.move", "moves files over what is there")
+        }
+        "crontab" if command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read) => {
+            confirm("system.cron", "replaces all timed jobs")
+        }
+        "mount"
+            if Options::read(words, "-o --options -t").value("-o").is_some_and(|value| value.contains("remount")) =>
+        {
+            confirm("disk.unmount", "changes how a disk in use may be written")
+        }
+        "kill"
+            if words
+                .iter()
+                .any(|word| matches!(word.text.as_str(), "-9" | "-KILL" | "-SIGKILL" | "-s" | "--signal"))
+                && words.iter().any(|word| word.text.starts_with("$(") || word.text.starts_with('`')) =>
+        {
+            confirm("system.kill", "kills whatever another command lists")
+        }
         "kill" => {
             let all = words.iter().enumerate().any(|(at, word)| at > 0 && word.text == "-1" || word.text == "1");
             let signals = words.iter().filter(|word| word.text.starts_with('-')).count();
@@ -86,6 +139,11 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
         }
         "source" | "." | "bash" | "sh" | "zsh" | "dash" | "ksh" | "fish" => {
             let file = words.iter().find(|word| !word.text.starts_with('-'))?;
+            if matches!(file.text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
+                && matches!(command.input, Input::Piped(_))
+            {
+                return confirm("shell.pipe.unknown", "runs what another program prints");
+            }
             let substituted = file.text.strip_prefix("<(")?;
             let fetched = ["curl", "wget", "nc ", "base64", "fetch", "aws ", "gsutil", "xxd", "openssl"]
                 .iter()
@@ -107,45 +165,55 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             let program = words.iter().find(|word| !word.text.starts_with('-'))?;
             nested_acts(&code::acts(&program.text, Language::Other), program, command, ground)
         }
-        "vim" | "vi" | "nvim" | "ex" | "emacs" => {
+        "set-content" | "sc" | "out-file" => {
+            let empty = words.windows(2).any(|pair| {
+                matches!(pair[0].text.to_ascii_lowercase().as_str(), "-value" | "-inputobject")
+                    && matches!(pair[1].text.to_ascii_lowercase().as_str(), "$null" | "")
+            });
+            let last = words.len() > 1 && words.last().is_some_and(|word| word.text.is_empty() || word.text == "$null");
+            if empty || last { confirm("file.truncate", "empties a file") } else { None }
+        }
+        "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "emacs" => {
             let mut worst = None;
             for word in words {
+                if empties_buffer(&word.text) {
+                    keep(
+                        &mut worst,
+                        Verdict::new(
+                            RiskLevel::Confirm,
+                            "file.truncate",
+                            "deletes the lines of a file",
+                            word.span.clone(),
+                        ),
+                    );
+                }
                 if let Some(text) = word.text.trim_start_matches('+').trim_start_matches(':').strip_prefix('!') {
                     nested(text, word, command, ground, &mut worst);
                 }
             }
             worst
         }
-        "make" | "gmake" | "just" | "task" => {
-            let target = words.iter().find(|word| {
-                let text = word.text.as_str();
-                !text.starts_with('-')
-                    && (matches!(
-                        text,
-                        "distclean-all"
-                            | "nuke"
-                            | "purge"
-                            | "destroy"
-                            | "wipe"
-                            | "drop-db"
-                            | "db-drop"
-                            | "dropdb"
-                            | "db-reset"
-                            | "reset-db"
-                    ) || text.starts_with("destroy-")
-                        || text.ends_with("-destroy")
-                        || text.starts_with("delete-")
-                        || text.starts_with("drop-")
-                        || text.starts_with("nuke-"))
-            })?;
-            Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to destroy something", target.span.clone()))
+        "pwsh" | "powershell" if hidden(words).is_some_and(|text| encoded(text).is_none()) => {
+            confirm("shell.eval.unknown", "runs text that is hidden")
         }
         _ => None,
     }
 }
 
+/// `%d`, `1,$d`, `g/./d` among the commands that an editor is started with.
+fn empties_buffer(text: &str) -> bool {
+    text.split(['|', ';', '\n']).any(|command| {
+        let command = command.trim().trim_start_matches(['+', ':']);
+        matches!(
+            command,
+            "%d" | "%d_" | "%delete" | "1,$d" | "1,$delete" | "g/./d" | "g/^/d" | "g/.*/d" | "0,$d" | "ggdG"
+        )
+    })
+}
+
 /// How playbooks and targets are called that destroy.
-const RUINS: &[&str] = &["destroy", "teardown", "delete", "wipe", "uninstall", "purge", "nuke", "decommission"];
+pub(super) const RUINS: &[&str] =
+    &["destroy", "teardown", "delete", "wipe", "uninstall", "purge", "nuke", "decommission"];
 
 /// A request that writes, to an address that says what becomes of it: `POST …/_delete_by_query`, `POST …/doDelete`.
 fn request(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::{
     Verdict,
     known::{READERS, TAME},
+    program::cmdlet_that_reads,
 };
 use crate::core::guard::{RiskLevel, shell::Word};
 
@@ -95,7 +96,7 @@ const CLOUDS: &[&str] = &["aws", "gcloud", "az", "oci", "ibmcloud", "aliyun", "t
 
 /// A verb that destroys among the first words of a program without rules of its own, or as an option.
 pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
-    if READERS.contains(&name) || TAME.contains(&name) {
+    if READERS.contains(&name) || TAME.contains(&name) || cmdlet_that_reads(name) {
         return None;
     }
     let dry = words.iter().any(|word| {

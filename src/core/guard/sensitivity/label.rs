@@ -44,6 +44,10 @@ pub(super) struct Value {
     pub(super) alone: bool,
     /// Whether a bare value has a user's name at its side: `{user: ada, password: …}`, `user=ada password=…`.
     pub(super) beside_user: bool,
+    /// Whether it stands in a query or a form: an ampersand or a question mark is next to it.
+    pub(super) sent: bool,
+    /// Whether the name is that of a variable of the environment: `DB_PASSWORD`.
+    pub(super) variable: bool,
 }
 
 fn at(text: &[u8], place: usize) -> u8 {
@@ -199,6 +203,8 @@ fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
         b"-" if place > before && at(text, end) == b' ' && quote(at(text, end + 1)) => Some((end, Tie::Blank)),
         b">" => Some((end, Tie::Tag)),
         b"" => match at(text, place) {
+            // PHP writes `s:8:"password";s:6:"…"`.
+            b';' if closed => serialized(text, place + 1).map(|value| (value, Tie::Assign)),
             b',' if closed && name.start > 0 && quote(text[name.start - 1]) => {
                 // `"user": "the password", "next": …`: a value, not a name. In a row of texts each is one of many.
                 let mut before = name.start - 1;
@@ -243,6 +249,16 @@ fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
         },
         _ => None,
     }
+}
+
+/// Where the text begins behind `s:16:`, as PHP writes it.
+fn serialized(text: &[u8], place: usize) -> Option<usize> {
+    if !starts(text, place, b"s:") {
+        return None;
+    }
+    let digits = text.get(place + 2..)?.iter().take(5).take_while(|byte| byte.is_ascii_digit()).count();
+    let end = place + 2 + digits;
+    (digits > 0 && at(text, end) == b':').then_some(end + 1)
 }
 
 /// `CURLOPT_PASSWORD`: the name of an option.
@@ -329,7 +345,7 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
     if matches!(tie, Tie::Assign | Tie::Colon | Tie::Tight)
         && let Some(span) = row_of_bytes(text, place)
     {
-        return Some(Value { span, quoted: true, tie, alone: false, beside_user: false });
+        return Some(Value { span, quoted: true, tie, alone: false, beside_user: false, sent: false, variable: false });
     }
     // A function around text: `[]byte("…")`, `Credential("…")`.
     let mut inner = place;
@@ -367,6 +383,9 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
         .take(40)
         .take_while(|byte| **byte != b'\n')
         .all(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'#'));
+    value.variable = constant(&text[name.clone()]);
+    value.sent = tie == Tie::Tight
+        && (at(text, value.span.end) == b'&' || name.start > 0 && matches!(text[name.start - 1], b'&' | b'?'));
     value.beside_user = beside_user(text, name.start, value.span.end, tie);
     value.alone = line && matches!(at(text, rest), 0 | b'\n' | b'\r' | b'#') && at(text, value.span.end) != b'#';
     Some(value)
@@ -454,6 +473,10 @@ fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
         return None;
     }
     let mut start = place + usize::from(escaped) + 1;
+    // Two of them, as reStructuredText has it.
+    if !escaped && open == b'`' && at(text, start) == b'`' && at(text, start + 1) != b'`' {
+        start += 1;
+    }
     let triple = !escaped && at(text, start) == open && at(text, start + 1) == open;
     if triple {
         start += 2;
@@ -479,7 +502,7 @@ fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
     if formatted && memchr::memchr(b'{', &text[start..end]).is_some() {
         return None;
     }
-    Some(Value { span: start..end, quoted: true, tie, alone: false, beside_user: false })
+    Some(Value { span: start..end, quoted: true, tie, alone: false, beside_user: false, sent: false, variable: false })
 }
 
 /// A quote between letters or digits, and no other on its line.
@@ -521,7 +544,15 @@ fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
         }
         end -= 1;
     }
-    (end > start).then_some(Value { span: start..end, quoted: false, tie, alone: false, beside_user: false })
+    (end > start).then_some(Value {
+        span: start..end,
+        quoted: false,
+        tie,
+        alone: false,
+        beside_user: false,
+        sent: false,
+        variable: false,
+    })
 }
 
 /// The text before a name that is held against it: `"…" == password`.
@@ -554,6 +585,8 @@ fn value_before(text: &[u8], name: &Range<usize>) -> Option<Value> {
         tie: Tie::Assign,
         alone: false,
         beside_user: false,
+        sent: false,
+        variable: false,
     })
 }
 

@@ -55,7 +55,7 @@ const KNOWN: &[&str] = &[
 #[rustfmt::skip] // words, not code
 const OF_PASSWORDS_TOO: &[&str] = &[
     "pub", "primary", "cache", "registry", "unique", "object", "bucket", "schema", "sequence", "shard", "random",
-    "known", "ansible", "author", "authors", "xml", "json", "page", "parser",
+    "known", "ansible", "author", "authors", "xml", "json", "page", "parser", "verify",
 ];
 
 /// In front of `key`, these make it one that opens something.

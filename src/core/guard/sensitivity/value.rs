@@ -36,6 +36,10 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
     }
     let stands_in =
         if kind == Kind::Password { shape::masked(value) || shape::sequence(value) } else { shape::stand_in(value) };
+    // A variable of the environment holds the password itself, however weak: `MYSQL_ROOT_PASSWORD=root`.
+    if kind == Kind::Password && default_of_setting(value, place) {
+        return true;
+    }
     if stands_in || known(value) || memchr::memmem::find(value, super::redact::MARK).is_some() {
         return false;
     }
@@ -69,10 +73,40 @@ fn same_as_name(name: &[u8], value: &[u8]) -> bool {
     let values = shape::words(value, 16);
     // `POSTGRES_PASSWORD=postgres` is the password that many have.
     let variable = name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_');
-    if variable && values.len() == 1 && values[0].len() >= 5 && !shape::names(value) {
+    if variable && values.len() == 1 && values[0].len() >= 4 && !shape::names(value) {
         return false;
     }
     !values.is_empty() && values.iter().all(|word| names.contains(word))
+}
+
+/// What many leave as it came, given to a variable of the environment: `MYSQL_ROOT_PASSWORD=root`.
+fn default_of_setting(value: &[u8], place: &Value) -> bool {
+    const DEFAULTS: &[&[u8]] = &[
+        b"root",
+        b"admin",
+        b"toor",
+        b"guest",
+        b"postgres",
+        b"mysql",
+        b"mongo",
+        b"oracle",
+        b"zabbix",
+        b"tomcat",
+        b"manager",
+        b"letmein",
+        b"welcome",
+        b"qwerty",
+        b"iloveyou",
+        b"dragon",
+        b"monkey",
+        b"administrator",
+        b"rabbitmq",
+        b"minio",
+    ];
+    place.variable
+        && !place.quoted
+        && (place.tie == Tie::Tight || (place.tie == Tie::Colon && place.alone))
+        && DEFAULTS.contains(&value)
 }
 
 /// `String!`, `Password?`: the type of a field.
@@ -138,6 +172,9 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
     if shape.letters() + shape.digits == 0 {
         return false;
     }
+    if in_fours(value) {
+        return place.quoted || place.alone;
+    }
     if memchr::memchr(b' ', value).is_some() {
         // A sentence about passwords, not one.
         let strange = value.iter().filter(|byte| byte.is_ascii_digit() || STRANGE.contains(byte)).count();
@@ -184,6 +221,8 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
         // `--password secret-A1`
         Tie::Blank if name.starts_with(b"--") && mixed => true,
         // `host=db user=app password=opensesame`
+        // `…&password=macaron&…`: a form or a query as it is sent.
+        Tie::Tight if place.sent && shape.lower == value.len() && value.len() >= 5 && !shape::names(value) => true,
         Tie::Tight if place.beside_user && shape.letters() >= 4 && shape.marks == 0 => true,
         Tie::Tight | Tie::Tag => mixed || (shouted && shape.marks == 0 && shape.letters() >= 4),
         Tie::Colon => {
@@ -234,6 +273,9 @@ fn word_of_settings(value: &[u8], name: &[u8], place: &Value, shape: &Shape) -> 
 
 fn secret(value: &[u8], place: &Value) -> bool {
     let shape = Shape::of(value);
+    if place.quoted && in_fours(value) {
+        return true;
+    }
     if value.len() < 8 || memchr::memchr(b' ', value).is_some() || path(value) {
         return false;
     }
@@ -274,11 +316,36 @@ fn secret(value: &[u8], place: &Value) -> bool {
         + usize::from(shape.upper > 0)
         + usize::from(shape.digits > 0)
         + usize::from(odd(value));
+    // `CLIENT_SECRET=newS3cretKey`: a person made it up, and nobody names things like that.
+    let digit_within = value
+        .windows(3)
+        .any(|three| three[0].is_ascii_alphabetic() && three[1].is_ascii_digit() && three[2].is_ascii_lowercase());
+    if place.variable
+        && place.tie == Tie::Tight
+        && !place.quoted
+        && kinds >= 3
+        && shape.marks == 0
+        && value.len() >= 10
+        && digit_within
+    {
+        return true;
+    }
     if place.quoted || place.tie == Tie::Tight {
         kinds >= 3 && odd(value) && !shape::names(value)
     } else {
         kinds == 4 && odd(value)
     }
+}
+
+/// `xbja vgc6 gv4i i4qq`: four groups of four and more, as application passwords and seeds are shown to people.
+fn in_fours(value: &[u8]) -> bool {
+    let fours = value.len() >= 19
+        && (value.len() + 1).is_multiple_of(5)
+        && value.iter().enumerate().all(|(at, byte)| {
+            if at % 5 == 4 { *byte == b' ' } else { byte.is_ascii_lowercase() || byte.is_ascii_digit() }
+        });
+    // Words of four letters are words.
+    fours && (Shape::of(value).digits > 1 || Shape::of(value).unusual() > 5.4)
 }
 
 /// Whether it says of itself that it is none.

@@ -68,6 +68,13 @@ pub(super) const RULES: &[Rule] = &[
     confirm("kubernetes.prune", "kubectl|oc|k apply --prune !--dry-run", "deletes resources that are not in the files"),
     confirm("kubernetes.replace", "kubectl|oc|k apply --force !--dry-run", "deletes resources and makes them anew"),
     confirm("helm.remove", "helm upgrade --force|--force-replace !--dry-run", "deletes resources and makes them anew"),
+    confirm("kubernetes.delete", "kubectl|oc|k cp /dev/null", "empties a file in a container"),
+    confirm("kubernetes.delete", "kubectx|kubens -d|-u", "forgets a cluster"),
+    confirm(
+        "kubernetes.delete",
+        "tilt|skaffold|devspace|okteto|garden down|delete|purge|destroy",
+        "deletes what runs in a cluster",
+    ),
     confirm("kubernetes.rollback", "kubectl|oc|k rollout undo !--dry-run", "goes back to an older version"),
     confirm("helm.remove", "helm uninstall|delete|del|un !--dry-run", "removes an application"),
     confirm("helm.remove", "helm rollback !--dry-run", "goes back to an older version"),
@@ -117,7 +124,8 @@ pub(super) const RULES: &[Rule] = &[
         "deletes virtual machines",
     ),
     confirm("vm.destroy", "qm|pct destroy|stop|rollback|delsnapshot", "deletes virtual machines"),
-    confirm("vm.destroy", "vboxmanage ** --delete|unregistervm|closemedium|poweroff", "deletes virtual machines"),
+    confirm("vm.destroy", "vboxmanage --delete", "deletes virtual machines"),
+    confirm("vm.destroy", "vboxmanage ** unregistervm|closemedium|poweroff", "deletes virtual machines"),
     confirm(
         "vm.destroy",
         "multipass|limactl|colima|lxc|incus|orb|machinectl delete|purge|remove|stop",
@@ -125,6 +133,14 @@ pub(super) const RULES: &[Rule] = &[
     ),
     confirm("vm.destroy", "wsl --unregister", "deletes a system"),
     confirm("aws.s3", "aws s3 rm|rb !--dryrun", "deletes objects or a bucket"),
+    confirm("aws.s3", "aws s3 mv --recursive !--dryrun", "moves everything away from where it is"),
+    confirm(
+        "aws.change",
+        "aws --no-disable-api-termination|--no-deletion-protection|--no-enable-deletion-protection|--skip-final-snapshot|--force-delete-without-recovery",
+        "takes away what guards against deleting",
+    ),
+    confirm("platform.stop", "firebase hosting:disable", "takes a site down"),
+    confirm("vm.destroy", "podman machine rm|reset", "deletes a machine"),
     confirm("aws.s3", "aws s3 sync|mv --delete !--dryrun", "deletes what the source has not"),
     confirm(
         "aws.stop",
@@ -251,6 +267,22 @@ pub(super) const RULES: &[Rule] = &[
         "deletes secrets",
     ),
     confirm("secrets.delete", "pass rm|remove|delete", "deletes secrets"),
+    confirm(
+        "cloud.detach",
+        "aws ** detach-role-policy|detach-user-policy|detach-group-policy|detach-volume|detach-internet-gateway|detach-network-interface|disassociate-address|disassociate-route-table|release-address|disable-key|disable-rule|stop-instances|reboot-instances|stop-db-instance|stop-db-cluster|suspend-processes|set-instance-health|reset-db-parameter-group|cancel-job|stop-task|stop-build|put-bucket-lifecycle-configuration|modify-db-instance",
+        "takes away what others may stand on",
+    ),
+    confirm("cloud.detach", "aws ** --desired-count=0|--desired-capacity=0|--max-size=0", "stops all that runs"),
+    confirm(
+        "cloud.detach",
+        "gcloud ** remove-iam-policy-binding|detach-disk|reset|stop|suspend|abandon-instances|set-iam-policy|resize|disable",
+        "takes away what others may stand on",
+    ),
+    confirm(
+        "cloud.detach",
+        "az ** deallocate|stop|restart|detach|reset|regenerate|renew-keys|failover|power-off|redeploy|reimage",
+        "stops what others may stand on",
+    ),
     confirm("cluster.job", "nomad job|node|system|alloc|namespace stop|drain|gc|delete|purge|revert", "stops a job"),
     confirm("cluster.job", "nomad stop", "stops a job"),
     confirm("cluster.job", "consul kv|acl|services|snapshot delete|restore|deregister", "deletes what is stored"),
@@ -259,7 +291,7 @@ pub(super) const RULES: &[Rule] = &[
     confirm("ansible", "ansible ** -m=file|--module-name=file", "may delete files on many machines"),
     confirm(
         "ansible",
-        "ansible **  -m=reboot|-m=command|-m=shell|-m=raw|-m=service|-m=user|-m=apt|-m=yum",
+        "ansible -m=reboot|-m=ansible.builtin.reboot|-m=win_reboot|--module-name=reboot",
         "changes many machines",
     ),
     confirm(

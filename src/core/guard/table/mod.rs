@@ -16,6 +16,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Rule> {
 /// The options of a program that take a value; `@` where a single dash begins a whole word (`-destroy`).
 pub(super) fn valued(program: &str) -> &'static str {
     match program {
+        "crontab" => "-u",
         "git" => "-C -c -b --config-env --git-dir --work-tree --namespace --exec-path",
         "docker" | "podman" | "nerdctl" => "-H --host --context -c --config -l --log-level",
         "docker-compose" | "podman-compose" => {
@@ -30,7 +31,7 @@ pub(super) fn valued(program: &str) -> &'static str {
         "redis-cli" | "valkey-cli" => "-h -p -a -n -u -s --user --pass",
         "npm" | "pnpm" | "yarn" => "--prefix -C --dir --cwd -w --workspace --filter",
         "aws" => {
-            "--profile --region --output --endpoint-url --query --exclude --include --acl --desired-capacity --max-size --min-size"
+            "--profile --region --output --endpoint-url --query --exclude --include --acl --desired-capacity --desired-count --max-size --min-size"
         }
         "gcloud" => "--project --zone --region --format --account",
         "gsutil" => "-o -h",

@@ -88,6 +88,10 @@ impl TurnMachine {
         let mut error = failure.to_error();
         if let (FailureKind::BreakerOpen, Some(last)) = (failure.kind, &asking.last_failure) {
             error.message = format!("{} (before that: {})", error.message, last.message);
+            // Nothing was sent this time: what was answered last is what there is to know.
+            let answered = error.answered.get_or_insert_default();
+            answered.status = last.status;
+            answered.request_id.clone_from(&last.request_id);
         } else if asking.attempt > 1 {
             error.message = format!("{} (after {} attempts)", error.message, asking.attempt);
         }

@@ -21,6 +21,8 @@ const STRIDE: u64 = 8;
 /// Distances that are followed at once.
 const MOST_LAGS: usize = 4;
 const LINES: usize = 128;
+/// Fewer bytes that come back are no repetition.
+const LEAST: u64 = 200;
 /// Shorter lines say nothing when they come back.
 const SHORTEST_LINE: usize = 20;
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -70,6 +72,9 @@ pub struct TextLoop {
     line_length: u64,
     fenced: bool,
     found: Option<Loop>,
+    /// How a reply begins. Most end before anything could come back often enough, and need no tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    early: Vec<u8>,
 }
 
 impl TextLoop {
@@ -87,6 +92,7 @@ impl TextLoop {
             line_length: 0,
             fenced: false,
             found: None,
+            early: Vec::new(),
         }
     }
 
@@ -96,12 +102,18 @@ impl TextLoop {
             return self.found.is_some();
         }
         if self.kept.len() != KEPT || self.places.len() != PLACES || self.lines.len() != LINES {
+            let early = std::mem::take(&mut self.early);
             self.end();
+            self.early = early;
+            if ((self.early.len() + piece.len()) as u64) < self.shortest() {
+                self.early.extend_from_slice(piece.as_bytes());
+                return false;
+            }
             self.kept = vec![0; KEPT];
             self.places = vec![(0, 0); PLACES];
             self.lines = vec![Line::default(); LINES];
         }
-        for b in piece.bytes() {
+        for b in std::mem::take(&mut self.early).into_iter().chain(piece.bytes()) {
             if self.found.is_some() {
                 break;
             }
@@ -127,6 +139,13 @@ impl TextLoop {
         self.line_length = 0;
         self.fenced = false;
         self.found = None;
+        self.early = Vec::new();
+    }
+
+    /// Nothing is found in a reply of fewer bytes.
+    const fn shortest(&self) -> u64 {
+        let lines = self.rounds.saturating_add(2).saturating_mul(SHORTEST_LINE as u64 + 1);
+        if lines < LEAST { lines } else { LEAST }
     }
 
     /// Whether the reply repeats itself.
@@ -194,7 +213,7 @@ impl TextLoop {
     fn needed(&self, lag: u64, weight: u64) -> u64 {
         let weight = if self.fenced { weight * 3 } else { weight };
         let rounds = if lag >= 120 { (self.rounds / 2).max(3) } else { self.rounds } * weight;
-        let least = if lag <= 2 { 400 } else { 200 } * weight;
+        let least = if lag <= 2 { 2 * LEAST } else { LEAST } * weight;
         (rounds * lag).max(least) - lag
     }
 
@@ -260,4 +279,56 @@ fn shown(text: &[u8]) -> String {
     String::from_utf8_lossy(text)
         .trim_matches(|c: char| c == char::REPLACEMENT_CHARACTER || c.is_whitespace())
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// One that has its tables from the first byte on.
+    fn eager(rounds: u32) -> TextLoop {
+        TextLoop {
+            kept: vec![0; KEPT],
+            places: vec![(0, 0); PLACES],
+            lines: vec![Line::default(); LINES],
+            ..TextLoop::new(rounds)
+        }
+    }
+
+    #[test]
+    fn a_short_reply_needs_no_tables() {
+        let mut text = TextLoop::new(8);
+        assert!(!text.feed(&"a few words, ".repeat(10)));
+        assert!(text.kept.is_empty() && text.places.is_empty() && text.lines.is_empty());
+        assert!(text.feed(&"a few words, ".repeat(10)));
+        text.end();
+        assert!(!text.feed("a few words, "));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_found_does_not_depend_on_when_the_tables_are_made(
+            unit in "[ab\n {`]{1,40}",
+            tail in ".{0,30}",
+            times in 1_usize..30,
+            rounds in 1_u32..10,
+            cut in 1_usize..64,
+        ) {
+            let reply = format!("{}{tail}", unit.repeat(times));
+            let (mut late, mut early) = (TextLoop::new(rounds), eager(rounds));
+            for _ in 0..2 {
+                let mut rest = reply.as_str();
+                while !rest.is_empty() {
+                    let end = (cut..=rest.len()).find(|end| rest.is_char_boundary(*end)).unwrap_or(rest.len());
+                    let (piece, behind) = rest.split_at(end);
+                    prop_assert_eq!(late.feed(piece), early.feed(piece));
+                    rest = behind;
+                }
+                prop_assert_eq!(late.verdict(0), early.verdict(0));
+                late.end();
+                early.end();
+            }
+        }
+    }
 }

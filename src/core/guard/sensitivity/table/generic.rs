@@ -127,7 +127,7 @@ pub(super) const TABLE: &[Detector] = &[
         "a password in a statement",
         &["identified by", "identified with", "password '", "encrypted password"],
         (0, 160),
-        r#"(?i)^(?:(?:identified (?:with \w+ )?by(?: password)?|(?:encrypted )?password)\s{1,3}(?:["'`\\]{1,2}([^"'`\\\s]{3,80})["'`\\]|"([^"\\\s]{3,80})"|'([^'\\\s]{3,80})')|identified by\s{1,3}([A-Za-z][\w$#]{0,40}\d[\w$#]{0,40}))"#,
+        r#"(?i)^(?:(?:identified (?:with \w+ )?by(?: password)?|(?:encrypted )?password)\s{1,3}(?:["'`\\]{1,2}([^"'`\\\s]{3,80})["'`\\]|"([^"\\\s]{3,80})"|'([^'\\\s]{3,80})')|identified by\s{1,3}([A-Za-z][\w$#]{0,40}(?-i:\d|[a-z][A-Z])[\w$#]{0,40}))"#,
     )
     .check(Check::Password),
     near(

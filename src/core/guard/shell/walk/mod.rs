@@ -5,6 +5,7 @@ mod effect;
 mod reader;
 mod redirect;
 mod tree;
+mod written;
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -12,6 +13,7 @@ use self::{
     effect::{Folder, folder_after, output_of},
     reader::Reader,
     tree::tree_of,
+    written::Written,
 };
 use super::{
     Input, MAX_COMMANDS, MAX_NESTING, MAX_TEXT, Redirect, RedirectKind, Script, SimpleCommand, Via, Word,
@@ -61,6 +63,8 @@ struct Walk {
     budget: usize,
     looks: usize,
     pipelines: usize,
+    /// Files that the text writes, with what is known of it.
+    written: Written,
 }
 
 impl Walk {
@@ -72,6 +76,7 @@ impl Walk {
             budget: MAX_TOTAL,
             looks: 0,
             pipelines: 0,
+            written: Written::default(),
         }
     }
 }
@@ -165,7 +170,18 @@ impl Walk {
             grouped: place.grouped,
         };
         let output = output_of(&command);
-        let inner = wrap::inner(&command);
+        let mut inner = wrap::inner(&command);
+        if let Some(text) = self.written.run_by(&command) {
+            inner.push(Inner {
+                words: Vec::new(),
+                text: Some(text),
+                via: Via::ShellText,
+                elevated: false,
+                remote: false,
+                input: Input::None,
+            });
+        }
+        self.written.note(&command, &output);
         let read: Vec<Redirect> = if inner.is_empty() {
             Vec::new()
         } else {
