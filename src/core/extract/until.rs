@@ -42,7 +42,7 @@ pub(super) const UNNAMED: Class = 4096;
 pub(super) const FURTHER: Class = NEXT | NAMED | AROUND;
 
 /// What may follow a value's closing element.
-const FOLLOW: Class = OPEN | UNNAMED | CALL_END | CLOSER | FURTHER;
+const FOLLOW: Class = OPEN | CALL_END | CLOSER | FURTHER;
 /// The most markers that stand around a call: a section's, the call's, and what may stand between that and the call.
 const MOST_AROUND: u8 = 3;
 /// White space between two elements beyond which they don't belong together.
@@ -570,7 +570,7 @@ impl Until {
                     self.seen = self.end;
                     self.within = false;
                 }
-                (Seen::Mark { class: OPEN | UNNAMED | CALL_END | CLOSER, .. }, _) => {
+                (Seen::Mark { class: OPEN | CALL_END | CLOSER, .. }, _) => {
                     let missing = self.wanted & CDATA != 0;
                     return Some(if missing { Verdict::Unclosed(self.end - self.base) } else { self.ended() });
                 }
