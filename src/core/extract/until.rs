@@ -302,16 +302,14 @@ pub(super) struct Until {
     /// Where to go on: what stands before it was looked at.
     from: usize,
     look: Look,
-    /// Whether the last byte before the input ends no line, of those that were the value's.
-    inside: bool,
+    /// The last byte before the input, of those that were the value's.
+    before: Option<u8>,
     /// A closing element stood in the value, and words behind it.
     doubt: bool,
     /// Something of the value was passed that is no white space.
     solid: bool,
     /// The value begins with a call, and holds it.
     holds_call: bool,
-    /// The last byte before the input is of the value, and no white space.
-    tight: bool,
     /// A mark is being looked at behind words.
     within: bool,
     /// How many backticks the value ends with so far, and whether it stands within a code fence: no call opens there.
@@ -356,8 +354,7 @@ impl Until {
     pub(super) fn step(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool) -> (usize, Verdict) {
         let found = self.search(marks, rule, input, last);
         if let Some(byte) = found.0.checked_sub(1).and_then(|at| input.get(at)) {
-            self.inside = *byte != b'\n';
-            self.tight = !is_space(*byte);
+            self.before = Some(*byte);
             self.solid = self.solid || !blank(input.get(..found.0));
         }
         found
@@ -434,10 +431,11 @@ impl Until {
 
     /// What may end the value behind this byte of it.
     fn ends(&self, rule: Rule, before: Option<&u8>) -> Class {
-        let begins = before.map_or(!self.inside, |byte| *byte == b'\n');
+        let before = before.copied().or(self.before);
+        let begins = before.is_none_or(|byte| byte == b'\n');
         let further = if self.doubt { rule.ends & (OPEN | FURTHER) } else { 0 };
         // Where nothing parts it from the value, what opens the next one isn't talked about.
-        let tight = before.map_or(self.tight, |byte| !is_space(*byte));
+        let tight = before.is_some_and(|byte| !is_space(byte));
         let lines = if tight { rule.lines & !OPEN } else { rule.lines };
         let ends = if begins { rule.ends } else { rule.ends & !lines | further };
         if self.fenced { ends & !FURTHER } else { ends }
