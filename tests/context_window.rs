@@ -15,8 +15,12 @@ type History = Vec<Arc<Message>>;
 
 /// A history of reads and builds whose outputs share lines, as those of real runs do.
 fn history(exchanges: usize, lines: usize) -> History {
+    history_from(0, exchanges, lines)
+}
+
+fn history_from(first: usize, exchanges: usize, lines: usize) -> History {
     let mut out = vec![Arc::new(Message::text(Role::System, "be careful")), Arc::new(Message::user("fix src/main.rs"))];
-    for at in 0..exchanges {
+    for at in first..first + exchanges {
         let id = format!("call_{at}");
         let input = format!(r#"{{"path":"src/file_{}.rs","line":{at}}}"#, at % 97);
         let call = Block::ToolUse(ToolUse::from_text(&id, "read", input));
@@ -201,4 +205,160 @@ fn speed() {
         assert!(!window.view().is_empty());
     }
     println!("append and plan on a full window: {:.2?}", began.elapsed() / extra.len() as u32);
+}
+
+/// The rule of a view: what the last plan of the originals gave, with what came since as it came.
+fn assert_is_a_plan(window: &ContextWindow, all: &[Arc<Message>], policy: &Policy, count: &mut dyn Count) {
+    let report = window.report().unwrap();
+    let planned = report.entries.len();
+    let whole = compress(&all[..planned], None, report.budget, policy, count, &mut Archive::new()).unwrap();
+    assert_eq!(report, &whole.report, "the report of {planned} messages");
+    let mut view: History = whole.messages.into_iter().map(|placed| placed.message).collect();
+    view.extend_from_slice(&all[planned..]);
+    assert_eq!(window.view(), &view[..]);
+}
+
+/// A long run of which most leaves: what a window leaves aside, and what it prepares ahead, changes nothing.
+fn long_run(seed: u64, exchanges: usize) -> History {
+    let mut state = seed | 1;
+    let mut random = move |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let mut out = vec![Arc::new(Message::text(Role::System, "be careful")), Arc::new(Message::user("fix src/main.rs"))];
+    for at in 0..exchanges {
+        if random(40) == 0 {
+            let said = ["never touch tests/", "and then look at src/lib.rs", "go on", "you must keep api_v2 stable"];
+            out.push(Arc::new(Message::user(said[random(4) as usize])));
+        }
+        if random(90) == 0 {
+            out.push(Arc::new(Message::text(Role::System, "a note in between")));
+        }
+        let many = 1 + random(2);
+        let mut content = vec![];
+        if random(3) == 0 {
+            content.push(Block::Thinking(loopwright::core::message::Thinking {
+                text: "let me think about it for a while".into(),
+                ..Default::default()
+            }));
+        }
+        content.push(Block::text("Let me look."));
+        for call in 0..many {
+            let input = format!(r#"{{"path":"src/file_{}.rs"}}"#, random(300));
+            content.push(Block::ToolUse(ToolUse::from_text(format!("call_{at}_{call}"), "read", input)));
+        }
+        out.push(Arc::new(Message::new(Role::Assistant, content)));
+        for call in 0..many {
+            let lines = random(14) as usize;
+            let text = (0..lines).fold(String::new(), |text, line| {
+                let number = if random(3) == 0 { line as u64 } else { random(5_000) };
+                format!("{text}    let value_{number} = compute_{}(input, {number});\n", number % 13)
+            });
+            let result = ToolResult::text(format!("call_{at}_{call}"), "read", text);
+            out.push(Arc::new(Message::new(Role::User, vec![Block::ToolResult(result)])));
+        }
+        if random(30) == 0 {
+            out.push(Arc::new(Message::assistant("That is done; the next step is clear.")));
+        }
+    }
+    out
+}
+
+#[test]
+fn c26_c06_what_is_prepared_and_left_aside_changes_nothing() {
+    for (seed, budget, attention) in [(7, 9_000, 200), (12_345, 6_000, 120), (5, 14_000, 2_048)] {
+        let policy = Policy { attention, ..Policy::default() };
+        let all = long_run(seed, 500);
+        let mut window = ContextWindow::new(budget, policy.clone());
+        let (mut made, mut prepared, mut aside) = (0, 0, 0);
+        let mut before: History = Vec::new();
+        // Another that is saved and read again all the time, so that nothing of it is prepared, and one that keeps all.
+        let mut other = ContextWindow::new(budget, policy.clone());
+        for (at, message) in all.iter().enumerate() {
+            window.append(message.clone(), &mut BytesPerFour);
+            if at % 61 == 0 {
+                other = serde_json::from_str(&serde_json::to_string(&other).unwrap()).unwrap();
+            }
+            other.append(message.clone(), &mut BytesPerFour);
+            if all.get(at + 1).is_some_and(|next| next.role != Role::Assistant) {
+                continue;
+            }
+            let settled = window.settles(&mut BytesPerFour).unwrap();
+            assert_eq!(other.settles(&mut BytesPerFour).unwrap(), settled, "{at}");
+            assert!(window.tokens() <= budget && is_legal(window.view(), None));
+            assert_eq!(window.tokens(), tokens(window.view()));
+            if settled {
+                made += 1;
+                let report = window.report().unwrap();
+                assert!(window.tokens() <= (budget as f64 * LOW) as usize, "{at}: {}", window.tokens());
+                prepared += usize::from(report.entries.len() < at + 1);
+                aside += usize::from(report.entries.len() > attention * 2);
+                assert_is_a_plan(&window, &all[..=at], &policy, &mut BytesPerFour);
+                assert_eq!(other.view(), window.view(), "{at}");
+                assert_eq!(other.marks(), window.marks());
+                assert_eq!(
+                    other.archive().iter().collect::<Vec<_>>(),
+                    window.archive().iter().collect::<Vec<_>>(),
+                    "{at}"
+                );
+            } else {
+                assert_eq!(&window.view()[..before.len()], &before[..]);
+            }
+            before = window.view().to_vec();
+        }
+        println!("{made} compactions, {prepared} of them prepared");
+        assert!(made > 5 && prepared * 2 > made, "{made} {prepared}");
+        assert!(aside > 0 || attention > 1_000);
+        // A window that replays it all has the same view, and goes on alike.
+        let mut again = ContextWindow::new(budget, policy.clone());
+        again.replay(all.iter().cloned(), &mut BytesPerFour);
+        assert_eq!(again.view(), window.view());
+        let mut restored = ContextWindow::new(budget, policy.clone());
+        restored.restore(window.marks().clone(), all.iter().cloned(), &mut BytesPerFour).unwrap();
+        assert_eq!(restored.view(), window.view());
+        assert_eq!(restored.marks(), window.marks());
+    }
+}
+
+/// Processor time of this thread, in nanoseconds: others that run at the same time do not count.
+fn processor_time() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0)
+}
+
+/// Each append to a full window and the plan after it, over a long run. Run as [`speed`] is.
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_each_append() {
+    let first = history(10_000, 11);
+    let more = history_from(10_000, 10_000, 11);
+    let mut counter = TokenCounter::for_model("gpt-4o");
+    let mut window = ContextWindow::new(100_000, Policy::default());
+    for message in first {
+        window.append(message, &mut counter);
+        window.settles(&mut counter).unwrap();
+    }
+    let compactions = window.compactions();
+    let (mut wall, mut busy) = (Vec::new(), Vec::new());
+    let idle =
+        (0..1_000).map(|_| 0_u64.wrapping_sub(processor_time()).wrapping_add(processor_time())).min().unwrap_or(0);
+    for message in more.into_iter().skip(2) {
+        let (began, before) = (Instant::now(), processor_time());
+        window.append(message, &mut counter);
+        window.settles(&mut counter).unwrap();
+        busy.push((processor_time() - before).saturating_sub(idle) as f64 / 1e3);
+        wall.push(began.elapsed().as_secs_f64() * 1e6);
+    }
+    println!("{} appends, {} compactions", wall.len(), window.compactions() - compactions);
+    for (what, mut took) in [("processor", busy), ("wall, with the clocks", wall)] {
+        let mean = took.iter().sum::<f64>() / took.len() as f64;
+        took.sort_unstable_by(f64::total_cmp);
+        let at = |share: f64| took[((took.len() - 1) as f64 * share) as usize];
+        let [half, most, p99, p999, max] = [0.5, 0.9, 0.99, 0.999, 1.0].map(at);
+        println!(
+            "us, {what}: mean {mean:.1}, p50 {half:.1}, p90 {most:.1}, p99 {p99:.1}, p99.9 {p999:.1}, max {max:.1}"
+        );
+    }
 }

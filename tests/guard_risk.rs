@@ -127,11 +127,12 @@ fn c15_destructive_commands_of_the_fourth_list_are_caught() {
 }
 
 #[test]
-fn c15_destructive_commands_of_the_fifth_to_the_seventh_list_are_caught() {
+fn c15_destructive_commands_of_the_fifth_to_the_eighth_list_are_caught() {
     for (path, name) in [
         ("tests/data/commands/fifth.jsonl", "fifth list"),
         ("tests/data/commands/sixth.jsonl", "sixth list"),
         ("tests/data/commands/seventh.jsonl", "seventh list"),
+        ("tests/data/commands/eighth.jsonl", "eighth list"),
     ] {
         let Some(cases) = cases(path) else { return };
         let (caught, alarms) = report(name, &cases.iter().collect::<Vec<_>>());
@@ -473,4 +474,12 @@ mod promises {
         }
         assert!(risk(&nested).level >= RiskLevel::Confirm);
     }
+}
+
+#[test]
+fn c15_calls_without_an_end_are_asked_about() {
+    assert_eq!(risk(&format!("python3 -c '{}'", "foo(-".repeat(3000))).rule, "code.unknown");
+    assert!(risk(&format!("python3 -c '{}'", "foo(1);".repeat(3000))).level < RiskLevel::Confirm);
+    let padded = format!("python3 -c 'import os; os.system({}\"rm -rf data\")'", "\"\" + ".repeat(900));
+    assert!(risk(&padded).level >= RiskLevel::Confirm);
 }

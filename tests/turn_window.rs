@@ -214,6 +214,22 @@ proptest! {
     }
 }
 
+#[test]
+fn c26_c06_a_long_run_prepares_its_compactions_and_stays_the_same_saved_and_loaded() {
+    for (budget, factor) in [(6_000, 10), (8_000, 13)] {
+        let mut world = reader(190, vec![20, 5, 45, 12], move |request| tokens(request) as u64 * factor / 10);
+        let ended = run_on(&mut world, within(budget), vec![Message::user("go")]);
+        assert_eq!(ended.outcome.stop, Stop::Natural, "{:?}", ended.outcome.error);
+        hold(&world, &ended.messages, budget).unwrap();
+        // One that was prepared leaves the messages alone that came since; so do those before a window is long.
+        let late = compactions(&world).into_iter().filter(|(round, ..)| *round > 140).count();
+        assert!(late >= 2, "{late}");
+        if factor > 10 {
+            saved_and_loaded(&world.journal);
+        }
+    }
+}
+
 /// The text of the last result in a request.
 fn last_result(request: &Request) -> String {
     request.messages.last().unwrap().tool_results().map(ToolResult::prose).collect()

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import threading
 import weakref
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -47,7 +48,7 @@ class Bridge:
         self._last = 0
         self._ending = False
         # Until when work may be done where it is started, and whether the next round of the loop puts that off.
-        self._until = loop.time() + _SLICE
+        self._until = monotonic() + _SLICE
         self._renewing = False
         loop.add_reader(self._fileno, self._drain)
 
@@ -68,16 +69,16 @@ class Bridge:
 
     def has_time(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Whether work may be done here and now; if not, all who wait for the loop get their turn first."""
-        if loop.time() < self._until:
+        if monotonic() < self._until:
             return True
         if not self._renewing:
             self._renewing = True
-            loop.call_soon(self._renew, loop)
+            loop.call_soon(self._renew)
         return False
 
-    def _renew(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _renew(self) -> None:
         self._renewing = False
-        self._until = loop.time() + _SLICE
+        self._until = monotonic() + _SLICE
 
     def leave(self, key: int) -> None:
         """Nothing is delivered under `key` any more."""
@@ -107,9 +108,7 @@ class Bridge:
         self.hub.close()
 
     def _drain(self) -> None:
-        loop = self._loop()
-        if loop is not None:
-            self._until = loop.time() + _SLICE
+        self._until = monotonic() + _SLICE
         deliver = self._deliver
         for key, item in self.hub.drain():
             take = deliver.get(key)

@@ -87,6 +87,8 @@ class Plan:
         found = of_chain(self.chains, command)
         if found is not None:
             return found
+        if self.endpoint is not None and not self.chooses:
+            return self.endpoint, None
         name = command.request.model  # type: ignore[union-attr]
         endpoint = self.endpoint_of(name) if self.chooses else self.endpoint
         return endpoint, None if endpoint is not None else self.model_of(name)

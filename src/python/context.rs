@@ -490,7 +490,7 @@ impl Window {
         if !self.inner.is_full() {
             return Ok(false);
         }
-        let done = self.apart(py, |window, count| window.settle(count).map(|report| report.is_some()))?;
+        let done = self.apart(py, |window, count| window.settles(count))?;
         done.map_err(|error| errors::exception(&error))
     }
 

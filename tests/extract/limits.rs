@@ -68,8 +68,7 @@ fn d17_four_looks_a_byte_under_every_limit() {
                     });
                     let looks = looks(text.as_bytes(), size.min(text.len()), &setup);
                     let ratio = looks as f64 / text.len() as f64;
-                    // A few looks at the end of the text, whatever its length.
-                    if looks > 4 * text.len() as u64 + 64 {
+                    if looks > 4 * text.len() as u64 {
                         worst.push((ratio, most, size, tools.tools.is_some(), shape.clone()));
                     }
                 }

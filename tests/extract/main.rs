@@ -5,6 +5,7 @@
 mod broken;
 mod broken_values;
 mod cut_json;
+mod damaged;
 mod doubt;
 mod failures;
 mod forgotten;

@@ -160,6 +160,13 @@ pub(crate) fn read_bytes(text: &[u8], setup: &Setup) -> Reading {
     whole
 }
 
+/// Reads the text whole and byte by byte: for tests of very many texts.
+pub(crate) fn read_twice(text: &[u8], setup: &Setup) -> Reading {
+    let whole = pieces([text], setup);
+    assert_eq!(pieces(text.chunks(1), setup), whole, "byte by byte: {}", String::from_utf8_lossy(text));
+    whole
+}
+
 #[derive(Default)]
 struct Reader {
     reading: Reading,

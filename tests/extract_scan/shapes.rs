@@ -86,6 +86,13 @@ pub(crate) fn shapes(size: usize) -> Vec<(String, String)> {
         "one element".to_owned(),
         format!("<function=f><parameter=a>{}</parameter></function>", fill("a < b </parameter> ")),
     ));
+    // Runs of backticks that nothing closes, of ever other lengths, on one line and on many.
+    for end in [" ", "\n"] {
+        let calls = (1..120).map(|run| {
+            format!("{} <tool_call>{{\"name\":\"f\",\"arguments\":{{}}}}</tool_call>{end}", "`".repeat(run % 40 + 1))
+        });
+        all.push((format!("backticks{end:?}"), calls.collect::<String>().repeat(size / 12_000 + 1)));
+    }
     all.push(("nested".to_owned(), format!("<tool_call>{{\"name\":\"f\",\"arguments\":{}1", fill("{\"a\":"))));
     all.push(("prose, then openers".to_owned(), fill("word ") + &fill("<tool_call>{")));
     all

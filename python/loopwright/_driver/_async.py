@@ -57,7 +57,7 @@ class AsyncDriver(Driver):
 
     async def batches(
         self, start: _core.Event | list[_core.Command], signal: Any = None
-    ) -> AsyncGenerator[deque[Any], None]:
+    ) -> AsyncGenerator[list[Any], None]:
         """Runs to the end, from its start or from the open commands of a run that broke off; gives what is told on the
         way, all that is there at once.
         """
@@ -72,7 +72,7 @@ class AsyncDriver(Driver):
                 while self.told:
                     batch, self.told = self.told, deque()
                     number = self.numbers.of
-                    yield deque([event for item in batch if (event := number(item)) is not None])
+                    yield [event for item in batch if (event := number(item)) is not None]
                 if self.fatal is not None:
                     raise self.fatal
                 if self.outcome is not None:

@@ -294,11 +294,12 @@ class Driver:
         under_way = [call for call in self.calls.values() if not call.done]
         return _core.Event.fired(command_id, under_way[-1].peek() if under_way else None)
 
-    def keep_call(self, command: _core.Command, call: _core.ModelCall) -> None:
+    def keep_call(self, command: _core.Command, call: _core.ModelCall, *, aside: bool = False) -> None:
         """A call is under way; those that have ended are forgotten."""
-        calls = self.asides if is_aside(command) else self.calls
-        for command_id in [command_id for command_id, known in calls.items() if known.done]:
-            del calls[command_id]
+        calls = self.asides if aside else self.calls
+        if calls:
+            for command_id in [command_id for command_id, known in calls.items() if known.done]:
+                del calls[command_id]
         calls[command.id] = call  # type: ignore[index]
 
     def interrupted(self, how: str) -> _core.Event:
@@ -430,7 +431,8 @@ class Driver:
         if endpoint is not None:
             shows, apart = self.watch and not aside, plan is not self.plan
             repeats = self.plan.config.repeats
-            self.keep_call(command, self.hub.generate(self.key, command, endpoint, shows, apart, repeats))
+            call = self.hub.generate(self.key, command, endpoint, shows, apart, repeats)
+            self.keep_call(command, call, aside=aside)
             return
         if model is None:
             self.inbox.append(self.no_model(command))

@@ -50,6 +50,7 @@ class Tool(Generic[P, R]):
         "_is_async",
         "_is_static",
         "_namespace",
+        "_own",
         "_parameters",
         "function",
         "idempotent",
@@ -108,6 +109,8 @@ class Tool(Generic[P, R]):
         self._namespace = namespace
         self._bound_to: Tool[Any, Any] | None = None
         self._parameters: dict[bool, Parameters] = {}
+        # Those of its own function, once they were read.
+        self._own: Parameters | None = None
         plain = function.__func__ if isinstance(function, classmethod) else function
         for attribute in ("__module__", "__qualname__", "__name__", "__doc__"):
             value = getattr(plain, attribute, None)
@@ -147,7 +150,7 @@ class Tool(Generic[P, R]):
     @property
     def context_parameter(self) -> str | None:
         """The parameter that takes the `Context`."""
-        return self._read().context
+        return (self._own or self._read()).context
 
     def definition(self) -> dict[str, Any]:
         """What a model is told: name, description, schema."""
@@ -158,7 +161,7 @@ class Tool(Generic[P, R]):
 
         Raises `InvalidArguments`, which names each wrong field.
         """
-        return self._read().bind(self.name, arguments)
+        return (self._own or self._read()).bind(self.name, arguments)
 
     async def call(self, arguments: object, context: Context[Any] | None = None) -> Any:
         """Check `arguments` and call the function with them. What it raises is raised.
@@ -206,7 +209,9 @@ class Tool(Generic[P, R]):
     def _read(self, *, skip_first: bool = False) -> Parameters:
         if self._bound_to is not None:
             # One schema for all instances.
-            return self._bound_to._read(skip_first=True)  # noqa: SLF001 - the same class
+            shared = self._bound_to._read(skip_first=True)  # noqa: SLF001 - the same class
+            self._own = shared
+            return shared
         parameters = self._parameters.get(skip_first)
         if parameters is None:
             from ._parameters import read
@@ -219,6 +224,8 @@ class Tool(Generic[P, R]):
                 namespace=self._namespace,
             )
             self._parameters[skip_first] = parameters
+        if not skip_first:
+            self._own = parameters
         return parameters
 
 

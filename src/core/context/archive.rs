@@ -19,9 +19,12 @@ use crate::core::{
     message::{Block, Media, Message, Source},
 };
 
-/// Messages by handle. Cloning copies pointers.
+/// Messages by handle. A copy is one pointer, until the one or the other changes.
 #[derive(Clone, Debug, Default)]
-pub struct Archive {
+pub struct Archive(Arc<Kept>);
+
+#[derive(Clone, Debug, Default)]
+struct Kept {
     entries: Vec<(Arc<str>, Arc<Message>)>,
     by_handle: Map<usize>,
 }
@@ -42,25 +45,38 @@ impl Archive {
 
     /// The same for a message whose first letters are known.
     pub(super) fn put_known(&mut self, message: &Arc<Message>, known: &[u8; 13]) -> Arc<str> {
-        // Long enough to be unique among millions; longer, and of every byte, where another message has the same.
-        for (length, sampled) in [(7, true), (9, false), (13, false)] {
-            let digits = if sampled { *known } else { digits_of(message, false) };
-            let handle = digits.get(..length).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default();
-            match self.at(handle) {
-                Some((known, kept)) if Arc::ptr_eq(kept, message) || kept == message => return known.clone(),
-                Some(_) => {}
-                None => return self.insert(handle, message),
-            }
+        match handle_of(message, known, &[self]) {
+            Ok(handle) => handle,
+            Err(new) => self.insert(&new, message),
         }
-        let digits = digits_of(message, false);
-        self.insert(&format!("{}{}", String::from_utf8_lossy(&digits), self.entries.len()), message)
     }
 
     fn insert(&mut self, handle: &str, message: &Arc<Message>) -> Arc<str> {
         let handle: Arc<str> = handle.into();
-        self.by_handle.insert(terms::key(&handle), self.entries.len());
-        self.entries.push((handle.clone(), message.clone()));
+        self.add(handle.clone(), message.clone());
         handle
+    }
+
+    fn add(&mut self, handle: Arc<str>, message: Arc<Message>) {
+        let kept = Arc::make_mut(&mut self.0);
+        kept.by_handle.insert(terms::key(&handle), kept.entries.len());
+        kept.entries.push((handle, message));
+    }
+
+    /// Takes what was put in beside it.
+    pub(super) fn take(&mut self, added: Self) {
+        if self.is_empty() {
+            *self = added;
+            return;
+        }
+        for (handle, message) in &added.0.entries {
+            self.add(handle.clone(), message.clone());
+        }
+    }
+
+    /// The handle of a message that is here.
+    pub(super) fn known(&self, message: &Arc<Message>, known: &[u8; 13]) -> Option<Arc<str>> {
+        handle_of(message, known, &[self]).ok()
     }
 
     /// The message under `handle`.
@@ -69,30 +85,31 @@ impl Archive {
     }
 
     fn at(&self, handle: &str) -> Option<&(Arc<str>, Arc<Message>)> {
-        self.by_handle
+        self.0
+            .by_handle
             .get(&terms::key(handle))
-            .and_then(|at| self.entries.get(*at))
+            .and_then(|at| self.0.entries.get(*at))
             .filter(|(known, _)| &**known == handle)
     }
 
     /// How many messages are here.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.0.entries.len()
     }
 
     /// Whether nothing is here.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.0.entries.is_empty()
     }
 
     /// All messages with their handles, in the order they came.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Message>)> {
-        self.entries.iter().map(|(handle, message)| (&**handle, message))
+        self.0.entries.iter().map(|(handle, message)| (&**handle, message))
     }
 
     /// Takes over what another archive holds.
     pub fn merge(&mut self, other: &Self) {
-        for (_, message) in &other.entries {
+        for (_, message) in &other.0.entries {
             self.put(message);
         }
     }
@@ -132,7 +149,7 @@ impl Archive {
     fn find_in(&self, words: &str, bytes: usize, wanted: impl Fn(&Arc<Message>) -> bool) -> String {
         for sought in Sought::ways(words) {
             let mut out = String::new();
-            for (handle, message) in self.entries.iter().rev().filter(|(_, message)| wanted(message)) {
+            for (handle, message) in self.0.entries.iter().rev().filter(|(_, message)| wanted(message)) {
                 let text = shown(message);
                 for (number, row) in rows(&text).filter(|(_, row)| sought.stands_in(row)) {
                     if out.len() + row.len().min(400) + 24 > bytes {
@@ -244,40 +261,71 @@ impl Sought {
     }
 }
 
-/// The handles of a history's messages, each made when it is first asked for.
+/// The handle that a message has in one of the archives, or else the one that it gets.
+fn handle_of(message: &Arc<Message>, known: &[u8; 13], archives: &[&Archive]) -> Result<Arc<str>, String> {
+    // Long enough to be unique among millions; longer, and of every byte, where another message has the same.
+    for (length, sampled) in [(7, true), (9, false), (13, false)] {
+        let digits = if sampled { *known } else { digits_of(message, false) };
+        let handle = digits.get(..length).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default();
+        match archives.iter().find_map(|archive| archive.at(handle)) {
+            Some((known, kept)) if Arc::ptr_eq(kept, message) || kept == message => return Ok(known.clone()),
+            Some(_) => {}
+            None => return Err(handle.to_owned()),
+        }
+    }
+    let digits = digits_of(message, false);
+    let number: usize = archives.iter().map(|archive| archive.len()).sum();
+    Err(format!("{}{number}", String::from_utf8_lossy(&digits)))
+}
+
+/// The handles of a history's messages, each made when it is first asked for. What is not in the archive yet is put
+/// beside it, so that the archive may be read meanwhile.
 pub(super) struct Handles<'a> {
-    archive: &'a mut Archive,
+    archive: &'a Archive,
+    pub(super) added: Archive,
     given: &'a [Arc<Message>],
     facts: &'a [Facts],
     known: Vec<Option<Arc<str>>>,
 }
 
 impl<'a> Handles<'a> {
-    pub(super) fn new(archive: &'a mut Archive, given: &'a [Arc<Message>], facts: &'a [Facts]) -> Self {
-        Self { archive, given, facts, known: vec![None; given.len()] }
+    pub(super) fn new(archive: &'a Archive, given: &'a [Arc<Message>], facts: &'a [Facts]) -> Self {
+        Self { archive, added: Archive::new(), given, facts, known: vec![None; given.len()] }
     }
 
     /// So many more will come.
     pub(super) fn expect(&mut self, more: usize) {
-        self.archive.entries.reserve(more);
-        self.archive.by_handle.reserve(more);
+        let kept = Arc::make_mut(&mut self.added.0);
+        kept.entries.reserve(more);
+        kept.by_handle.reserve(more);
+    }
+
+    fn put(&mut self, message: &Arc<Message>, digits: &[u8; 13]) -> Arc<str> {
+        match handle_of(message, digits, &[self.archive, &self.added]) {
+            Ok(handle) => handle,
+            Err(new) => self.added.insert(&new, message),
+        }
     }
 
     /// Puts the message `index` into the archive and gives its handle.
     pub(super) fn of(&mut self, index: usize) -> Arc<str> {
         let Some(message) = self.given.get(index) else { return "".into() };
-        let Some(slot) = self.known.get_mut(index) else { return "".into() };
-        let digits = self.facts.get(index).map(|facts| &facts.digits);
-        let put = || match digits {
-            Some(digits) => self.archive.put_known(message, digits),
-            None => self.archive.put(message),
+        if let Some(Some(known)) = self.known.get(index) {
+            return known.clone();
+        }
+        let handle = match self.facts.get(index) {
+            Some(facts) => self.put(message, &facts.digits),
+            None => self.put(message, &digits_of(message, true)),
         };
-        slot.get_or_insert_with(put).clone()
+        if let Some(slot) = self.known.get_mut(index) {
+            *slot = Some(handle.clone());
+        }
+        handle
     }
 
     /// The same for a message that is not among those given.
     pub(super) fn of_other(&mut self, message: &Arc<Message>) -> Arc<str> {
-        self.archive.put(message)
+        self.put(message, &digits_of(message, true))
     }
 }
 
@@ -384,7 +432,7 @@ pub(super) fn digits_of(message: &Message, sampled: bool) -> [u8; 13] {
 
 impl Serialize for Archive {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.entries.iter().map(|(handle, message)| (&**handle, &**message)))
+        serializer.collect_seq(self.0.entries.iter().map(|(handle, message)| (&**handle, &**message)))
     }
 }
 

@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     fold::lines_of,
+    pace::Hand,
     pairs::Placed,
     terms::Set,
     units::{Kind, Unit},
@@ -48,7 +49,7 @@ pub(super) fn only_text(result: &ToolResult) -> Option<&str> {
 }
 
 /// Compares every result with those after it. Gives the repeats and how many bytes they save.
-pub(super) fn repeats(messages: &[Placed], units: &[Unit], attention: usize) -> Table {
+pub(super) async fn repeats(messages: &[Placed], units: &[Unit], attention: usize, hand: &mut impl Hand) -> Table {
     let mut table: Table = vec![None; messages.len()];
     let oldest = messages.len().saturating_sub(attention);
     let (mut texts, mut calls, mut lines) = (Set::default(), Set::default(), Set::default());
@@ -58,6 +59,7 @@ pub(super) fn repeats(messages: &[Placed], units: &[Unit], attention: usize) -> 
             break;
         }
         let mut made: HashMap<&str, u64> = HashMap::new();
+        let mut work = 150;
         for placed in messages.get(unit.messages.clone()).into_iter().flatten() {
             for call in placed.message.tool_uses() {
                 made.insert(&call.id, xxh3_64(call.arguments_text().as_bytes()) ^ xxh3_64(call.name.as_bytes()));
@@ -72,6 +74,7 @@ pub(super) fn repeats(messages: &[Placed], units: &[Unit], attention: usize) -> 
             for (at, block) in placed.message.content.iter().enumerate().rev() {
                 let Block::ToolResult(result) = block else { continue };
                 let Some(text) = only_text(result) else { continue };
+                work += text.len();
                 let again = made.get(result.id.as_str()).is_some_and(|key| calls.contains(key));
                 if let Some(slot) = row.get_mut(at) {
                     *slot = one(text, again, &mut texts, &mut lines, &mut hashes);
@@ -82,6 +85,7 @@ pub(super) fn repeats(messages: &[Placed], units: &[Unit], attention: usize) -> 
             }
         }
         calls.extend(made.into_values());
+        hand.pause(work).await;
     }
     table
 }

@@ -3,7 +3,12 @@
 //! The messages of a long history lie scattered over memory, and whoever looks at one waits for it; so each is looked at
 //! once, when it comes, and plans go by what was noted then. The same message always gives the same facts.
 
-use super::{archive::digits_of, chunks, pairs, shorten::cut, terms, units};
+use super::{
+    archive::digits_of,
+    chunks, pairs,
+    shorten::{cut, cut_end},
+    terms, units,
+};
 use crate::core::message::{Block, Message, Role, Wire};
 
 /// Keys of ids, in order.
@@ -67,6 +72,7 @@ const RESPONSES: u16 = 1 << 8;
 const SUMMARY: u16 = 1 << 9;
 const PLAIN: u16 = 1 << 10;
 const DEMANDS: u16 = 1 << 11;
+const FAILS: u16 = 1 << 12;
 /// A demand stands near the beginning, or nobody reads it.
 const READ: usize = 8_192;
 
@@ -98,6 +104,7 @@ impl Facts {
                 Block::ToolUse(call) => put(&mut plain.call, call.arguments_text().len()),
                 Block::ToolResult(result) => {
                     mark(LATE, words);
+                    mark(FAILS, result.is_error || result.content.iter().any(tells_of_failure));
                     match chunks::only_text(result) {
                         Some(text) => put(&mut plain.result, text.len()),
                         None => simple = false,
@@ -158,6 +165,11 @@ impl Facts {
         self.is(DEMANDS)
     }
 
+    /// Whether a result of it tells of a failure.
+    pub(super) const fn fails(&self) -> bool {
+        self.is(FAILS)
+    }
+
     /// Whether it holds reasoning or a provider's own blocks.
     pub(super) const fn is_bound(&self) -> bool {
         self.is(BOUND)
@@ -174,36 +186,103 @@ impl Facts {
     }
 }
 
+/// Outputs tell of a failure at their beginning or at their end.
+fn tells_of_failure(part: &Block) -> bool {
+    let Block::Text(text) = part else { return false };
+    terms::tells_of_error(cut(&text.text, 300)) || terms::tells_of_error(cut_end(&text.text, 600))
+}
+
+/// The uses that wait for their results, by what was said last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting(terms::Set);
+
+impl Waiting {
+    pub(super) fn note(&mut self, it: &Facts) {
+        if it.role == Role::Assistant {
+            self.0 = it.calls.as_slice().iter().copied().collect();
+        }
+        for key in it.results.as_slice() {
+            self.0.remove(key);
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// Whether a provider would take a history of these as it is: the same as [`pairs::is_legal`] says of the messages, where
 /// none makes no sense at all. Ids are told apart by a hash of 64 bits.
 pub(super) fn are_legal(facts: &[Facts], wire: Option<Wire>) -> bool {
-    let strict = wire == Some(Wire::Anthropic);
-    let mut seen = terms::Set::with_capacity_and_hasher(facts.len() / 2, std::hash::BuildHasherDefault::default());
-    let mut open: Vec<u64> = Vec::new();
-    let mut begun = false;
-    for it in facts {
-        if it.is(EMPTY | REFUSED | WRONG | LATE) || (strict && it.is(BLANK)) {
+    let mut order = Order::new(wire);
+    order.seen.reserve(facts.len() / 2);
+    facts.iter().all(|it| order.goes_on(it)) && order.may_end()
+}
+
+/// The same for a history that grows.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    strict: bool,
+    seen: terms::Set,
+    open: terms::Set,
+    begun: bool,
+    broken: bool,
+    /// Whether the model spoke last.
+    answered: bool,
+}
+
+impl Order {
+    pub(super) fn new(wire: Option<Wire>) -> Self {
+        let strict = wire == Some(Wire::Anthropic);
+        Self {
+            strict,
+            seen: terms::Set::default(),
+            open: terms::Set::default(),
+            begun: false,
+            broken: false,
+            answered: false,
+        }
+    }
+
+    /// Whether the history may end here.
+    pub(super) fn may_end(&self) -> bool {
+        !self.broken && (self.open.is_empty() || self.answered)
+    }
+
+    /// One more message; gives whether it may stand there.
+    pub(super) fn goes_on(&mut self, it: &Facts) -> bool {
+        if self.broken {
+            return false;
+        }
+        self.answered = it.role == Role::Assistant;
+        self.broken |= !self.takes(it);
+        !self.broken
+    }
+
+    fn takes(&mut self, it: &Facts) -> bool {
+        if it.is(EMPTY | REFUSED | WRONG | LATE) || (self.strict && it.is(BLANK)) {
             return false;
         }
         let talks = matches!(it.role, Role::User | Role::Assistant);
-        if talks && !std::mem::replace(&mut begun, true) && strict && it.role == Role::Assistant {
+        if talks && !std::mem::replace(&mut self.begun, true) && self.strict && it.role == Role::Assistant {
             return false;
         }
         for key in it.results.as_slice() {
-            let Some(at) = open.iter().position(|open| open == key) else { return false };
-            open.swap_remove(at);
+            if !self.open.remove(key) {
+                return false;
+            }
         }
-        if !open.is_empty() && (it.role != Role::User || it.speaks()) {
+        if !self.open.is_empty() && (it.role != Role::User || it.speaks()) {
             return false;
         }
         for key in it.calls.as_slice() {
-            if !seen.insert(*key) {
+            if !self.seen.insert(*key) {
                 return false;
             }
-            open.push(*key);
+            self.open.insert(*key);
         }
+        true
     }
-    open.is_empty() || facts.last().is_some_and(|last| last.role == Role::Assistant)
 }
 
 #[cfg(test)]

@@ -4,19 +4,25 @@
 //! a history while a run goes on. What leaves stays in an [`Archive`] under a handle. No clock, no randomness: the same
 //! history and budget always give the same bytes.
 
+mod ahead;
 mod archive;
+mod aside;
 mod assemble;
 mod chunks;
 mod compress;
 mod count;
 mod facts;
+mod finish;
 mod fold;
+mod marks;
 mod models;
+mod pace;
 mod pairs;
 mod plan;
 mod policy;
 mod report;
 mod salience;
+mod search;
 mod shorten;
 mod summary;
 mod terms;
@@ -30,11 +36,12 @@ pub use self::{
     assemble::{Parts, assemble},
     compress::{Compressed, compress},
     count::{BytesPerFour, CALL_OVERHEAD, Count, IMAGE_TOKENS, MESSAGE_OVERHEAD, message_by_texts},
+    marks::Marks,
     models::{UNKNOWN_WINDOW, WINDOWS, window_of},
     pairs::{Placed, Repair, is_legal, repair},
     policy::{Policy, Weights},
     report::{Entry, Fate, Report},
     salience::{Category, Features, Tier},
-    window::{ContextWindow, HIGH, LOW, Marks},
+    window::{ContextWindow, HIGH, LOW},
 };
 pub(crate) use self::{summary::constraints, terms::names};

@@ -7,6 +7,7 @@
 use super::{
     chunks::{self, Table},
     facts::Facts,
+    pace::Hand,
     pairs::Placed,
     tiers::{LEVELS, Level, may_leave},
     units::{Hold, Kind, Unit},
@@ -18,17 +19,17 @@ use crate::core::message::Block;
 pub(super) struct Step {
     pub(super) unit: usize,
     pub(super) level: Level,
-    key: f64,
-    /// Tokens that it saves, roughly.
-    pub(super) saves: f64,
+    pub(super) key: f64,
+    /// Tokens that it saves, roughly. Whole ones, so that sums of them are the same in any order.
+    pub(super) saves: usize,
 }
 
 /// How much later than by salience alone each level comes.
-const LATER: [f64; 6] = [0.0, 0.0, 0.0, 0.1, 0.2, 0.4];
+pub(super) const LATER: [f64; 6] = [0.0, 0.0, 0.0, 0.1, 0.2, 0.4];
 /// Tidying loses nothing, so it comes first.
-const FIRST: f64 = -10.0;
+pub(super) const FIRST: f64 = -10.0;
 /// A person's words stay longer than any output.
-const WORDS: f64 = 0.6;
+pub(super) const WORDS: f64 = 0.6;
 /// What is held comes last.
 const LAST: f64 = 10.0;
 
@@ -108,24 +109,44 @@ fn sizes(messages: &[Placed], facts: &[Facts], unit: &Unit, table: &Table, limit
     sizes
 }
 
+/// What of `whole` tokens a unit of `full` bytes has at `bytes`.
+fn tokens_at(whole: usize, bytes: usize, full: usize) -> usize {
+    (whole as f64 * bytes as f64 / full as f64) as usize
+}
+
+/// What tidying an old unit saves, that was not looked at.
+pub(super) fn tidied(messages: &[Placed], facts: &[Facts], unit: &Unit, limits: [usize; 3], whole: usize) -> usize {
+    let [full, tidy, ..] = sizes(messages, facts, unit, &Table::new(), limits);
+    if full == 0 || (tidy + tidy / 8 >= full && unit.kind != Kind::Exchange) {
+        return 0;
+    }
+    tokens_at(whole, full, full) - tokens_at(whole, tidy.min(full), full)
+}
+
+/// What the ladder is made of.
+pub(super) struct Rungs<'a> {
+    pub(super) messages: &'a [Placed],
+    pub(super) facts: &'a [Facts],
+    pub(super) units: &'a [Unit],
+    pub(super) salience: &'a [f64],
+    /// The tokens of each unit.
+    pub(super) tokens: &'a [usize],
+    pub(super) table: &'a Table,
+    pub(super) limits: [usize; 3],
+}
+
 /// The ladder: all steps, in order.
-pub(super) fn ladder(
-    messages: &[Placed],
-    facts: &[Facts],
-    units: &[Unit],
-    salience: &[f64],
-    tokens: &[usize],
-    table: &Table,
-    limits: [usize; 3],
-) -> Vec<Step> {
+pub(super) async fn ladder(rungs: Rungs<'_>, hand: &mut impl Hand) -> Vec<Step> {
+    let Rungs { messages, facts, units, salience, tokens, table, limits } = rungs;
     let mut steps = Vec::with_capacity(units.len() * 3);
     for (at, unit) in units.iter().enumerate().filter(|(_, unit)| unit.hold != Hold::Hard) {
+        hand.pause(120).await;
         let sizes = sizes(messages, facts, unit, table, limits);
         let [full, ..] = sizes;
         if full == 0 {
             continue;
         }
-        let whole = tokens.get(at).copied().unwrap_or(0) as f64;
+        let whole = tokens.get(at).copied().unwrap_or(0);
         let mut size = full;
         let base = salience.get(at).copied().unwrap_or(0.0)
             + if matches!(unit.kind, Kind::User | Kind::Summary) { WORDS } else { 0.0 }
@@ -140,9 +161,10 @@ pub(super) fn ladder(
                 continue;
             }
             let key = if level == Level::Tidy && unit.hold < Hold::Late { FIRST } else { base + later };
-            let saves = whole * size.saturating_sub(bytes) as f64 / full as f64;
+            let now = size.min(bytes);
+            let saves = tokens_at(whole, size, full) - tokens_at(whole, now, full);
             steps.push(Step { unit: at, level, key, saves });
-            size = size.min(bytes);
+            size = now;
         }
     }
     // Stable: what is equal goes from the oldest to the newest.

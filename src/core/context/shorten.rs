@@ -7,10 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{
-    fold::lines_of,
-    terms::{self, Map},
-};
+use super::{fold::lines_of, terms, weigh::Weights};
 
 /// The longest piece of a line that is kept of a longer one.
 const LINE: usize = 240;
@@ -54,7 +51,7 @@ fn middle_out(text: &str, bytes: usize) -> String {
 }
 
 /// `text` in about `limit` bytes. `weights` says how much names are in use.
-pub(super) fn shorten(text: &str, limit: usize, weights: &Map<f32>) -> String {
+pub(super) fn shorten(text: &str, limit: usize, weights: &impl Weights) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }
@@ -99,7 +96,7 @@ fn gap(out: &mut String, lines: usize) {
 }
 
 /// Which lines stay.
-fn choose(lines: &[&str], limit: usize, weights: &Map<f32>) -> Vec<bool> {
+fn choose(lines: &[&str], limit: usize, weights: &impl Weights) -> Vec<bool> {
     let mut ranked: Vec<(f32, usize)> = Vec::with_capacity(lines.len());
     let last = lines.len() - 1;
     let mut seen = terms::Set::default();
@@ -113,7 +110,7 @@ fn choose(lines: &[&str], limit: usize, weights: &Map<f32>) -> Vec<bool> {
             let key = terms::key(name);
             // A name counts once: the second line that holds it says less.
             let fresh = if seen.insert(key) { 1.0 } else { 0.15 };
-            score += fresh * weights.get(&key).copied().unwrap_or(0.08).min(3.0);
+            score += fresh * weights.weight(key).unwrap_or(0.08).min(3.0);
         });
         if terms::tells_of_error(body) {
             score += 1.5;
@@ -227,6 +224,7 @@ fn prune(value: &Value, items: usize, length: usize, depth: usize) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::terms::Map;
     use super::*;
     use proptest::prelude::*;
 
@@ -241,7 +239,7 @@ mod tests {
             text.push_str("some more noise here\n");
         }
         text.push_str("exit code 101\n");
-        let short = shorten(&text, 400, &Map::default());
+        let short = shorten(&text, 400, &Map::<f32>::default());
         assert!(short.len() < 500, "{}", short.len());
         for kept in ["$ cargo test", "error[E0308]", "exit code 101"] {
             assert!(short.contains(kept), "{short}");
@@ -252,7 +250,7 @@ mod tests {
     fn json_stays_json() {
         let items: Vec<Value> = (0..500).map(|n| serde_json::json!({"id": n, "body": "x".repeat(200)})).collect();
         let text = Value::Array(items).to_string();
-        let short = shorten(&text, 600, &Map::default());
+        let short = shorten(&text, 600, &Map::<f32>::default());
         assert!(short.len() <= 600, "{short}");
         assert!(serde_json::from_str::<Value>(&short).is_ok(), "{short}");
     }
@@ -260,7 +258,7 @@ mod tests {
     proptest! {
         #[test]
         fn never_longer_and_never_cuts_a_character(text in "(\\PC|\n|\r\n|\u{1b}){0,400}", limit in 0_usize..300) {
-            let short = shorten(&text, limit, &Map::default());
+            let short = shorten(&text, limit, &Map::<f32>::default());
             prop_assert!(short.len() <= text.len() || short.len() <= limit + 64);
         }
 
@@ -270,8 +268,8 @@ mod tests {
         ) {
             let text = lines.join("\n");
             let lines: Vec<&str> = lines_of(&text).collect();
-            let few = choose(&lines, small, &Map::default());
-            let many = choose(&lines, small + more, &Map::default());
+            let few = choose(&lines, small, &Map::<f32>::default());
+            let many = choose(&lines, small + more, &Map::<f32>::default());
             prop_assert!(few.iter().zip(&many).all(|(few, many)| *many || !few));
         }
     }

@@ -3,15 +3,15 @@
 //! The lines and names are ranked once for the whole history, so a larger budget keeps all that a smaller one does. The
 //! summary is one message of the user, placed behind the goal.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Arc};
 
 use super::{
-    count::Count,
+    pace::Hand,
     pairs::Placed,
     shorten::cut,
     terms::{self, Map, Set},
     units::{Kind, SUMMARY_HEAD, Unit},
-    weigh::Weighed,
+    weigh::{Name, Weighed, Weights},
 };
 use crate::core::message::{Block, Message, Role};
 
@@ -24,12 +24,12 @@ pub(super) struct Source<'a> {
     pub(super) units: &'a [Unit],
     pub(super) weighed: &'a Weighed<'a>,
     /// The handle of each message that left.
-    pub(super) handles: &'a [Option<std::sync::Arc<str>>],
+    pub(super) handles: &'a [Option<Arc<str>>],
 }
 
 /// A summary, and the units that it speaks of.
 pub(super) struct Summary {
-    pub(super) message: Message,
+    pub(super) message: Arc<Message>,
     pub(super) tokens: usize,
     pub(super) units: Vec<usize>,
 }
@@ -41,55 +41,78 @@ pub(super) struct Room {
     pub(super) memory: usize,
 }
 
-/// Lines about the units `gone` (the most important first), then names in use that `kept` does not hold.
-pub(super) fn summarise(
+/// Lines about units that left.
+struct Lines<'a> {
+    source: &'a Source<'a>,
+    gone: &'a [usize],
+    /// How many of `gone` were spoken of, or looked at.
+    at: usize,
+    all: usize,
+    memory: usize,
+    used: usize,
+    said: Vec<(usize, String)>,
+}
+
+impl Lines<'_> {
+    /// As many as `limit` tokens of lines, and all the room, allow for.
+    async fn take(&mut self, limit: usize, hand: &mut impl Hand) {
+        while let Some(&unit) = self.gone.get(self.at) {
+            hand.pause(6_000).await;
+            if let Some(line) = line_of(self.source, unit) {
+                let tokens = hand.text(&line).await + 1;
+                if self.memory.saturating_add(tokens) > limit || self.used + tokens > self.all {
+                    break;
+                }
+                self.memory += tokens;
+                self.used += tokens;
+                self.said.push((unit, line));
+            }
+            self.at += 1;
+        }
+    }
+}
+
+/// Lines about the units `gone` (the most important first), then names in use that `kept` does not hold. Beside it,
+/// whether there was more in `gone` than there was room for.
+pub(super) async fn summarise(
     source: &Source<'_>,
     gone: &[usize],
     kept: &Set,
     words: Option<&str>,
     room: Room,
-    count: &mut dyn Count,
-) -> Option<Summary> {
-    let mut used = count.message(&Message::user(SUMMARY_HEAD));
+    hand: &mut impl Hand,
+) -> (Option<Summary>, bool) {
+    let mut used = hand.message(&Arc::new(Message::user(SUMMARY_HEAD))).await;
     if used >= room.all {
-        return None;
+        return (None, true);
     }
     let mut said = String::new();
     if let Some(words) = words.map(str::trim).filter(|words| !words.is_empty()) {
-        let tokens = count.text(words) + 1;
+        let tokens = hand.text(words).await + 1;
         if used + tokens <= room.all {
             said = format!("{words}\n");
             used += tokens;
         }
     }
-    let mut lines: Vec<(usize, String)> = Vec::new();
-    let mut memory = 0;
-    let mut rest = gone.iter().peekable();
-    let mut take = |limit: usize, used: &mut usize, lines: &mut Vec<(usize, String)>, count: &mut dyn Count| {
-        while let Some(&&unit) = rest.peek() {
-            if let Some(line) = line_of(source, unit) {
-                let tokens = count.text(&line) + 1;
-                if memory + tokens > limit || *used + tokens > room.all {
-                    break;
-                }
-                memory += tokens;
-                *used += tokens;
-                lines.push((unit, line));
-            }
-            rest.next();
-        }
-    };
-    take(room.memory, &mut used, &mut lines, count);
+    let mut lines = Lines { source, gone, at: 0, all: room.all, memory: 0, used, said: Vec::new() };
+    lines.take(room.memory, hand).await;
     let mut here = Set::default();
-    for text in lines.iter().map(|(_, line)| line.as_str()).chain([said.as_str()]) {
+    for text in lines.said.iter().map(|(_, line)| line.as_str()).chain([said.as_str()]) {
         terms::names(text, |name| {
             here.insert(terms::key(name));
         });
     }
-    let names = names(source.weighed, |key| kept.contains(key) || here.contains(key), room.all - used, count);
-    used += names.iter().fold(8, |sum, name| sum + count.text(name) + 1);
+    let left = room.all - lines.used;
+    let names = names(source.weighed, |key| kept.contains(key) || here.contains(key), left, hand).await;
+    let mut listed = 8;
+    for name in &names {
+        listed += hand.text(name).await + 1;
+    }
+    lines.used += listed;
     // Where there are no more names, there is room for more lines.
-    take(usize::MAX, &mut used, &mut lines, count);
+    lines.take(usize::MAX, hand).await;
+    let more = lines.at < gone.len();
+    let mut lines = lines.said;
     lines.sort_by_key(|(unit, _)| *unit);
     let mut text = SUMMARY_HEAD.to_owned();
     text.push_str(&said);
@@ -101,52 +124,69 @@ pub(super) fn summarise(
         let _ = write!(text, "Names: {}", names.join(" "));
     }
     if lines.is_empty() && names.is_empty() && said.is_empty() {
-        return None;
+        return (None, more);
     }
-    let mut message = Message::user(text);
-    let mut tokens = count.message(&message);
+    let mut message = Arc::new(Message::user(text));
+    let mut tokens = hand.message(&message).await;
     // Tokens at the seams may differ from the sum of the parts.
     while tokens > room.all {
-        let Some(Block::Text(text)) = message.content.first_mut() else { return None };
+        let Some(Block::Text(text)) = Arc::make_mut(&mut message).content.first_mut() else { return (None, more) };
         let over = tokens - room.all;
         let shorter = cut(&text.text, text.text.len().saturating_sub(over * 2 + 8)).len();
         if shorter <= SUMMARY_HEAD.len() {
-            return None;
+            return (None, more);
         }
         text.text.truncate(shorter);
-        tokens = count.message(&message);
+        tokens = hand.message(&message).await;
     }
-    Some(Summary { message, tokens, units: lines.into_iter().map(|(unit, _)| unit).collect() })
+    (Some(Summary { message, tokens, units: lines.into_iter().map(|(unit, _)| unit).collect() }), more)
 }
 
+/// So many names are put in order at a time.
+const RANKED: usize = 512;
+
 /// The names that weigh most and do not stand in what is kept, as many as fit.
-fn names<'a>(weighed: &Weighed<'a>, known: impl Fn(&u64) -> bool, room: usize, count: &mut dyn Count) -> Vec<&'a str> {
+async fn names<'a>(
+    weighed: &Weighed<'a>,
+    known: impl Fn(&u64) -> bool,
+    room: usize,
+    hand: &mut impl Hand,
+) -> Vec<&'a str> {
     if room < 16 {
         return Vec::new();
     }
-    let mut found: Vec<(f32, &'a str)> = weighed
-        .names
-        .iter()
-        .filter(|(key, _)| !known(key))
-        .map(|(_, name)| (name.weight / (name.text.len() as f32 + 8.0), name.text))
-        .collect();
-    let order = |a: &(f32, &str), b: &(f32, &str)| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1));
-    // A name takes a token at least, so no more than that are looked at.
-    let most = room.min(found.len());
-    if most < found.len() && most > 0 {
-        found.select_nth_unstable_by(most - 1, order);
-        found.truncate(most);
-    }
-    found.sort_unstable_by(order);
-    let mut used = count.text("Names: ");
-    let mut names = Vec::new();
-    for (_, name) in found {
-        let tokens = count.text(name) + 1;
-        if used + tokens > room {
-            break;
+    let mut found: Vec<(f32, &'a str)> = Vec::new();
+    for (at, (key, name)) in weighed.names.iter().enumerate() {
+        if !known(key) {
+            found.push((name.weight / (name.text.len() as f32 + 8.0), name.text));
         }
-        used += tokens;
-        names.push(name);
+        if at % RANKED == 0 {
+            hand.pause(RANKED * 30).await;
+        }
+    }
+    let order = |a: &(f32, &str), b: &(f32, &str)| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1));
+    let mut used = hand.text("Names: ").await;
+    let mut names = Vec::new();
+    let mut rest = found.as_mut_slice();
+    while !rest.is_empty() {
+        // Only as many are put in order as are looked at.
+        hand.pause(RANKED * 80 + rest.len() * 5).await;
+        if rest.len() > RANKED {
+            rest.select_nth_unstable_by(RANKED - 1, order);
+        }
+        let all = std::mem::take(&mut rest);
+        let (first, more) = all.split_at_mut(RANKED.min(all.len()));
+        first.sort_unstable_by(order);
+        for (_, name) in first.iter() {
+            let tokens = hand.text(name).await + 1;
+            if used + tokens > room {
+                return names;
+            }
+            used += tokens;
+            names.push(*name);
+            hand.pause(200).await;
+        }
+        rest = more;
     }
     names
 }
@@ -168,7 +208,7 @@ fn line_of(source: &Source<'_>, at: usize) -> Option<String> {
             line.push_str(&one_line(&plain_arguments(call.arguments_text()), 110 / calls.min(2)));
             line.push(')');
         }
-        let said = telling(messages, &source.weighed.weights);
+        let said = telling(messages, &source.weighed.names);
         if !said.is_empty() {
             line.push_str(" → ");
             line.push_str(&said);
@@ -232,7 +272,7 @@ fn plain_arguments(text: &str) -> String {
 }
 
 /// The line of the results that tells most: an error, or else the names that weigh most.
-fn telling(messages: &[Placed], weights: &Map<f32>) -> String {
+fn telling(messages: &[Placed], weights: &Map<Name<'_>>) -> String {
     let mut best: (f32, &str) = (0.0, "");
     for placed in messages {
         for result in placed.message.tool_results() {
@@ -244,7 +284,7 @@ fn telling(messages: &[Placed], weights: &Map<f32>) -> String {
                 }
                 let mut score = 0.01;
                 terms::names(cut(body, 200), |name| {
-                    score += weights.get(&terms::key(name)).copied().unwrap_or(0.02).min(2.0);
+                    score += weights.weight(terms::key(name)).unwrap_or(0.02).min(2.0);
                 });
                 if terms::tells_of_error(body) {
                     score += 4.0;

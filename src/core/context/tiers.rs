@@ -13,6 +13,7 @@ use super::{
     shorten::{shorten, shorten_json},
     terms::Map,
     units::{Kind, Unit},
+    weigh::Name,
 };
 use crate::core::{
     json::{Fields, Raw},
@@ -62,7 +63,7 @@ pub(super) struct Tiers<'a> {
     pub(super) units: &'a [Unit],
     pub(super) owners: &'a [[Option<usize>; 2]],
     pub(super) table: &'a Table,
-    pub(super) weights: &'a Map<f32>,
+    pub(super) weights: &'a Map<Name<'a>>,
     pub(super) limits: [usize; 3],
 }
 

@@ -4,10 +4,13 @@
 //! weight of a name grows with every use by the model or the user, the more the later.
 
 use super::{
+    aside::Ages,
+    facts::Facts,
+    pace::Hand,
     pairs::Placed,
     policy::Policy,
     salience::{Category, Features},
-    shorten::{cut, cut_end},
+    shorten::cut,
     terms::{self, Map, Set},
     units::{Kind, Unit},
 };
@@ -26,8 +29,6 @@ pub(super) struct Name<'a> {
 /// What was found.
 pub(super) struct Weighed<'a> {
     pub(super) names: Map<Name<'a>>,
-    /// The weights alone.
-    pub(super) weights: Map<f32>,
     /// The salience of every unit.
     pub(super) salience: Vec<f64>,
 }
@@ -41,31 +42,56 @@ const CHANGED: f32 = 2.0;
 /// What a mention in a tool's output weighs, beside one by the model.
 const MENTION: f32 = 0.15;
 
-pub(super) fn weigh<'a>(messages: &'a [Placed], units: &[Unit], policy: &Policy) -> Weighed<'a> {
+/// Weights by the key of a name.
+pub(super) trait Weights {
+    fn weight(&self, key: u64) -> Option<f32>;
+}
+
+impl Weights for Map<Name<'_>> {
+    fn weight(&self, key: u64) -> Option<f32> {
+        self.get(&key).map(|name| name.weight)
+    }
+}
+
+#[cfg(test)]
+impl Weights for Map<f32> {
+    fn weight(&self, key: u64) -> Option<f32> {
+        self.get(&key).copied()
+    }
+}
+
+pub(super) async fn weigh<'a>(
+    messages: &'a [Placed],
+    facts: &[Facts],
+    units: &[Unit],
+    ages: &Ages<'_>,
+    policy: &Policy,
+    hand: &mut impl Hand,
+) -> Weighed<'a> {
     let oldest = messages.len().saturating_sub(policy.attention);
     let mut names: Map<Name<'a>> = Map::default();
     let mut salience = vec![0.0; units.len()];
     let asked = keywords(messages, units);
     for (at, unit) in units.iter().enumerate().rev() {
-        let age = units.len() - 1 - at;
-        let mut features = Features {
-            category: category(unit.kind),
-            age,
-            keyword: 0.0,
-            references: 0,
-            error: false,
-            decision: false,
-            file: false,
-        };
+        let age = ages.of(at, unit);
+        let mut features = by_age(unit.kind, age);
+        let mut work = 40;
         if unit.messages.start >= oldest {
-            look(messages, unit, at, age, &asked, &mut names, &mut features);
+            work += look(messages, unit, at, age, &asked, &mut names, &mut features) * 4;
+            features.error =
+                unit.has_results() && facts.get(unit.messages.clone()).is_some_and(|own| own.iter().any(Facts::fails));
         }
         if let Some(slot) = salience.get_mut(at) {
             *slot = features.salience(&policy.weights);
         }
+        hand.pause(work).await;
     }
-    let weights = names.iter().map(|(key, name)| (*key, name.weight)).collect();
-    Weighed { names, weights, salience }
+    Weighed { names, salience }
+}
+
+/// What is known of a unit that is not looked at.
+pub(super) const fn by_age(kind: Kind, age: usize) -> Features {
+    Features { category: category(kind), age, keyword: 0.0, references: 0, error: false, decision: false, file: false }
 }
 
 const fn category(kind: Kind) -> Category {
@@ -98,6 +124,7 @@ fn keywords(messages: &[Placed], units: &[Unit]) -> Set {
     asked
 }
 
+/// Gives the bytes that were read.
 fn look<'a>(
     messages: &'a [Placed],
     unit: &Unit,
@@ -106,12 +133,14 @@ fn look<'a>(
     asked: &Set,
     names: &mut Map<Name<'a>>,
     features: &mut Features,
-) {
+) -> usize {
+    let mut bytes = 0;
     let fresh = 1.0 / (1.0 + FADE * age as f32);
     let mut hits = 0_usize;
     let mut references = 0_u32;
     let mut silent = true;
     let mut use_text = |text: &'a str, weight: f32, by_model: bool, refers: bool, names: &mut Map<Name<'a>>| {
+        bytes += text.len();
         terms::names(text, |name| {
             let key = terms::key(name);
             let entry = names.entry(key).or_insert(Name { text: name, weight: 0.0, unit: u32::MAX, used: 0 });
@@ -150,14 +179,12 @@ fn look<'a>(
                     }
                 }
                 Block::ToolResult(result) => {
-                    features.error |= result.is_error;
                     for part in &result.content {
                         if let Block::Text(text) = part {
                             silent &= text.text.len() < 16;
                             if age <= OUTPUTS {
                                 use_text(&text.text, fresh * MENTION, false, false, names);
                             }
-                            features.error |= ends_tell_of_error(&text.text);
                         }
                     }
                 }
@@ -170,10 +197,7 @@ fn look<'a>(
     if unit.kind == Kind::Exchange && silent {
         features.category = Category::ToolCall;
     }
-}
-
-fn ends_tell_of_error(text: &str) -> bool {
-    terms::tells_of_error(cut(text, 300)) || terms::tells_of_error(cut_end(text, 600))
+    bytes
 }
 
 fn decides(text: &str) -> bool {

@@ -8,35 +8,61 @@ use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{archive::Archive, compress::compress_known, count::Count, facts::Facts, policy::Policy, report::Report};
+use super::{
+    ahead::{Ahead, Given, History, Lead, Made},
+    archive::Archive,
+    compress::{Planned, WANTS_ALL},
+    count::Count,
+    facts::{Facts, Waiting},
+    marks::{Marks, Point},
+    policy::Policy,
+    report::{Fate, Report},
+};
 use crate::core::{
     error::{Error, Result},
     message::{Message, Role},
-    tokens::Learned,
 };
 
 /// A history inside a budget. Serialisable; the same calls always give the same bytes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Saved", into = "Saved")]
 pub struct ContextWindow {
     policy: Policy,
     /// Shares of the budget: a compaction begins above `high` and goes down to `low`.
     high: f64,
     low: f64,
     marks: Marks,
-    /// All that was appended, with its tokens; but for the first, where these were left out.
+    /// All that was appended, with its tokens and what was seen of it; but for the first, where these were left out.
+    history: History,
+    left_out: usize,
+    waiting: Waiting,
+    view: Vec<Arc<Message>>,
+    tokens: usize,
+    /// Tokens, by what was learned, of what came since the provider last reported or the view was made.
+    fresh: usize,
+    /// Where the archive holds all that a compaction saw, and not only what left: so many messages.
+    archived: Option<usize>,
+    archive: Archive,
+    report: Option<Made>,
+    /// The next compaction, where it is being prepared.
+    ahead: Ahead,
+}
+
+/// A window as it is saved.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    policy: Policy,
+    high: f64,
+    low: f64,
+    marks: Marks,
     given: Vec<Arc<Message>>,
     counts: Vec<usize>,
     #[serde(default, skip_serializing_if = "is_zero")]
     left_out: usize,
-    /// What was seen of each when it came.
-    #[serde(skip)]
-    facts: Vec<Facts>,
     view: Vec<Arc<Message>>,
     tokens: usize,
-    /// Tokens, by what was learned, of what came since the provider last reported or the view was made.
     #[serde(default)]
     fresh: usize,
-    /// Where the archive holds all that a compaction saw, and not only what left: so many messages.
     #[serde(default)]
     archived: Option<usize>,
     #[serde(default)]
@@ -45,64 +71,49 @@ pub struct ContextWindow {
     report: Option<Report>,
 }
 
-/// What a window knows beside its history: with the same history, the same view can be made from it again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Marks {
-    budget: usize,
-    /// Tokens at which the next compaction begins.
-    trigger: usize,
-    compactions: usize,
-    /// Where the view was made last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    point: Option<Point>,
-    /// Tokens that the view counts for beyond its own: after a compaction it counts for the low mark at least, so that
-    /// where the next one comes follows from the history alone.
-    #[serde(default)]
-    padding: usize,
-    /// What the provider counted for each token that was counted here, …
-    #[serde(default = "one")]
-    scale: f64,
-    /// … over so many tokens of the view.
-    #[serde(default)]
-    anchored: usize,
-    /// The first message that these did not hold.
-    #[serde(default)]
-    since: usize,
-    /// What the provider reported last of the view as it has grown since; 0 if nothing.
-    #[serde(default)]
-    reported: usize,
-    /// What was learned from reports about each kind of text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    learned: Option<Learned>,
-}
-
-impl Marks {
-    /// The first message that no report of the provider held.
-    pub const fn since(&self) -> usize {
-        self.since
-    }
-
-    /// How many compactions there were.
-    pub const fn compactions(&self) -> usize {
-        self.compactions
+impl From<ContextWindow> for Saved {
+    fn from(window: ContextWindow) -> Self {
+        let report = window.report().cloned();
+        let ContextWindow { policy, high, low, marks, history, left_out, view, .. } = window;
+        let (given, counts) = history.into_parts();
+        let ContextWindow { tokens, fresh, archived, archive, .. } = window;
+        Self { policy, high, low, marks, given, counts, left_out, view, tokens, fresh, archived, archive, report }
     }
 }
 
-/// A compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Point {
-    /// How many messages there were.
-    messages: usize,
-    /// What it went down to.
-    target: usize,
-}
-
-const fn one() -> f64 {
-    1.0
+impl From<Saved> for ContextWindow {
+    fn from(saved: Saved) -> Self {
+        let Saved { policy, high, low, marks, given, counts, left_out, view, tokens, .. } = saved;
+        let Saved { fresh, archived, archive, report, .. } = saved;
+        let (mut history, mut waiting) = (History::new(policy.wire), Waiting::default());
+        for (message, tokens) in given.into_iter().zip(counts) {
+            let facts = Facts::of(&message);
+            waiting.note(&facts);
+            history.push(message, tokens, facts);
+        }
+        let report = report.map(Made::whole);
+        let ahead = Ahead::default();
+        Self {
+            policy,
+            high,
+            low,
+            marks,
+            history,
+            left_out,
+            waiting,
+            view,
+            tokens,
+            fresh,
+            archived,
+            archive,
+            report,
+            ahead,
+        }
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
-const fn is_zero(number: &usize) -> bool {
+pub(super) const fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
@@ -110,6 +121,8 @@ const fn is_zero(number: &usize) -> bool {
 pub const HIGH: f64 = 0.85;
 /// … and takes it down to this.
 pub const LOW: f64 = 0.6;
+/// In a shorter history a compaction is made when it is due: that takes no longer than preparing it.
+const LONG: usize = 256;
 /// A provider that reports more than so many times what was counted is not believed.
 const MOST_SCALE: f64 = 4.0;
 
@@ -124,9 +137,10 @@ impl ContextWindow {
         let high = if high.is_finite() { high.clamp(0.05, 1.0) } else { HIGH };
         let low = if low.is_finite() { low.clamp(0.01, high) } else { LOW.min(high) };
         Self {
-            policy,
             high,
             low,
+            history: History::new(policy.wire),
+            policy,
             marks: Marks {
                 budget,
                 trigger: share(budget, high),
@@ -138,17 +152,18 @@ impl ContextWindow {
                 since: 0,
                 reported: 0,
                 learned: None,
+                ahead: None,
+                looked: 0,
             },
-            given: Vec::new(),
-            counts: Vec::new(),
             left_out: 0,
-            facts: Vec::new(),
+            waiting: Waiting::default(),
             view: Vec::new(),
             tokens: 0,
             fresh: 0,
             archived: None,
             archive: Archive::new(),
             report: None,
+            ahead: Ahead::default(),
         }
     }
 
@@ -159,23 +174,24 @@ impl ContextWindow {
         self
     }
 
-    /// Adds a message at the end. Costs the count of this message.
+    /// Adds a message at the end. Costs the count of this message, and where the window fills, a piece of the work of
+    /// the next compaction.
     pub fn append(&mut self, message: impl Into<Arc<Message>>, count: &mut dyn Count) {
+        let before = self.tokens;
         let message = self.take(message, count);
         self.view.push(message);
+        self.look_ahead(before, count);
     }
 
     fn take(&mut self, message: impl Into<Arc<Message>>, count: &mut dyn Count) -> Arc<Message> {
         let message = message.into();
         let tokens = count.message(&message);
-        if self.given.is_empty() && self.left_out == 0 {
+        if self.history.is_empty() && self.left_out == 0 {
             self.tokens = self.beside(count);
         }
-        self.counts.push(tokens);
-        if self.facts.len() == self.given.len() {
-            self.facts.push(Facts::of(&message));
-        }
-        self.given.push(message.clone());
+        let facts = Facts::of(&message);
+        self.waiting.note(&facts);
+        self.history.push(message.clone(), tokens, facts);
         self.tokens = self.tokens.saturating_add(tokens);
         self.fresh = self.fresh.saturating_add(count.by_now(&message, tokens));
         message
@@ -185,6 +201,56 @@ impl ContextWindow {
         count.base().saturating_add(self.policy.reserve)
     }
 
+    /// How many messages there were.
+    const fn all(&self) -> usize {
+        self.left_out + self.history.len()
+    }
+
+    const fn lead(&self) -> Lead {
+        Lead::of(self.high, self.low)
+    }
+
+    /// Where the next compaction may be prepared: a history that is long, ends well, and has filled the window that far.
+    fn point_ahead(&self, expected: usize) -> Option<Point> {
+        let lead = self.lead();
+        let budget = self.marks.budget;
+        let usual = self.marks.trigger == share(budget, self.high);
+        let reached = expected > share(budget, self.high - lead.before) && expected <= self.marks.trigger;
+        let target = share(share(budget, self.low - lead.deeper), 1.0 / self.marks.scale);
+        (usual && reached && lead.is_worth_it(budget) && self.all() >= LONG && self.waiting.is_over())
+            .then_some(Point { messages: self.all(), target })
+    }
+
+    /// Goes on with the next compaction, as far as the window has filled since.
+    fn look_ahead(&mut self, before: usize, count: &mut dyn Count) {
+        if self.all() < LONG {
+            return;
+        }
+        self.marks.looked = self.all();
+        let expected = self.expected();
+        if self.marks.ahead.is_none() {
+            self.marks.ahead = self.point_ahead(expected);
+        }
+        let Some(Point { messages, target }) = self.marks.ahead else { return };
+        if self.has_view_alone() {
+            return;
+        }
+        if self.ahead.is_idle() {
+            let keep = self.archived.map_or(0, |archived| messages.saturating_sub(archived));
+            let given = Given { messages, target, policy: &self.policy, archive: &self.archive, keep };
+            self.ahead.begin(&mut self.history, &given, count);
+        }
+        let new = self.tokens.saturating_sub(before);
+        let room = self.marks.trigger.saturating_sub(expected).saturating_add(new);
+        self.ahead.go_on(new, room, count);
+    }
+
+    /// Nothing is prepared any more: what it was made for has changed.
+    fn drop_ahead(&mut self) {
+        self.marks.ahead = None;
+        self.ahead.forget();
+    }
+
     /// Fills an empty window with a history that went through requests before, as it would stand had the window been
     /// there from the beginning: with one compaction, where the last one would have been. So a conversation that goes
     /// on in another run or process keeps the beginning of its requests.
@@ -192,21 +258,33 @@ impl ContextWindow {
         let (trigger, low) = (share(self.marks.budget, self.high), share(self.marks.budget, self.low));
         let mut sum = self.beside(count);
         let mut last = None;
+        let mut since = 0;
         for message in history {
             // Before a model's message there was a request.
-            if message.role == Role::Assistant && sum > trigger && !self.given.is_empty() {
-                (last, sum) = (Some(self.given.len()), low);
+            if message.role == Role::Assistant && sum > trigger && !self.history.is_empty() {
+                let full = Point { messages: self.all(), target: low };
+                let ahead = self.marks.ahead.take().filter(|point| point.target.saturating_add(since) <= low);
+                sum = ahead.map_or(low, |point| point.target + since);
+                last = Some((ahead, full));
             }
             let message = self.take(message, count);
             self.view.push(message);
-            sum = sum.saturating_add(self.counts.last().copied().unwrap_or(0));
+            let tokens = self.history.counts().last().copied().unwrap_or(0);
+            (sum, since) = (sum.saturating_add(tokens), since + tokens);
+            if self.marks.ahead.is_none() {
+                self.marks.ahead = self.point_ahead(sum);
+                since = 0;
+            }
         }
+        let ahead = self.marks.ahead;
         // Otherwise all of it is due for a compaction anyway, as it is where what must stay does not fit.
-        if let Some(last) = last.filter(|_| sum <= trigger)
-            && let Err(_too_small) = self.compact_at(last, &[low], false, count)
+        if let Some((point, full)) = last.filter(|_| sum <= trigger)
+            && point.is_none_or(|point| self.make_at(point, point.target, false, count).is_err())
+            && let Err(_too_small) = self.make_at(full, low, false, count)
         {
             self.marks.point = None;
         }
+        self.marks.ahead = ahead;
     }
 
     /// The view as it was when [`Self::marks`] were taken, with what came to the history since.
@@ -216,15 +294,22 @@ impl ContextWindow {
         history: impl IntoIterator<Item = Arc<Message>>,
         count: &mut dyn Count,
     ) -> Result<()> {
-        for message in history {
+        let point = marks.point.map_or(0, |point| point.messages);
+        let known = marks.looked.max(point).max(LONG - 1);
+        let mut history = history.into_iter();
+        for message in history.by_ref().take(known) {
             let message = self.take(message, count);
             self.view.push(message);
         }
-        if let Some(Point { messages, target }) = marks.point {
-            self.compact_at(messages, &[target], false, count)?;
+        if let Some(point) = marks.point {
+            self.make_at(point, point.target, false, count)?;
         }
         self.marks = marks;
         self.resume(count);
+        // What came later than the marks were made is new.
+        for message in history {
+            self.append(message, count);
+        }
         Ok(())
     }
 
@@ -261,8 +346,8 @@ impl ContextWindow {
     }
 
     fn freshen(&mut self, count: &mut dyn Count) {
-        let new = self.given.iter().zip(&self.counts).skip(self.marks.since.saturating_sub(self.left_out));
-        self.fresh = new.fold(0, |sum, (message, tokens)| sum.saturating_add(count.by_now(message, *tokens)));
+        let new = self.history.iter().skip(self.marks.since.saturating_sub(self.left_out));
+        self.fresh = new.fold(0, |sum, (message, tokens)| sum.saturating_add(count.by_now(message, tokens)));
     }
 
     /// What the window knows beside its history.
@@ -292,15 +377,18 @@ impl ContextWindow {
         }
         // What two reports of a view that grew in between differ by is what was new.
         if self.marks.reported > 0
-            && let Some(new) =
-                self.given.get(self.marks.since.saturating_sub(self.left_out)..).filter(|new| !new.is_empty())
+            && let Some(new) = self
+                .history
+                .messages()
+                .get(self.marks.since.saturating_sub(self.left_out)..)
+                .filter(|new| !new.is_empty())
             && let Some(more) = tokens.checked_sub(self.marks.reported).filter(|more| *more > 0)
         {
             count.learn(new, more);
             self.marks.learned = count.learned();
         }
         self.marks.reported = tokens;
-        self.marks.since = self.left_out + self.given.len();
+        self.marks.since = self.all();
         self.fresh = 0;
         let least = count.least();
         self.marks.scale = (tokens as f64 / self.tokens as f64).clamp(least, MOST_SCALE);
@@ -320,6 +408,7 @@ impl ContextWindow {
         };
         self.marks.budget = self.marks.budget.min(budget).min(share(self.expected(), 0.98));
         self.marks.trigger = share(self.marks.budget, self.high);
+        self.drop_ahead();
     }
 
     /// Whether the view is above the high mark.
@@ -330,11 +419,46 @@ impl ContextWindow {
     /// Makes the view fit again if it is above the high mark. Gives what was done, or nothing if there was nothing to do.
     /// Where what must stay is larger than the low mark, it goes down as far as it can.
     pub fn settle(&mut self, count: &mut dyn Count) -> Result<Option<&Report>> {
+        Ok(if self.settles(count)? { self.report() } else { None })
+    }
+
+    /// The same, without a report.
+    pub fn settles(&mut self, count: &mut dyn Count) -> Result<bool> {
         if !self.is_full() {
-            return Ok(None);
+            return Ok(false);
         }
-        let smaller = self.compact(count)?;
-        Ok(self.report.as_ref().filter(|_| smaller))
+        self.settle_to(self.marks.budget, count)
+    }
+
+    /// For a view above the high mark: takes the compaction that was prepared, or else makes one as
+    /// [`Self::compact_to`] does. Gives whether the view became smaller.
+    pub fn settle_to(&mut self, most: usize, count: &mut dyn Count) -> Result<bool> {
+        if self.adopt(count) {
+            return Ok(true);
+        }
+        self.compact_to(most, count)
+    }
+
+    /// Takes the compaction that was prepared, if with what came since it is low enough.
+    fn adopt(&mut self, count: &mut dyn Count) -> bool {
+        if self.has_view_alone() {
+            return false;
+        }
+        let Some(point) = self.marks.ahead.take() else { return false };
+        let since = self.history.counts().iter().skip(point.messages).sum::<usize>();
+        let low = share(share(self.marks.budget, self.low), 1.0 / self.marks.scale);
+        if point.target.saturating_add(since) > low {
+            return false;
+        }
+        let done = match self.ahead.finish(count) {
+            Some(Ok(planned)) => self.install(planned, point, point.target, true, count),
+            Some(Err(error)) if error.code != WANTS_ALL => return false,
+            _ => return self.make_at(point, point.target, true, count).unwrap_or(false),
+        };
+        done && {
+            self.marks.trigger = share(self.marks.budget, self.high);
+            true
+        }
     }
 
     /// Makes the view anew from all that was appended, down to the low mark. A view that could not become smaller stays as
@@ -345,6 +469,7 @@ impl ContextWindow {
 
     /// The same; where even the budget is too small for what must stay, it goes down to `most` at least.
     pub fn compact_to(&mut self, most: usize, count: &mut dyn Count) -> Result<bool> {
+        self.drop_ahead();
         let budget = self.marks.budget;
         let wanted = [
             share(budget, self.low),
@@ -353,8 +478,15 @@ impl ContextWindow {
             budget,
             most.max(budget),
         ];
-        let targets = wanted.map(|target| share(target, 1.0 / self.marks.scale));
-        let smaller = self.compact_at(self.given.len(), &targets, true, count)?;
+        let mut done = Err(Error::internal("no_target", "no mark to go down to"));
+        for target in wanted.map(|target| share(target, 1.0 / self.marks.scale)) {
+            let low = share(share(budget, self.low), 1.0 / self.marks.scale);
+            done = self.make_at(Point { messages: self.history.len(), target }, low, true, count);
+            if done.is_ok() {
+                break;
+            }
+        }
+        let smaller = done?;
         // Room to grow before the next one, even where this one could not free much.
         let room = share(budget, (self.high - self.low) / 2.0);
         let expected = self.expected();
@@ -363,59 +495,55 @@ impl ContextWindow {
         Ok(smaller)
     }
 
-    /// Makes the view anew from the first `messages`, down to the first of `targets` that can be; the others follow as
-    /// they are. If it `must_shrink` and would not, nothing changes.
-    fn compact_at(
-        &mut self,
-        messages: usize,
-        targets: &[usize],
-        must_shrink: bool,
-        count: &mut dyn Count,
-    ) -> Result<bool> {
+    /// Makes the view anew from the first messages, down to a target; the others follow as they are. It counts for
+    /// `least` at least. If it `must_shrink` and would not, nothing changes.
+    fn make_at(&mut self, point: Point, least: usize, must_shrink: bool, count: &mut dyn Count) -> Result<bool> {
         if self.has_view_alone() {
             return Err(Error::internal("history_left_out", "a window of its view alone has nothing to compact"));
         }
-        let messages = messages.min(self.given.len());
-        // A window that was saved has its messages only.
-        let unseen = self.given.iter().skip(self.facts.len()).map(|message| Facts::of(message));
-        self.facts.extend(unseen);
-        let (old, new) = self.given.split_at(messages);
-        let (old_counts, new_counts) = self.counts.split_at(messages);
+        let messages = point.messages.min(self.history.len());
+        let keep = self.archived.map_or(0, |archived| messages.saturating_sub(archived));
+        let given = Given { messages, target: point.target, policy: &self.policy, archive: &self.archive, keep };
+        let planned = self.history.plan(&given, count)?;
+        Ok(self.install(planned, Point { messages, ..point }, least, must_shrink, count))
+    }
+
+    fn install(
+        &mut self,
+        planned: Planned,
+        point: Point,
+        least: usize,
+        must_shrink: bool,
+        count: &mut dyn Count,
+    ) -> bool {
+        let Point { messages, .. } = point;
+        let new = self.history.counts().iter().skip(messages);
+        let tokens = new.fold(planned.made.report.after, |sum, tokens| sum.saturating_add(*tokens));
+        let shrinks = tokens < self.tokens || !planned.made.report.repairs.is_empty();
+        self.archive.take(planned.added);
         if let Some(archived) = &mut self.archived {
-            for (message, facts) in old.iter().zip(&self.facts).skip(*archived) {
-                self.archive.put_known(message, &facts.digits);
-            }
             *archived = messages.max(*archived);
         }
-        let mut last = None;
-        for target in targets.iter().copied() {
-            let facts = self.facts.get(..messages).unwrap_or_default();
-            match compress_known(old, facts, old_counts, target, &self.policy, count, &mut self.archive) {
-                Ok(done) => {
-                    let tokens = new_counts.iter().fold(done.report.after, |sum, tokens| sum.saturating_add(*tokens));
-                    if must_shrink && tokens >= self.tokens && done.report.repairs.is_empty() {
-                        self.report.get_or_insert(done.report);
-                        return Ok(false);
-                    }
-                    let low = share(share(self.marks.budget, self.low), 1.0 / self.marks.scale);
-                    self.marks.padding = low.saturating_sub(done.report.after);
-                    self.marks.anchored = low.max(done.report.after);
-                    self.marks.point = Some(Point { messages, target });
-                    self.marks.compactions += 1;
-                    self.view = done.messages.into_iter().map(|placed| placed.message).collect();
-                    self.view.extend_from_slice(new);
-                    self.tokens = tokens;
-                    self.report = Some(done.report);
-                    // The provider has not seen this view.
-                    self.marks.reported = 0;
-                    self.marks.since = messages;
-                    self.freshen(count);
-                    return Ok(true);
-                }
-                Err(error) => last = Some(error),
-            }
+        let report = Made::new(planned.made.report, messages, planned.units, &self.history);
+        if must_shrink && !shrinks {
+            self.report.get_or_insert(report);
+            return false;
         }
-        Err(last.unwrap_or_else(|| Error::internal("no_target", "no mark to go down to")))
+        self.marks.padding = least.saturating_sub(report.after());
+        self.marks.anchored = least.max(report.after());
+        self.marks.point = Some(point);
+        self.marks.compactions += 1;
+        self.view.clear();
+        self.view.extend(planned.made.messages.into_iter().map(|placed| placed.message));
+        self.view.extend_from_slice(self.history.messages().get(messages..).unwrap_or_default());
+        self.tokens = tokens;
+        self.report = Some(report);
+        self.history.leave(&planned.left);
+        // The provider has not seen this view.
+        self.marks.reported = 0;
+        self.marks.since = messages;
+        self.freshen(count);
+        true
     }
 
     /// What left the view, for a model that asks: see [`Archive::answer`].
@@ -432,7 +560,7 @@ impl ContextWindow {
 
     /// Everything that was appended, where nothing was left out.
     pub fn history(&self) -> &[Arc<Message>] {
-        &self.given
+        self.history.messages()
     }
 
     /// Tokens of the view, as counted here.
@@ -442,7 +570,7 @@ impl ContextWindow {
 
     /// Tokens of the view as it would be without the last compaction.
     pub fn uncompacted(&self) -> usize {
-        let left = self.report.as_ref().map_or(0, |report| report.before.saturating_sub(report.after));
+        let left = self.report.as_ref().map_or(0, Made::saved);
         self.tokens.saturating_add(left)
     }
 
@@ -457,8 +585,18 @@ impl ContextWindow {
     }
 
     /// What the last compaction did.
-    pub const fn report(&self) -> Option<&Report> {
-        self.report.as_ref()
+    pub fn report(&self) -> Option<&Report> {
+        self.report.as_ref().map(|made| made.get(&self.history, &self.policy, &self.archive))
+    }
+
+    /// Of the last compaction: how many messages have this fate, and their tokens before and after.
+    pub fn tally(&self, fate: Fate) -> (usize, usize, usize) {
+        self.report.as_ref().map_or((0, 0, 0), |made| made.tally(fate))
+    }
+
+    /// Of the last compaction: how many repairs there were, and the first message of the view that changed.
+    pub fn last_changes(&self) -> (usize, Option<usize>) {
+        self.report.as_ref().map_or((0, None), Made::changes)
     }
 
     /// What left the view.
@@ -467,7 +605,11 @@ impl ContextWindow {
     }
 
     /// The policy; what is changed counts from the next compaction on.
-    pub const fn policy_mut(&mut self) -> &mut Policy {
+    pub fn policy_mut(&mut self) -> &mut Policy {
+        self.drop_ahead();
+        // What was left aside was by another policy; the report is the last to ask for it.
+        let _made = self.report();
+        self.history.forget();
         &mut self.policy
     }
 }

@@ -40,7 +40,7 @@ fn of_grammar(dialect: &'static Dialect, bare: bool, opened: bool) -> Boxed {
         }
         Grammar::Python { .. } => Box::new(Python::new(dialect.close)),
         Grammar::Pairs { after_name, key, value, gap } => Box::new(PairsBody::new(after_name, key, value, gap)),
-        Grammar::Loose { quote } => Box::new(Loose::new(quote)),
+        Grammar::Loose { quote } => Box::new(Loose::new(quote).of(dialect)),
         Grammar::Nested { prefix } => Box::new(NestedBody::new(prefix)),
         Grammar::Attributes => Box::new(AttributesBody::new()),
         Grammar::Harmony => Box::new(Harmony::new().of(dialect)),

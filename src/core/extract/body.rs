@@ -51,6 +51,12 @@ pub(super) trait Sink {
     fn dropping(&mut self) {}
     /// Bytes that were looked at once more, each counted for every further time; the parser counts the first look itself.
     fn looked(&mut self, _bytes: usize) {}
+    /// Of those, so many came to nothing: they count towards what may be looked at in vain.
+    fn vain(&mut self, _bytes: usize) {}
+    /// Whether it may be looked ahead for what may not be there. If too much was looked at in vain, it may not.
+    fn may_look(&self) -> bool {
+        true
+    }
     /// How many bytes of arguments a call may still have.
     fn room(&self) -> usize;
     /// Whether what is said of the open call goes anywhere. If not, no more of a value need be held than tells where it ends.

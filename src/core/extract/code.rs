@@ -27,14 +27,48 @@ pub(super) enum Opened {
     Marks(Quotation),
 }
 
-impl Opened {
-    /// Where it is closed in what is left of a line, and how many bytes were looked at for that.
-    fn closes(self, line: &[u8]) -> (Option<usize>, usize) {
-        let end = match self {
-            Self::Backticks(length) => closing_run(line, length),
-            Self::Marks(quotation) => quotation.closes(line),
-        };
-        (end, end.unwrap_or(line.len()))
+/// The runs of backticks on a line, as far as it was followed: where the last one of each length ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Runs {
+    until: usize,
+    last: [usize; 8],
+}
+
+impl Runs {
+    /// Follows the line from `from` to its end, which stands at `to`. Gives how many bytes were looked at.
+    fn follow(&mut self, from: usize, to: usize, line: &[u8]) -> usize {
+        if self.until < from {
+            *self = Self { until: from, ..Self::default() };
+        }
+        let start = self.until;
+        let front = to.saturating_sub(line.len());
+        while let Some(rest) = line.get(self.until.saturating_sub(front)..).filter(|rest| !rest.is_empty()) {
+            let Some(skip) = memchr(b'`', rest) else {
+                self.until = to;
+                break;
+            };
+            let run = rest.get(skip..).unwrap_or_default().iter().take_while(|byte| **byte == b'`').count();
+            if skip + run == rest.len() {
+                // It may be longer than what is seen of it.
+                self.until += skip;
+                self.note(run, to);
+                break;
+            }
+            self.until += skip + run;
+            self.note(run, self.until);
+        }
+        to.saturating_sub(start)
+    }
+
+    fn note(&mut self, run: usize, end: usize) {
+        if let Some(last) = run.checked_sub(1).and_then(|run| self.last.get_mut(run)) {
+            *last = end;
+        }
+    }
+
+    /// Whether a run of this length may end behind `from`.
+    fn may_close(&self, length: usize, from: usize) -> bool {
+        length.checked_sub(1).and_then(|length| self.last.get(length)).is_none_or(|last| *last > from)
     }
 }
 
@@ -69,11 +103,11 @@ impl Parser {
         let window = input.get(..MOST_CODE.min(input.len())).unwrap_or_default();
         let whole = last || window.len() == MOST_CODE;
         let Some(first) = code.first else {
-            if let Opened::Marks(open) = code.opened
-                && self.spent > self.at / VAIN + FREE
-            {
+            if self.spent > self.at / VAIN + FREE {
                 // Looked in vain too often: what can't be told to be meant is not.
-                self.line.stuck_marks(open);
+                if let Opened::Marks(open) = code.opened {
+                    self.line.stuck_marks(open);
+                }
                 return self.settle_code(code, 0, Some(code.marker));
             }
             // What other markers on this line had to know already.
@@ -91,12 +125,16 @@ impl Parser {
             let flat = self.thought(window, flat);
             let line = window.get(..flat).unwrap_or_default();
             let (from, ended) = code.call.map_or((code.marker, true), |call| self.probe(&call, line));
+            let call = if ended { from } else { 0 };
             let from = self.past_calls(&code, line, from);
-            let (closes, looked) = code.opened.closes(line.get(from..).unwrap_or_default());
-            self.touched += looked as u64;
-            if matches!(code.opened, Opened::Marks(_)) {
-                self.spent = self.spent.saturating_add((self.touched - before) as usize);
-            }
+            let closes = self.closes(&code, line, from);
+            let looked = (self.touched - before) as usize;
+            self.spent = self.spent.saturating_add(match code.opened {
+                Opened::Marks(_) => looked,
+                // What is quoted isn't looked at again, nor is a call that is read next.
+                Opened::Backticks(_) if closes.is_some() => 0,
+                Opened::Backticks(_) => looked.saturating_sub(call),
+            });
             if closes.is_none() && !ended && !code.fence && newline == Some(flat) && self.spent <= self.at / VAIN + FREE
             {
                 // The call goes on behind this line, and so may the code around it: its paragraph's end tells.
@@ -106,7 +144,7 @@ impl Parser {
                 self.place = Place::Code(code);
                 return (0, true);
             }
-            return self.settle_code(code, flat, closes.map(|end| from + end));
+            return self.settle_code(code, flat, closes);
         };
         let news = window.get(code.fresh..).unwrap_or_default();
         self.touched += news.len() as u64;
@@ -133,9 +171,7 @@ impl Parser {
                 let from = self.past_calls(&code, paragraph, from);
                 let rest = paragraph.get(from..).unwrap_or_default();
                 let line = rest.get(..memchr(b'\n', rest).unwrap_or(rest.len())).unwrap_or_default();
-                let (end, looked) = code.opened.closes(line);
-                self.touched += looked as u64;
-                closes = end.map(|end| from + end);
+                closes = self.closes(&code, paragraph.get(..from + line.len()).unwrap_or_default(), from);
             }
         }
         self.settle_code(code, first, closes)
@@ -155,6 +191,23 @@ impl Parser {
         // However many closers are looked for.
         self.touched += end as u64;
         end
+    }
+
+    /// Where what stands open is closed in what is left of a line behind `from`.
+    fn closes(&mut self, code: &Code, line: &[u8], from: usize) -> Option<usize> {
+        let rest = line.get(from..).unwrap_or_default();
+        let end = match code.opened {
+            Opened::Marks(quotation) => quotation.closes(rest),
+            Opened::Backticks(length) => {
+                self.touched += self.runs.follow(self.at + from, self.at + line.len(), line) as u64;
+                if !self.runs.may_close(length, self.at + from) {
+                    return None;
+                }
+                closing_run(rest, length)
+            }
+        };
+        self.touched += end.unwrap_or(rest.len()) as u64;
+        end.map(|end| from + end)
     }
 
     /// What the backticks before the marker are, now that it is known whether they are closed, and where.
@@ -205,7 +258,9 @@ impl Parser {
     /// How far the call reaches that may begin here, and whether it ends there.
     fn probe(&mut self, candidate: &Candidate, text: &[u8]) -> (usize, bool) {
         let mut body = body_for(candidate.dialect, false, candidate.opener > candidate.call);
-        let mut probe = Probe { tools: self.tools.as_ref(), policy: &self.policy, used: 0, started: None, looked: 0 };
+        let left = (self.at / VAIN + FREE + 1).saturating_sub(self.spent);
+        let (tools, policy) = (self.tools.as_ref(), &self.policy);
+        let mut probe = Probe { tools, policy, used: 0, started: None, looked: 0, vain: 0, left };
         let inside = text.get(candidate.opener..).unwrap_or_default();
         let mut block = BLOCK;
         loop {
@@ -214,6 +269,8 @@ impl Parser {
             self.touched += piece.len() as u64;
             let step = body.step(piece, false, &mut probe);
             self.touched += std::mem::take(&mut probe.looked) as u64;
+            self.spent = self.spent.saturating_add(std::mem::take(&mut probe.vain));
+            probe.left = (self.at / VAIN + FREE + 1).saturating_sub(self.spent);
             match step {
                 Step::Failed(_) => return (candidate.marker, true),
                 Step::More if end < inside.len() => block = block.saturating_mul(2),

@@ -6,6 +6,7 @@ use super::{
     call::{Call, Source},
     dialect::{Dialect, First, Grammar},
     event::{Dropped, Events, Problem, ProblemKind, Span},
+    parser::{FREE, VAIN},
     policy::{Policy, UnknownTool},
     region::{broke, broke_off},
     signature::{Kind, Signature, Signatures},
@@ -231,6 +232,8 @@ pub(super) struct Desk<'a> {
     pub(super) used: usize,
     /// From where on the taken bytes are text that isn't written yet.
     pub(super) text_from: usize,
+    /// How many bytes were looked at in vain.
+    pub(super) spent: &'a mut usize,
 }
 
 impl Desk<'_> {
@@ -513,6 +516,14 @@ impl Sink for Desk<'_> {
         self.calls.looked += bytes as u64;
     }
 
+    fn vain(&mut self, bytes: usize) {
+        *self.spent = self.spent.saturating_add(bytes);
+    }
+
+    fn may_look(&self) -> bool {
+        *self.spent <= (self.base + self.used) / VAIN + FREE
+    }
+
     fn room(&self) -> usize {
         // Once a call began the parser itself counts what goes into it, and cuts at the same byte however the input was cut.
         if self.calls.mode == Mode::Pending { self.policy.max_argument_bytes } else { usize::MAX }
@@ -616,6 +627,9 @@ pub(super) struct Probe<'a> {
     pub(super) started: Option<usize>,
     /// How many bytes were looked at more than once.
     pub(super) looked: usize,
+    /// How many of those in vain, and how many more may be before no look ahead is made.
+    pub(super) vain: usize,
+    pub(super) left: usize,
 }
 
 impl Sink for Probe<'_> {
@@ -647,6 +661,14 @@ impl Sink for Probe<'_> {
 
     fn looked(&mut self, bytes: usize) {
         self.looked += bytes;
+    }
+
+    fn vain(&mut self, bytes: usize) {
+        self.vain += bytes;
+    }
+
+    fn may_look(&self) -> bool {
+        self.vain < self.left
     }
 
     fn room(&self) -> usize {

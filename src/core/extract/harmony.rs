@@ -17,6 +17,7 @@ use super::{
     dialect::Dialect,
     escape::escape,
     json::Mend,
+    left::{Left, Over},
     next::Next,
     signature::{Kind, Signature},
 };
@@ -38,6 +39,8 @@ enum State {
     Json(Box<Arguments>),
     /// Text that is no JSON, for the one parameter there is.
     Raw,
+    /// Behind what broke a call off.
+    Broken(Left),
     Ended,
 }
 
@@ -233,6 +236,19 @@ impl Body for Harmony {
                         return Step::More;
                     }
                 }
+                State::Broken(left) => {
+                    let (over, seen, why) = (left.read(rest, last), left.seen(), left.why);
+                    return match over {
+                        Over::More => Step::More,
+                        Over::At(end) => {
+                            sink.broken(end, why);
+                            sink.looked(seen.saturating_sub(end));
+                            sink.vain(seen.saturating_sub(end));
+                            self.end(None)
+                        }
+                        Over::Nowhere => self.end(Some(why)),
+                    };
+                }
                 State::Json(arguments) => {
                     let leave = Leave { room: sink.room(), repairs: sink.repairs() };
                     let from = said + self.seen;
@@ -253,7 +269,11 @@ impl Body for Harmony {
                             if at > said {
                                 sink.arguments("", at - said);
                             }
-                            return self.end(Some(why));
+                            said = at;
+                            if !sink.may_look() {
+                                return self.end(Some(why));
+                            }
+                            self.state = State::Broken(Left::new([&ENDS, &["<|channel|>"]], why));
                         }
                         Verdict::Done => {
                             if let Some(why) = arguments.spoilt() {

@@ -11,7 +11,10 @@ use self::header::{Found, header};
 use super::{
     arguments::TOO_DEEP,
     body::{Body, Sink, Step},
+    dialect::Dialect,
     escape::escape,
+    json::Mend,
+    left::{Left, Over, excess},
     python::{
         literal::{Literal, Read},
         number::Number,
@@ -62,6 +65,8 @@ enum State {
     /// In a string of JSON.
     String(Literal),
     After,
+    /// Behind what broke a call off.
+    Broken(Left),
     Ended,
 }
 
@@ -89,6 +94,8 @@ pub(super) struct Loose {
     muted: bool,
     /// What a string took before it failed.
     read: usize,
+    /// What closes a call, and what opens one.
+    marks: [&'static [&'static str]; 2],
     failure: Option<&'static str>,
 }
 
@@ -110,7 +117,25 @@ impl Loose {
             held: None,
             muted: false,
             read: 0,
+            marks: [&[]; 2],
             failure: None,
+        }
+    }
+
+    /// As a call of this dialect.
+    pub(super) fn of(mut self, dialect: &'static Dialect) -> Self {
+        self.marks = [dialect.close, dialect.open];
+        self
+    }
+
+    /// The look for where this call ends, which broke.
+    fn broken(&self, why: &'static str) -> Left {
+        let open = self.stack.iter().filter(|frame| **frame == Frame::Object).count();
+        let left = Left::new(self.marks, why).braces(open, self.quote);
+        match self.state {
+            State::Quoted => left.in_quotes(),
+            State::String(_) => left.in_string(),
+            _ => left,
         }
     }
 
@@ -181,12 +206,14 @@ impl Loose {
     }
 
     fn close(&mut self, byte: u8, sink: &mut dyn Sink) -> Result<(), &'static str> {
-        match (self.stack.pop(), byte) {
+        match (self.stack.last(), byte) {
             (Some(Frame::Object), b'}') => {
+                self.stack.pop();
                 self.out.push('}');
                 self.wrote(Sort::Object, sink);
             }
             (Some(Frame::Array), b']') => {
+                self.stack.pop();
                 self.out.push(']');
                 self.wrote(Sort::Array, sink);
             }
@@ -310,6 +337,8 @@ impl Loose {
             }
             State::Bare => match byte {
                 b',' | b'}' | b']' | b'<' => self.bare(sink)?,
+                // Another object, whose key the word would be: a call, perhaps.
+                b'{' => return Err("a value that goes on as something else"),
                 _ if self.word.len() >= WORD => return Err("a bare word too long"),
                 _ => {
                     self.word.push(byte);
@@ -355,7 +384,7 @@ impl Loose {
                 }
                 return Ok(Some(1));
             }
-            State::Header { .. } | State::Ended => return Ok(None),
+            State::Header { .. } | State::Broken(_) | State::Ended => return Ok(None),
         }
         Ok(Some(0))
     }
@@ -440,8 +469,25 @@ impl Body for Loose {
         let mut said = 0;
         loop {
             let rest = input.get(at..).unwrap_or_default();
-            match &self.state {
+            match &mut self.state {
                 State::Ended => return self.end(self.failure),
+                State::Broken(left) => {
+                    let (over, seen, why) = (left.read(rest, last), left.seen(), left.why);
+                    match over {
+                        Over::More => return Step::More,
+                        Over::At(end) => {
+                            sink.broken(end, why);
+                            sink.looked(seen.saturating_sub(end));
+                            sink.vain(seen.saturating_sub(end));
+                            at += end;
+                            said = at;
+                            self.any = true;
+                            self.stack.clear();
+                            self.state = header();
+                        }
+                        Over::Nowhere => return self.end(Some(why)),
+                    }
+                }
                 State::Header { .. } => match self.header(rest) {
                     Found::Call(from, to) => {
                         let brace = from + memchr(b'{', rest.get(from..).unwrap_or_default()).unwrap_or(0);
@@ -462,6 +508,15 @@ impl Body for Loose {
                     }
                     Found::More if !last => return Step::More,
                     Found::More | Found::No => {
+                        let excess = if self.any { excess(self.marks, rest, last) } else { Some(0) };
+                        match excess {
+                            None => return Step::More,
+                            Some(0) => {}
+                            Some(bytes) => {
+                                sink.repaired_behind(Mend::ExtraCloser.describe());
+                                sink.markup(bytes);
+                            }
+                        }
                         let failure = if self.any { None } else { Some("no call") };
                         return self.end(failure);
                     }
@@ -491,7 +546,11 @@ impl Body for Loose {
                     Err(why) => {
                         at += std::mem::take(&mut self.read);
                         self.hand_on(at - said, sink);
-                        return self.end(Some(why));
+                        said = at;
+                        if !sink.may_look() {
+                            return self.end(Some(why));
+                        }
+                        self.state = State::Broken(self.broken(why));
                     }
                 },
             }

@@ -17,6 +17,7 @@ mod find;
 mod fits;
 mod harmony;
 mod json;
+mod left;
 mod line;
 mod loose;
 mod markers;

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 
 use super::{
     after::{After, Behind},
-    code::Code,
+    code::{Code, Runs},
     desk::{Calls, Mode, REMAINS},
     dialect::{Dialect, Glances, Inert, Reasoning},
     event::{Dropped, Events, ProblemKind, Span},
@@ -120,6 +120,8 @@ pub struct Parser {
     pub(super) unbraced: usize,
     /// No newline stands between the last marker behind backticks and here.
     pub(super) flat_until: usize,
+    /// The runs of backticks on the line of the last marker behind backticks.
+    pub(super) runs: Runs,
 }
 
 impl fmt::Debug for Parser {
@@ -174,6 +176,7 @@ impl Parser {
             searched: 0,
             unbraced: 0,
             flat_until: 0,
+            runs: Runs::default(),
         }
     }
 

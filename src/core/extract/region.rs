@@ -139,6 +139,7 @@ impl Parser {
             base: self.at,
             used: from,
             text_from: 0,
+            spent: &mut self.spent,
         };
         let step = region.body.step(whole.get(from..end).unwrap_or_default(), last, &mut desk);
         if step != Step::More {
@@ -268,6 +269,7 @@ impl Parser {
                 base: self.at,
                 used,
                 text_from: used,
+                spent: &mut self.spent,
             };
             body.step(whole.get(used..end).unwrap_or_default(), true, &mut desk);
             self.touched += (end - used) as u64;

@@ -112,6 +112,8 @@ fn content_that_is_no_object() {
     assert_eq!(fed.told.calls[0].value(), json!({"cmd": "ls -la é"}));
     assert_eq!(fed.told.calls[0].repaired, ["named the one argument"]);
     let fed = read("<|channel|>commentary to=functions.f<|message|>[1]<|call|>");
+    assert_eq!((fed.step, fed.told.calls[0].complete), (Step::Done, Some(false)));
+    let fed = read("<|channel|>commentary to=functions.f<|message|>[1] and so on");
     assert!(matches!(fed.step, Step::Failed(_)));
 }
 

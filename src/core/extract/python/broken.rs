@@ -1,10 +1,15 @@
 //! Where what is broken in calls written as Python ends: at the bracket that closes it, as Python would count brackets. What can't
 //! be found close by is not looked for further: then what follows is prose.
 
-use super::literal::Left;
+use super::{
+    header::{Found, Header, begins_name},
+    literal::Left,
+};
 
 /// The most bytes looked at.
 const MOST: usize = 1024;
+/// The most white space behind a bracket that is looked past.
+const SPACE: usize = 64;
 /// So much is hardly anything.
 const NEAR: usize = 16;
 
@@ -14,6 +19,8 @@ pub(super) enum Over {
     More,
     /// Here.
     At(usize),
+    /// Where the next call begins: its own bracket is missing.
+    Next(usize),
     /// Nowhere near.
     Nowhere,
 }
@@ -37,8 +44,14 @@ pub(super) struct Broken {
     open: Vec<u8>,
     /// How many of these stay open.
     keep: usize,
+    /// How many are open where the next call may begin.
+    base: usize,
     /// Whether it ends on its line.
     line: bool,
+    /// Whether it stands between calls.
+    list: bool,
+    /// Whether it looks like code: it is no text then.
+    code: bool,
     /// What ends the region, and so the look.
     stops: &'static [&'static str],
     at: usize,
@@ -52,6 +65,18 @@ pub(super) struct Broken {
     unclosed: [usize; 2],
     /// How many newlines came one after the other.
     newlines: usize,
+    /// Whether the next call may begin here: a comma or a line's end stands before it.
+    apart: bool,
+    /// Whether a call that begins at the front is surely the next one, wherever brackets close.
+    sure: bool,
+    /// What looks like a call's header here, as far as it was read.
+    header: Option<Header>,
+    /// Where the next call begins, if the bracket is missing; or if one more is, that was opened before it.
+    next: [Option<usize>; 2],
+    /// Whether a quote was none: what looks like a call may stand in a string then.
+    stray: bool,
+    /// The most bytes seen.
+    seen: usize,
 }
 
 impl Broken {
@@ -61,7 +86,10 @@ impl Broken {
             why,
             open,
             keep,
+            base: keep + 1,
             line: false,
+            list: false,
+            code: false,
             stops,
             at: 0,
             string: None,
@@ -69,7 +97,18 @@ impl Broken {
             again: 0,
             unclosed: [0; 2],
             newlines: 0,
+            apart: false,
+            sure: false,
+            header: None,
+            next: [None; 2],
+            stray: false,
+            seen: 0,
         }
+    }
+
+    /// A comma or a line's end stands before what it broke at: the next call, perhaps, and `sure` if it looks like one.
+    pub(super) fn apart(self, sure: bool) -> Self {
+        Self { apart: true, sure, ..self }
     }
 
     /// The call broke within a string.
@@ -85,7 +124,12 @@ impl Broken {
 
     /// In a list something stands where a call or the list's end should; on the same `line`, it may be.
     pub(super) fn list(line: bool, stops: &'static [&'static str], why: &'static str) -> Self {
-        Self { line, ..Self::call(vec![b']'], 0, stops, why) }
+        Self { line, list: true, apart: !line, ..Self::call(vec![b']'], 0, stops, why) }
+    }
+
+    /// Between calls that stand on lines of their own, or before the first of a region, in a list or not.
+    pub(super) fn lines(list: bool, stops: &'static [&'static str], why: &'static str) -> Self {
+        Self { open: Vec::new(), base: usize::from(list), apart: false, ..Self::list(false, stops, why) }
     }
 
     /// Whether it may have been the list's end without its bracket: hardly anything was looked at.
@@ -98,8 +142,13 @@ impl Broken {
         std::mem::take(&mut self.again)
     }
 
-    /// Looks at what it hasn't seen of `input`, whose front is where it was before.
-    pub(super) fn read(&mut self, input: &[u8], last: bool) -> Over {
+    /// How many bytes it has seen.
+    pub(super) fn seen(&self) -> usize {
+        self.seen.max(self.at)
+    }
+
+    /// Looks at what it hasn't seen of `input`, whose front is where it was before. `knows` says whether there may be a tool of a name.
+    pub(super) fn read(&mut self, input: &[u8], last: bool, knows: &dyn Fn(&str) -> bool) -> Over {
         while let Some(&byte) = input.get(self.at) {
             if self.at >= MOST {
                 return Over::Nowhere;
@@ -107,7 +156,7 @@ impl Broken {
             let rest = input.get(self.at..).unwrap_or_default();
             for stop in self.stops {
                 if rest.starts_with(stop.as_bytes()) && !stop.is_empty() {
-                    return self.nowhere(input, last);
+                    return self.nowhere(input, last, knows, true);
                 }
                 if stop.as_bytes().starts_with(rest) && !last {
                     return Over::More;
@@ -138,12 +187,60 @@ impl Broken {
                 }
                 continue;
             }
+            let deep = self.open.len().checked_sub(self.base);
+            if self.apart
+                && begins_name(byte)
+                && self.literal.is_none()
+                && let Some(deep) = deep.filter(|deep| *deep <= usize::from(self.list))
+            {
+                let header = self.header.get_or_insert_with(|| Header::next(false));
+                let found = header.read(rest);
+                if found == Found::More && !last {
+                    return Over::More;
+                }
+                self.again += header.seen();
+                self.seen = self.seen.max(self.at + header.seen());
+                self.header = None;
+                self.apart = false;
+                if let (Found::Call(from, to), Some(next)) = (found, self.next.get_mut(deep))
+                    && !self.stray
+                    && next.is_none()
+                    && knows(&String::from_utf8_lossy(rest.get(from..to).unwrap_or_default()))
+                {
+                    if deep == 0 && (self.list || (self.sure && self.at == 0)) {
+                        return Over::Next(self.at);
+                    }
+                    *next = Some(self.at);
+                }
+            }
+            self.apart = match byte {
+                b',' | b'\n' => true,
+                b' ' | b'\t' | b'\r' => self.apart,
+                _ => false,
+            };
+            self.code |= matches!(byte, b'=' | b'(' | b')' | b'}');
             match byte {
                 b'(' => self.open.push(b')'),
                 b'[' => self.open.push(b']'),
                 b'{' => self.open.push(b'}'),
                 b')' | b']' | b'}' => {
                     if let Some(closed) = self.open.iter().rposition(|closer| *closer == byte) {
+                        let outer = closed < self.keep || (self.list && self.base == 1 && closed == 0);
+                        if byte == b']' && outer && !self.stops.is_empty() {
+                            // What goes on as a list does wasn't ended by it: it is one too many.
+                            match rest.get(1..).unwrap_or_default().trim_ascii_start().first() {
+                                None if !last && rest.len() <= SPACE => return Over::More,
+                                Some(b',' | b')' | b']' | b'}' | b':') => {
+                                    self.at += 1;
+                                    continue;
+                                }
+                                _ => {}
+                            }
+                        }
+                        if self.list && closed == 0 && self.base == 1 && self.open.len() > 1 {
+                            return self.missing().unwrap_or(Over::At(self.at + 1));
+                        }
+                        let missing = self.missing();
                         self.open.truncate(closed);
                         self.literal.take_if(|literal| literal.field.is_some_and(|field| field > closed));
                         if let Some(literal) = self.literal.as_mut().filter(|literal| literal.field == Some(closed)) {
@@ -154,19 +251,23 @@ impl Broken {
                             continue;
                         }
                         if closed < self.keep {
-                            return Over::At(self.at);
+                            return missing.unwrap_or(Over::At(self.at));
                         }
-                        if closed == self.keep {
+                        if closed == self.keep && !(self.list && self.base == 0) {
                             return Over::At(self.at + 1);
                         }
                     }
                 }
                 b'"' | b'\'' => {
                     let after = self.at.checked_sub(1).and_then(|before| input.get(before));
-                    let word = after.is_some_and(|before| before.is_ascii_alphanumeric() || *before >= 0x80);
+                    // Behind a letter `'` is an apostrophe.
+                    let word = (byte == b'\'' || self.literal.is_some())
+                        && after.is_some_and(|before| before.is_ascii_alphanumeric() || *before >= 0x80);
                     let unclosed = self.unclosed.get(usize::from(byte == b'\'')).copied().unwrap_or_default();
                     if !word && self.at >= unclosed {
                         self.string = Some((byte, self.at + 1));
+                    } else {
+                        self.stray = true;
                     }
                 }
                 b'\n' if self.line => return Over::Nowhere,
@@ -186,9 +287,9 @@ impl Broken {
         match self.string {
             Some((quote, from)) if self.literal.is_none() => {
                 self.no_string(quote, from);
-                self.read(input, last)
+                self.read(input, last, knows)
             }
-            _ => self.nowhere(input, last),
+            _ => self.nowhere(input, last, knows, false),
         }
     }
 
@@ -198,20 +299,39 @@ impl Broken {
             *unclosed = self.at;
         }
         self.string = None;
+        self.stray = true;
+        self.seen = self.seen();
         self.at = from;
         self.newlines = 0;
     }
 
+    /// Where the next call begins, now that this one's bracket is known to be missing.
+    fn missing(&self) -> Option<Over> {
+        let deep = self.open.len().checked_sub(self.base)?;
+        let next = *self.next.get(if self.list { deep } else { 0 })?;
+        next.filter(|_| !self.stray && self.string.is_none()).map(Over::Next)
+    }
+
     /// Nothing ends it here, unless what is taken for the string that the call broke in is none.
-    fn nowhere(&mut self, input: &[u8], last: bool) -> Over {
-        let Some(literal) = self.literal.take() else { return Over::Nowhere };
+    fn nowhere(&mut self, input: &[u8], last: bool, knows: &dyn Fn(&str) -> bool, stopped: bool) -> Over {
+        let Some(literal) = self.literal.take() else {
+            if !stopped {
+                return Over::Nowhere;
+            }
+            // Of calls on lines of their own what is no words goes with them.
+            let rest = if self.list && self.base == 0 && self.code { Over::At(self.at) } else { Over::Nowhere };
+            return self.missing().unwrap_or(rest);
+        };
         self.no_literal(literal);
-        self.read(input, last)
+        self.read(input, last, knows)
     }
 
     /// The string that the call broke in has no end: it wasn't one.
     fn no_literal(&mut self, literal: Literal) {
         self.open = literal.open;
+        self.stray = true;
+        self.next = [None; 2];
+        self.seen = self.seen();
         self.string = None;
         self.again = self.at;
         self.at = 0;
@@ -265,15 +385,15 @@ mod tests {
 
     fn over(mut broken: Broken, text: &str) -> Over {
         let mut slow = broken.clone();
-        let whole = broken.read(text.as_bytes(), true);
+        let whole = broken.read(text.as_bytes(), true, &|_| true);
         for end in 0..text.len() {
-            let part = slow.read(&text.as_bytes()[..end], false);
+            let part = slow.read(&text.as_bytes()[..end], false, &|_| true);
             assert!(part == Over::More || part == whole, "{text} at {end}: {part:?}, then {whole:?}");
             if part != Over::More {
                 return whole;
             }
         }
-        assert_eq!(slow.read(text.as_bytes(), true), whole, "{text}");
+        assert_eq!(slow.read(text.as_bytes(), true, &|_| true), whole, "{text}");
         whole
     }
 

@@ -100,6 +100,7 @@ impl Python {
     /// A value has been written.
     pub(super) fn wrote(&mut self, sort: Sort, sink: &mut dyn Sink) {
         self.state = State::After;
+        self.line = false;
         self.sort = sort;
         if self.muted {
             if self.shape() == Some(Shape::Call) {

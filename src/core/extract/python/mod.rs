@@ -19,17 +19,24 @@ use super::{
     arguments::TOO_LARGE,
     body::{Body, Sink, Step},
     escape::escape,
+    json::Mend,
+    left::excess,
+    prose::MOST_SPACE,
     signature::{Kind, Signature},
     sort::Sort,
 };
 
+const NO_LIST: &str = "no list of calls";
 const NO_CALL: &str = "what is no call in a list of calls";
+const BEHIND: &str = "left out what stood behind the call and is none";
 /// The longest keyword or bare word.
 const WORD: usize = 256;
 /// How much JSON is gathered before it is handed on.
 const BATCH: usize = 16 * 1024;
 /// How much of a string is looked at together.
 const PIECE: usize = 16 * 1024;
+/// The most that is held of a word, and of what stands between it and what tells whether it is a keyword.
+const HOLD: usize = 320;
 /// The most that is held while a container's kind isn't known.
 const HELD: usize = 1024 * 1024;
 
@@ -83,12 +90,13 @@ enum State {
     /// After a string and a space, or in the word that follows those.
     Gap,
     /// Behind what broke a call off, or stands in a list where no call does.
-    Broken(Broken),
+    Broken(Box<Broken>),
     Ended,
 }
 
 /// The grammar at work.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "what was seen of the call at hand, each by itself")]
 pub(super) struct Python {
     state: State,
     /// Whether the calls stand in a list.
@@ -105,6 +113,10 @@ pub(super) struct Python {
     /// What was written last.
     sort: Sort,
     comment: bool,
+    /// Whether a line ended behind what was read last.
+    line: bool,
+    /// How many bytes at the front of the input were read but aren't spoken for: a word that may turn out to be the next call's name.
+    ahead: usize,
     word: Vec<u8>,
     /// The call's keywords so far.
     keywords: HashSet<Vec<u8>>,
@@ -135,6 +147,8 @@ impl Python {
             key: false,
             sort: Sort::Null,
             comment: false,
+            line: false,
+            ahead: 0,
             word: Vec::new(),
             keywords: HashSet::new(),
             keyword: String::new(),
@@ -311,7 +325,10 @@ impl Python {
                 return Ok(Some(end.unwrap_or(input.len())));
             }
             match byte {
-                b' ' | b'\t' | b'\n' | b'\r' => return Ok(Some(1)),
+                b' ' | b'\t' | b'\n' | b'\r' => {
+                    self.line |= byte == b'\n';
+                    return Ok(Some(1));
+                }
                 // A line that goes on.
                 b'\\' => match input.get(1) {
                     Some(b'\n') => return Ok(Some(2)),
@@ -351,6 +368,7 @@ impl Python {
                     return Err("an argument without a keyword");
                 }
                 self.begin_argument(sink);
+                self.line = false;
                 self.state = State::Value;
                 return Ok(Some(1));
             }
@@ -422,6 +440,7 @@ impl Python {
                         return Ok(Some(1));
                     }
                     if self.word.is_empty() {
+                        self.line = false;
                         self.state = State::Gap;
                         return Ok(Some(0));
                     }
@@ -453,7 +472,9 @@ impl Python {
                     return Err("a string that goes on as something else");
                 }
                 self.out.push('"');
+                let line = self.line;
                 self.wrote(Sort::String, sink);
+                self.line = line;
             }
             State::Header(_) | State::Broken(_) | State::Ended => return Ok(None),
         }
@@ -475,6 +496,30 @@ impl Python {
             signature,
             ..Self::new(self.closers)
         };
+    }
+
+    /// Whether what was read last is a word that may be no part of this call.
+    fn in_word(&self) -> bool {
+        match self.state {
+            State::Keyword | State::Equals | State::Word => true,
+            State::Gap => !self.word.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// The look for where this call ends, which broke.
+    fn broken(&self, why: &'static str) -> Broken {
+        // One call that can't be read doesn't take the others with it.
+        let keep = usize::from(self.list);
+        let broken = Broken::call(self.open_brackets(), keep, self.closers, why);
+        match &self.state {
+            State::String(literal) => broken.within(literal.quote(), literal.left()),
+            State::Keyword | State::Equals => broken.apart(false),
+            // No value goes on in the next line without a comma; a string may, where its quotes aren't what they seem.
+            State::After if self.line => broken.apart(self.shape() == Some(Shape::Call) && self.sort != Sort::String),
+            State::Gap | State::Word if self.line => broken.apart(false),
+            _ => broken,
+        }
     }
 
     /// Whether a closing parenthesis would be the call's.
@@ -501,9 +546,24 @@ impl Python {
     }
 }
 
+/// What stands behind a little white space.
+fn next_of(behind: &[u8]) -> Option<&u8> {
+    behind.iter().take(MOST_SPACE).find(|byte| !byte.is_ascii_whitespace())
+}
+
+/// Whether what stands behind a call, and is none, may have been a part of it: not if it begins like a call on a line of its own.
+fn doubt(list: bool, behind: &[u8]) -> bool {
+    let trimmed = behind.trim_ascii_start();
+    let line = behind.get(..behind.len() - trimmed.len()).is_some_and(|space| space.contains(&b'\n'));
+    let call = line && trimmed.first().is_some_and(|byte| begins_name(*byte));
+    !list && !call
+}
+
 impl Body for Python {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        let mut at = 0;
+        let mut at = std::mem::take(&mut self.ahead);
+        // Where the word at hand begins.
+        let mut word = (at > 0).then_some(0);
         // What has been spoken for.
         let mut said = 0;
         loop {
@@ -535,27 +595,52 @@ impl Body for Python {
                         said = at;
                     }
                     Found::End(bytes) => {
-                        sink.markup(bytes);
+                        let behind = rest.get(bytes..).unwrap_or_default();
+                        if !self.closers.is_empty() && next_of(behind) == Some(&b',') {
+                            // One bracket too many: the list goes on.
+                            self.state = State::Broken(Box::new(Broken::list(false, self.closers, NO_CALL)));
+                            continue;
+                        }
+                        let Some(more) = excess([self.closers, &[]], behind, last) else { return Step::More };
+                        if more > 0 {
+                            sink.repaired_behind(Mend::ExtraCloser.describe());
+                        }
+                        sink.markup(bytes + more);
                         return self.end(None);
                     }
                     Found::More | Found::No => {
-                        if !self.any {
-                            return self.end(Some("no list of calls"));
+                        let in_list = if self.any { self.list } else { header.list };
+                        let closed = self.closers.iter().any(|closer| !closer.is_empty());
+                        let may_look = sink.may_look();
+                        let looks = may_look && closed || self.any && in_list;
+                        if !looks {
+                            // What stands here isn't looked through for another call.
+                            return self.end(Some(NO_LIST).filter(|_| !self.any));
                         }
-                        if !self.list {
-                            return self.end(None);
+                        if !may_look {
+                            return self.end(Some(NO_CALL));
                         }
                         sink.looked(header.seen());
-                        self.state = State::Broken(Broken::list(!header.separated, self.closers, NO_CALL));
+                        self.state = State::Broken(Box::new(if self.any && in_list {
+                            Broken::list(!header.separated, self.closers, NO_CALL)
+                        } else {
+                            Broken::lines(in_list, self.closers, NO_CALL)
+                        }));
+                        self.list = in_list;
                     }
                 },
                 State::Broken(broken) => {
                     let listed = self.stack.is_empty();
-                    let over = broken.read(rest, last);
+                    let over = broken.read(rest, last, &|name| sink.knows(name));
                     sink.looked(broken.again());
+                    let seen = broken.seen();
                     match over {
                         Over::More => return Step::More,
+                        Over::At(_) | Over::Nowhere if !self.any && listed => return self.end(Some(NO_LIST)),
                         Over::At(end) if listed => {
+                            if doubt(self.list, rest) {
+                                sink.repaired_behind(BEHIND);
+                            }
                             sink.dropped(end, NO_CALL);
                             return self.end(None);
                         }
@@ -567,6 +652,28 @@ impl Body for Python {
                             self.stack.clear();
                             self.state = State::Header(Header::next(self.list));
                         }
+                        Over::Next(next) => {
+                            if listed {
+                                if self.any && doubt(self.list, rest) {
+                                    sink.repaired_behind(BEHIND);
+                                }
+                                sink.dropped(next, NO_CALL);
+                            } else {
+                                sink.broken(next, broken.why);
+                            }
+                            // What stands behind it is read again.
+                            sink.looked(seen - next);
+                            sink.vain(seen - next);
+                            at += next;
+                            said = at;
+                            self.any = true;
+                            self.stack.clear();
+                            self.state = State::Header(Header::next(self.list));
+                        }
+                        Over::Nowhere if listed && !self.list => {
+                            sink.vain(seen);
+                            return self.end(None);
+                        }
                         Over::Nowhere => {
                             // What was looked at for nothing is the parser's to count.
                             let nothing = listed && broken.near();
@@ -577,35 +684,42 @@ impl Body for Python {
                 }
                 _ => match self.take(rest, last, sink) {
                     Ok(Some(bytes)) => {
+                        word = if self.in_word() { word.or(Some(at)) } else { None };
                         at += bytes;
+                        word = word.filter(|word| at - word <= HOLD);
+                        let known = word.unwrap_or(at);
                         if self.held.is_some() && self.out.len() > HELD.min(sink.room()) {
                             self.hand_on(at - said, sink);
                             return self.end(Some(TOO_LARGE));
                         }
                         if self.held.is_none() && self.out.len() >= BATCH {
-                            self.hand_on(at - said, sink);
-                            said = at;
+                            self.hand_on(known - said, sink);
+                            said = known;
                         }
                     }
                     Ok(None) => {
-                        self.hand_on(at - said, sink);
                         if !last {
+                            let known = word.unwrap_or(at);
+                            self.hand_on(known - said, sink);
+                            self.ahead = at - known;
                             return Step::More;
                         }
+                        self.hand_on(at - said, sink);
                         sink.finish(rest.len(), false);
                         return self.end(None);
                     }
                     Err(why) => {
                         at += std::mem::take(&mut self.read);
+                        // The word that it broke behind may be the next call's name.
+                        let from = word.take().unwrap_or(at);
+                        sink.looked(at - from);
+                        at = from;
                         self.hand_on(at - said, sink);
                         said = at;
-                        // One call that can't be read doesn't take the others with it.
-                        let keep = usize::from(self.list);
-                        let broken = Broken::call(self.open_brackets(), keep, self.closers, why);
-                        self.state = State::Broken(match &self.state {
-                            State::String(literal) => broken.within(literal.quote(), literal.left()),
-                            _ => broken,
-                        });
+                        if !sink.may_look() {
+                            return self.end(Some(why));
+                        }
+                        self.state = State::Broken(Box::new(self.broken(why)));
                     }
                 },
             }

@@ -112,7 +112,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
     let tokens = &lexed.tokens;
     found.extend(sends_secret(tokens));
     found.extend(forks(tokens));
-    let mut at = 0;
+    let (mut at, mut long) = (0, 0);
     while at < tokens.len() && found.len() < MOST {
         let here = at;
         at += 1;
@@ -196,6 +196,14 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             continue;
         }
         let Some(arguments) = arguments(tokens, next, language) else { continue };
+        // Calls without an end would each be read to the end of the text.
+        if arguments.len() >= 1000 {
+            long += 1;
+            if long > 8 {
+                found.push(Act::Unknown { what: "more calls without an end than are read".to_owned() });
+                break;
+            }
+        }
         let is = |list: &[&str]| {
             list.iter().any(|name| {
                 path == *name

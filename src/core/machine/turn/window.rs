@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{TurnConfig, TurnMachine, emit};
 use crate::core::{
-    context::{ContextWindow, Count, Fate, HIGH, LOW, Marks, Policy, RECALL_BYTES, Report, UNKNOWN_WINDOW, window_of},
+    context::{ContextWindow, Count, Fate, HIGH, LOW, Marks, Policy, RECALL_BYTES, UNKNOWN_WINDOW, window_of},
     error::{Error, Failure, Result},
     json::{Fields, Raw},
     machine::{Command, Notice, command::Tally, tree::LONG},
@@ -274,7 +274,7 @@ impl TurnMachine {
             let most = (live.window.budget() as f64 * slack) as usize;
             let said = self.window.words.clone();
             live.with_words(words, said, &mut self.window.words, |window, counter| {
-                window.compact_to(most, counter).map(drop)
+                window.settle_to(most, counter).map(drop)
             })
         } else {
             Ok(())
@@ -419,8 +419,7 @@ impl TurnMachine {
         let Some(live) = &mut self.window.live else { return };
         live.make_view(&self.history);
         self.window.marks = Some(live.window.marks().clone());
-        let Some(report) = live.window.report() else { return };
-        emit(out, told_of(report, round, reason, before, &live.window));
+        emit(out, told_of(round, reason, before, &live.window));
         // From now on the tool is on offer.
         if live.window.compactions() == 1 {
             self.template = None;
@@ -652,14 +651,12 @@ fn tools_tokens(tools: &[Tool], counter: &mut TokenCounter) -> usize {
     counter.json(&serde_json::json!({"messages": [], "tools": tools})).upper_bound.saturating_sub(base)
 }
 
-fn told_of(report: &Report, round: u32, reason: &str, before: usize, window: &ContextWindow) -> Notice {
+fn told_of(round: u32, reason: &str, before: usize, window: &ContextWindow) -> Notice {
     let tally = |fate: Fate| {
-        report.entries.iter().filter(|entry| entry.fate == fate).fold(Tally::default(), |sum, entry| Tally {
-            messages: sum.messages + 1,
-            before: sum.before.saturating_add(entry.before),
-            after: sum.after.saturating_add(entry.after),
-        })
+        let (messages, before, after) = window.tally(fate);
+        Tally { messages, before, after }
     };
+    let (repaired, first_changed) = window.last_changes();
     Notice::Compacted {
         round,
         reason: reason.to_owned(),
@@ -671,8 +668,8 @@ fn told_of(report: &Report, round: u32, reason: &str, before: usize, window: &Co
         referenced: tally(Fate::Referenced),
         summarised: tally(Fate::Summarised),
         dropped: tally(Fate::Dropped),
-        repaired: report.repairs.len(),
-        first_changed: report.first_changed,
+        repaired,
+        first_changed,
     }
 }
 

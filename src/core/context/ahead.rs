@@ -1,0 +1,419 @@
+//! What a window remembers of its history, and the compaction that it prepares before it is due.
+//!
+//! A long history is planned by what still stands and what is new ([`Aside`] has the rest). While a window fills, the next
+//! plan is made piece by piece, a share with each message, so that no message pays for all of it; the plan is the same as
+//! if it were made in one go.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{
+    archive::Archive,
+    aside::{Aside, Left},
+    compress::{self, Planned, WANTS_ALL, plan},
+    count::Count,
+    facts::{Facts, Order},
+    pace::{AtOnce, Pieces, at_once},
+    policy::Policy,
+    report::{Entry, Fate, Report},
+    salience::Tier,
+    units::Kind,
+    weigh::by_age,
+};
+use crate::core::{
+    error::Result,
+    message::{Message, Wire},
+};
+
+/// How far ahead of the high mark a compaction is prepared, as shares of the budget.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lead {
+    /// So much before the high mark …
+    pub(super) before: f64,
+    /// … and so much deeper than the low one, as what comes in between stays whole.
+    pub(super) deeper: f64,
+}
+
+impl Lead {
+    pub(super) const fn of(high: f64, low: f64) -> Self {
+        let before = (0.6 * (high - low)).min(0.25 * low);
+        Self { before, deeper: before * 1.15 }
+    }
+
+    /// Whether so much comes in between that it is worth the trouble.
+    pub(super) fn is_worth_it(self, budget: usize) -> bool {
+        self.before * budget as f64 >= 256.0
+    }
+}
+
+/// A unit that is left aside, for the report.
+#[derive(Clone, Copy, Debug)]
+struct Gone {
+    place: usize,
+    ordinal: usize,
+    kind: Kind,
+}
+
+/// Everything that was appended, and what was seen of it.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    messages: Vec<Arc<Message>>,
+    counts: Vec<usize>,
+    facts: Vec<Facts>,
+    wire: Option<Wire>,
+    order: Order,
+    aside: Aside,
+    /// The messages that are not left aside, and how many units before each are; nothing while none is.
+    places: Vec<usize>,
+    skipped: Vec<usize>,
+    gone: Vec<Gone>,
+}
+
+/// What a plan is wanted for.
+pub(super) struct Given<'a> {
+    pub(super) messages: usize,
+    pub(super) target: usize,
+    pub(super) policy: &'a Policy,
+    pub(super) archive: &'a Archive,
+    /// How many of the last messages the archive is to hold in any case.
+    pub(super) keep: usize,
+}
+
+impl History {
+    pub(super) fn new(wire: Option<Wire>) -> Self {
+        Self {
+            messages: Vec::new(),
+            counts: Vec::new(),
+            facts: Vec::new(),
+            wire,
+            order: Order::new(wire),
+            aside: Aside::default(),
+            places: Vec::new(),
+            skipped: Vec::new(),
+            gone: Vec::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, message: Arc<Message>, tokens: usize, facts: Facts) {
+        self.order.goes_on(&facts);
+        if !self.aside.is_empty() {
+            self.places.push(self.messages.len());
+            self.skipped.push(self.aside.units);
+        }
+        self.messages.push(message);
+        self.counts.push(tokens);
+        self.facts.push(facts);
+    }
+
+    pub(super) fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    pub(super) fn counts(&self) -> &[usize] {
+        &self.counts
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<Message>, usize)> {
+        self.messages.iter().zip(self.counts.iter().copied())
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    pub(super) fn into_parts(self) -> (Vec<Arc<Message>>, Vec<usize>) {
+        (self.messages, self.counts)
+    }
+
+    /// Nothing is left aside any more.
+    pub(super) fn forget(&mut self) {
+        self.aside = Aside::default();
+        self.places = Vec::new();
+        self.skipped = Vec::new();
+        self.gone = Vec::new();
+    }
+
+    /// From now on these are left aside; their places are those of the last plan.
+    pub(super) fn leave(&mut self, left: &[Left]) {
+        if left.is_empty() || !self.order.may_end() {
+            return;
+        }
+        if self.aside.is_empty() {
+            self.places = (0..self.messages.len()).collect();
+            self.skipped = vec![0; self.messages.len()];
+        }
+        let mut stays = vec![true; self.places.len()];
+        for each in left {
+            let place = self.places.get(each.messages.start).copied().unwrap_or_default();
+            self.aside.add(each, place);
+            for at in each.messages.clone() {
+                if let Some(stay) = stays.get_mut(at) {
+                    *stay = false;
+                }
+                let place = self.places.get(at).copied().unwrap_or_default();
+                self.gone.push(Gone { place, ordinal: each.ordinal, kind: each.kind });
+            }
+        }
+        let mut starts = left.iter().map(|each| each.messages.start).peekable();
+        let (mut kept, mut before) = (0, 0);
+        for (at, stay) in stays.into_iter().enumerate() {
+            while starts.next_if(|start| *start <= at).is_some() {
+                before += 1;
+            }
+            if !stay {
+                continue;
+            }
+            if let (Some(place), Some(skipped)) = (self.places.get(at).copied(), self.skipped.get(at).copied())
+                && let (Some(to), Some(units)) = (self.places.get_mut(kept), self.skipped.get_mut(kept))
+            {
+                (*to, *units) = (place, skipped + before);
+                kept += 1;
+            }
+        }
+        self.places.truncate(kept);
+        self.skipped.truncate(kept);
+    }
+
+    /// What a plan of the first `messages` looks at.
+    fn taken(&self, messages: usize) -> Taken {
+        let places = self.places.get(..self.places.partition_point(|place| *place < messages)).unwrap_or_default();
+        let pick =
+            |at: &usize| Some((self.messages.get(*at)?.clone(), *self.counts.get(*at)?, self.facts.get(*at)?.clone()));
+        let mut taken = Taken {
+            messages: Vec::with_capacity(places.len()),
+            counts: Vec::with_capacity(places.len()),
+            facts: Vec::with_capacity(places.len()),
+            aside: self.aside.clone(),
+            places: places.to_vec(),
+            skipped: self.skipped.get(..places.len()).unwrap_or_default().to_vec(),
+        };
+        let mut add = |(message, tokens, facts)| {
+            taken.messages.push(message);
+            taken.counts.push(tokens);
+            taken.facts.push(facts);
+        };
+        if self.aside.is_empty() {
+            (0..messages).filter_map(|at| pick(&at)).for_each(&mut add);
+        } else {
+            places.iter().filter_map(pick).for_each(&mut add);
+        }
+        taken
+    }
+
+    /// Makes sure that what is left aside may be.
+    fn check(&mut self, wire: Option<Wire>) {
+        if self.wire != wire {
+            self.wire = wire;
+            self.order = Order::new(wire);
+            for facts in &self.facts {
+                self.order.goes_on(facts);
+            }
+        }
+        if !self.aside.is_empty() && !self.order.may_end() {
+            self.forget();
+        }
+    }
+
+    /// A plan, in one go.
+    pub(super) fn plan(&mut self, given: &Given<'_>, count: &mut dyn Count) -> Result<Planned> {
+        self.check(given.policy.wire);
+        if !self.aside.is_empty() {
+            let taken = self.taken(given.messages);
+            let base = count.base();
+            match at_once(plan(taken.given(base, given), &mut AtOnce(count))) {
+                Err(error) if error.code == WANTS_ALL => self.forget(),
+                done => return done,
+            }
+        }
+        let slice = |len: usize| given.messages.min(len);
+        let given = compress::Given {
+            messages: self.messages.get(..slice(self.messages.len())).unwrap_or_default(),
+            facts: self.facts.get(..slice(self.facts.len())).unwrap_or_default(),
+            counts: self.counts.get(..slice(self.counts.len())).unwrap_or_default(),
+            base: count.base(),
+            budget: given.target,
+            policy: given.policy,
+            archive: given.archive,
+            keep: given.keep,
+            aside: &Aside::default(),
+            places: &[],
+            skipped: &[],
+        };
+        at_once(plan(given, &mut AtOnce(count)))
+    }
+}
+
+/// What a plan looks at, held by itself.
+struct Taken {
+    messages: Vec<Arc<Message>>,
+    counts: Vec<usize>,
+    facts: Vec<Facts>,
+    aside: Aside,
+    places: Vec<usize>,
+    skipped: Vec<usize>,
+}
+
+impl Taken {
+    fn given<'a>(&'a self, base: usize, given: &Given<'a>) -> compress::Given<'a> {
+        compress::Given {
+            messages: &self.messages,
+            facts: &self.facts,
+            counts: &self.counts,
+            base,
+            budget: given.target,
+            policy: given.policy,
+            archive: given.archive,
+            keep: given.keep,
+            aside: &self.aside,
+            places: &self.places,
+            skipped: &self.skipped,
+        }
+    }
+}
+
+/// A compaction in the making.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    work: Option<Pieces<Planned>>,
+    /// What the whole of it takes, about; from the last one on, as that took.
+    whole: Option<usize>,
+}
+
+/// A copy of a window begins anew; what comes out is the same.
+impl Clone for Ahead {
+    fn clone(&self) -> Self {
+        Self { work: None, whole: self.whole }
+    }
+}
+
+/// What a plan costs for each token that it looks at, before it is known better.
+const PER_TOKEN: usize = 40;
+/// The least that is done at a time.
+const LEAST: usize = 10_000;
+
+impl Ahead {
+    pub(super) const fn is_idle(&self) -> bool {
+        self.work.is_none()
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.work = None;
+    }
+
+    /// Begins with a plan.
+    pub(super) fn begin(&mut self, history: &mut History, given: &Given<'_>, count: &mut dyn Count) {
+        history.check(given.policy.wire);
+        let taken = history.taken(given.messages);
+        let newest = taken.counts.iter().rev().take(given.policy.attention);
+        self.whole.get_or_insert_with(|| newest.sum::<usize>().saturating_mul(PER_TOKEN));
+        let Given { messages, target, keep, .. } = *given;
+        let (policy, archive, base) = (given.policy.clone(), given.archive.clone(), count.base());
+        self.work = Some(Pieces::new(move |mut desk| async move {
+            let given = Given { messages, target, policy: &policy, archive: &archive, keep };
+            plan(taken.given(base, &given), &mut desk).await
+        }));
+    }
+
+    /// Does its share where `new` of `room` tokens were filled.
+    pub(super) fn go_on(&mut self, new: usize, room: usize, count: &mut dyn Count) {
+        let Some(work) = &mut self.work else { return };
+        let left = self.whole.unwrap_or_default().saturating_sub(work.spent());
+        let share = left as f64 * 1.25 * new as f64 / room.max(1) as f64;
+        work.go_on((share as usize).max(LEAST), count);
+    }
+
+    /// What was planned, all of it.
+    pub(super) fn finish(&mut self, count: &mut dyn Count) -> Option<Result<Planned>> {
+        let mut work = self.work.take()?;
+        work.go_on(usize::MAX, count);
+        self.whole = Some(work.spent());
+        Some(work.finish(count))
+    }
+}
+
+/// What was made last, and the report of it, which is put together when it is looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    /// Of what was planned.
+    planned: Report,
+    messages: usize,
+    units: usize,
+    /// How much was left aside, and its tokens.
+    gone: usize,
+    tokens: usize,
+    /// What came since it was planned, and its tokens.
+    since: (usize, usize),
+    whole: OnceLock<Report>,
+}
+
+impl Made {
+    pub(super) fn new(planned: Report, messages: usize, units: usize, history: &History) -> Self {
+        let (gone, tokens) = (history.gone.len(), history.aside.tokens);
+        let since = history.counts.iter().skip(messages);
+        let since = since.fold((0, 0), |sum: (usize, usize), tokens| (sum.0 + 1, sum.1.saturating_add(*tokens)));
+        Self { planned, messages, units, gone, tokens, since, whole: OnceLock::new() }
+    }
+
+    /// A report that was saved.
+    pub(super) fn whole(report: Report) -> Self {
+        let messages = report.entries.len();
+        Self { planned: report, messages, units: 0, gone: 0, tokens: 0, since: (0, 0), whole: OnceLock::new() }
+    }
+
+    pub(super) const fn after(&self) -> usize {
+        self.planned.after
+    }
+
+    /// The tokens that it saved.
+    pub(super) const fn saved(&self) -> usize {
+        self.planned.before.saturating_sub(self.planned.after)
+    }
+
+    pub(super) fn tally(&self, fate: Fate) -> (usize, usize, usize) {
+        let first = match fate {
+            Fate::Dropped => (self.gone, self.tokens, 0),
+            Fate::Kept => (self.since.0, self.since.1, self.since.1),
+            _ => (0, 0, 0),
+        };
+        let own = self.planned.entries.iter().filter(|entry| entry.fate == fate);
+        own.fold(first, |sum, entry| (sum.0 + 1, sum.1.saturating_add(entry.before), sum.2.saturating_add(entry.after)))
+    }
+
+    pub(super) const fn changes(&self) -> (usize, Option<usize>) {
+        (self.planned.repairs.len(), self.planned.first_changed)
+    }
+
+    pub(super) fn get(&self, history: &History, policy: &Policy, archive: &Archive) -> &Report {
+        if self.gone == 0 {
+            return &self.planned;
+        }
+        self.whole.get_or_init(|| {
+            let mut entries: Vec<Option<Entry>> = vec![None; self.messages];
+            for entry in &self.planned.entries {
+                if let Some(slot) = entries.get_mut(entry.message) {
+                    *slot = Some(entry.clone());
+                }
+            }
+            for gone in history.gone.iter().take(self.gone) {
+                let Some(slot) = entries.get_mut(gone.place) else { continue };
+                let salience = by_age(gone.kind, self.units.saturating_sub(1 + gone.ordinal)).salience(&policy.weights);
+                let known = history.messages.get(gone.place).zip(history.facts.get(gone.place));
+                *slot = Some(Entry {
+                    message: gone.place,
+                    fate: Fate::Dropped,
+                    why: compress::DROPPED.into(),
+                    before: history.counts.get(gone.place).copied().unwrap_or(0),
+                    after: 0,
+                    at: None,
+                    handle: known.and_then(|(message, facts)| archive.known(message, &facts.digits)),
+                    salience,
+                    tier: Tier::of(salience),
+                });
+            }
+            Report { entries: entries.into_iter().flatten().collect(), ..self.planned.clone() }
+        })
+    }
+}
