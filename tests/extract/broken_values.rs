@@ -60,11 +60,12 @@ fn broken_raw(dialect: &Dialect, text: &str) -> Vec<String> {
         }
         Grammar::Attributes => vec![words("words "), words("<b>"), once("key=\"v\"", "kee=\"v\"")],
         _ => {
-            let nameless = match open.strip_suffix("name=\"") {
-                Some(open) => once(&format!("{open}name=\"v\""), &format!("{open}nme=\"v\"")),
-                None => once(&format!("{open}v>"), &format!("{}>", open.trim_end_matches('='))),
-            };
-            vec![words("words "), words("x"), words("<b>"), words("a < b "), nameless]
+            let mut all = vec![words("words "), words("x"), words("<b>"), words("a < b ")];
+            // A bare `<parameter>` behind a value is the value's.
+            if let Some(open) = open.strip_suffix("name=\"") {
+                all.push(once(&format!("{open}name=\"v\""), &format!("{open}nme=\"v\"")));
+            }
+            all
         }
     }
 }

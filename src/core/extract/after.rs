@@ -2,7 +2,7 @@
 
 use super::{
     call::Source,
-    dialect::{Dialect, Glances, Verdict},
+    dialect::{Dialect, Glances, Grammar, Verdict},
     event::{Events, Span},
     parser::{Parser, Place},
     prose::{Begins, Candidate, MOST_SPACE, begins},
@@ -16,11 +16,13 @@ pub(super) struct After {
     pub(super) text: bool,
     /// Whether its closer was there.
     closed: bool,
+    /// Whether its section's closer was there.
+    over: bool,
 }
 
 impl After {
     pub(super) fn new(dialect: &'static Dialect, text: bool) -> Self {
-        Self { dialect, text, closed: false }
+        Self { dialect, text, closed: false, over: false }
     }
 }
 
@@ -63,7 +65,18 @@ impl Parser {
         let rest = input.get(space..).unwrap_or_default();
         if space <= MOST_SPACE {
             let mut more = rest.is_empty();
-            if let Some(length) = longest(self.at + space, rest, dialect.close, last, &mut more, &mut self.glances) {
+            let close = if after.over { &[][..] } else { dialect.close };
+            // A call's closing element, if what stands around the call was closed before it.
+            let late = match dialect.grammar {
+                Grammar::Tags(tags) if !after.over => tags.call_end,
+                _ => "",
+            };
+            let closed = longest(self.at + space, rest, close, last, &mut more, &mut self.glances);
+            let closed = match closed {
+                None if !more || last => longest(self.at + space, rest, &[late], last, &mut more, &mut self.glances),
+                closed => closed,
+            };
+            if let Some(length) = closed {
                 let end = space + length;
                 if !dialect.message_end.is_empty()
                     && rest.get(..length).is_some_and(|closer| closer.ends_with(dialect.message_end.as_bytes()))
@@ -88,14 +101,20 @@ impl Parser {
                 let end = space + length;
                 let open = self.section.take();
                 self.mended(dialect);
-                let real = !after.text || open.is_some_and(|section| self.calls.consumed > section.before);
+                let real =
+                    after.over || !after.text || open.is_some_and(|section| self.calls.consumed > section.before);
                 self.calls.close(self.at, &mut self.writer, out);
                 if real {
                     self.writer.markup(Span { start: self.at, end: self.at + end }, out);
                 } else {
                     self.writer.text(self.calls.voice, input.get(..end).unwrap_or_default(), self.at, out);
                 }
-                self.place = Place::Prose;
+                // Models close a section twice now and then.
+                self.place = if real && !after.over {
+                    Place::After(After { closed: true, over: true, ..after })
+                } else {
+                    Place::Prose
+                };
                 return (end, true);
             }
             if (!more || last)

@@ -6,7 +6,7 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Dialect, Grammar, dialects},
-    members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing, run},
+    members::{FOLLOWED, Members, Next, OPEN_CALL, Typing, run},
     remains::Remains,
     tags::{ODD, TWICE, find_attributes},
     until::{
@@ -26,6 +26,7 @@ const RULE: Rule = Rule {
     lines: 0,
     sure: false,
     alone: true,
+    bare: false,
     head: SEPARATOR,
 };
 /// What opens an object that holds all arguments, and what closes it.
@@ -219,19 +220,15 @@ impl AttributesBody {
                 }
                 Err(_) => self.broken(NO_END, sink),
             },
-            State::Value => match self.members.advance(&self.marks, RULE, input, last, sink) {
-                Flow::More => Next::Wait,
-                Flow::On(bytes) => Next::Took(bytes),
-                Flow::Ended(bytes) => {
-                    self.go(State::Between);
-                    Next::Took(bytes)
+            State::Value => {
+                let (next, turn) = self.members.advance(&self.marks, RULE, input, last, sink).turn(input.len());
+                match turn {
+                    Some(true) => self.go(State::Between),
+                    Some(false) => self.state = State::Over,
+                    None => {}
                 }
-                Flow::Failed(step) => self.stop(step),
-                Flow::Cut => {
-                    self.state = State::Over;
-                    Next::Took(input.len())
-                }
-            },
+                next
+            }
             State::Opening => match self.head(input) {
                 Ok(None) => self.wait(input, last, sink),
                 Ok(Some((_, end))) => {

@@ -1,15 +1,15 @@
 //! A marker behind backticks or a quotation mark: whether it is quoted is known where the line ends, or the call that begins with
 //! it. What is held for that is bounded.
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memmem, memrchr};
 
 use super::{
     bodies::body_for,
     body::Step,
     desk::Probe,
-    dialect::{Dialect, First},
+    dialect::{Dialect, First, reasoning_markups},
     line::closing_run,
-    parser::{FREE, Parser, Place, VAIN},
+    parser::{FREE, Parser, Place, Thinking, VAIN},
     prose::{Candidate, Meaning},
     quote::Quotation,
     region::BLOCK,
@@ -121,8 +121,9 @@ impl Parser {
                 self.place = Place::Code(code);
                 return (0, false);
             }
-            let line = window.get(..flat).unwrap_or_default();
             let before = self.touched;
+            let flat = self.thought(window, flat);
+            let line = window.get(..flat).unwrap_or_default();
             let (from, ended) = code.call.map_or((code.marker, true), |call| self.probe(&call, line));
             let call = if ended { from } else { 0 };
             let from = self.past_calls(&code, line, from);
@@ -134,7 +135,8 @@ impl Parser {
                 Opened::Backticks(_) if closes.is_some() => 0,
                 Opened::Backticks(_) => looked.saturating_sub(call),
             });
-            if closes.is_none() && !ended && !code.fence && flat < window.len() && self.spent <= self.at / VAIN + FREE {
+            if closes.is_none() && !ended && !code.fence && newline == Some(flat) && self.spent <= self.at / VAIN + FREE
+            {
                 // The call goes on behind this line, and so may the code around it: its paragraph's end tells.
                 code.first = Some(flat);
                 code.seen = flat;
@@ -159,7 +161,8 @@ impl Parser {
             self.place = Place::Code(code);
             return (0, false);
         }
-        let paragraph = window.get(..end.unwrap_or(window.len())).unwrap_or_default();
+        let end = self.thought(window, end.unwrap_or(window.len()));
+        let paragraph = window.get(..end).unwrap_or_default();
         self.spent = self.spent.saturating_add(paragraph.len());
         let mut closes = None;
         if let Some(call) = code.call {
@@ -172,6 +175,22 @@ impl Parser {
             }
         }
         self.settle_code(code, first, closes)
+    }
+
+    /// How much of the first `to` bytes stands in the reasoning that the marker stands in: no quotation reaches further.
+    fn thought(&mut self, window: &[u8], to: usize) -> usize {
+        let open = match self.thinking {
+            Thinking::Not => return to,
+            Thinking::In(open) => Some(open.name),
+            Thinking::Prompted => None,
+        };
+        let text = window.get(..to).unwrap_or_default();
+        let closes = reasoning_markups().iter().filter(|one| open.is_none_or(|open| one.name == open));
+        let ends = closes.flat_map(|one| one.close).filter_map(|close| memmem::find(text, close.as_bytes()));
+        let end = ends.min().unwrap_or(to);
+        // However many closers are looked for.
+        self.touched += end as u64;
+        end
     }
 
     /// Where what stands open is closed in what is left of a line behind `from`.

@@ -62,6 +62,19 @@ pub(super) enum Flow {
     Failed(Step),
 }
 
+impl Flow {
+    /// What a body does of it, and whether it goes on behind the value (`true`) or is over, if it is either. `whole`: how much it has.
+    pub(super) fn turn(self, whole: usize) -> (Next, Option<bool>) {
+        match self {
+            Self::More => (Next::Wait, None),
+            Self::On(bytes) => (Next::Took(bytes), None),
+            Self::Ended(bytes) => (Next::Took(bytes), Some(true)),
+            Self::Failed(step) => (Next::Stop(step), Some(false)),
+            Self::Cut => (Next::Took(whole), Some(false)),
+        }
+    }
+}
+
 /// One call's arguments at a time.
 #[derive(Debug, Clone)]
 pub(super) struct Members {

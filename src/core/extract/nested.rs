@@ -271,6 +271,12 @@ impl NestedBody {
             name.map(str::trim).filter(|name| !name.is_empty()).map(|name| (name, odd))
         });
         let Some((name, odd)) = name else {
+            if self.any && !self.empty && tag.trim_end() == "/invoke" {
+                // Models close a call twice now and then.
+                sink.markup(end);
+                self.go(State::Before);
+                return Next::Took(end);
+            }
             if self.empty && (!tag.starts_with('/') || tag.trim_end() == "/invoke") {
                 // Nothing was said to stand in the last one, and something does.
                 sink.repaired_behind(ODD);

@@ -5,7 +5,7 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, dialects},
-    members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing, run},
+    members::{FOLLOWED, Members, Next, OPEN_CALL, Typing, run},
     remains::Remains,
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NAMED, OPEN,
@@ -127,6 +127,7 @@ impl PairsBody {
             lines: FURTHER,
             sure: false,
             alone: true,
+            bare: false,
             head: self.key_end,
         }
     }
@@ -350,19 +351,13 @@ impl PairsBody {
     }
 
     fn value(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        match self.members.advance(&self.marks, self.rule(), input, last, sink) {
-            Flow::More => Next::Wait,
-            Flow::On(bytes) => Next::Took(bytes),
-            Flow::Ended(bytes) => {
-                self.go(State::Between);
-                Next::Took(bytes)
-            }
-            Flow::Failed(step) => self.stop(step),
-            Flow::Cut => {
-                self.state = State::Over;
-                Next::Took(input.len())
-            }
+        let (next, turn) = self.members.advance(&self.marks, self.rule(), input, last, sink).turn(input.len());
+        match turn {
+            Some(true) => self.go(State::Between),
+            Some(false) => self.state = State::Over,
+            None => {}
         }
+        next
     }
 }
 

@@ -401,9 +401,14 @@ impl Parser {
         (end, true)
     }
 
+    /// Whether it matters what stands around a marker: in reasoning only where calls in it may run.
+    pub(super) fn minds_quotes(&self) -> bool {
+        matches!(self.thinking, Thinking::Not) || self.policy.reasoning_calls
+    }
+
     /// What stands around the next byte, where that matters.
     pub(super) fn around(&mut self) -> Around {
-        if matches!(self.thinking, Thinking::Not) { self.line.around() } else { Around::Plain }
+        if self.minds_quotes() { self.line.around() } else { Around::Plain }
     }
 }
 

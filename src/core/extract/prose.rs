@@ -109,7 +109,7 @@ impl Parser {
                 return (end, end > 0 && (!all || last));
             };
             let rest = input.get(at..).unwrap_or_default();
-            if !matches!(self.thinking, Thinking::Not) && matches!(rest.first(), Some(b'`' | b'~')) {
+            if !self.minds_quotes() && matches!(rest.first(), Some(b'`' | b'~')) {
                 from = at + 3;
                 window = window.max(from).min(input.len());
                 continue;
@@ -233,7 +233,7 @@ impl Parser {
     }
 
     fn follow(&mut self, bytes: &[u8]) {
-        if matches!(self.thinking, Thinking::Not) && !bytes.is_empty() {
+        if self.minds_quotes() && !bytes.is_empty() {
             self.line.advance(bytes);
             self.leave_behind(bytes);
             self.leave_broken(bytes);
@@ -281,7 +281,12 @@ impl Parser {
                 }
                 match then {
                     Then::Nothing => {}
-                    Then::Think(reasoning) => self.thinking = Thinking::In(reasoning),
+                    Then::Think(reasoning) => {
+                        self.thinking = Thinking::In(reasoning);
+                        if self.policy.reasoning_calls {
+                            self.line.afresh();
+                        }
+                    }
                     Then::Speak => {
                         self.thinking = Thinking::Not;
                         self.line.afresh();

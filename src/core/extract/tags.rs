@@ -12,7 +12,7 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, Tags, dialects},
-    members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing, run},
+    members::{FOLLOWED, Members, Next, OPEN_CALL, Typing, run},
     remains::Remains,
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, END, FURTHER, Found, Look, MAX_HEAD, Marks, NEXT,
@@ -159,6 +159,7 @@ impl TagsBody {
             lines,
             sure: false,
             alone: self.alone,
+            bare: !self.wrapped,
             head: ">",
         }
     }
@@ -170,7 +171,7 @@ impl TagsBody {
 
     fn next(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
         match self.state {
-            State::Before => self.before(input, last),
+            State::Before => self.before(input, last, sink),
             State::Call => self.call(input, last, sink),
             State::Inside => self.inside(input, last, sink),
             State::Parameter => self.parameter(input, last, sink),
@@ -186,8 +187,15 @@ impl TagsBody {
         }
     }
 
-    fn before(&mut self, input: &[u8], last: bool) -> Next {
-        match self.look.step(&self.marks, CALL, input) {
+    fn before(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        let wanted = if self.any { CALL | CALL_END } else { CALL };
+        match self.look.step(&self.marks, wanted, input) {
+            // Models close a call twice now and then.
+            Seen::Mark { class: CALL_END, end, .. } => {
+                sink.markup(end);
+                self.go(State::Before);
+                Next::Took(end)
+            }
             Seen::Mark { start, end, .. } => {
                 self.head = Head { start, name: end, at: end, quote: None, equals: false };
                 self.state = State::Call;
@@ -408,22 +416,13 @@ impl TagsBody {
     }
 
     fn value(&mut self, rule: Rule, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        match self.members.advance(&self.marks, rule, input, last, sink) {
-            Flow::More => Next::Wait,
-            Flow::On(bytes) => Next::Took(bytes),
-            Flow::Ended(bytes) => {
-                self.go(State::Inside);
-                Next::Took(bytes)
-            }
-            Flow::Failed(step) => {
-                self.state = State::Over;
-                Next::Stop(step)
-            }
-            Flow::Cut => {
-                self.state = State::Over;
-                Next::Took(input.len())
-            }
+        let (next, turn) = self.members.advance(&self.marks, rule, input, last, sink).turn(input.len());
+        match turn {
+            Some(true) => self.go(State::Inside),
+            Some(false) => self.state = State::Over,
+            None => {}
         }
+        next
     }
 
     fn object(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {

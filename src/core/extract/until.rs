@@ -8,7 +8,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 /// What a mark is. Sets of these are written with `|`.
 pub(super) type Class = u16;
@@ -42,7 +42,7 @@ pub(super) const UNNAMED: Class = 4096;
 pub(super) const FURTHER: Class = NEXT | NAMED | AROUND;
 
 /// What may follow a value's closing element.
-const FOLLOW: Class = OPEN | UNNAMED | CALL_END | CLOSER | FURTHER;
+const FOLLOW: Class = OPEN | CALL_END | CLOSER | FURTHER;
 /// The most markers that stand around a call: a section's, the call's, and what may stand between that and the call.
 const MOST_AROUND: u8 = 3;
 /// White space between two elements beyond which they don't belong together.
@@ -276,6 +276,8 @@ enum Phase {
     Closed,
     /// Behind what closes the call or what stands around it, where the value's closing element is missing.
     Shut,
+    /// Behind what closes the call, and words behind that: the next mark tells.
+    Words,
 }
 
 /// Looks for the end of one value.
@@ -300,15 +302,25 @@ pub(super) struct Until {
     /// Where to go on: what stands before it was looked at.
     from: usize,
     look: Look,
-    /// Whether the last byte before the input ends no line, of those that were the value's.
-    inside: bool,
+    /// The last byte before the input, of those that were the value's.
+    before: Option<u8>,
     /// A closing element stood in the value, and words behind it.
     doubt: bool,
     /// Something of the value was passed that is no white space.
     solid: bool,
     /// The value begins with a call, and holds it.
     holds_call: bool,
+    /// A mark is being looked at behind words.
+    within: bool,
+    /// How many backticks the value ends with so far, and whether it stands within a code fence: no call opens there.
+    ticks: usize,
+    fenced: bool,
 }
+
+/// How many backticks make a fence.
+const FENCE: usize = 3;
+/// How far behind what closes a call something may stand that shows it to be the value's.
+const MAX_WORDS: usize = 1024;
 
 /// Whether there is nothing but white space.
 fn blank(text: Option<&[u8]>) -> bool {
@@ -330,6 +342,8 @@ pub(super) struct Rule {
     /// does so once words stood behind such an element.
     pub(super) sure: bool,
     pub(super) alone: bool,
+    /// Whether nothing stands around the calls: words behind one may be prose.
+    pub(super) bare: bool,
     /// What ends the opening element of a parameter, and of a call that is named in one.
     pub(super) head: &'static str,
 }
@@ -340,7 +354,7 @@ impl Until {
     pub(super) fn step(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool) -> (usize, Verdict) {
         let found = self.search(marks, rule, input, last);
         if let Some(byte) = found.0.checked_sub(1).and_then(|at| input.get(at)) {
-            self.inside = *byte != b'\n';
+            self.before = Some(*byte);
             self.solid = self.solid || !blank(input.get(..found.0));
         }
         found
@@ -350,12 +364,20 @@ impl Until {
         let mut from = std::mem::take(&mut self.from);
         loop {
             if !self.trying {
+                if self.ticks > 0 {
+                    from = self.fence(input, from);
+                }
                 let rest = input.get(from..).unwrap_or_default();
-                let Some(at) = memchr(rule.first, rest) else {
+                let Some(at) = memchr2(rule.first, b'`', rest) else {
                     let held = if rule.newline { newline(input).max(usize::from(input.ends_with(b"\r"))) } else { 0 };
                     return (input.len() - held, if last { Verdict::Cut } else { Verdict::More });
                 };
                 let at = from + at;
+                if input.get(at) == Some(&b'`') {
+                    self.ticks = 1;
+                    from = at + 1;
+                    continue;
+                }
                 let before = input.get(..at).unwrap_or_default();
                 self.newline = if rule.newline { newline(before) } else { 0 };
                 let ends = self.ends(rule, before.last());
@@ -395,11 +417,33 @@ impl Until {
         }
     }
 
+    /// Reads on in a run of backticks, of which some were seen. Gives where to go on.
+    fn fence(&mut self, input: &[u8], from: usize) -> usize {
+        let rest = input.get(from..).unwrap_or_default();
+        let more = rest.iter().take_while(|byte| **byte == b'`').count();
+        self.ticks += more;
+        if more < rest.len() {
+            self.fenced ^= self.ticks >= FENCE;
+            self.ticks = 0;
+        }
+        from + more
+    }
+
     /// What may end the value behind this byte of it.
     fn ends(&self, rule: Rule, before: Option<&u8>) -> Class {
-        let begins = before.map_or(!self.inside, |byte| *byte == b'\n');
+        let before = before.copied().or(self.before);
+        let begins = before.is_none_or(|byte| byte == b'\n');
         let further = if self.doubt { rule.ends & (OPEN | FURTHER) } else { 0 };
-        if begins { rule.ends } else { rule.ends & !rule.lines | further }
+        // Where nothing parts it from the value, what opens the next one isn't talked about.
+        let tight = before.is_some_and(|byte| !is_space(byte));
+        let lines = if tight { rule.lines & !OPEN } else { rule.lines };
+        let ends = if begins { rule.ends } else { rule.ends & !lines | further };
+        if self.fenced { ends & !FURTHER } else { ends }
+    }
+
+    /// What may follow here.
+    fn may_follow(&self, classes: Class) -> Class {
+        if self.fenced { classes & !FURTHER } else { classes }
     }
 
     /// What was found to open is part of the value. The input comes again as it was, nothing of it taken.
@@ -410,13 +454,17 @@ impl Until {
 
     /// Whether it isn't known where the value ended: its closing element may have stood before words in it.
     pub(super) fn doubts(&self) -> bool {
-        self.doubt
+        self.doubt || self.fenced
     }
 
     /// Where the next end may begin; up to where this one was followed, bytes are looked at once more.
     fn again(&self, marks: &Marks) -> usize {
         let next = self.base + self.newline + 1;
-        let reach = if self.name > 0 { self.seen } else { self.look.at + 1 };
+        let reach = match self.phase {
+            Phase::Words => self.seen.max(self.look.at + 1),
+            _ if self.name > 0 => self.seen,
+            _ => self.look.at + 1,
+        };
         marks.touch(reach.saturating_sub(next));
         next
     }
@@ -447,6 +495,9 @@ impl Until {
                     _ => None,
                 };
             }
+            if self.phase == Phase::Words {
+                return self.words(marks, rule, input, last);
+            }
             match (self.look.step(marks, self.wanted, input), self.phase) {
                 (Seen::Nothing | Seen::Part(_), _) if !last => return Some(Verdict::More),
                 (Seen::Nothing | Seen::Part(_), Phase::Front) => return Some(Verdict::Cut),
@@ -474,16 +525,17 @@ impl Until {
                 (Seen::Mark { class: END, end, .. }, Phase::Front) => {
                     self.phase = Phase::Closed;
                     self.end = end;
-                    self.wanted = FOLLOW;
+                    self.wanted = self.may_follow(FOLLOW);
                     self.look = Look::at(end);
                 }
-                (Seen::Mark { class: CALL_END | CLOSER, end, .. }, Phase::Front) => {
+                (Seen::Mark { class: class @ (CALL_END | CLOSER), end, .. }, Phase::Front) => {
                     if rule.sure || (rule.alone && self.doubt) {
                         return Some(self.ended());
                     }
                     self.phase = Phase::Shut;
                     self.end = end;
-                    self.wanted = CLOSER | FURTHER;
+                    self.wanted = self.may_follow(CLOSER | FURTHER);
+                    self.names = class;
                     self.look = Look::at(end);
                 }
                 (Seen::Mark { class: OPEN, end, .. }, Phase::Front) => {
@@ -511,7 +563,12 @@ impl Until {
                 {
                     return None;
                 }
-                (Seen::Mark { class: OPEN | UNNAMED | CALL_END | CLOSER, .. }, _) => {
+                (Seen::Other(_) | Seen::Space, Phase::Shut) if rule.bare && self.names == CALL_END => {
+                    self.phase = Phase::Words;
+                    self.seen = self.end;
+                    self.within = false;
+                }
+                (Seen::Mark { class: OPEN | CALL_END | CLOSER, .. }, _) => {
                     let missing = self.wanted & CDATA != 0;
                     return Some(if missing { Verdict::Unclosed(self.end - self.base) } else { self.ended() });
                 }
@@ -520,13 +577,47 @@ impl Until {
         }
     }
 
+    /// Words stand behind what closes the call, whose value isn't closed: another call shows that it is over, more of its own elements
+    /// that the closer is the value's.
+    fn words(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool) -> Option<Verdict> {
+        let reach = self.base + MAX_WORDS;
+        loop {
+            if !self.within {
+                let near = input.get(self.seen..input.len().min(reach)).unwrap_or_default();
+                let Some(at) = memchr(rule.first, near) else {
+                    self.seen += near.len();
+                    if input.len() < reach && !last {
+                        return Some(Verdict::More);
+                    }
+                    if input.len() >= reach {
+                        return None;
+                    }
+                    // Nothing shows which of the two it is, and the value isn't closed.
+                    self.doubt = true;
+                    return Some(self.ended());
+                };
+                self.seen += at;
+                self.within = true;
+                self.look = Look::at(self.seen);
+            }
+            match self.look.step(marks, END | CALL_END | OPEN | self.may_follow(NEXT), input) {
+                Seen::Mark { class: NEXT, .. } => return Some(self.ended()),
+                Seen::Mark { .. } => return None,
+                Seen::Nothing | Seen::Part(_) if !last => return Some(Verdict::More),
+                _ => {}
+            }
+            marks.touch(self.look.reached().saturating_sub(self.seen));
+            self.seen += 1;
+            self.within = false;
+        }
+    }
+
     /// Looks for the end of an opening element: `Other` says where it stands, `Nothing` that more is needed.
     fn head(&mut self, rule: Rule, input: &[u8]) -> Seen {
         let most = self.name + MAX_NAME + rule.head.len();
         let reach = input.get(self.seen..input.len().min(most)).unwrap_or_default();
         // A key that stands by itself holds no markup.
-        if rule.head.starts_with("</")
-            && let Some(at) = memchr(b'<', reach)
+        if let Some(at) = memchr2(b'<', *rule.head.as_bytes().first().unwrap_or(&b'<'), reach)
             && reach.get(at..).is_some_and(|rest| {
                 let length = rest.len().min(rule.head.len());
                 rest.get(..length) != rule.head.as_bytes().get(..length)

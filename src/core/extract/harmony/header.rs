@@ -213,5 +213,7 @@ impl Header {
 }
 
 fn in_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'_' | b'.' | b'-' | b'/' | b':' | b'=' | b'+')
+    byte.is_ascii_alphanumeric()
+        || byte >= 0x80
+        || matches!(byte, b'_' | b'.' | b'-' | b'/' | b':' | b'=' | b'+' | b'$' | b'@')
 }

@@ -1,7 +1,7 @@
 //! What stands before the arguments of a loose call: `call:NAME`, and what may separate one call from the next. Nothing is
 //! taken before the brace is there, and no more than a few hundred bytes are looked at.
 
-use super::{CALL, HEADER, Loose, State};
+use super::{super::dialect::in_name, CALL, HEADER, Loose, State};
 
 /// What stands before a call's arguments.
 pub(super) enum Found {
@@ -43,8 +43,7 @@ impl Loose {
                 (Some(from), None) => match byte {
                     b'{' => return if *at > from { Found::Call(from, *at) } else { Found::No },
                     b' ' | b'\t' | b'\n' | b'\r' => *end = Some(*at),
-                    _ if byte.is_ascii_alphanumeric() || byte >= 0x80 => {}
-                    b'_' | b'-' | b'.' | b'/' | b':' => {}
+                    _ if in_name(byte) => {}
                     _ => return Found::No,
                 },
                 (Some(from), Some(to)) => match byte {

@@ -200,7 +200,16 @@ impl NestedBody {
     pub(super) fn text(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
         let first = self.prefix.bytes().next().unwrap_or(b'<');
         let ends = END | CALL_END | CLOSER | NEXT | SURE;
-        let rule = Rule { first, ends, newline: false, lines: 0, sure: self.value.is_scalar(), alone: true, head: ">" };
+        let rule = Rule {
+            first,
+            ends,
+            newline: false,
+            lines: 0,
+            sure: self.value.is_scalar(),
+            alone: true,
+            bare: false,
+            head: ">",
+        };
         let (data, verdict) = loop {
             let (data, verdict) = self.until.step(&self.ends, rule, input, last);
             match verdict {

@@ -52,7 +52,7 @@ impl Parser {
         let mut below = usize::MAX;
         while let Some((length, roles)) = markers.longest(&walk, below) {
             below = length;
-            if quoted && self.policy.quoted_calls == Quoted::Ignore {
+            if quoted && self.policy.quoted_calls == Quoted::Ignore && matches!(self.thinking, Thinking::Not) {
                 continue;
             }
             for role in roles {
@@ -109,7 +109,7 @@ impl Parser {
     fn closes_behind(&mut self, around: Around, length: usize, roles: &[Role], input: &[u8], last: bool) -> Proposal {
         let Some(behind) = self.behind else { return Proposal::No };
         let dialect = behind.dialect;
-        if self.policy.quoted_calls != Quoted::Ignore || !matches!(self.thinking, Thinking::Not) {
+        if self.policy.quoted_calls != Quoted::Ignore || !self.minds_quotes() {
             return Proposal::No;
         }
         let closer = roles.iter().find(|role| match role {
@@ -145,13 +145,15 @@ impl Parser {
 
     /// What becomes of a meaning where code or a quote stands around it.
     fn judge(&mut self, meaning: Meaning, around: Around, marker: usize, ordinal: usize) -> Option<Meaning> {
+        if !matches!(self.thinking, Thinking::Not) && !matches!(meaning, Meaning::Call(..)) {
+            // Quoting hides calls in reasoning, and nothing that ends it.
+            return Some(meaning);
+        }
         match (around, self.policy.quoted_calls) {
-            (Around::Plain, Quoted::Ignore) if matches!(self.thinking, Thinking::Not) => {
-                Some(match self.line.quotation() {
-                    Some(open) => Meaning::Code(Code::new(Opened::Marks(open), false, marker, ordinal, &meaning)),
-                    None => meaning,
-                })
-            }
+            (Around::Plain, Quoted::Ignore) if self.minds_quotes() => Some(match self.line.quotation() {
+                Some(open) => Meaning::Code(Code::new(Opened::Marks(open), false, marker, ordinal, &meaning)),
+                None => meaning,
+            }),
             (Around::Plain, _) => Some(meaning),
             (Around::Backticks(length, fence), Quoted::Ignore) => {
                 Some(Meaning::Code(Code::new(Opened::Backticks(length), fence, marker, ordinal, &meaning)))
@@ -207,7 +209,20 @@ impl Parser {
                 call(dialect, 0, dialect.first.holds_at(self.front, input, last, &mut self.glances))
             }
             Role::Section(dialect) if calls => {
-                match begins(dialect, self.front + length, rest, last, &mut self.glances) {
+                let mut begun = begins(dialect, self.front + length, rest, last, &mut self.glances);
+                let mut length = length;
+                if matches!(begun, Begins::No) {
+                    match self.twice(self.front + length, length, input, last) {
+                        Twice::No => {}
+                        Twice::More(_) => return Proposal::More,
+                        Twice::Yes(opener) => {
+                            let inside = input.get(opener..).unwrap_or_default();
+                            begun = begins(dialect, self.front + opener, inside, last, &mut self.glances);
+                            length = opener;
+                        }
+                    }
+                }
+                match begun {
                     Begins::No => Proposal::No,
                     Begins::More => Proposal::More,
                     Begins::Over(end) => Proposal::Yes(Meaning::Markup(length + end, Then::Nothing)),

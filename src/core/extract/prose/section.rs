@@ -44,7 +44,25 @@ pub(in super::super) fn begins(
             match dialect.first.holds_at(at + space + text.len(), inside, last, glances) {
                 Verdict::Yes => return Begins::Call { space, opener: text.len() },
                 Verdict::More => more = true,
-                Verdict::No => {}
+                // Models open a call twice now and then.
+                Verdict::No => {
+                    let between = glances.space(at + space + text.len(), inside, MOST_SPACE);
+                    let again = inside.get(between..).filter(|_| between <= MOST_SPACE).unwrap_or_default();
+                    let place = at + space + text.len() + between;
+                    match glances.which(place, again, std::iter::once(((), text))).first() {
+                        Some(((), _, Verdict::Yes)) => {
+                            let opener = 2 * text.len() + between;
+                            let inside = again.get(text.len()..).unwrap_or_default();
+                            match dialect.first.holds_at(place + text.len(), inside, last, glances) {
+                                Verdict::Yes => return Begins::Call { space, opener },
+                                Verdict::More => more = true,
+                                Verdict::No => {}
+                            }
+                        }
+                        Some(_) => more = true,
+                        None => {}
+                    }
+                }
             }
         }
     }

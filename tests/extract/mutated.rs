@@ -1,0 +1,185 @@
+//! One marker of the middle one of three calls is left out, written twice or changed with the next, in every dialect of elements:
+//! the calls around it are read as they stand, and of the damaged one nothing wrong counts that isn't said to be mended.
+
+use loopwright::core::{
+    extract::{Dialect, Grammar, dialects, render_calls},
+    message::ToolUse,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::reading::{Owner, Reading, Setup, pieces};
+
+fn call(name: &str, arguments: &Value) -> ToolUse {
+    ToolUse::from_text("", name, arguments.to_string())
+}
+
+fn elements() -> Vec<&'static Dialect> {
+    let is = |grammar: &Grammar| {
+        matches!(grammar, Grammar::Tags(_) | Grammar::Nested { .. } | Grammar::Pairs { .. } | Grammar::Attributes)
+    };
+    dialects().iter().filter(|dialect| is(&dialect.grammar)).collect()
+}
+
+/// The markers of the middle call, in their order.
+fn markers(dialect: &Dialect, text: &str) -> Vec<(usize, usize)> {
+    let mut all: Vec<String> = dialect.open.iter().chain(dialect.close).map(|mark| (*mark).to_owned()).collect();
+    match dialect.grammar {
+        Grammar::Tags(tags) => {
+            all.push(format!("{}gg{}", tags.call.0, tags.call.1));
+            for key in ["k", "m"] {
+                all.push(format!("{}{key}{}", tags.parameter.0, tags.parameter.1));
+                all.push(format!("{}{key}\" string=\"true\">", tags.parameter.0));
+            }
+            all.extend([tags.parameter_end.to_owned(), tags.call_end.to_owned()]);
+        }
+        Grammar::Nested { prefix } => {
+            all.extend(
+                ["<invoke name=\"gg\">", "<k>", "</k>", "<m>", "</m>", "</invoke>"].map(|tag| format!("{prefix}{tag}")),
+            );
+        }
+        Grammar::Pairs { key, value, .. } => all.extend([key.0, key.1, value.0, value.1].map(str::to_owned)),
+        _ => {
+            all.extend(["k", "m"].map(|key| format!("<|open|>argument key=\"{key}\" type=\"string\"<|sep|>")));
+            all.push("<|close|>argument<|sep|>".to_owned());
+        }
+    }
+    all.retain(|mark| !mark.is_empty());
+    let (from, to) = (text.find("FIRST").unwrap(), text.find("THIRD").unwrap());
+    let middle = text.find("MIDDLE").unwrap();
+    // Of the middle call: behind the first one's closers, before the third one's openers.
+    let mut found = Vec::new();
+    let mut at = from;
+    while at < to {
+        let rest = &text[at..];
+        match all.iter().filter(|mark| rest.starts_with(mark.as_str())).map(String::len).max() {
+            Some(length) => {
+                found.push((at, at + length));
+                at += length;
+            }
+            None => at += rest.chars().next().map_or(1, char::len_utf8),
+        }
+    }
+    // Behind the last of the first call and before the first of the third.
+    let begin = text[..middle].rfind("gg").unwrap();
+    let end = text[middle..].find("hh").map_or(to, |at| middle + at);
+    let own = |(start, stop): &(usize, usize)| (*start <= begin && *stop > begin) || (*start > begin && *stop < end);
+    let mut own: Vec<_> = found.into_iter().filter(own).collect();
+    while let Some((start, stop)) = own.last().copied() {
+        let opens = dialect.open.contains(&&text[start..stop])
+            || matches!(dialect.grammar, Grammar::Tags(tags) if text[start..stop].starts_with(tags.call.0) && start > middle);
+        if !opens {
+            break;
+        }
+        own.pop();
+    }
+    own
+}
+
+fn damaged(text: &str, marks: &[(usize, usize)], at: usize, how: u8) -> String {
+    let (start, end) = marks[at];
+    let mark = &text[start..end];
+    match how {
+        0 => format!("{}{}", &text[..start], &text[end..]),
+        1 => format!("{}{mark}{mark}{}", &text[..start], &text[end..]),
+        _ => match marks.get(at + 1) {
+            Some((from, to)) => {
+                format!("{}{}{}{mark}{}", &text[..start], &text[*from..*to], &text[end..*from], &text[*to..])
+            }
+            None => text.to_owned(),
+        },
+    }
+}
+
+fn wrong(text: &str, mark: &str, reading: &Reading, arguments: &Value, value: &str) -> Option<String> {
+    let said = |name: &str| reading.calls.iter().filter(|call| call.name == name && call.complete).collect::<Vec<_>>();
+    for (name, own) in [("ff", json!({"a": "FIRST"})), ("hh", json!({"z": "THIRD"}))] {
+        let [call] = said(name)[..] else { return Some(format!("{name} isn't read once")) };
+        if serde_json::from_str::<Value>(&call.arguments).ok() != Some(own) || call.repaired {
+            return Some(format!("{name} isn't what it was"));
+        }
+    }
+    for call in said("gg").into_iter().filter(|call| !call.repaired) {
+        // Values escape nothing: a marker in a place where none ends it is a value's.
+        let found: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let kept = |key: &String, value: &Value| {
+            *value == arguments[key]
+                || value.as_str().is_some_and(|value| value.contains('<') && text.contains(value.trim()))
+        };
+        let own = |(key, value): (&String, &Value)| ["k", "m"].contains(&key.as_str()) && kept(key, value);
+        if !found.as_object().is_some_and(|found| !found.is_empty() && found.iter().all(own)) {
+            return Some("gg is wrong, and nobody says so".to_owned());
+        }
+    }
+    if reading.calls.iter().any(|call| !["ff", "gg", "hh"].contains(&call.name.as_str())) {
+        return Some("what stands in a value was a call".to_owned());
+    }
+    // What stands before a call's opening is no call's: it is text.
+    let began = reading.calls.iter().find(|call| call.name == "gg").map(|call| call.span.start);
+    let spans = reading.owned.iter().filter(|(owner, start, _)| *owner == Owner::Text && Some(*start) > began);
+    let leaked = began.is_some()
+        && !mark.contains("gg")
+        && spans
+            .map(|(_, start, end)| &text[*start..*end])
+            .any(|text| text.replace(value, "").contains(['<', '>', '|']));
+    leaked.then(|| "markup is prose".to_owned())
+}
+
+fn check(dialect: &'static Dialect, value: &str, at: usize, how: u8) -> Option<String> {
+    let arguments = json!({"k": value, "m": "MIDDLE"});
+    let calls = [call("ff", &json!({"a": "FIRST"})), call("gg", &arguments), call("hh", &json!({"z": "THIRD"}))];
+    let whole = render_calls(&calls, dialect).unwrap();
+    let marks = markers(dialect, &whole);
+    let text = damaged(&whole, &marks, at % marks.len(), how);
+    let mark = &whole[marks[at % marks.len()].0..marks[at % marks.len()].1];
+    let reading = pieces([text.as_bytes()], &Setup::auto());
+    let again = pieces(text.as_bytes().chunks(1), &Setup::auto());
+    if again != reading {
+        return Some(format!("{}: cut otherwise it is another: {text}", dialect.name));
+    }
+    wrong(&text, mark, &reading, &arguments, value).map(|wrong| {
+        format!(
+            "{}: {how} {wrong}: {:?}\n{text}\n{:?} {:?} {:?}",
+            dialect.name,
+            &whole[marks[at % marks.len()].0..marks[at % marks.len()].1],
+            reading.called(),
+            reading.prose,
+            reading.problems
+        )
+    })
+}
+
+#[test]
+fn d08_a_damaged_call_costs_no_other_and_says_nothing_wrong() {
+    let mut failed = 0;
+    let mut tried = 0;
+    for dialect in elements() {
+        for value in ["plain", "[get_me(a=1)]"] {
+            for at in 0..16 {
+                for how in 0..3 {
+                    tried += 1;
+                    if let Some(wrong) = check(dialect, value, at, how) {
+                        failed += 1;
+                        println!("{wrong}\n");
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(failed, 0, "of {tried}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn d08_a_damaged_call_around_any_value_costs_no_other(
+        dialect in prop::sample::select(elements()),
+        value in "[a-z \\n\"'`{}\\[\\],:=]{0,24}",
+        at in 0..16_usize,
+        how in 0..3_u8,
+    ) {
+        let wrong = check(dialect, &format!("v{value}w"), at, how);
+        prop_assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
+    }
+}
