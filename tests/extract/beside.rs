@@ -77,9 +77,9 @@ fn damages(text: &str, tokens: &[Range<usize>]) -> Vec<String> {
             let between = &text[token.end..next.start];
             all.push(format!("{head}{}{between}{own}{}", &text[next.clone()], &text[next.end..]));
         }
-        if own.starts_with('"') {
+        if let Some(rest) = own.strip_prefix('"') {
             // A quote of it alone.
-            all.push(format!("{head}{}{tail}", &own[1..]));
+            all.push(format!("{head}{rest}{tail}"));
         }
     }
     all

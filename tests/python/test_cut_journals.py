@@ -53,13 +53,17 @@ def test_d46_a_run_of_which_no_event_is_left_is_an_error_and_no_endless_wait(tmp
     assert path.read_text(encoding="utf-8") == first + rest
 
 
-@pytest.mark.parametrize("machine", ['{"turn":{"model":"m"}}', '{"turn":{"model":"m","later":1}}', '{"swarm":{}}', "[]"])
+@pytest.mark.parametrize(
+    "machine", ['{"turn":{"model":"m"}}', '{"turn":{"model":"m","later":1}}', '{"swarm":{}}', "[]"]
+)
 @pytest.mark.parametrize("version", [0, 3, 9_000_000_000])
 def test_d46_a_journal_of_another_version_is_told_so_whatever_else_it_says(
     tmp_path: Path, machine: str, version: int
 ) -> None:
     path = tmp_path / "run.jsonl"
-    path.write_text(f'{{"loopwright":{version},"run":"r","machine":{machine},"more":1}}\n{{"seq":1}}\n', encoding="utf-8")
+    path.write_text(
+        f'{{"loopwright":{version},"run":"r","machine":{machine},"more":1}}\n{{"seq":1}}\n', encoding="utf-8"
+    )
     agent = Agent(ScriptedModel(["Hello."]))
     for call in (lambda: replay(path), lambda: agent.resume_sync(path), lambda: agent.fork_sync(path, 1)):
         with pytest.raises(UsageError, match=f"version {version}") as caught:
