@@ -275,6 +275,24 @@ fn is_open(dialect: &Dialect) -> bool {
     dialect.close[0].is_empty()
 }
 
+/// Without a marker that closes it, a list ends with its bracket, whatever follows.
+#[test]
+fn d21_a_bare_list_ends_with_its_bracket() {
+    for behind in [",", ", and so on", ", g(b=1)]", "]", "], x", " and more"] {
+        for before in ["", "Well:\n"] {
+            let text = format!("{before}[f(a=1)]{behind}");
+            let reading = read(&text, &Setup::names(&["f"]).only(&["pythonic"]).bare());
+            assert_eq!(reading.calls.len(), 1, "{text}: {reading:?}");
+            assert_eq!(
+                (reading.calls[0].arguments.as_str(), reading.calls[0].complete),
+                (r#"{"a":1}"#, true),
+                "{text}"
+            );
+            assert_eq!(reading.prose, format!("{before}{behind}"), "{text}: {reading:?}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn a_rendered_call_is_read_back(

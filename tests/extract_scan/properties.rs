@@ -1,6 +1,9 @@
 //! Properties over random bytes and random mixtures of markers, fragments and calls.
 
-use loopwright::core::extract::{Policy, Quoted, UnknownTool, dialects, frames, inert_regions, reasoning_markups};
+use loopwright::core::{
+    extract::{Policy, Quoted, UnknownTool, dialects, frames, inert_regions, reasoning_markups, render_calls},
+    message::ToolUse,
+};
 use proptest::prelude::*;
 
 use crate::support::{parse, sound, tools};
@@ -122,6 +125,27 @@ fn policy() -> impl Strategy<Value = Policy> {
 fn config() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases.max(2000), failure_persistence: None, ..usual }
+}
+
+/// Two calls of each dialect with one byte put in place of another, or between two: read to the end, however they are cut.
+#[test]
+fn d17_any_byte_anywhere_is_read_to_its_end() {
+    let known = tools(&["look"]);
+    let uses = [("look", r#"{"at":"sea"}"#), ("look", r#"{"at":[1,{"b":"x"}]}"#)]
+        .map(|(name, arguments)| ToolUse::from_text("", name, arguments.to_owned()));
+    for dialect in dialects() {
+        let text = render_calls(&uses, dialect).expect("a call that every dialect can write");
+        for at in 0..text.len() {
+            for (which, byte) in [0, b'\n', b'"', b'`', b'<', b'[', b'}', b',', 0xff].into_iter().enumerate() {
+                let taken = (at + which) % 2;
+                let input = [&text.as_bytes()[..at], &[byte], &text.as_bytes()[at + taken..]].concat();
+                let (whole, _) = parse([&input[..]], Some(&known), &Policy::default());
+                sound(&input, &whole);
+                let (cut, _) = parse(input.chunks(1), Some(&known), &Policy::default());
+                assert_eq!(cut, whole, "{}: {}", dialect.name, String::from_utf8_lossy(&input));
+            }
+        }
+    }
 }
 
 proptest! {

@@ -107,7 +107,7 @@ impl Left {
             && self.at < MOST
         {
             let rest = input.get(self.at..).unwrap_or_default();
-            if byte == self.quote.first().copied().unwrap_or_default() && self.within != In::String {
+            if self.quote.first() == Some(&byte) && self.within != In::String {
                 if rest.starts_with(self.quote) {
                     self.within = if self.within == In::Quotes { In::Nothing } else { In::Quotes };
                     self.at += self.quote.len();
@@ -230,6 +230,8 @@ mod tests {
         for text in ["", " x", "<| }", &" ".repeat(2 * MOST)] {
             assert_eq!(over(left(), text), Over::Nowhere, "{text}");
         }
+        // A grammar without quotes of its own has no byte that could begin one.
+        assert_eq!(over(Left::new([&["<end>"], &["<call>"]], ""), "\0<end>"), Over::At(1));
         assert_eq!(over(left().in_quotes(), "<end><|}<end>"), Over::At(8));
         assert_eq!(over(left().in_string(), "<end>\"}<end>"), Over::At(7));
     }

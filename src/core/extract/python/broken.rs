@@ -226,7 +226,7 @@ impl Broken {
                 b')' | b']' | b'}' => {
                     if let Some(closed) = self.open.iter().rposition(|closer| *closer == byte) {
                         let outer = closed < self.keep || (self.list && self.base == 1 && closed == 0);
-                        if byte == b']' && outer && !self.stops.is_empty() {
+                        if byte == b']' && outer && self.stops.iter().any(|stop| !stop.is_empty()) {
                             // What goes on as a list does wasn't ended by it: it is one too many.
                             match rest.get(1..).unwrap_or_default().trim_ascii_start().first() {
                                 None if !last && rest.len() <= SPACE => return Over::More,

@@ -546,6 +546,11 @@ impl Python {
     }
 }
 
+/// Whether a marker closes the region: without one its list ends with its bracket.
+fn closes(closers: &[&str]) -> bool {
+    closers.iter().any(|closer| !closer.is_empty())
+}
+
 /// What stands behind a little white space.
 fn next_of(behind: &[u8]) -> Option<&u8> {
     behind.iter().take(MOST_SPACE).find(|byte| !byte.is_ascii_whitespace())
@@ -596,7 +601,7 @@ impl Body for Python {
                     }
                     Found::End(bytes) => {
                         let behind = rest.get(bytes..).unwrap_or_default();
-                        if !self.closers.is_empty() && next_of(behind) == Some(&b',') {
+                        if closes(self.closers) && next_of(behind) == Some(&b',') {
                             // One bracket too many: the list goes on.
                             self.state = State::Broken(Box::new(Broken::list(false, self.closers, NO_CALL)));
                             continue;
@@ -610,7 +615,7 @@ impl Body for Python {
                     }
                     Found::More | Found::No => {
                         let in_list = if self.any { self.list } else { header.list };
-                        let closed = self.closers.iter().any(|closer| !closer.is_empty());
+                        let closed = closes(self.closers);
                         let may_look = sink.may_look();
                         let looks = may_look && closed || self.any && in_list;
                         if !looks {
