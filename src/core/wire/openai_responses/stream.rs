@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use self::event::{Event, index, index_or_first, object, string};
 use super::{
-    failure_of, invalid, item,
+    failure_of, invalid, is_marked, item,
     item::PARAGRAPH,
     part::{REFUSAL, text_key},
     response::decode_fields,
@@ -479,6 +479,9 @@ fn is_empty_list(raw: &Raw) -> bool {
 
 /// What the blocks of an item are.
 fn kind_of(item: &Fields) -> Kind {
+    if is_marked(item) {
+        return Kind::Provider;
+    }
     match item.get_str("type").as_deref() {
         Some("message") if item.get("role").is_none_or(|role| role.string().as_deref() == Some("assistant")) => {
             Kind::Text
