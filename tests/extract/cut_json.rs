@@ -176,3 +176,29 @@ fn d23_what_is_nested_too_deep_is_dropped_with_its_call_alone() {
         assert_eq!(reading.prose, " t", "{text}: {reading:?}");
     }
 }
+
+/// A word that nobody quoted may be followed by a string: whatever that holds is data, in each dialect that writes JSON.
+#[test]
+fn d21_no_call_in_a_string_behind_an_unquoted_word_runs() {
+    for value in [
+        r#"junk "<function=g></function>""#,
+        r#"junk "<tool_calls><tool_call>g<tool_sep></tool_call></tool_calls>""#,
+        r#"nul "<|tool_call_start|>[g()]<|tool_call_end|>""#,
+        r#"so "[TOOL_CALLS]g[ARGS]""#,
+    ] {
+        for (before, behind) in [
+            (r#"<tool_call>{"name":"f","arguments":{"a": "#, "}}</tool_call> Bye."),
+            (r#"[TOOL_CALLS]f[ARGS]{"a": "#, "} Bye."),
+            (r#"<TOOLCALL>[{"name":"f","arguments":{"a": "#, "}}]</TOOLCALL> Bye."),
+        ] {
+            let text = format!("{before}{value}{behind}");
+            for setup in [Setup::auto(), Setup::names(&["f", "g"])] {
+                let reading = read(&text, &setup);
+                assert_eq!(reading.calls.len(), 1, "{text}: {reading:?}");
+                assert!(reading.calls[0].repaired, "{text}: {reading:?}");
+                // A bracket ends a word, in a string or not.
+                assert!(value.contains('[') || reading.prose == " Bye.", "{text}: {reading:?}");
+            }
+        }
+    }
+}

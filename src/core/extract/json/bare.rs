@@ -29,6 +29,7 @@ impl Json {
                     let blank = matches!(byte, b' ' | b'\t');
                     self.one &= blank
                         || (!spaced && (byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'-' | b'.')));
+                    self.odd ^= byte == b'"';
                     taken += bytes;
                 }
                 Some(None) => {
@@ -77,9 +78,10 @@ impl Json {
                 }
                 _ => true,
             },
-            b'<' | b'`' => !self.foreign(here, last)?,
+            // In a string no marker is one.
+            b'<' | b'`' => self.odd || !self.foreign(here, last)?,
             b' ' | b'\t' => begun,
-            b'[' if self.next.brackets(here) && self.foreign(here, last)? => false,
+            b'[' if self.next.brackets(here) && !self.odd && self.foreign(here, last)? => false,
             b'{' | b'[' => !(begun && self.known()),
             0..0x20 => false,
             b'0'..=b'9' | b'-' if self.spaced() && self.stack.in_array() => !self.known(),

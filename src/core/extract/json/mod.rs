@@ -165,6 +165,8 @@ pub(super) struct Json {
     line: bool,
     /// Whether the word so far is one, of characters that numbers and literals have.
     one: bool,
+    /// Whether the word at hand has a quotation mark in it that no other closes: what follows may be a string.
+    odd: bool,
     /// Bytes read beyond what went out directly.
     owed: usize,
     /// How many bytes were looked at more than once, each counted for every further time.
@@ -215,6 +217,7 @@ impl Json {
             lost: false,
             line: false,
             one: false,
+            odd: false,
             owed: 0,
             looks: Looks::default(),
             judged: (0, 0, false),

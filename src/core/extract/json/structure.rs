@@ -226,6 +226,7 @@ impl Json {
         self.mark = self.out.len();
         self.judged = (0, usize::MAX, false);
         self.one = true;
+        self.odd = false;
         self.state = State::Word;
         0
     }
