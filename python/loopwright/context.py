@@ -509,6 +509,9 @@ class ContextWindow:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1:
                 message = f"{name} is a share of the budget, not {value!r}"
                 raise UsageError(message, "invalid_value", "give 0 < low <= high <= 1")
+        if low > high:
+            message = f"low is {low!r} and high is {high!r}"
+            raise UsageError(message, "invalid_value", "give 0 < low <= high <= 1")
         own = _policy(policy, tools, count, model)
         self._core = checked(_core.Window, _budget(budget), self._shape, own, _counter(count), model, high, low)
         self._ours = self._shape == "canonical"

@@ -124,7 +124,17 @@ impl Count for Called<'_> {
         if self.failed.is_some() {
             return BytesPerFour.text(text);
         }
-        match self.function.call1((text,)).and_then(|count| count.extract::<usize>()) {
+        let counted = self.function.call1((text,)).and_then(|count| {
+            count.extract::<u32>().map(|count| count as usize).map_err(|_| {
+                let said = count.repr().map_or_else(|_| "what can't be shown".to_owned(), |said| said.to_string());
+                let said: String = said.chars().take(100).collect();
+                let error = Error::usage("invalid_count", format!("count gave {said} for a text"));
+                errors::exception(
+                    &error.hint("give a function that returns how many tokens a text is, a whole number from 0"),
+                )
+            })
+        });
+        match counted {
             Ok(count) => count,
             Err(error) => {
                 self.failed = Some(error);

@@ -95,6 +95,9 @@ impl<'a, 'py> Reader<'a, 'py> {
             errors::exception(&error.hint(hint.unwrap_or_else(|| "give messages of one shape".to_owned())))
         };
         let raw = Raw::parse(text).map_err(|error| named(&error.to_string(), None))?;
+        if let Some(what) = no_content(&raw) {
+            return Err(named(&what, Some("give text, or a list of parts".to_owned())));
+        }
         let message = decode(self.shape, &raw).map_err(|error| named(&error.message, error.hint.clone()))?;
         match foreign(self.shape, &message) {
             Some(what) => Err(named(&what, None)),
@@ -232,6 +235,14 @@ fn text_of(dict: &Bound<'_, PyDict>, key: &Bound<'_, PyString>) -> Option<String
 
 fn is(value: &Bound<'_, PyAny>, word: &str) -> bool {
     value.cast::<PyString>().is_ok_and(|text| text.to_str().is_ok_and(|text| text == word))
+}
+
+/// What stands where a message's content should, if that is neither text nor a list, which no provider takes.
+fn no_content(raw: &Raw) -> Option<String> {
+    let fields = Fields::parse(raw.text()).ok()?;
+    let content = fields.get("content")?.text();
+    let shown: String = content.chars().take(100).collect();
+    (!content.starts_with(['"', '[', 'n'])).then(|| format!("its content is {shown}"))
 }
 
 /// A message of Chat Completions that has nothing beside what every such message has.

@@ -9,6 +9,7 @@ import re
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -621,3 +622,26 @@ def test_c26_others_run_while_a_long_history_is_compacted():
         done.set()
         thread.join()
     assert any(began < tick < ended for tick in ticks)
+
+
+@pytest.mark.parametrize("content", [5, 1.5, True, {"a": 1}])
+@pytest.mark.parametrize("shape", ["anthropic", "openai_chat"])
+def test_c26_content_that_is_neither_text_nor_a_list_is_named(content: Any, shape: str) -> None:
+    history = [{"role": "user", "content": "hi"}, {"role": "user", "content": content}]
+    with pytest.raises(UsageError, match="message 1: its content is") as caught:
+        compress(history, 1_000, shape=shape)
+    assert caught.value.code == "invalid_message"
+    assert caught.value.hint == "give text, or a list of parts"
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, "3", None, 10**30])
+def test_c26_what_is_no_count_is_named(count: Any) -> None:
+    history = [{"role": "user", "content": "hi there " * 50}] * 20
+    with pytest.raises(UsageError, match="count gave") as caught:
+        compress(history, 100, count=lambda _: count)
+    assert caught.value.code == "invalid_count"
+
+
+def test_c26_a_low_mark_above_the_high_one_is_named() -> None:
+    with pytest.raises(UsageError, match=r"low is 0\.9 and high is 0\.5"):
+        ContextWindow(1_000, "gpt-4o", low=0.9, high=0.5)

@@ -208,9 +208,12 @@ def test_special_tokens_are_plain_text():
     assert 199_999 not in encode_tokens("<|endoftext|>")
 
 
-def test_surrogates_and_bad_arguments_are_told():
-    with pytest.raises(UnicodeEncodeError):
-        count_tokens("\ud800")
+def test_half_a_character_counts_as_what_stands_for_it():
+    assert count_tokens("\ud800") == count_tokens("\ufffd") > 0
+    assert count_tokens("\ud83d\ude00") == count_tokens("😀")
+
+
+def test_bad_arguments_are_told():
     with pytest.raises(UsageError, match="o200k_base"):
         count_tokens("a", encoding="p50k_base")
     with pytest.raises(UsageError):
