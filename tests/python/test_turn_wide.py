@@ -351,7 +351,15 @@ def test_d45_paused_is_told_once_with_children_and_roles(serve: Any) -> None:
     _, roles = hanging(serve, "summarizer")
 
     async def main() -> list[Any]:
-        explore = SubAgent("explore", tools=[read], model=ScriptedModel([call("read", path="a"), "found"]))
+        asked = asyncio.Event()
+
+        @tool(name="read", read_only=True)
+        async def read_when_asked(path: str) -> str:
+            """Read a file, once somebody wants a pause: else the run may be over before."""
+            await asked.wait()
+            return path
+
+        explore = SubAgent("explore", tools=[read_when_asked], model=ScriptedModel([call("read", path="a"), "found"]))
         parent = ScriptedModel([call("read", path="x"), calls(spawn()), "ok"])
         handle = Agent(parent, tools=[read], agents=[explore], roles=roles).start("go")
         told: list[Any] = []
@@ -359,6 +367,7 @@ def test_d45_paused_is_told_once_with_children_and_roles(serve: Any) -> None:
             told.append(event)
             if isinstance(event, events.ChildStarted):
                 handle.pause()
+                asked.set()
             if isinstance(event, Paused):
                 handle.resume()
         assert (await handle).final == "ok"
