@@ -5,7 +5,7 @@
 use super::super::next::Next;
 
 /// No look ahead goes farther.
-const FAR: usize = 96;
+pub(super) const FAR: usize = 96;
 
 /// What stands where structure is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,6 +271,26 @@ pub(in crate::core::extract) fn first_key<'a>(
     let reach = inside.get(..FAR).unwrap_or(inside);
     match find(reach, looks, |byte| byte == quote || byte == b'\\' || byte < 0x20) {
         Some(at) if reach.get(at) == Some(&quote) => {
+            let after = solid(inside.get(at + 1..).unwrap_or_default(), last, looks)?;
+            let Some((b':', behind)) = after.split_first() else { return Some(None) };
+            Some(Some((reach.get(..at).unwrap_or_default(), solid(behind, last, looks)?)))
+        }
+        Some(_) => Some(None),
+        None if last || inside.len() >= FAR => Some(None),
+        None => None,
+    }
+}
+
+/// The key of which the opening quote stands before `inside`, and what stands behind its colon.
+#[allow(clippy::type_complexity)] // two pieces of the input, if there are any
+pub(in crate::core::extract) fn rest_of_key<'a>(
+    inside: &'a [u8],
+    last: bool,
+    looks: &mut Looks,
+) -> Option<Option<(&'a [u8], &'a [u8])>> {
+    let reach = inside.get(..FAR).unwrap_or(inside);
+    match find(reach, looks, |byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        Some(at) if reach.get(at) == Some(&b'"') => {
             let after = solid(inside.get(at + 1..).unwrap_or_default(), last, looks)?;
             let Some((b':', behind)) = after.split_first() else { return Some(None) };
             Some(Some((reach.get(..at).unwrap_or_default(), solid(behind, last, looks)?)))
