@@ -19,7 +19,8 @@ fn json_dialects() -> impl Iterator<Item = &'static Dialect> {
 /// A call of `evil` in each dialect that quotes nothing, and in those that write JSON.
 fn evils() -> Vec<String> {
     let call = |row: &&Dialect| render_call("evil", &Raw::of(&json!({})), None, row).unwrap();
-    let names = ["anthropic", "qwen3-coder", "minicpm-5", "glm-4.7", "gemma-4", "hermes", "mistral", "nemotron", "kimi-k2"];
+    let names =
+        ["anthropic", "qwen3-coder", "minicpm-5", "glm-4.7", "gemma-4", "hermes", "mistral", "nemotron", "kimi-k2"];
     let mut all: Vec<String> =
         dialects().iter().filter(|row| names.contains(&row.name)).map(|row| call(&row)).collect();
     all.push("<function=evil></function>".to_owned());
@@ -72,6 +73,50 @@ fn d22_a_call_in_a_string_of_a_damaged_call_runs_nothing() {
 }
 
 #[test]
+fn d08_a_string_without_its_end_costs_no_other_call_of_objects() {
+    for (text, prose) in [
+        (r#"<TOOLCALL>[{"name":"f","arguments":{"a":"x}}, {"name":"g","arguments":{"b":2}}]</TOOLCALL> t"#, " t"),
+        (r#"<TOOLCALL>[{"name":"f","arguments":{"a":["x]}}, {"name":"g","arguments":{"b":2}}]</TOOLCALL> t"#, " t"),
+        (
+            "<tool_calls>[\n  {\"name\": \"f\", \"arguments\": {\n    \"a\": \"x\n  }},\n  {\n    \"name\": \"g\",\n    \"arguments\": {\"b\":2}\n  }\n]</tool_calls> t",
+            " t",
+        ),
+        (
+            "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"x}}</tool_call>\n<tool_call>{\"name\":\"g\",\"arguments\":{\"b\":2}}</tool_call> t",
+            " t",
+        ),
+        (
+            "<tool_call>\n{\"name\":\"f\",\"arguments\":{\"a\":\"x}}\n</tool_call>\n<tool_call>\n{\"name\":\"g\",\"arguments\":{\"b\":2}}\n</tool_call> t",
+            " t",
+        ),
+        (r#"<|tools_prefix|>[{"f": {"a":"x}}, {"g": {"b":2}}]<|tools_suffix|> t"#, " t"),
+        (r#"<|python_tag|>{"name":"f","parameters":{"a":"x}}; {"name":"g","parameters":{"b":2}} t"#, " t"),
+        (r#"[TOOL_CALLS] [{"name":"f","arguments":{"a":"x}}, {"name":"g","arguments":{"b":2}}] t"#, " t"),
+    ] {
+        for setup in [Setup::auto(), Setup::names(&["f", "g"])] {
+            let reading = read(text, &setup);
+            let [first, second] = reading.calls.as_slice() else { panic!("{text}: {reading:?}") };
+            assert!(first.name == "f" && !first.complete, "{text}: {reading:?}");
+            assert_eq!((second.name.as_str(), second.arguments.as_str()), ("g", r#"{"b":2}"#), "{text}: {reading:?}");
+            assert!(second.complete && !second.repaired, "{text}: {reading:?}");
+            assert_eq!(reading.prose, prose, "{text}: {reading:?}");
+        }
+    }
+    // The string does have an end: what it holds is data.
+    for text in [
+        r#"<TOOLCALL>[{"name":"f","arguments":{"a":"x}}, {"name":"g","arguments":{"b":2}}"}}]</TOOLCALL> t"#,
+        r#"<tool_call>{"name":"f","arguments":{"a":"x}}</tool_call><tool_call>{"name":"g","arguments":{"b":2}}</tool_call>"}}</tool_call> t"#,
+        r#"<TOOLCALL>[{"name":"f","arguments":{"a":"say {"name":"g","arguments":{"b":2}} now"}}]</TOOLCALL> t"#,
+        r#"<tool_call>{"name":"f","arguments":{"a":"say "<tool_call>{"name":"g","arguments":{"b":2}}</tool_call>" now"}}</tool_call> t"#,
+    ] {
+        for setup in [Setup::auto(), Setup::names(&["f", "g"])] {
+            let reading = read(text, &setup);
+            assert!(!reading.calls.iter().any(|call| call.name == "g" && call.complete), "{text}: {reading:?}");
+        }
+    }
+}
+
+#[test]
 fn d22_what_stands_where_a_string_was_awaited_is_no_end() {
     let tools = || Setup::names(&["f", "g"]);
     for text in [
@@ -83,7 +128,10 @@ fn d22_what_stands_where_a_string_was_awaited_is_no_end() {
     ] {
         for setup in [Setup::auto(), tools()] {
             let reading = read(text, &setup);
-            assert!(!reading.calls.iter().any(|call| call.complete), "{text}: {reading:?}");
+            let [call] = reading.calls.as_slice() else { panic!("{text}: {reading:?}") };
+            // Complete only with all that stands there.
+            let held = call.arguments.contains("<function=g></function>") && call.repaired;
+            assert!(call.name == "f" && (!call.complete || held), "{text}: {reading:?}");
             assert_eq!(reading.prose, " t", "{text}: {reading:?}");
         }
     }

@@ -191,7 +191,9 @@ impl Next {
         let (mut at, mut closed) = (0, false);
         loop {
             let here = rest.get(at..).unwrap_or_default();
-            if let Some(closer) = self.closers().filter(|closer| here.starts_with(closer.as_bytes())).max_by_key(|c| c.len()) {
+            if let Some(closer) =
+                self.closers().filter(|closer| here.starts_with(closer.as_bytes())).max_by_key(|c| c.len())
+            {
                 at += closer.len();
                 closed = true;
                 continue;
@@ -207,7 +209,10 @@ impl Next {
                 Some(b'\n') => return Some(true),
                 Some(_) if blank > 0 && blank < MOST_BLANK => {
                     at += blank;
-                    if self.closers().any(|closer| rest.get(at..).is_some_and(|rest| rest.starts_with(closer.as_bytes()))) {
+                    if self
+                        .closers()
+                        .any(|closer| rest.get(at..).is_some_and(|rest| rest.starts_with(closer.as_bytes())))
+                    {
                         continue;
                     }
                     return self.opens(rest.get(at..).unwrap_or_default(), last);

@@ -309,6 +309,18 @@ pub(in crate::core::extract) fn then_sibling(rest: &[u8], last: bool, next: Next
     next.sibling(solid(rest, last, looks)?, last, looks)
 }
 
+/// Whether behind the closer that stands here, and perhaps a comma, a string follows that is no key.
+pub(super) fn string_behind(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
+    let mut next = solid(rest.get(1..).unwrap_or_default(), last, looks)?;
+    if let Some((b',', behind)) = next.split_first() {
+        next = solid(behind, last, looks)?;
+    }
+    match next.split_first() {
+        Some((b'"', inside)) => Some(!quoted_key(inside, last, looks)?),
+        _ => Some(false),
+    }
+}
+
 /// Whether the bracket that stands here, where no array is open, ends the list around: what would go on behind one too many doesn't.
 pub(super) fn list_ends(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
     let next = solid(rest.get(1..).unwrap_or_default(), last, looks)?;

@@ -116,6 +116,15 @@ pub(super) struct Note {
     pub(super) end: usize,
 }
 
+/// What was seen behind a quotation mark in a word, from a place on: up to where stands no other, and whether the one that stands there
+/// closes what it opened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mate {
+    at: usize,
+    seen: usize,
+    closes: Option<bool>,
+}
+
 /// One JSON value on its way through.
 #[derive(Debug, Clone)]
 pub(super) struct Json {
@@ -177,6 +186,7 @@ pub(super) struct Json {
     resumed: bool,
     /// Whether the word at hand has a quotation mark in it that no other closes: what follows may be a string.
     odd: bool,
+    mate: Mate,
     /// Bytes read beyond what went out directly.
     owed: usize,
     /// How many bytes were looked at more than once, each counted for every further time.
@@ -233,6 +243,7 @@ impl Json {
             resumed: false,
             one: false,
             odd: false,
+            mate: Mate::default(),
             owed: 0,
             looks: Looks::default(),
             judged: (0, 0, false),

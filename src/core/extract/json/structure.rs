@@ -253,6 +253,13 @@ impl Json {
             Class::Byte(b'{') => self.opens(true),
             Class::Byte(b'[') if !self.next.brackets(rest) || !self.foreign(rest, last)? => self.opens(false),
             Class::Byte(b']') if object && self.next_stands(rest, last)? => return Some(0),
+            // A closer too early: the value stands behind it.
+            Class::Byte(b'}') if object && ahead::string_behind(rest, last, &mut self.looks)? => {
+                // With a comma between, it isn't known what the string is.
+                let near = rest.get(1..).unwrap_or_default().trim_ascii_start();
+                self.lost |= near.first() == Some(&b',');
+                self.note_to(Mend::ExtraCloser, self.at, self.at + 1);
+            }
             Class::Byte(b'}' | b']' | b',') if object => {
                 self.missing_value(b"null");
                 return Some(0);
