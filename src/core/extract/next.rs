@@ -119,6 +119,11 @@ impl Next {
         if unsure && !last { None } else { opens }
     }
 
+    /// Whether calls may end without a closer: prose may follow them directly.
+    pub(super) fn endless(self) -> bool {
+        self.dialect.is_some_and(|dialect| dialect.close.iter().any(|close| close.is_empty()))
+    }
+
     /// Whether the key of which the opening quote stands before `inside` is the first of a call of the list.
     pub(super) fn is_key(self, inside: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
         let Some((key, behind)) = rest_of_key(inside, last, looks)? else { return Some(false) };
@@ -141,7 +146,7 @@ impl Next {
         let mut rest = text.trim_ascii_end();
         let Some(before) = rest.strip_suffix(b"{") else { return (false, text.len() - rest.len() + 1) };
         rest = before.trim_ascii_end();
-        let mut parted = false;
+        let mut parted = before.get(rest.len()..).is_some_and(|space| space.contains(&b'\n'));
         if let Some(before) = rest.strip_suffix(b",").or_else(|| rest.strip_suffix(b";")) {
             (rest, parted) = (before.trim_ascii_end(), true);
         } else {

@@ -127,6 +127,8 @@ pub(super) struct Object {
     odd_list: bool,
     /// The call that ended last began in a string of the one before.
     resumed: bool,
+    /// It had arguments, and members beside them that no call has.
+    besides: bool,
     /// How many bytes before the first call are none.
     dropped: usize,
     /// How many bytes of the object at hand were passed over.
@@ -166,6 +168,7 @@ impl Object {
             closed: 0,
             odd_list: false,
             resumed: false,
+            besides: false,
             dropped: 0,
             passed: 0,
             patience: 0,
@@ -231,9 +234,9 @@ impl Object {
         }
         sink.finish(cursor.speak(), complete);
         self.calls += 1;
-        let resumed = self.call.resumed;
+        let (resumed, besides) = (self.call.resumed, self.call.beside && self.call.whole);
         self.afresh();
-        self.resumed = resumed;
+        (self.resumed, self.besides) = (resumed, besides);
         Ok(())
     }
 
@@ -540,6 +543,10 @@ impl Object {
                     // One too many; further off it is prose.
                     b'}' | b']' if cursor.at == cursor.from => {
                         sink.repaired_behind(Mend::ExtraCloser.describe());
+                        if self.besides && byte == b'}' {
+                            // Its members go on behind the brace of its arguments.
+                            sink.spoiled_behind(PART);
+                        }
                         cursor.at += 1;
                         sink.markup(cursor.speak());
                     }
@@ -698,6 +705,9 @@ impl Object {
         if !marker && byte != b'`' && !self.shaped && self.passed < MOST_WRECK {
             self.place = Place::Wreck(cursor.at - cursor.from, None);
             return Ok(None);
+        }
+        if byte == b'`' && !self.shaped {
+            return Ok(Some(self.wrecked(cursor, last, sink)));
         }
         Ok(Some(self.broken_off(cursor, NO_CALL, sink)))
     }

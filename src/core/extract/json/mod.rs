@@ -175,6 +175,9 @@ pub(super) struct Json {
     line: bool,
     /// Whether the string's last byte is white space.
     blank: bool,
+    /// Whether prose may follow without anything between, and how many lines ended since the last byte that is no white space.
+    endless: bool,
+    lines: usize,
     /// Quotation marks don't pair off: what stands in a string isn't known for sure any more.
     doubt: bool,
     /// Whether the word so far is one, of characters that numbers and literals have.
@@ -237,6 +240,8 @@ impl Json {
             lost: false,
             line: false,
             blank: false,
+            endless: false,
+            lines: 0,
             doubt: false,
             tail: Vec::new(),
             siblings: false,
@@ -261,6 +266,7 @@ impl Json {
     /// For a value inside a call of a dialect.
     pub(super) fn before(mut self, next: Next) -> Self {
         self.next = next;
+        self.endless = next.endless();
         self
     }
 
@@ -383,6 +389,7 @@ impl Json {
         let (length, state) = found.comma.map_or((found.length, found.state), |comma| (comma, State::AfterValue));
         let text = input.get(..length).unwrap_or_default();
         self.state = state;
+        self.passes(text);
         match std::str::from_utf8(text) {
             Ok(text) => {
                 self.at += text.len();
@@ -473,6 +480,7 @@ impl Json {
                 self.out.extend_from_slice(rest.get(..found.length).unwrap_or_default());
                 i += found.length;
                 self.at += found.length;
+                self.passes(rest.get(..found.length).unwrap_or_default());
             }
             let rest = input.get(i..).unwrap_or_default();
             if rest.is_empty() {
@@ -507,6 +515,7 @@ impl Json {
             self.looks.settle();
             i += taken;
             self.at += taken;
+            self.passes(rest.get(..taken).unwrap_or_default());
         }
         i
     }
@@ -577,6 +586,18 @@ impl Json {
             Some(last) if last.what == what && last.start < last.end && last.end == start => last.end = end.max(start),
             _ => self.notes.push(Note { what, start, end: end.max(start) }),
         }
+    }
+
+    /// These bytes were read.
+    fn passes(&mut self, bytes: &[u8]) {
+        if !self.endless || bytes.is_empty() {
+            return;
+        }
+        let blank = bytes.iter().rev().take_while(|byte| byte.is_ascii_whitespace());
+        let (blank, lines) =
+            blank.fold((0, 0), |(blank, lines), byte| (blank + 1, lines + usize::from(*byte == b'\n')));
+        self.looks.count += blank;
+        self.lines = if blank == bytes.len() { self.lines + lines } else { lines };
     }
 
     fn remember(&mut self, text: &[u8]) {

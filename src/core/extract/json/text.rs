@@ -302,6 +302,10 @@ impl Json {
 
     pub(super) fn after_odd_text(&mut self, rest: &[u8], last: bool) -> Option<usize> {
         let (class, _) = ahead::class(rest, last)?;
+        if self.lines > 1 && self.prose(class, rest, last)? {
+            self.text_ends();
+            return Some(0);
+        }
         let array = self.stack.in_array();
         let (apart, line) = (self.mark + 1 < self.out.len(), self.line);
         let behind = rest.get(1..).unwrap_or_default();
