@@ -582,3 +582,61 @@ fn d21_a_missing_parenthesis_costs_no_call_however_long_the_strings_are() {
         }
     }
 }
+
+/// gpt-oss's messages, the parts of the first of two doubled, left out or changed: the second is read, and no marker of the first is
+/// prose.
+#[test]
+fn d21_a_garbled_message_leaks_nothing_and_takes_no_other_with_it() {
+    let setup = Setup::names(&["f", "g"]);
+    let second = "<|start|>assistant<|channel|>commentary to=functions.g <|constrain|>json<|message|>{\"b\":2}<|call|>";
+    for (first, complete, repaired) in [
+        ("<|start|>assistantassistant<|channel|>commentary to=functions.f <|message|>{\"a\":1}<|call|>", true, true),
+        ("<|start|>assistantcommentary to=functions.f <|constrain|>json<|message|>{\"a\":1}<|call|>", true, true),
+        ("<|start|>assistant<|channel|>commentary functions.f<|message|>{\"a\":1}<|call|>", true, true),
+        ("<|start|>assistant<|channel|>commentary to = functions.f<|message|>{\"a\":1}<|call|>", true, true),
+        ("<|start|>assistant<|chanel|>commentary to=functions.f<|message|>{\"a\":1}<|call|>", true, true),
+        ("<|start|>assistant<|channel|>commentary to=functions.f json<tool_call>{\"a\":1}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.g to=functions.f<|message|>{\"a\":1}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|><|message|>{\"a\":1}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|><|constrain|>{\"a\":1}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|><|call|>{\"a\":1}", true, true),
+        ("<|channel|>commentary to=functions.f<|message|>{\"a\":1}}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|>{\"a\":1}}]\n<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|>{\"a\":1}<|message|><|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|>{\"a\":1}{\"a\":1}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f {\"a\":1}<|message|><|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|>{\"a\":1}<|call|><|call|>", true, false),
+        (
+            "<|start|>assistant<|start|>assistant<|channel|>commentary to=functions.f<|message|>{\"a\":1}<|call|>",
+            true,
+            false,
+        ),
+    ] {
+        let text = format!("Hi. {first}{second} bye");
+        let reading = read(&text, &setup);
+        let [one, two] = reading.calls.as_slice() else { panic!("{text}: {reading:?}") };
+        assert_eq!((one.name.as_str(), one.arguments.as_str()), ("f", r#"{"a":1}"#), "{text}: {reading:?}");
+        assert_eq!((one.complete, one.repaired), (complete, repaired), "{text}: {reading:?}");
+        assert_eq!((two.name.as_str(), two.arguments.as_str()), ("g", r#"{"b":2}"#), "{text}: {reading:?}");
+        assert!(two.complete && !two.repaired, "{text}: {reading:?}");
+        assert_eq!(reading.prose, "Hi.  bye", "{text}: {reading:?}");
+        let strict = read(&text, &setup.clone().with(|policy| policy.repair = false));
+        assert_eq!(strict.calls[0].complete, !repaired, "{text}: {strict:?}");
+    }
+}
+
+#[test]
+fn d21_what_was_to_be_a_call_and_names_no_tool_leaks_no_marker() {
+    let text = "<|channel|>commentary <|constrain|>json<|message|>{\"a\":1}<|call|> bye";
+    assert_eq!(read(text, &Setup::names(&["f"])).prose, "{\"a\":1} bye");
+    let text = "<|channel|>analysis<|message|>Hm.<|call|><|channel|>final<|message|>Well.<|return|>";
+    let reading = read(text, &Setup::auto());
+    assert_eq!((reading.prose.as_str(), reading.reasoning.as_str()), ("Well.", "Hm."));
+    // A call of another dialect in a message is read by itself.
+    let text = "<|channel|>commentary<|message|><tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call><|end|>";
+    let reading = read(text, &Setup::names(&["f"]));
+    assert_eq!((reading.calls.len(), reading.prose.as_str()), (1, ""), "{reading:?}");
+    let text = "<|channel|>commentary<function=f></function><|end|>";
+    let reading = read(text, &Setup::names(&["f"]));
+    assert!(reading.calls.len() == 1 && reading.calls[0].complete, "{reading:?}");
+}
