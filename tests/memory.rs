@@ -465,6 +465,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
     let memory = Memory::nowhere().unwrap();
     for (note, code) in [
         (Note::new("  \n"), "empty_text"),
+        (Note::new("\0\u{200b}"), "empty_text"),
         (Note::new("x".repeat((1 << 20) + 1)), "too_long"),
         (Note { category: Some("x".repeat(5_000)), ..Note::new("x") }, "too_long"),
         (Note { tags: vec![String::new(); 300], ..Note::new("x") }, "too_many"),
@@ -473,7 +474,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
     ] {
         let error = memory.remember_many(&[Note::new("good"), note]).unwrap_err();
         assert_eq!((error.code.as_ref(), error.guilt), (code, Guilt::Usage));
-        assert!(error.message.starts_with("note 1: "), "{error}");
+        assert!(error.message.starts_with("note 1: ") && error.hint.is_some(), "{error}");
     }
     assert_eq!(memory.stats().unwrap().live, 0, "all or nothing");
 }

@@ -4,13 +4,14 @@ Values that cross as text are JSON in the canonical form: one shape of messages,
 Where an argument is `_Json`, the text or the Python object it stands for will do.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Final, Literal, TypeAlias, final
+from typing import Any, ClassVar, Final, Literal, TypeAlias, final, overload
 
 from typing_extensions import Self, disjoint_base
 
 from .errors import LoopwrightError
+from .messages import Message
 
 __all__ = [
     "ApprovalDesk",
@@ -400,6 +401,11 @@ class History:
 
     def __new__(cls, messages: History | _Json) -> History: ...
     def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, at: int, /) -> Message: ...
+    @overload
+    def __getitem__(self, at: slice, /) -> list[Message]: ...
+    def __iter__(self) -> Iterator[Message]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...

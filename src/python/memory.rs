@@ -115,7 +115,7 @@ fn turn_from(
     let mut turn = Turn::of(history, outcome, about.prompt_at);
     turn.events = notices.iter().map(|(at, notice)| told_of(about.started_at + at, notice)).collect();
     let detail = serde_json::json!({
-        "stop": turn.stop, "tokens": outcome.spent.usage.total(), "cost": outcome.spent.cost,
+        "stop": turn.stop, "tokens": outcome.spent.usage.total(), "cost": outcome.spent.whole_cost(),
         "seconds": outcome.duration, "tools": outcome.tool_calls.len(), "rounds": outcome.spent.iterations,
     });
     let ended = |kind: &str, detail: &serde_json::Value| audit::Event {
