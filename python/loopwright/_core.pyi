@@ -1850,8 +1850,10 @@ class MemoryStore:
         """Ends the work of looking back with what somebody thought, a JSON list."""
 
     @staticmethod
-    def reflection_prompt(job: str, adversarial: bool) -> str:
-        """What a model is asked that looks back on the turn of a piece of work."""
+    def reflection_prompt(job: str, adversarial: bool, in_object: bool = False) -> str:
+        """What a model is asked that looks back on the turn of a piece of work; `in_object`: for an answer that is an
+        object whose member `patterns` is the list.
+        """
 
     def work_failed(self, job: str, error: str, for_good: bool) -> str | None:
         """A piece of work failed; gives where it stands then, as JSON."""

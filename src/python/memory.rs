@@ -278,10 +278,11 @@ impl MemoryStore {
 
     /// What a model is asked that looks back on the turn of a piece of work.
     #[staticmethod]
-    fn reflection_prompt(job: &str, adversarial: bool) -> PyResult<String> {
+    #[pyo3(signature = (job, adversarial, in_object=false))]
+    fn reflection_prompt(job: &str, adversarial: bool, in_object: bool) -> PyResult<String> {
         let job: Job = parsed("job", job).map_err(|error| errors::exception(&error))?;
         let turn: Turn = parsed("turn", &job.payload).map_err(|error| errors::exception(&error))?;
-        Ok(instructions(&turn, adversarial))
+        Ok(instructions(&turn, adversarial, in_object))
     }
 
     /// A piece of work failed; gives where it stands then, or nothing if this process no longer held it.
