@@ -232,6 +232,11 @@ class Memory:
         memory = None if source is None or isinstance(source, str) else _id(source)
         self._core.relate(subject, relation, object, text, memory, trust)
 
+    @staticmethod
+    def relations() -> list[str]:
+        """The relations that `relate` knows."""
+        return relations()
+
     def neighbours(
         self, entity: str, relation: str | None = None, *, distance: int = 1, limit: int = 50
     ) -> list[Neighbour]:
