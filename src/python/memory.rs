@@ -53,7 +53,9 @@ fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> Result<T> {
         let said = error.to_string();
         // The place in our own JSON says nothing to a caller.
         let said = said.split(" at line ").next().unwrap_or_default();
+        let named = if what == "note" { "remember" } else { "recall" };
         Error::usage("invalid_value", format!("invalid {what}: {said}"))
+            .hint(format!("`help(Memory.{named})` says what it takes"))
     })
 }
 
