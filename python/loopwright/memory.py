@@ -447,9 +447,9 @@ def _seconds(time: datetime | float | None) -> float | None:
         return None
     try:
         number = isinstance(time, (int, float)) and not isinstance(time, bool)
-        seconds = time if number else time.timestamp()  # type: ignore[union-attr]
+        seconds: float = time if number else time.timestamp()  # type: ignore[assignment, union-attr]
         if isfinite(seconds):
-            return seconds  # type: ignore[no-any-return]
+            return seconds
     except (AttributeError, TypeError, ValueError, OverflowError):
         pass
     message = f"{time!r:.100} is no time"
