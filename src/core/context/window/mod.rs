@@ -50,6 +50,8 @@ pub struct ContextWindow {
     report: Option<Made>,
     /// The next compaction, where it is being prepared.
     ahead: Ahead,
+    /// Whether one ever is.
+    prepares: bool,
 }
 
 /// A compaction begins when the view is larger than this share of the budget, …
@@ -97,7 +99,15 @@ impl ContextWindow {
             archive: Archive::new(),
             report: None,
             ahead: Ahead::default(),
+            prepares: true,
         }
+    }
+
+    /// Every compaction is made when it is due, none prepared: for runs that began when that was so.
+    #[must_use]
+    pub const fn unprepared(mut self) -> Self {
+        self.prepares = false;
+        self
     }
 
     /// The archive shall hold all that a compaction sees, in order: then it, too, follows from the history.
@@ -136,7 +146,7 @@ impl ContextWindow {
 
     /// How many messages there were.
     const fn all(&self) -> usize {
-        self.left_out + self.history.len()
+        self.left_out.saturating_add(self.history.len())
     }
 
     /// What the window knows beside its history.

@@ -24,7 +24,7 @@ impl ContextWindow {
         let usual = self.marks.trigger == share(budget, self.high);
         let reached = expected > share(budget, self.high - lead.before) && expected <= self.marks.trigger;
         let target = share(share(budget, self.low - lead.deeper), 1.0 / self.marks.scale);
-        (usual && reached && lead.is_worth_it(budget) && self.all() >= LONG && self.waiting.is_over())
+        (self.prepares && usual && reached && lead.is_worth_it(budget) && self.all() >= LONG && self.waiting.is_over())
             .then_some(Point { messages: self.all(), target })
     }
 

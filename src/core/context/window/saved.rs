@@ -40,6 +40,8 @@ pub(super) struct Saved {
     archive: Archive,
     #[serde(default)]
     report: Option<Report>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unprepared: bool,
 }
 
 impl From<ContextWindow> for Saved {
@@ -47,15 +49,31 @@ impl From<ContextWindow> for Saved {
         let report = window.report().cloned();
         let ContextWindow { policy, high, low, marks, history, left_out, view, .. } = window;
         let (given, counts) = history.into_parts();
-        let ContextWindow { tokens, fresh, archived, archive, .. } = window;
-        Self { policy, high, low, marks, given, counts, left_out, view, tokens, fresh, archived, archive, report }
+        let ContextWindow { tokens, fresh, archived, archive, prepares, .. } = window;
+        let unprepared = !prepares;
+        Self {
+            policy,
+            high,
+            low,
+            marks,
+            given,
+            counts,
+            left_out,
+            view,
+            tokens,
+            fresh,
+            archived,
+            archive,
+            report,
+            unprepared,
+        }
     }
 }
 
 impl From<Saved> for ContextWindow {
     fn from(saved: Saved) -> Self {
         let Saved { policy, high, low, marks, given, counts, left_out, view, tokens, .. } = saved;
-        let Saved { fresh, archived, archive, report, .. } = saved;
+        let Saved { fresh, archived, archive, report, unprepared, .. } = saved;
         let (mut history, mut waiting) = (History::new(policy.wire), Waiting::default());
         for (message, tokens) in given.into_iter().zip(counts) {
             let facts = Facts::of(&message);
@@ -79,6 +97,7 @@ impl From<Saved> for ContextWindow {
             archive,
             report,
             ahead,
+            prepares: !unprepared,
         }
     }
 }
