@@ -72,11 +72,13 @@ impl Journal {
     /// What the first line says, without any event. Fails if that can't be read, or is of another version.
     pub fn head(text: &str) -> Result<Self> {
         let Some(first) = text.split_inclusive('\n').next() else {
-            return Err(Error::usage("invalid_journal", "the journal is empty"));
+            let error = Error::usage("invalid_journal", "the journal is empty");
+            return Err(error.hint("nothing was written before the run broke off: begin it anew"));
         };
         let whole = first.len();
         let wrong = |why: &dyn std::fmt::Display| {
             Error::usage("invalid_journal", format!("line 1 of the journal can't be read: {why}"))
+                .hint("give a journal of Loopwright; without its first line nobody knows what the run was made of")
         };
         let first = unescaped(first);
         // What else stands there is for a version to say that this one does not know.

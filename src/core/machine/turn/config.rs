@@ -229,10 +229,10 @@ impl TurnConfig {
             }
             if !tool.schema.is_object() {
                 let shown = shorten(tool.schema.text(), 100);
-                return Err(Error::usage(
-                    "invalid_schema",
-                    format!("the schema of tool {:?} is no JSON object: {shown}", tool.name),
-                ));
+                let message = format!("the schema of tool {:?} is no JSON object: {shown}", tool.name);
+                return Err(
+                    Error::usage("invalid_schema", message).hint("give a JSON schema, as {\"type\": \"object\"}")
+                );
             }
         }
         let missing = match &self.tool_choice {
