@@ -192,3 +192,27 @@ fn d21_what_closes_a_call_around_another_is_no_prose() {
     assert!(!reading.calls[0].complete && reading.calls[1].complete, "{reading:?}");
     assert_eq!(reading.prose, " t", "{reading:?}");
 }
+
+#[test]
+fn d08_a_string_that_breaks_off_makes_no_call_of_two() {
+    each(json_dialects(), |dialect| {
+        let call = |name: &str, value: &str| render_call(name, &Raw::of(&json!({"a": value})), None, dialect).unwrap();
+        let first = call("ff", "Oslo");
+        let cut = first.find("slo").unwrap();
+        let next = call("hh", "whole");
+        let object = matches!(dialect.grammar, Grammar::Object { .. } | Grammar::Keyed);
+        for between in ["\n", "", " "] {
+            let text = format!("{}{between}{next} t", &first[..cut]);
+            for setup in [Setup::auto(), Setup::names(&["ff", "hh"])] {
+                let reading = read_twice(text.as_bytes(), &setup);
+                let first = reading.calls.iter().find(|call| call.name == "ff").unwrap();
+                assert!(!first.complete, "{text}: {reading:?}");
+                if object && between == "\n" && dialect.title.is_empty() {
+                    let last = reading.calls.last().unwrap();
+                    assert_eq!((&*last.name, &*last.arguments), ("hh", r#"{"a":"whole"}"#), "{text}: {reading:?}");
+                    assert!(last.complete && reading.prose.trim() == "t", "{text}: {reading:?}");
+                }
+            }
+        }
+    });
+}

@@ -273,7 +273,7 @@ impl Json {
 
     /// As it stands in the text, so that a sibling of the call may begin in a string without an end.
     pub(super) fn in_place(&mut self) {
-        self.siblings = self.next.has_siblings();
+        self.siblings = self.next.has_siblings() || self.next.has_markers();
     }
 
     /// Whether the key of the next call begins behind what was read: its quotation mark came last.

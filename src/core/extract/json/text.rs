@@ -389,10 +389,13 @@ impl Json {
         }
         let (opens, looked) = self.next.resumes(&self.tail, self.stack.len);
         self.looks.count += looked;
-        if !opens {
-            return Some(false);
-        }
-        if !self.next.is_key(rest, last, &mut self.looks)? {
+        if !opens || !self.next.is_key(rest, last, &mut self.looks)? {
+            if !self.lost && self.next.has_markers() {
+                // What opens a call and then its brace, and a mark that nothing escapes: the string may have swallowed that call.
+                let (swallows, looked) = self.next.is_opened(&self.tail);
+                self.looks.count += looked;
+                self.lost = swallows;
+            }
             return Some(false);
         }
         self.out.truncate(self.mark);
