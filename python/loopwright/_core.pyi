@@ -810,6 +810,9 @@ class Run:
     def ended(self) -> Ended | None:
         """How the run ended, once it has."""
 
+    def asks(self, command: int) -> bool:
+        """Whether a model's answer to the command of that number is waited for."""
+
     def agent_of(self, command: int) -> tuple[str, str, str] | None:
         """Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the
         run's own machine did.
