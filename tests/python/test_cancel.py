@@ -377,7 +377,7 @@ def test_d41_what_was_shown_stays_where_the_answer_was_whole_when_somebody_cance
                     seen.append(event)
                     if isinstance(event, TextDelta):
                         # The answer's end comes while nobody looks.
-                        time.sleep(delay)
+                        time.sleep(delay)  # noqa: ASYNC251
                         stream.cancel()
                 return stream.result, seen
 

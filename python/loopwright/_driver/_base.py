@@ -271,7 +271,7 @@ class Driver:
         return _core.Event.tool_failed(command.id, call_id, "unknown", _UNKNOWN, hint)  # type: ignore[arg-type]
 
     def unheard(self, command_id: int, call: _core.ModelCall) -> bool:
-        """Whether the machine has not heard the end of a call: it is under way, or its answer is still on its way here."""
+        """Whether the machine has not heard the end of a call: it is under way, or its answer is on its way here."""
         return not call.done or self.run.asks(command_id)
 
     def cancelled_model(self) -> _core.Event | None:
