@@ -216,3 +216,27 @@ fn d08_a_string_that_breaks_off_makes_no_call_of_two() {
         }
     });
 }
+
+#[test]
+fn d08_a_key_that_breaks_off_makes_no_call_of_two() {
+    let objects = json_dialects().filter(|row| matches!(row.grammar, Grammar::Object { .. } | Grammar::Keyed));
+    each(objects.filter(|row| row.title.is_empty()), |dialect| {
+        let call = |name: &str, value: &str| render_call(name, &Raw::of(&json!({"a": value})), None, dialect).unwrap();
+        let first = call("ff", "Oslo");
+        let from = first.find('{').unwrap();
+        let next = call("hh", "whole");
+        for cut in from + 2..first.find("slo").unwrap() {
+            let text = format!("{}\n{next} t", &first[..cut]);
+            for setup in [Setup::auto(), Setup::names(&["ff", "hh"])] {
+                let reading = read_twice(text.as_bytes(), &setup);
+                for call in reading.calls.iter().filter(|call| call.name != "hh") {
+                    assert!(!call.complete || !call.arguments.contains("whole"), "{text}: {reading:?}");
+                }
+                let last = reading.calls.last();
+                let sound =
+                    last.is_some_and(|call| call.name == "hh" && call.complete && call.arguments.contains("whole"));
+                assert!(sound, "{text}: {reading:?}");
+            }
+        }
+    });
+}

@@ -17,6 +17,10 @@ impl Object {
                     if !self.token(cursor, last, quote, sink)? {
                         return Ok(self.wait(cursor, last, sink));
                     }
+                    if quote == Some(b'"') && self.swallows(sink) {
+                        self.breaks_in_token(cursor, sink)?;
+                        continue;
+                    }
                     self.unquoted = quote.is_none();
                     self.token_ends(value, cursor, sink);
                     continue;

@@ -6,7 +6,7 @@ use super::{
         body::{Sink, Step},
         json::{Json, Mend},
     },
-    Cursor, Keys, LONGEST_TOKEN, NAME_TWICE, Object, Place, Role,
+    Cursor, Keys, LONGEST_TOKEN, NAME_TWICE, NO_CALL, Object, Place, Role,
 };
 
 impl Object {
@@ -132,6 +132,30 @@ impl Object {
     /// The first key of the next call begins behind the quote that was read last.
     fn next_key(&mut self, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Step> {
         self.call_ends(cursor, true, sink)?;
+        self.call.resumed = true;
+        self.place = Place::Token { value: false, quote: Some(b'"') };
+        Ok(())
+    }
+
+    /// Whether the key or the string that was read swallowed the end of its call and the brace of the next one: the mark that seemed to
+    /// end it opens that one's first key.
+    pub(super) fn swallows(&self, sink: &mut dyn Sink) -> bool {
+        if !self.token.ends_with(b"{") || !self.token.contains(&b'\n') && !self.array {
+            return false;
+        }
+        let (opens, looked) = self.next.among(self.siblings(), self.array).resumes(&self.token, 0);
+        sink.looked(looked);
+        opens
+    }
+
+    /// The call breaks off within a key or a string, and the next one's first key begins.
+    pub(super) fn breaks_in_token(&mut self, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Step> {
+        self.token.clear();
+        if self.call.started || self.call.name.is_some() {
+            self.call_ends(cursor, false, sink)?;
+        } else {
+            self.no_call(cursor, NO_CALL, sink)?;
+        }
         self.call.resumed = true;
         self.place = Place::Token { value: false, quote: Some(b'"') };
         Ok(())
