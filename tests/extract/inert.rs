@@ -240,3 +240,14 @@ fn d08_a_key_that_breaks_off_makes_no_call_of_two() {
         }
     });
 }
+
+#[test]
+fn d17_what_stands_behind_a_bracket_too_many_is_read_the_same_at_every_cut() {
+    for text in [
+        r#"[TOOL_CALLS]f[ARGS]{"d":[{"b":"} z"}}],"e":"x y"} bye"#,
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>ff\n```json\n{\"c\":```\"\\n z\",\"b\":\"x y\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>\nBye.",
+    ] {
+        let reading = read(text, &Setup::auto());
+        assert!(reading.calls.len() == 1 && !reading.calls[0].complete, "{reading:?}");
+    }
+}

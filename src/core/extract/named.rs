@@ -320,42 +320,49 @@ impl Named {
             sink.finish(0, true);
             self.place = Place::After;
         }
-        if self.place != Place::Left {
-            let here = input.get(*from..).unwrap_or_default();
-            let part = match here.first() {
-                _ if self.seen > 0 => Some(false),
-                Some(b':') => Some(true),
-                Some(b'"') => Some(self.valueless),
-                Some(b',') => here.get(1).map(|byte| *byte == b'"').or_else(|| last.then_some(false)),
-                _ => Some(false),
-            };
-            match part {
-                None => return Ok(Step::More),
-                Some(false) => return Ok(self.after(input, last, sink, from)),
-                Some(true) => {
-                    sink.spoiled_behind(PART);
-                    self.tail = Tail::before(self.next);
-                    self.place = Place::Left;
+        loop {
+            if self.place != Place::Left {
+                let here = input.get(*from..).unwrap_or_default();
+                let part = match here.first() {
+                    _ if self.seen > 0 => Some(false),
+                    Some(b':') => Some(true),
+                    Some(b'"') => Some(self.valueless),
+                    Some(b',') => here.get(1).map(|byte| *byte == b'"').or_else(|| last.then_some(false)),
+                    _ => Some(false),
+                };
+                match part {
+                    None => return Ok(Step::More),
+                    Some(false) => match self.after(input, last, sink, from) {
+                        Some(step) => return Ok(step),
+                        // What stands behind it is looked at as if it came alone.
+                        None => continue,
+                    },
+                    Some(true) => {
+                        sink.spoiled_behind(PART);
+                        self.tail = Tail::before(self.next);
+                        self.place = Place::Left;
+                    }
                 }
             }
-        }
-        // Told of once, so held until it is over; what goes on for longer is rather prose.
-        let held = input.get(*from..).unwrap_or_default();
-        let near = held.get(..held.len().min(LONGEST_HEADER)).unwrap_or_default();
-        let whole = near.len() == held.len();
-        let (bytes, over) = self.follow(near.get(self.seen..).unwrap_or_default(), last && whole, sink);
-        self.seen += bytes;
-        if !over && near.len() < LONGEST_HEADER {
-            return Ok(Step::More);
-        }
-        if over {
+            // Told of once, so held until it is over; what goes on for longer is rather prose.
+            let held = input.get(*from..).unwrap_or_default();
+            let near = held.get(..held.len().min(LONGEST_HEADER)).unwrap_or_default();
+            let whole = near.len() == held.len();
+            let (bytes, over) = self.follow(near.get(self.seen..).unwrap_or_default(), last && whole, sink);
+            self.seen += bytes;
+            if !over && near.len() < LONGEST_HEADER {
+                return Ok(Step::More);
+            }
+            self.valueless = false;
+            self.place = Place::After;
+            if !over {
+                self.seen = 0;
+                return Ok(self.over(sink));
+            }
             sink.dropped(self.seen, PART);
             *from += self.seen;
+            self.seen = 0;
         }
-        self.seen = 0;
-        self.valueless = false;
-        self.place = Place::After;
-        Ok(self.after(input, last, sink, from))
     }
 
     fn follow(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> (usize, bool) {
@@ -365,8 +372,8 @@ impl Named {
         followed
     }
 
-    /// Takes a bracket too many and the closing fence.
-    fn after(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink, from: &mut usize) -> Step {
+    /// Takes a bracket too many or the closing fence; `None`: one was taken.
+    fn after(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink, from: &mut usize) -> Option<Step> {
         let mut at = *from + self.seen;
         while let Some(&byte) = input.get(at) {
             let rest = input.get(at..).unwrap_or_default();
@@ -386,16 +393,18 @@ impl Named {
                 }
                 b'`' if self.in_fence && FENCE.starts_with(rest) && !last => {
                     self.seen = at - *from;
-                    return Step::More;
+                    return Some(Step::More);
                 }
-                _ => return self.over(sink),
+                _ => return Some(self.over(sink)),
             };
             at += taken;
             sink.markup(at - *from);
             *from = at;
+            self.seen = 0;
+            return None;
         }
         self.seen = at - *from;
-        if last { self.over(sink) } else { Step::More }
+        Some(if last { self.over(sink) } else { Step::More })
     }
 
     fn over(&self, sink: &mut dyn Sink) -> Step {
