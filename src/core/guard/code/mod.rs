@@ -111,7 +111,7 @@ fn held_by_another(tokens: &[(Token<'_>, Range<usize>)]) -> Option<Act> {
         ) || matches!(token, Token::Text { value, .. } if matches!(value.as_str(), "net" | "node:net"))
     };
     let shell = |token: &Token<'_>| match token {
-        Token::Name(name) => matches!(*name, "dup2" | "pty") || name.ends_with(".dup2"),
+        Token::Name(name) => matches!(*name, "dup2" | "pty"),
         Token::Text { value, .. } => {
             let first = value.split_whitespace().next().unwrap_or_default();
             ["/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/bash"].contains(&first)

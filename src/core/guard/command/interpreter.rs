@@ -141,11 +141,11 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
                     Verdict::new(RiskLevel::Confirm, "database.restore", "writes over a database", word.span.clone()),
                 );
             }
-            if let Some(mut rest) = script_commands(text) {
-                if let Some(script) = rest.find(|script| tasks::ruinous_script(script)) {
-                    let why = format!("runs `{script}`, a script that is called after destroying something");
-                    keep(&mut worst, Verdict::new(RiskLevel::Confirm, "verb", why, word.span.clone()));
-                }
+            if let Some(mut rest) = script_commands(text)
+                && let Some(script) = rest.find(|script| tasks::ruinous_script(script))
+            {
+                let why = format!("runs `{script}`, a script that is called after destroying something");
+                keep(&mut worst, Verdict::new(RiskLevel::Confirm, "verb", why, word.span.clone()));
             }
             for (sign, end) in [("\\!", 2), (".shell ", 7), (".system ", 8)] {
                 if let Some(at) = text.find(sign) {

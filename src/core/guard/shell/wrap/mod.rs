@@ -219,7 +219,9 @@ fn wrapped(wrapper: &Wrapper, name: &str, outer: &mut Outer<'_>, words: &[Word])
         Mode::Words => outer.words(rest, wrapper.via),
         // Each argument is a command of its own there.
         Mode::Joined if matches!(name, "hyperfine" | "concurrently" | "conc") => {
-            rest.iter().for_each(|word| outer.text(word, Via::ShellText))
+            for word in rest {
+                outer.text(word, Via::ShellText);
+            }
         }
         Mode::Joined => {
             // A host that is a list of hosts shifts what follows: a word that is a whole command is read by itself too.
