@@ -111,7 +111,7 @@ pub(super) const TABLE: &[Detector] = &[
         "a key of an Azure service",
         &[".documents.azure.com", ".servicebus.windows", ".azurecr.io", ".redis.cache.windows", ".search.windows"],
         (0, 260),
-        r#"\.(?:documents\.azure\.com|servicebus\.windows|azurecr\.io|redis\.cache\.windows|search\.windows)[^\n]{0,170}?[^\nA-Za-z0-9/+=]([A-Za-z0-9/+]{43}=|[A-Za-z0-9/+]{86}==)(?:[^A-Za-z0-9/+=]|$)"#,
+        r"\.(?:documents\.azure\.com|servicebus\.windows|azurecr\.io|redis\.cache\.windows|search\.windows)[^\n]{0,170}?[^\nA-Za-z0-9/+=]([A-Za-z0-9/+]{43}=|[A-Za-z0-9/+]{86}==)(?:[^A-Za-z0-9/+=]|$)",
     )
     .check(Check::Random),
     token("alibaba-key", "an Alibaba Cloud key", &["LTAI"], r"^LTAI[A-Za-z0-9]{12,26}").check(Check::Random),
