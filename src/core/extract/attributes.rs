@@ -6,8 +6,8 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Dialect, Grammar, dialects},
-    members::{FOLLOWED, Members, Next, OPEN_CALL, Typing, run},
-    remains::Remains,
+    members::{FOLLOWED, Members, Next, OPEN_CALL, Typing},
+    remains::{self, Remains},
     tags::{ODD, TWICE, find_attributes},
     until::{
         AROUND, Bound, CALL_END, CDATA, CDATA_END, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NEXT,
@@ -298,15 +298,7 @@ impl AttributesBody {
 
 impl Body for AttributesBody {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        let step = run(input, |rest| {
-            if !self.remains.on {
-                return self.next(rest, last, sink);
-            }
-            let mut mute = self.remains.mute(sink);
-            let next = self.next(rest, last, &mut mute);
-            self.remains.on &= !mute.over;
-            next
-        });
+        let step = remains::run(self, |body| &mut body.remains, Self::next, (input, last), sink);
         sink.looked(self.marks.looked());
         step
     }

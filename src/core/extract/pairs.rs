@@ -5,8 +5,8 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, dialects},
-    members::{FOLLOWED, Members, Next, OPEN_CALL, Typing, run},
-    remains::Remains,
+    members::{FOLLOWED, Members, Next, OPEN_CALL, Typing},
+    remains::{self, Remains},
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NAMED, OPEN,
         Rule, SURE, Search, Seen, holds, is_space,
@@ -363,15 +363,7 @@ impl PairsBody {
 
 impl Body for PairsBody {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        let step = run(input, |rest| {
-            if !self.remains.on {
-                return self.next(rest, last, sink);
-            }
-            let mut mute = self.remains.mute(sink);
-            let next = self.next(rest, last, &mut mute);
-            self.remains.on &= !mute.over;
-            next
-        });
+        let step = remains::run(self, |body| &mut body.remains, Self::next, (input, last), sink);
         sink.looked(self.marks.looked());
         step
     }
