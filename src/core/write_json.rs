@@ -57,22 +57,27 @@ impl Writer {
         if needs_escapes(text) {
             return self.rare(text);
         }
-        self.quoted(text, b"\"", b"\"");
+        self.quoted(text);
         Ok(())
     }
 
     /// The name of a member, after the one before it.
     fn name(&mut self, first: bool, name: &'static str) {
-        debug_assert!(name.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\'), "{name}");
-        let before: &[u8] = if first { b"\"" } else { b",\"" };
-        self.quoted(name, before, b"\":");
+        debug_assert!(!needs_escapes(name), "{name}");
+        self.bytes.reserve(name.len() + 4);
+        if !first {
+            self.bytes.push(b',');
+        }
+        self.quoted(name);
+        self.bytes.push(b':');
     }
 
-    fn quoted(&mut self, text: &str, before: &[u8], after: &[u8]) {
-        self.bytes.reserve(text.len() + before.len() + after.len());
-        self.bytes.extend_from_slice(before);
+    fn quoted(&mut self, text: &str) {
+        self.bytes.reserve(text.len() + 2);
+        // One byte is sooner pushed than copied.
+        self.bytes.push(b'"');
         self.bytes.extend_from_slice(text.as_bytes());
-        self.bytes.extend_from_slice(after);
+        self.bytes.push(b'"');
     }
 
     fn natural(&mut self, number: u64) -> Result {
