@@ -28,9 +28,25 @@ pub(crate) fn push_json<T: Serialize + ?Sized>(bytes: &mut Vec<u8>, value: &T) -
 
 /// Whether a text can't stand between quotes as it is.
 pub(crate) fn needs_escapes(text: &str) -> bool {
-    // No early end: a loop without one looks at many bytes at once.
-    let escaped = |byte: u8| u8::from(byte < b' ') | u8::from(byte == b'"') | u8::from(byte == b'\\');
-    text.bytes().fold(0, |any, byte| any | escaped(byte)) != 0
+    let bytes = text.as_bytes();
+    let Some(last) = bytes.last_chunk::<8>() else {
+        return bytes.iter().any(|&byte| byte < b' ' || byte == b'"' || byte == b'\\');
+    };
+    // Eight bytes at once. What is left over is looked at together with bytes that were looked at before.
+    let (words, _) = bytes.as_chunks::<8>();
+    words.iter().chain([last]).fold(0, |any, word| any | escaped(u64::from_ne_bytes(*word))) != 0
+}
+
+/// Not zero if one of the eight bytes is below a space, a quotation mark or a backslash.
+const fn escaped(word: u64) -> u64 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = EACH << 7;
+    let quote = word ^ (EACH * b'"' as u64);
+    let backslash = word ^ (EACH * b'\\' as u64);
+    let below = word.wrapping_sub(EACH * b' ' as u64) & !word;
+    let quote = quote.wrapping_sub(EACH) & !quote;
+    let backslash = backslash.wrapping_sub(EACH) & !backslash;
+    (below | quote | backslash) & HIGH
 }
 
 struct Writer {
@@ -491,6 +507,26 @@ mod tests {
         let more = [("k".to_owned(), serde_json::json!({"z": null, "a": [1.5, "\n"]}))].into();
         same(&Whole { raw, text: "a \"word\" \u{7f}\u{1f}", every: every(), more });
         same(&Some(Some("deep")));
+    }
+
+    #[test]
+    fn every_byte_is_seen_wherever_it_stands() {
+        for length in 1..40 {
+            for at in 0..length {
+                for byte in 0..=127_u8 {
+                    let mut bytes = vec![b'~'; length];
+                    bytes[at] = byte;
+                    let text = String::from_utf8(bytes).unwrap();
+                    let wanted = byte < b' ' || byte == b'"' || byte == b'\\';
+                    assert_eq!(needs_escapes(&text), wanted, "{text:?}");
+                }
+            }
+        }
+        for length in 0..20 {
+            let text = "\u{e9}\u{4e2d}\u{1f600}\u{80}\u{a2}\u{dc}".repeat(length);
+            assert!(!needs_escapes(&text));
+            assert!(needs_escapes(&(text.clone() + "\"")) && needs_escapes(&format!("\\{text}")));
+        }
     }
 
     #[test]
