@@ -648,3 +648,29 @@ fn c15_windows_and_small_tools_that_destroy_are_asked_about() {
         ],
     );
 }
+
+#[test]
+fn c15_statements_and_texts_that_come_from_elsewhere_are_asked_about() {
+    held(
+        &[
+            "sqlite3 app.db <<< \".tables\ndrop table users;\"",
+            "psql app <<E\n\\\\timing on\ntruncate users\nE",
+            "psql -f <(echo 'drop schema public cascade')",
+            "mysql -uroot -p$PW -e \"$(cat reset.sql)\"",
+            "python3 -c \"import os; os.system(bytes.fromhex('726d').decode())\"",
+            "python3 -c \"import subprocess,base64; subprocess.run(base64.b64decode('bHM='), shell=True)\"",
+            "node -e \"require('child_process').execSync(atob('bHM='))\"",
+            "netsh advfirewall set allprofiles state off",
+            "reg add HKLM\\\\SYSTEM\\\\X /v X /d 1 /f",
+            "ed -s main.py <<< $'1,$d\\nw'",
+        ],
+        &[
+            "sqlite3 app.db <<< \".tables\nselect * from users;\"",
+            "mysql -e \"$(cat schema.sql)\"",
+            "python3 -c \"import base64; print(base64.b64decode('bHM='))\"",
+            "netsh wlan show profiles",
+            "reg add HKCU\\\\Software\\\\X /v X /d 1",
+            "ed -s main.py <<< $'1,3p\\nq'",
+        ],
+    );
+}

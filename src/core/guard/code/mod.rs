@@ -10,7 +10,7 @@ mod path;
 use std::ops::Range;
 
 use self::{
-    calls::{CALL_BACKS, DELETE, DELETE_ALL, EMPTIES, EVALUATE, MOVE, RUN, SQL},
+    calls::{CALL_BACKS, DECODE, DELETE, DELETE_ALL, EMPTIES, EVALUATE, MOVE, RUN, SQL},
     lex::{Token, lex, string_at},
     path::{aliases, arguments, assigned, names, path_from, text_before, texts},
 };
@@ -334,6 +334,11 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             && !(last == "script" || last == "sh" && language != Language::Ruby && language != Language::JavaScript)
         {
             let words: Vec<String> = values.into_iter().map(|(value, _)| value).collect();
+            // The text is put together from another alphabet: what it says is hidden.
+            if DECODE.iter().any(|name| names(tokens, arguments.clone(), name)) {
+                found.push(Act::Unknown { what: format!("the hidden text that {last}() is given") });
+                continue;
+            }
             match words.as_slice() {
                 [] if anything => found.push(Act::Unknown { what: format!("what {last}() is given") }),
                 [] => {}

@@ -134,6 +134,23 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
             if let Some(found) = sql::judge(text) {
                 keep(&mut worst, Verdict::new(found.level, found.rule, found.why, word.span.clone()));
             }
+            // Lines of the client's own stand between statements without a sign at their end.
+            if text.contains('\n') && text.lines().any(|line| line.starts_with(['.', '\\'])) {
+                let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with(['.', '\\'])).collect();
+                if let Some(found) = sql::judge(&lines.join("\n")) {
+                    keep(&mut worst, Verdict::new(found.level, found.rule, found.why, word.span.clone()));
+                }
+            }
+            // `-f <(echo …)`: statements that a program makes up.
+            if text.starts_with("<(") {
+                keep(&mut worst, piped("", command));
+            }
+            // `-e "$(cat reset.sql)"`
+            let inside = text.strip_prefix("$(").filter(|_| !word.exact).map(|inside| inside.trim_end_matches(')'));
+            if inside.is_some_and(|inside| inside.split_whitespace().any(tasks::ruinous_script)) {
+                let why = "runs a script that is called after destroying something";
+                keep(&mut worst, Verdict::new(RiskLevel::Confirm, "verb", why, word.span.clone()));
+            }
             // psql and sqlite run programs too.
             if name.starts_with("sqlite") && text.trim_start().starts_with(".restore") {
                 keep(

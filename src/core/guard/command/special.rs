@@ -182,6 +182,9 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             let last = words.len() > 1 && words.last().is_some_and(|word| word.text.is_empty() || word.text == "$null");
             if empty || last { confirm("file.truncate", "empties a file") } else { None }
         }
+        "ed" | "ex" if matches!(&command.input, Input::Known(text) if text.text.lines().any(empties_buffer)) => {
+            confirm("file.truncate", "deletes the lines of a file")
+        }
         "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "emacs" => {
             let mut worst = None;
             for word in words {

@@ -180,7 +180,12 @@ pub(super) const RULES: &[Rule] = &[
         "changes the firewall",
     ),
     confirm("system.firewall", "pfctl -F|-d", "removes rules of the firewall"),
-    confirm("system.firewall", "netsh ** reset|delete", "changes the network"),
+    confirm("system.firewall", "netsh ** reset|delete|off|disable", "changes the network"),
+    confirm(
+        "system.registry",
+        "reg add ^HKLM|^hklm|^HKEY_LOCAL_MACHINE|^HKCR|^HKEY_CLASSES_ROOT",
+        "changes the registry of the machine",
+    ),
     confirm("system.network", "ip ** del|delete|flush|down", "takes a part of the network down"),
     confirm("system.network", "ifdown", "takes a network down"),
     confirm("system.network", "ifconfig ** down|delete", "takes a network down"),
