@@ -4,6 +4,7 @@
 pub mod bm25;
 pub mod chunks;
 pub(crate) mod contrast;
+mod denial;
 pub mod extractive;
 pub mod gather;
 pub mod index;
@@ -12,6 +13,7 @@ pub(crate) mod marks;
 mod near;
 pub mod passages;
 pub mod plain;
+pub(crate) mod polarity;
 mod question;
 pub mod sentences;
 pub mod sources;
