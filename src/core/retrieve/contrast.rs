@@ -410,6 +410,8 @@ pub(super) struct Token {
     pub(super) after_comma: bool,
     /// Whether any other mark stands before it.
     pub(super) after_mark: bool,
+    /// Whether a sentence could end before it.
+    pub(super) after_stop: bool,
 }
 
 /// The words of a sentence, one more than `most` at most.
@@ -429,6 +431,7 @@ pub(super) fn tokens(sentence: &str, most: usize) -> Vec<Token> {
             surface: surface.to_owned(),
             after_comma: between.contains([',', ';']),
             after_mark: between.contains([':', '=', '(', ')', '|', '–', '—', '/']),
+            after_stop: between.contains(['.', '!', '?', '…']),
         });
     });
     all

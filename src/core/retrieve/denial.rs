@@ -7,6 +7,9 @@ use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     contrast::{Token, tokens},
+    negations::{
+        BOUNDS, CONDITIONS, DENIES, DOUBTS, DUTIES, FAILS, HARD, NONE, NOT, PRONOUNS, SOFT, SOFTENED, TRUE, VERBS,
+    },
     words,
 };
 
@@ -14,190 +17,6 @@ use super::{
 const MOST_WORDS: usize = 80;
 /// A parenthesis within a denial (`did not, however, open`) has so many words at most.
 const ASIDE: usize = 6;
-
-/// Negations of what is done or is; those of other languages stand behind the line.
-const NOT: [&str; 38] = [
-    "not",
-    "never",
-    "cannot",
-    "cant",
-    "dont",
-    "doesnt",
-    "didnt",
-    "isnt",
-    "arent",
-    "wasnt",
-    "werent",
-    "wont",
-    "wouldnt",
-    "shouldnt",
-    "mustnt",
-    "hasnt",
-    "havent",
-    "hadnt",
-    "couldnt",
-    "neednt",
-    "aint",
-    "shant",
-    "mightnt",
-    "darent",
-    //
-    "nicht",
-    "nie",
-    "niemals",
-    "nunca",
-    "jamais",
-    "não",
-    "nao",
-    "niet",
-    "nooit",
-    "inte",
-    "ikke",
-    "non",
-    "не",
-    "никогда",
-];
-/// Negations of a thing.
-const NONE: [&str; 13] = [
-    "no", "none", "neither", "nor", "nobody", "nothing", "nowhere", "kein", "keine", "keinen", "keiner", "ningún",
-    "aucun",
-];
-/// With `to` behind them they deny what follows.
-const FAILS: [&str; 24] = [
-    "fail",
-    "fails",
-    "failed",
-    "failing",
-    "refuse",
-    "refuses",
-    "refused",
-    "refusing",
-    "decline",
-    "declines",
-    "declined",
-    "declining",
-    "neglect",
-    "neglects",
-    "neglected",
-    "unable",
-    "impossible",
-    "forgot",
-    "forgets",
-    "ceased",
-    "ceases",
-    "cease",
-    "unwilling",
-    "powerless",
-];
-/// They deny the whole statement behind them.
-const DENIES: [&str; 17] = [
-    "deny",
-    "denies",
-    "denied",
-    "denying",
-    "dispute",
-    "disputes",
-    "disputed",
-    "refute",
-    "refutes",
-    "refuted",
-    "false",
-    "untrue",
-    "incorrect",
-    "wrong",
-    "myth",
-    "disproved",
-    "disproves",
-];
-/// Behind `not`, and before `that`, they make one of these.
-const TRUE: [&str; 6] = ["true", "case", "fact", "correct", "right", "believed"];
-/// With one of these a sentence says nothing for sure.
-const DOUBTS: [&str; 36] = [
-    "may",
-    "might",
-    "sometimes",
-    "often",
-    "usually",
-    "rarely",
-    "seldom",
-    "possibly",
-    "perhaps",
-    "maybe",
-    "occasionally",
-    "typically",
-    "generally",
-    "mostly",
-    "partly",
-    "partially",
-    "almost",
-    "nearly",
-    "unless",
-    "except",
-    "otherwise",
-    "supposedly",
-    "allegedly",
-    "reportedly",
-    "only",
-    "hardly",
-    "barely",
-    "scarcely",
-    "solely",
-    "exclusively",
-    "apart",
-    "besides",
-    "few",
-    "little",
-    "mainly",
-    "normally",
-];
-/// Behind a negation they make a bound, a part or an addition of it.
-const SOFTENED: [&str; 24] = [
-    "only",
-    "just",
-    "always",
-    "all",
-    "every",
-    "everyone",
-    "everybody",
-    "everything",
-    "necessarily",
-    "merely",
-    "simply",
-    "quite",
-    "entirely",
-    "exactly",
-    "both",
-    "later",
-    "more",
-    "less",
-    "fewer",
-    "earlier",
-    "sooner",
-    "doubt",
-    "matter",
-    "wonder",
-];
-/// Anywhere behind a negation they turn it into a bound.
-const BOUNDS: [&str; 9] = ["until", "till", "before", "than", "because", "as", "since", "sooner", "least"];
-/// A statement ends before these.
-const HARD: [&str; 11] =
-    ["but", "because", "although", "though", "however", "whereas", "while", "so", "yet", "nor", "sondern"];
-/// What a statement is about does not reach over these.
-const SOFT: [&str; 13] =
-    ["and", "or", "that", "which", "who", "where", "when", "if", "then", "whether", "und", "oder", "y"];
-/// What follows these, up to a comma, is a condition.
-const CONDITIONS: [&str; 7] = ["if", "whether", "unless", "when", "whenever", "in case", "suppose"];
-/// What must be, and not what is.
-const DUTIES: [&str; 8] = ["must", "should", "ought", "shall", "mustnt", "shouldnt", "neednt", "please"];
-const PRONOUNS: [&str; 16] = [
-    "it", "this", "that", "these", "those", "they", "he", "she", "we", "i", "you", "there", "its", "their", "his",
-    "her",
-];
-/// Behind `that`, `which` or `who` they begin a clause that says which things are meant.
-const VERBS: [&str; 18] = [
-    "is", "are", "was", "were", "be", "do", "does", "did", "has", "have", "had", "can", "could", "will", "would",
-    "not", "never", "cannot",
-];
 
 /// How a word stands in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,6 +36,10 @@ pub(super) struct Said {
     exact: bool,
     /// The first word of its clause.
     clause: usize,
+    /// Whether somebody is to do it: then it is not done yet.
+    meant: bool,
+    /// Whether nothing else than a pronoun needs to stand before it: its clause is the first, or begins with one.
+    bare: bool,
 }
 
 /// Something that is denied.
@@ -230,6 +53,8 @@ pub(super) struct Denial {
     pub(super) subject: Range<usize>,
     /// Its numbers and names are looked for in here.
     reach: Range<usize>,
+    /// For `…, not X` what stands before that, of which a part must be spoken of.
+    pub(super) beside: Range<usize>,
     /// Whether nothing but the whole of it is denied: `not X but Y`, `without X`.
     pub(super) whole: bool,
     /// Whether it says what must not be.
@@ -276,15 +101,30 @@ impl Told {
 
     /// How a word stands here; open if it stands here in several ways.
     pub(super) fn standing(&self, term: &str) -> Standing {
-        let mut all = self.words.iter().filter(|word| word.term == term).map(|word| word.standing);
+        let mut all = self.standings(term);
         let first = all.next().unwrap_or(Standing::Open);
         if all.all(|other| other == first) { first } else { Standing::Open }
     }
 
-    /// The words before a word in its clause.
-    pub(super) fn about(&self, term: &str) -> BTreeSet<&str> {
-        let Some(at) = self.words.iter().position(|word| word.term == term) else { return BTreeSet::new() };
-        self.terms_of(&(self.words.get(at).map_or(at, |word| word.clause)..at))
+    /// Each way in which a word stands here.
+    pub(super) fn standings(&self, term: &str) -> impl Iterator<Item = Standing> {
+        let stands = |word: &Said| match word.standing {
+            Standing::Stated if word.meant => Standing::Open,
+            standing => standing,
+        };
+        self.words.iter().filter(move |word| word.term == term).map(stands)
+    }
+
+    /// The words that are stated.
+    pub(super) fn stated(&self) -> BTreeSet<&str> {
+        let stated = self.words.iter().filter(|word| word.standing == Standing::Stated);
+        stated.map(|word| word.term.as_str()).collect()
+    }
+
+    /// The words before a word in its clause; `None` if it is not known what the word is said of.
+    pub(super) fn about(&self, term: &str) -> Option<BTreeSet<&str>> {
+        let (at, word) = self.words.iter().enumerate().find(|(_, word)| word.term == term)?;
+        (word.bare || at > word.clause).then(|| self.terms_of(&(word.clause..at)))
     }
 
     /// The numbers and names that a denial holds.
@@ -322,23 +162,30 @@ impl Reader {
     }
 
     fn is_hard(&self, at: usize) -> bool {
-        self.tokens.get(at).is_none_or(|token| token.after_comma || token.after_mark)
+        self.tokens.get(at).is_none_or(|token| token.after_comma || token.after_mark || token.after_stop)
             || HARD.contains(&self.word(at)) && !(self.word(at) == "so" && self.word(at + 1) == "as")
     }
 
     fn read(mut self, is_denied: bool) -> Option<Told> {
-        let mut clause = 0;
+        let (mut clause, mut bare) = (0, true);
         for (at, token) in self.tokens.iter().enumerate() {
             self.counts.push(self.told.words.len());
             let word = token.word.as_str();
-            if token.after_comma || token.after_mark || HARD.contains(&word) || SOFT.contains(&word) {
+            if self.is_hard(at) && at > 0 || SOFT.contains(&word) {
                 clause = self.told.words.len();
+                bare = PRONOUNS.contains(&word) && !SOFT.contains(&word);
+            } else if self.told.words.len() == clause && PRONOUNS.contains(&word) {
+                bare = true;
             }
             let is_negation = NOT.contains(&word) || NONE.contains(&word) || word == "without";
             if let Some(term) = words::terms(&token.surface).into_iter().next().filter(|_| !is_negation) {
                 let exact = term.starts_with(|c: char| c.is_ascii_digit())
                     || (at > 0 && token.surface.starts_with(char::is_uppercase));
-                self.told.words.push(Said { term, standing: Standing::Stated, exact, clause });
+                let meant = at > 0
+                    && self.word(at - 1) == "to"
+                    && !matches!(self.word(at.wrapping_sub(2)), "has" | "have" | "had" | "need" | "needs" | "needed");
+                let standing = Standing::Stated;
+                self.told.words.push(Said { term, standing, exact, clause, meant, bare });
             }
         }
         if self.told.words.is_empty() {
@@ -396,17 +243,22 @@ impl Reader {
                 word.standing = Standing::Denied;
             }
         }
-        self.open(near);
+        self.open(near.clone());
         let duty = self.told.duty;
-        self.told.denials.push(Denial { heads, scope, subject, reach, whole, duty });
+        let fragment = whole && subject.is_empty() && scope.start > 0 && scope.start == near.start;
+        let beside = if fragment { 0..scope.start } else { 0..0 };
+        self.told.denials.push(Denial { heads, scope, subject, reach, beside, whole, duty });
     }
 
     /// The negation at a place, and how many words it has.
     fn negation(&self, at: usize) -> Option<(Negation, usize)> {
         let (word, next) = (self.word(at), self.word(at + 1));
-        let ends = self.tokens.get(at + 1).is_none_or(|token| token.after_comma || token.after_mark);
+        let ends =
+            self.tokens.get(at + 1).is_none_or(|token| token.after_comma || token.after_mark || token.after_stop);
         if NOT.contains(&word) {
-            return Some((Negation::Not, 1));
+            // "Or not" leaves it open.
+            let either = at > 0 && self.word(at - 1) == "or";
+            return (!either).then_some((Negation::Not, 1));
         }
         if NONE.contains(&word) {
             // "No, it is" answers; "no. 5" counts; "no longer" denies what is done.
@@ -516,6 +368,12 @@ impl Reader {
             return end.max(at + 1);
         }
         if !odd {
+            // "Did not fail to open": it opened.
+            for at in self.heads(kind, at, from, end, start) {
+                if let Some(word) = self.told.words.get_mut(at) {
+                    (word.standing, word.meant) = (Standing::Stated, false);
+                }
+            }
             return end.max(at + 1);
         }
         let heads = self.heads(kind, at, from, end, start);
@@ -526,7 +384,8 @@ impl Reader {
             // Who denies it is not what it is about.
             (subject, reach) = (scope.start..scope.start, scope.clone());
         }
-        let fragment = start == at && kind == Negation::Not && at > 0;
+        let apart = start == at || (start + 1 == at && self.word(start) == "and");
+        let fragment = apart && kind == Negation::Not && at > 0;
         if fragment {
             reach = scope.clone();
         }
@@ -552,7 +411,8 @@ impl Reader {
         let next = self.word(at + length);
         let soft = SOFTENED.contains(&next) && self.word(at) != "without";
         let have_to = matches!((next, self.word(at + length + 1)), ("have" | "need" | "needs", "to"));
-        let bound = (from..=end).any(|at| BOUNDS.contains(&self.word(at)));
+        let as_as = (from..end).filter(|at| self.word(*at) == "as").count() > 1;
+        let bound = as_as || (from..=end).any(|at| BOUNDS.contains(&self.word(at)));
         soft || have_to || bound
     }
 

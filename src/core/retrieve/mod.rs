@@ -11,6 +11,7 @@ pub mod index;
 pub mod lsa;
 pub(crate) mod marks;
 mod near;
+mod negations;
 pub mod passages;
 pub mod plain;
 pub(crate) mod polarity;

@@ -16,6 +16,8 @@ use super::{
 const MET: f64 = 0.7;
 /// So much of what one of them is about must stand in the other.
 const SAME_SUBJECT: f64 = 0.6;
+/// So much of what stands before `…, not X` must stand in the other sentence.
+const BESIDE: f64 = 0.4;
 /// So much of a claim must stand in the sentence that it clashes with.
 const NEAR: f64 = 0.4;
 /// A word in more sentences than these tells nothing apart.
@@ -85,10 +87,11 @@ fn first_word(sentence: &str) -> String {
 
 /// How near the sentences come that speak against a claim and for it, by the word that they turn on.
 #[derive(Default)]
-struct Weighed<'a> {
+struct Weighed<'c, 't> {
     against: usize,
-    by: &'a str,
-    beside: usize,
+    common: BTreeSet<&'c str>,
+    by: &'t str,
+    excused: bool,
 }
 
 /// The sentence of `texts` that `claim` turns around; `None` if there is none, or one that says the same is as near.
@@ -99,7 +102,7 @@ pub(crate) fn denied<'a>(claim: &str, texts: &[&'a Statements]) -> Option<&'a st
     let claim = Told::read(claim)?;
     let terms = claim.terms();
     let total: usize = terms.iter().map(|term| weight(term)).sum();
-    let mut weighed: BTreeMap<&str, Weighed<'a>> = BTreeMap::new();
+    let mut weighed: BTreeMap<&str, Weighed<'_, 'a>> = BTreeMap::new();
     // First what speaks against it, for most claims nothing; then what stands beside it.
     for text in texts {
         for at in text.near(&terms) {
@@ -108,34 +111,41 @@ pub(crate) fn denied<'a>(claim: &str, texts: &[&'a Statements]) -> Option<&'a st
             if turned.is_empty() {
                 continue;
             }
-            let common = common(&terms, said);
-            if (common as f64) < NEAR * total as f64 {
+            let common: BTreeSet<&str> = terms.intersection(&said.terms()).copied().collect();
+            let near: usize = common.iter().map(|term| weight(term)).sum();
+            if (near as f64) < NEAR * total as f64 {
                 continue;
             }
             for term in turned {
                 let slot = weighed.entry(term).or_default();
-                if common > slot.against {
-                    slot.against = common;
+                if near > slot.against {
+                    (slot.against, slot.common) = (near, common.clone());
                     slot.by = text.shown.get(at).map(String::as_str).unwrap_or_default();
                 }
             }
         }
     }
     for (term, slot) in &mut weighed {
-        let stands = claim.standing(term);
-        let subject: usize = claim.about(term).iter().map(|term| weight(term)).sum();
+        let stands: Vec<Standing> = claim.standings(term).collect();
+        let subject = claim.about(term).unwrap_or_default();
         for text in texts {
             for at in text.holders.get(*term).into_iter().flatten() {
                 let Some(said) = text.all.get(*at) else { continue };
-                let same = said.standing(term);
-                if same == stands || same == Standing::Open {
-                    let about = if said.begins_with_pronoun { subject } else { 0 };
-                    slot.beside = slot.beside.max(common(&terms, said) + about);
+                let same = said.standings(term).any(|standing| stands.contains(&standing));
+                if !same && said.standings(term).all(|standing| standing != Standing::Open) {
+                    continue;
                 }
+                let mut common: BTreeSet<&str> = terms.intersection(&said.terms()).copied().collect();
+                if said.begins_with_pronoun && same {
+                    common.extend(&subject);
+                }
+                let near: usize = common.iter().map(|term| weight(term)).sum();
+                // What says more of the claim than what speaks against it is what it rests on.
+                slot.excused |= near >= slot.against || (same && !common.is_subset(&slot.common));
             }
         }
     }
-    weighed.into_values().find(|slot| slot.against > slot.beside).map(|slot| slot.by)
+    weighed.into_values().find(|slot| !slot.excused).map(|slot| slot.by)
 }
 
 impl Statements {
@@ -154,10 +164,6 @@ fn is_number(term: &str) -> bool {
     term.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn common(terms: &BTreeSet<&str>, said: &Told) -> usize {
-    said.terms().intersection(terms).map(|term| weight(term)).sum()
-}
-
 /// The words on which two sentences clash: denied by one of them, stated by the other.
 fn clashes<'a>(claim: &'a Told, said: &'a Told) -> BTreeSet<&'a str> {
     let mut all = one_way(claim, said);
@@ -170,7 +176,7 @@ fn one_way<'a>(denying: &'a Told, stating: &'a Told) -> BTreeSet<&'a str> {
     if denying.denials.is_empty() {
         return all;
     }
-    let stated = stating.terms();
+    let (held, stated) = (stating.terms(), stating.stated());
     let denied = denying.terms();
     let share = |words: &BTreeSet<&str>, of: &BTreeSet<&str>| {
         if words.is_empty() { 1.0 } else { words.intersection(of).count() as f64 / words.len() as f64 }
@@ -183,8 +189,9 @@ fn one_way<'a>(denying: &'a Told, stating: &'a Told) -> BTreeSet<&'a str> {
         let subject = denying.terms_of(&denial.subject);
         let least = if denial.whole { 1.0 } else { MET };
         if share(&scope, &stated) < least
-            || (denial.whole && share(&subject, &stated) < 1.0)
-            || !denying.exact(denial).is_subset(&stated)
+            || (denial.whole && share(&subject, &held) < 1.0)
+            || share(&denying.terms_of(&denial.beside), &held) < BESIDE
+            || !denying.exact(denial).is_subset(&held)
         {
             continue;
         }
@@ -192,11 +199,9 @@ fn one_way<'a>(denying: &'a Told, stating: &'a Told) -> BTreeSet<&'a str> {
             if stating.standing(&head.term) != Standing::Stated {
                 continue;
             }
-            let about = stating.about(&head.term);
             let same = subject.is_empty()
-                || about.is_empty()
-                || share(&subject, &stated) >= SAME_SUBJECT
-                || share(&about, &denied) >= SAME_SUBJECT;
+                || share(&subject, &held) >= SAME_SUBJECT
+                || stating.about(&head.term).is_some_and(|about| share(&about, &denied) >= SAME_SUBJECT);
             if same {
                 all.insert(head.term.as_str());
             }

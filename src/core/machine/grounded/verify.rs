@@ -499,6 +499,25 @@ mod tests {
     }
 
     #[test]
+    fn x16_a_sentence_that_turns_its_span_around_is_unsupported() {
+        let sources = [source("a.md", 1, "The bridge opened in 1932.\n\n\n\n\n\nThe tunnel did not open in 1932.")];
+        for (answer, passes) in [
+            ("The bridge did not open in 1932 [1].", false),
+            ("The tunnel opened in 1932 [a.md:7].", false),
+            ("The bridge was never opened [1].", false),
+            ("The bridge opened in 1932 [1]. The tunnel did not open in 1932 [a.md:7].", true),
+            // The cited lines count, not what stands elsewhere.
+            ("It opened in 1932 [a.md:1].", true),
+            ("It did not open in 1932 [a.md:7].", true),
+            ("It did not open in 1932 [a.md:1].", false),
+        ] {
+            let found = check(answer, &sources, Profile::Plain);
+            assert_eq!(found.passed(), passes, "{answer}: {found:?}");
+            assert_eq!(found.claims.iter().all(|claim| claim.supported), passes, "{answer}");
+        }
+    }
+
+    #[test]
     fn x16_words_around_an_abstention_claim_nothing() {
         let sources = [source("a.md", 1, "The cache holds ten pages.")];
         let told = "Not found in the sources: the price. It is not spoken of there.";
