@@ -100,6 +100,30 @@ fn sessions_are_conversations_of_their_own() {
 }
 
 #[test]
+fn what_is_not_shown_leads_to_nothing_beside_it() {
+    let memory = Memory::nowhere().unwrap();
+    let secret = |note: Note| {
+        memory.remember(&Note { session: Some("s".into()), ..Note::new("one apple is here") }).unwrap();
+        memory.remember(&Note { session: Some("s".into()), ..note }).unwrap();
+        memory.remember(&Note { session: Some("s".into()), ..Note::new("two pears are there") }).unwrap();
+    };
+    let ask = |user: Option<&str>, time: f64, query: &str| {
+        let query = Query { now: Some(time), user: user.map(str::to_owned), ..Query::new(query) };
+        memory.recall(&query).unwrap().into_iter().map(|hit| hit.record.text).collect::<Vec<_>>()
+    };
+    secret(Note { user: Some("bob".into()), ..Note::new("the zebra is called quagga") });
+    assert!(ask(Some("ann"), 1e10, "zebra quagga").is_empty(), "bob's words tell ann nothing");
+    assert_eq!(ask(Some("bob"), 1e10, "zebra quagga"), ["the zebra is called quagga"]);
+    memory
+        .remember(&Note { user: Some("bob".into()), session: Some("s".into()), ..Note::new("it has stripes") })
+        .unwrap();
+    assert_eq!(ask(Some("bob"), 1e10, "zebra").len(), 2, "his own turns stand beside each other");
+    secret(Note { expires: Some(1e9), ..Note::new("the walrus is called tusk") });
+    assert!(ask(None, 1e9 - 1.0, "walrus tusk").len() > 1);
+    assert!(ask(None, 1e9, "walrus tusk").is_empty(), "what has expired finds nothing");
+}
+
+#[test]
 fn who_speaks_and_when_counts() {
     let memory = Memory::nowhere().unwrap();
     let mut ids = Vec::new();
@@ -465,6 +489,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
     let memory = Memory::nowhere().unwrap();
     for (note, code) in [
         (Note::new("  \n"), "empty_text"),
+        (Note::new("\0\u{200b}"), "empty_text"),
         (Note::new("x".repeat((1 << 20) + 1)), "too_long"),
         (Note { category: Some("x".repeat(5_000)), ..Note::new("x") }, "too_long"),
         (Note { tags: vec![String::new(); 300], ..Note::new("x") }, "too_many"),
@@ -473,7 +498,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
     ] {
         let error = memory.remember_many(&[Note::new("good"), note]).unwrap_err();
         assert_eq!((error.code.as_ref(), error.guilt), (code, Guilt::Usage));
-        assert!(error.message.starts_with("note 1: "), "{error}");
+        assert!(error.message.starts_with("note 1: ") && error.hint.is_some(), "{error}");
     }
     assert_eq!(memory.stats().unwrap().live, 0, "all or nothing");
 }

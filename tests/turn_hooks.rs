@@ -13,7 +13,7 @@ use loopwright::{
             ApprovalDecision, Budget, ChoiceConfig, Command, HookAnswer, HookReply, HookStage, HookSubject, Interrupt,
             ModelChoice, Notice, Stop, turn::TurnConfig,
         },
-        message::ToolResult,
+        message::{Block, StopReason, ToolResult},
     },
     drive::sim::World,
 };
@@ -90,6 +90,28 @@ fn d03_a_hook_that_never_answers_ends_with_the_runs_time() {
         let ended = run(&mut world, TurnConfig { budget, ..hooked(&[stage]) });
         assert_eq!((ended.outcome.stop, ended.at.seconds()), (Stop::WallTime, 20.0), "{}", stage.name());
         assert_eq!(ended.outcome.r#final, None);
+    }
+}
+
+#[test]
+fn d03_a_draft_is_shown_to_the_hooks_of_the_output_when_a_run_stops_while_a_person_is_asked() {
+    for (how, stop) in [(Interrupt::Cancel, Stop::Cancelled), (Interrupt::AfterRound, Stop::UserInterrupt)] {
+        let asks = response(vec![Block::text("I'll remove it."), call("a", "rm", "{}")], StopReason::ToolUse);
+        let seen = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+        let shown = seen.clone();
+        let mut world = World::scripted([answer(asks)])
+            .person(|_, hash| Some((10.0, hash.into(), ApprovalDecision::Allow)))
+            .hooks(move |stage, _| {
+                shown.borrow_mut().push(stage);
+                Some((0.5, Vec::new()))
+            })
+            .interrupt(5.0, how);
+        let ended = run(&mut world, hooked(&[HookStage::PreOutput]));
+        assert_eq!(ended.outcome.stop, stop);
+        assert_eq!(ended.outcome.best_draft.as_deref(), Some("I'll remove it."));
+        let asked = usize::from(how == Interrupt::AfterRound);
+        assert_eq!(seen.borrow().len(), asked, "{how:?}: cancel waits for nobody");
+        assert!((ended.at.seconds() - 5.0 - 0.5 * asked as f64).abs() < 1e-6, "{how:?}");
     }
 }
 

@@ -997,7 +997,10 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
             response(Vec::new(), StopReason::EndTurn),
             calls(&[(&a, "look", &fresh), (&b, "rm", &fresh)]),
             calls(&[(&a, "rm", "{}"), (&b, "look", "{}")]),
-            calls(&[(&a, "rm", "{}"), (&b, "rm", "{}")]),
+            response(
+                vec![Block::text("Both of them."), call(&a, "rm", "{}"), call(&b, "rm", "{}")],
+                StopReason::ToolUse,
+            ),
             calls(&[(&a, "look", "{}"), (&b, "look", "{}")]),
             calls(&[(&a, "nope", "{}")]),
         ];

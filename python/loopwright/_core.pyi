@@ -4,13 +4,14 @@ Values that cross as text are JSON in the canonical form: one shape of messages,
 Where an argument is `_Json`, the text or the Python object it stands for will do.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Final, Literal, TypeAlias, final
+from typing import Any, ClassVar, Final, Literal, TypeAlias, final, overload
 
 from typing_extensions import Self, disjoint_base
 
 from .errors import LoopwrightError
+from .messages import Message
 
 __all__ = [
     "ApprovalDesk",
@@ -400,6 +401,11 @@ class History:
 
     def __new__(cls, messages: History | _Json) -> History: ...
     def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, at: int, /) -> Message: ...
+    @overload
+    def __getitem__(self, at: slice, /) -> list[Message]: ...
+    def __iter__(self) -> Iterator[Message]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -1844,8 +1850,10 @@ class MemoryStore:
         """Ends the work of looking back with what somebody thought, a JSON list."""
 
     @staticmethod
-    def reflection_prompt(job: str, adversarial: bool) -> str:
-        """What a model is asked that looks back on the turn of a piece of work."""
+    def reflection_prompt(job: str, adversarial: bool, in_object: bool = False) -> str:
+        """What a model is asked that looks back on the turn of a piece of work; `in_object`: for an answer that is an
+        object whose member `patterns` is the list.
+        """
 
     def work_failed(self, job: str, error: str, for_good: bool) -> str | None:
         """A piece of work failed; gives where it stands then, as JSON."""

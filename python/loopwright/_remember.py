@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .after import AfterTurn
     from .memory import Memory
     from .result import Result
-    from .roles import Roles
+    from .roles import Role, Roles
 
 __all__ = ["Following", "Remembering", "recall_config", "remembering"]
 
@@ -219,14 +219,26 @@ def _reflecting(after: AfterTurn | None, given: object, roles: Roles | None, hom
     if after.reflector is not None or role.model == "rules":
         return after
 
-    def look_back(prompt: str) -> Any:
+    return replace(after, reflector=_LookBack(role, homes))
+
+
+class _LookBack:
+    """The reflector that a role is. It is asked for an object, as providers' schemas are of one, and mends by itself
+    what is none.
+    """
+
+    in_object = True
+
+    def __init__(self, role: Role, homes: Sequence[Home]) -> None:
+        self._role = role
+        self._homes = homes
+
+    def __call__(self, prompt: str) -> Any:
+        """Nothing where no model of the role gave anything that can be used: the rules look back then."""
         from ._homes import homed
         from .roles import ask_sync
 
-        # Nothing where no model of the role gave anything that can be used: the rules look back then.
-        return ask_sync(homed(role, homes), prompt, _PATTERNS).value
-
-    return replace(after, reflector=look_back)
+        return ask_sync(homed(self._role, self._homes), prompt, _PATTERNS).value
 
 
 def _name(option: str, value: object) -> str | None:

@@ -240,7 +240,7 @@ def _once_more(
         tool_rounds=max(0, budget.tool_rounds - spent(lambda result: result.tool_rounds)),
         wall_time=max(0.0, budget.wall_time - spent(lambda result: result.duration)),
         tokens=None if budget.tokens is None else max(0, budget.tokens - spent(lambda result: result.usage.total)),
-        cost=None if budget.cost is None else max(0.0, budget.cost - spent(lambda result: result.cost or 0.0)),
+        cost=None if budget.cost is None else max(0.0, budget.cost - spent(lambda result: result.known_cost or 0.0)),
     )
     return messages, left
 

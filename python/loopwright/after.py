@@ -437,9 +437,10 @@ class Worker:
         """What the reflector thinks of a turn, in two looks; nothing if it can't be understood: rules do it then."""
         found: list[dict[str, Any]] = []
         for adversarial in (False, True):
-            prompt = _core.MemoryStore.reflection_prompt(said, adversarial)
+            in_object = bool(getattr(reflector, "in_object", False))
+            prompt = _core.MemoryStore.reflection_prompt(said, adversarial, in_object)
             thoughts = _understood(_asked(reflector, prompt))
-            if thoughts is None:
+            if thoughts is None and not in_object:
                 again = f"{prompt}\n\nYour last answer was no JSON list of that form. Answer with the list alone."
                 thoughts = _understood(_asked(reflector, again))
             if thoughts is None:

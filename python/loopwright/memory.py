@@ -93,7 +93,7 @@ class Memory:
 
         name = fspath(path)
         if not isinstance(name, str):
-            raise UsageError("the path is no text", "invalid_value")
+            raise UsageError("the path is no text", "invalid_value", "give a str, or a path of text")
         self.path = name
         self.session = session
         if isinstance(embedder, str):
@@ -231,6 +231,11 @@ class Memory:
         text = source if isinstance(source, str) else None
         memory = None if source is None or isinstance(source, str) else _id(source)
         self._core.relate(subject, relation, object, text, memory, trust)
+
+    @staticmethod
+    def relations() -> list[str]:
+        """The relations that `relate` knows."""
+        return relations()
 
     def neighbours(
         self, entity: str, relation: str | None = None, *, distance: int = 1, limit: int = 50
@@ -436,13 +441,19 @@ def _count(what: str, number: object) -> int:
 
 
 def _seconds(time: datetime | float | None) -> float | None:
-    if time is None or (isinstance(time, (int, float)) and not isinstance(time, bool)):
-        return time
+    from math import isfinite
+
+    if time is None:
+        return None
     try:
-        return time.timestamp()  # type: ignore[union-attr]
+        number = isinstance(time, (int, float)) and not isinstance(time, bool)
+        seconds: float = time if number else time.timestamp()  # type: ignore[assignment, union-attr]
+        if isfinite(seconds):
+            return seconds
     except (AttributeError, TypeError, ValueError, OverflowError):
-        message = f"{time!r:.100} is no time"
-        raise UsageError(message, "invalid_value", "give a datetime, or seconds since 1970") from None
+        pass
+    message = f"{time!r:.100} is no time"
+    raise UsageError(message, "invalid_value", "give a datetime, or seconds since 1970")
 
 
 def _words(name: str, words: object) -> list[Any]:

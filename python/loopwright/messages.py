@@ -138,6 +138,37 @@ class FileId:
 Source: TypeAlias = Base64 | PlainText | Url | FileId
 
 
+def _source_at(url: object) -> Source:
+    """Where the bytes of an address are; an error if no provider can fetch them from there."""
+    scheme, _, rest = url.partition(":") if isinstance(url, str) else ("", "", "")
+    if scheme.lower() in ("http", "https") and len(rest.strip("/ ")) > 0:
+        return Url(str(url))
+    if scheme.lower() == "data":
+        return _carried(rest)
+    message = f"no provider can fetch {url!r:.100}: an address begins with https:// or http://"
+    raise UsageError(message, "invalid_source", "give such an address, or the file itself (from_path, from_bytes)")
+
+
+def _carried(rest: str) -> Source:
+    """What stands behind `data:`."""
+    from urllib.parse import unquote_to_bytes
+
+    head, comma, data = rest.partition(",")
+    media_type, *parameters = head.split(";")
+    found = unquote_to_bytes(data)
+    try:
+        if "base64" in parameters:
+            found = base64.b64decode(found, validate=True)
+        if comma and found and media_type.startswith("text/"):
+            return PlainText(media_type, found.decode())
+    except ValueError:
+        found = b""
+    if not (comma and found and media_type):
+        message = "the data: URL holds no bytes of a known type"
+        raise UsageError(message, "invalid_source", "write data:image/png;base64,…, or use from_bytes or from_path")
+    return Base64(media_type, base64.b64encode(found).decode())
+
+
 @dataclass(frozen=True, slots=True)
 class _Media:
     source: Source
@@ -175,8 +206,8 @@ class _Media:
 
     @classmethod
     def from_url(cls, url: str, *, name: str | None = None) -> Self:
-        """What the provider fetches from `url`."""
-        return cls(Url(url), name)
+        """What the provider fetches from `url`, at `https:` or `http:`; a `data:` URL is the bytes themselves."""
+        return cls(_source_at(url), name)
 
     @classmethod
     def from_file_id(cls, id: str, *, name: str | None = None) -> Self:

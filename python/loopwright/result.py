@@ -152,7 +152,7 @@ class Result(Generic[Output]):
     messages: Messages
     usage: Usage
     cost: float | None
-    """Money for the tokens, where the prices are known."""
+    """Money for the tokens; `None` where the price of a model that answered is not known (see `known_cost`)."""
     stop_reason: str
     tool_calls: list[ToolCall]
     rounds: int
@@ -186,6 +186,8 @@ class Result(Generic[Output]):
     """The phases of a grounded answer: `phase`, `attempt`, `at`, `duration`, `input` and `output` of each."""
     roles: dict[str, Any] = field(default_factory=dict)
     """What the roles found and used, as journals hold it: `summaries`, `summary`, `sanity`, `supervised`, `spent`."""
+    known_cost: float | None = field(default_factory=lambda: None)
+    """Money for the tokens of those models whose price is known; all of it where `cost` is there."""
 
     if not TYPE_CHECKING:
 
@@ -412,7 +414,8 @@ class _Later:
 
 _MADE_LATER: dict[str, Callable[[_Later], Any]] = {
     "usage": lambda later: Usage(**later.outcome["spent"]["usage"]),
-    "cost": lambda later: later.outcome["spent"]["cost"],
+    "cost": lambda later: None if later.outcome["spent"].get("partial") else later.outcome["spent"]["cost"],
+    "known_cost": lambda later: later.outcome["spent"]["cost"],
     "tool_calls": lambda later: [ToolCall(**call) for call in later.outcome["tool_calls"]],
     "rounds": lambda later: later.outcome["spent"]["iterations"],
     "tool_rounds": lambda later: later.outcome["spent"]["tool_rounds"],
@@ -432,12 +435,15 @@ def added(earlier: Result[Any], result: Result[Any]) -> Any:
     from dataclasses import asdict, replace
 
     usage = asdict(result.usage)
-    costs = [each.cost for each in (earlier, result) if each.cost is not None]
+    # One that asked no model cost nothing.
+    whole = all(each.cost is not None or not each.rounds for each in (earlier, result))
+    known = [each.known_cost for each in (earlier, result) if each.known_cost is not None]
     return replace(
         result,
         transcript="\n\n".join(text for text in (earlier.transcript, result.transcript) if text),
         usage=Usage(**{name: count + getattr(earlier.usage, name) for name, count in usage.items()}),
-        cost=sum(costs) if costs else None,
+        cost=sum(known) if known and whole else None,
+        known_cost=sum(known) if known else None,
         tool_calls=[*earlier.tool_calls, *result.tool_calls],
         rounds=earlier.rounds + result.rounds,
         tool_rounds=earlier.tool_rounds + result.tool_rounds,

@@ -677,6 +677,8 @@ class _Asking:
         self.requests = 0
         self.tokens = 0
         self.cost: float | None = None
+        # Whether a model whose price is not known has used something.
+        self.gap = False
         self.seconds = 0.0
         self.usage: Any = None
         self.problems: list[str] = []
@@ -741,6 +743,8 @@ class _Asking:
         self.seconds += result.duration
         if result.cost is not None:
             self.cost = (self.cost or 0.0) + result.cost
+        elif result.usage.total:
+            self.gap = True
         if self.usage is None:
             self.usage = result.usage
         else:
@@ -752,7 +756,7 @@ class _Asking:
         found = self.found
         if found is None:
             found = RoleAnswer(self.rules() if self.rules is not None else None, RULES)
-        return replace(found, usage=self.usage, cost=self.cost, problems=tuple(self.problems))
+        return replace(found, usage=self.usage, cost=None if self.gap else self.cost, problems=tuple(self.problems))
 
 
 _LONGEST = 65_536

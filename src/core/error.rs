@@ -220,12 +220,23 @@ pub struct Failure {
     /// Whether the provider says that the same request may succeed later (`x-should-retry`), where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub should_retry: Option<bool>,
+    /// What to do about it, where that does not follow from its kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 impl Failure {
     /// A failure of `kind`.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), status: None, retry_after: None, request_id: None, should_retry: None }
+        let message = message.into();
+        Self { kind, message, status: None, retry_after: None, request_id: None, should_retry: None, hint: None }
+    }
+
+    /// Says what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
     }
 
     /// Whether the same request may succeed later. The provider knows best, but what is too long stays too long.
@@ -242,6 +253,9 @@ impl Failure {
         let retry_after = self.retry_after.filter(|seconds| seconds.is_finite());
         let answered = Answered { status: self.status, retry_after, request_id: self.request_id.clone() };
         error.answered = (answered != Answered::default()).then(|| Box::new(answered));
+        if let Some(hint) = &self.hint {
+            return error.hint(hint.clone());
+        }
         match self.kind {
             FailureKind::RateLimited | FailureKind::Overloaded | FailureKind::Server
                 if self.retry_after.is_some_and(|seconds| seconds > 0.0 && seconds.is_finite()) =>

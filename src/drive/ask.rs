@@ -33,7 +33,8 @@ pub async fn ask(
     let body = wire::encode_request(endpoint.wire, request).map_err(|error| {
         let block = error.code.starts_with("unsupported_");
         let kind = if block { FailureKind::UnsupportedBlock } else { FailureKind::Usage };
-        CallFailure::from(Failure::new(kind, format!("{}: {error}", endpoint.name)))
+        let failure = Failure::new(kind, format!("{}: {}", endpoint.name, error.message));
+        CallFailure::from(Failure { hint: error.hint, ..failure })
     })?;
     let stream = request.stream.unwrap_or(false);
     let Some(written) = Written::new(request).filter(|_| stream) else {

@@ -37,8 +37,8 @@ fn check(provider: &str, block: &Block) -> Result<(), Failure> {
     };
     let Some(hint) = refused else { return Ok(()) };
     let name = media.name.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default();
-    let message = format!("{provider} takes no {kind} block {}:{name} {hint}", how(media));
-    Err(Failure::new(FailureKind::UnsupportedBlock, message))
+    let message = format!("{provider} takes no {kind} block {}{name}", how(media));
+    Err(Failure::new(FailureKind::UnsupportedBlock, message).hint(hint))
 }
 
 fn how(media: &Media) -> Cow<'static, str> {

@@ -95,7 +95,7 @@ impl<'a, 'py> Reader<'a, 'py> {
             errors::exception(&error.hint(hint.unwrap_or_else(|| "give messages of one shape".to_owned())))
         };
         let raw = Raw::parse(text).map_err(|error| named(&error.to_string(), None))?;
-        if let Some(what) = no_content(&raw) {
+        if let Some(what) = no_content(given) {
             return Err(named(&what, Some("give text, or a list of parts".to_owned())));
         }
         let message = decode(self.shape, &raw).map_err(|error| named(&error.message, error.hint.clone()))?;
@@ -238,11 +238,15 @@ fn is(value: &Bound<'_, PyAny>, word: &str) -> bool {
 }
 
 /// What stands where a message's content should, if that is neither text nor a list, which no provider takes.
-fn no_content(raw: &Raw) -> Option<String> {
-    let fields = Fields::parse(raw.text()).ok()?;
-    let content = fields.get("content")?.text();
-    let shown: String = content.chars().take(100).collect();
-    (!content.starts_with(['"', '[', 'n'])).then(|| format!("its content is {shown}"))
+fn no_content(given: &Bound<'_, PyAny>) -> Option<String> {
+    let content = member(given.cast::<PyDict>().ok()?, intern!(given.py(), "content"))?;
+    let odd = content.is_instance_of::<PyBool>()
+        || content.is_instance_of::<PyInt>()
+        || content.is_instance_of::<PyFloat>()
+        || content.is_instance_of::<PyDict>();
+    let shown =
+        odd.then(|| content.repr().map_or_else(|_| "odd".to_owned(), |shown| shown.to_string_lossy().into_owned()))?;
+    Some(format!("its content is {}", shown.chars().take(100).collect::<String>()))
 }
 
 /// A message of Chat Completions that has nothing beside what every such message has.

@@ -1,6 +1,6 @@
 //! Messages as Python sees them: a sequence that stays in Rust until one is looked at.
 
-use pyo3::{exceptions::PyIndexError, prelude::*};
+use pyo3::{exceptions::PyIndexError, prelude::*, sync::PyOnceLock};
 
 use super::{convert, errors};
 use crate::core::{message::Message, request};
@@ -18,6 +18,16 @@ impl History {
 
     fn __len__(&self) -> usize {
         self.0.len()
+    }
+
+    /// One message, or those of a slice, as `loopwright.messages.Message`.
+    fn __getitem__<'py>(this: &Bound<'py, Self>, at: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        shown(this)?.get_item(at)
+    }
+
+    /// The messages in order, each a `loopwright.messages.Message`.
+    fn __iter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(shown(this)?.try_iter()?.into_any())
     }
 
     /// One message as JSON text.
@@ -56,6 +66,14 @@ impl History {
     fn __repr__(&self) -> String {
         format!("<History of {} messages>", self.0.len())
     }
+}
+
+/// The history as the sequence of messages that people are given.
+fn shown<'py>(history: &Bound<'py, History>) -> PyResult<Bound<'py, PyAny>> {
+    static MESSAGES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = history.py();
+    let class = || py.import("loopwright.result")?.getattr("Messages").map(Bound::unbind);
+    MESSAGES.get_or_try_init(py, class)?.bind(py).call1((history,))
 }
 
 /// Messages from a `History`, a list of dicts, or JSON text.

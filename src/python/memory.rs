@@ -53,7 +53,9 @@ fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> Result<T> {
         let said = error.to_string();
         // The place in our own JSON says nothing to a caller.
         let said = said.split(" at line ").next().unwrap_or_default();
+        let named = if what == "note" { "remember" } else { "recall" };
         Error::usage("invalid_value", format!("invalid {what}: {said}"))
+            .hint(format!("`help(Memory.{named})` says what it takes"))
     })
 }
 
@@ -115,7 +117,7 @@ fn turn_from(
     let mut turn = Turn::of(history, outcome, about.prompt_at);
     turn.events = notices.iter().map(|(at, notice)| told_of(about.started_at + at, notice)).collect();
     let detail = serde_json::json!({
-        "stop": turn.stop, "tokens": outcome.spent.usage.total(), "cost": outcome.spent.cost,
+        "stop": turn.stop, "tokens": outcome.spent.usage.total(), "cost": outcome.spent.whole_cost(),
         "seconds": outcome.duration, "tools": outcome.tool_calls.len(), "rounds": outcome.spent.iterations,
     });
     let ended = |kind: &str, detail: &serde_json::Value| audit::Event {
@@ -278,10 +280,11 @@ impl MemoryStore {
 
     /// What a model is asked that looks back on the turn of a piece of work.
     #[staticmethod]
-    fn reflection_prompt(job: &str, adversarial: bool) -> PyResult<String> {
+    #[pyo3(signature = (job, adversarial, in_object=false))]
+    fn reflection_prompt(job: &str, adversarial: bool, in_object: bool) -> PyResult<String> {
         let job: Job = parsed("job", job).map_err(|error| errors::exception(&error))?;
         let turn: Turn = parsed("turn", &job.payload).map_err(|error| errors::exception(&error))?;
-        Ok(instructions(&turn, adversarial))
+        Ok(instructions(&turn, adversarial, in_object))
     }
 
     /// A piece of work failed; gives where it stands then, or nothing if this process no longer held it.

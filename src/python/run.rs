@@ -521,7 +521,7 @@ impl State {
                 Command::Persist => wait = true,
                 Command::Finish { outcome } => {
                     let spent = &outcome.spent;
-                    place.end(outcome.stop.name(), spent.cost, spent.usage.total())?;
+                    place.end(outcome.stop.name(), spent.whole_cost(), spent.usage.total())?;
                     wait = true;
                 }
                 _ => {}

@@ -11,6 +11,7 @@ mod damaged;
 mod doubt;
 mod failures;
 mod forgotten;
+mod inert;
 mod limits;
 mod mutated;
 mod reading;

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from loopwright import Agent, Budget, Call, Context, Response, Result, ToolError, tool
 from loopwright.events import RoundFinished, SearchCompleted, ToolFinished, ToolStarted
+from loopwright.messages import Message
 from loopwright.testing import ScriptedModel, call, calls, response, text
 from ways import agent_at, run
 
@@ -430,6 +431,31 @@ def test_usage_and_cost_add_up() -> None:
     assert (result.usage.input, result.usage.output, result.usage.total) == (3000, 300, 3300)
     assert result.cost == pytest.approx(3000 * 3e-6 + 300 * 15e-6)
     assert Agent(ScriptedModel(script), tools=[population]).run_sync("go").cost is None
+
+
+def test_a_model_of_ones_own_reads_the_messages_it_is_given(way: str) -> None:
+    seen: list[list[Message]] = []
+
+    class Own:
+        name = "own"
+
+        def respond(self, request: Any) -> Response:
+            given = request.messages
+            seen.append(list(given))
+            assert [given[at] for at in range(len(given))] == seen[-1] == list(reversed([*reversed(given)]))
+            assert given[-1] == seen[-1][-1] and given[:1] == seen[-1][:1] and seen[-1][0] in given
+            with pytest.raises(IndexError):
+                given[len(given)]
+            with pytest.raises(TypeError):
+                given["0"]
+            last = given[-1]
+            return Response("", [Call("population", {"city": "Oslo"})]) if last.role == "user" and last.text else "done"
+
+    result, _ = run(Agent(Own(), tools=[population]), "go", way)
+    assert result.final == "done"
+    assert [[message.role for message in each] for each in seen] == [["user"], ["user", "assistant", "user"]]
+    assert seen[0][0].text == "go"
+    assert seen[1] == list(result.messages)[:-1]
 
 
 def test_many_prompts_may_be_blocks(serve: Any, wire: str) -> None:

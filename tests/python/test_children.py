@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, Signal, SubAgent, UsageError, replay, tool
+from loopwright import Agent, Approval, Budget, Call, Result, Signal, SubAgent, UsageError, replay, tool
 from loopwright.events import ChildFinished, ChildStarted, IntentAssessed, TextDelta, ToolStarted
 from loopwright.guard import Policy
 from loopwright.models import Response
@@ -73,6 +73,24 @@ def test_d43_the_usage_of_a_run_is_that_of_all_its_models(way: str) -> None:
     assert result.children[0].result.usage.total == 120
     own, childs = (40 * 100 + 5 * 1000) / 1e6, (100 * 1 + 20 * 10) / 1e6
     assert result.cost == pytest.approx(own + childs)
+
+
+@pytest.mark.parametrize("tokens", [0, 100])
+@pytest.mark.parametrize("priced", ["parent", "child"])
+def test_d43_d49_a_cost_with_a_part_that_nobody_knows_is_none(way: str, priced: str, tokens: int) -> None:
+    price = {"price": {"input": 1.0, "output": 1.0}}
+    child = ScriptedModel([Response("found", input_tokens=tokens)])
+    parent = ScriptedModel([Response(calls=[spawn()], input_tokens=tokens), Response("ok", input_tokens=tokens)])
+    explore = SubAgent("explore", model=child, options=price if priced == "child" else {})
+    agent = Agent(parent, agents=[explore], price=price["price"] if priced == "parent" else None)
+    result, events = run(agent, "go", way)
+    assert result.cost is None
+    assert result.known_cost == pytest.approx(tokens * (2e-6 if priced == "parent" else 1e-6))
+    only = None if priced == "parent" else pytest.approx(tokens * 1e-6)
+    assert result.children[0].result.cost == only
+    if way == "stream":
+        assert [each.cost for each in events if isinstance(each, ChildFinished)] == [only]
+    assert Result.from_dict(json.loads(json.dumps(result.to_dict()))).known_cost == result.known_cost
 
 
 def test_d43_a_report_is_quoted_data_with_name_reason_and_usage(way: str) -> None:

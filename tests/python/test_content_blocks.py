@@ -111,7 +111,7 @@ def test_d47_a_document_reaches_each_provider_that_takes_it(
             run(agent, [Text("What is this?"), document], way)
         assert caught.value.code == "unsupported_block"
         assert "openai-chat takes no document block at an address" in caught.value.message
-        assert "from_bytes" in caught.value.message
+        assert "from_bytes" in (caught.value.hint or "")
         assert server.requests == [], "before anything is sent"
         return
     result, _ = run(agent, [Text("What is this?"), document], way)
@@ -142,9 +142,35 @@ def test_d47_what_a_provider_does_not_take_is_said_before_anything_is_sent(
     error = caught.value
     assert (type(error), error.code) == (UsageError, "unsupported_block")
     assert named in error.message
+    assert error.hint
+    assert error.hint not in error.message
     assert server.requests == []
     assert error.result is not None
     assert error.result.stop_reason == "error"
+
+
+@pytest.mark.parametrize("kind", [Image, Document])
+@pytest.mark.parametrize(
+    "url", ["", " ", "a.png", "//example.com/a.png", "ftp://example.com/a", "file:///etc/passwd", "javascript:alert(1)"]
+)
+def test_d47_an_address_that_no_provider_can_fetch_is_said_when_it_is_given(kind: Any, url: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        kind.from_url(url)
+    assert caught.value.code == "invalid_source"
+    assert "from_path" in (caught.value.hint or "")
+
+
+def test_d47_an_address_that_is_the_bytes_is_sent_as_bytes(serve: Serve, wire: str, way: str) -> None:
+    inline = Image.from_url("data:image/png;base64," + base64.b64encode(PNG).decode())
+    assert inline == Image.from_bytes(PNG)
+    assert Document.from_url("data:text/plain,a%20b%C3%BC") == Document.from_text("a b\u00fc")
+    for wrong in ("data:image/png;base64,%%%", "data:image/png;base64", "data:"):
+        with pytest.raises(UsageError) as caught:
+            Image.from_url(wrong)
+        assert caught.value.code == "invalid_source"
+    server = serve("a dot")
+    run(agent_at(server, wire), [Text("What is this?"), inline], way)
+    assert base64.b64encode(PNG).decode() in str(blocks_of(server.requests[0])[1])
 
 
 def test_d47_a_picture_that_a_tool_gives_is_seen(serve: Serve, wire: str, way: str) -> None:

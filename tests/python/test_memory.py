@@ -100,7 +100,7 @@ def test_d05_injection_is_a_message_of_fenced_data():
 
 def test_d26_entities_form_a_graph():
     kept = Memory()
-    assert len(relations()) == 13
+    assert len(relations()) == 13 and Memory.relations() == relations()
     fact = kept.remember("Ann works on the parser", "semantic")
     kept.relate("Ann", "works_on", "parser", fact)
     kept.relate("parser", "depends_on", "lexer", "design.md", trust="verified")
@@ -170,6 +170,8 @@ def test_a_closed_memory_says_so():
     ("about", "code"),
     [
         ({"text": ""}, "empty_text"),
+        ({"text": "\0"}, "empty_text"),
+        ({"text": " \u200b\u2060\ufeff\x01\n"}, "empty_text"),
         ({"text": "x", "kind": "gossip"}, "invalid_value"),
         ({"text": "x", "trust": "blind"}, "invalid_value"),
         ({"text": "x", "derived_from": [7]}, "unknown_memory"),
@@ -185,6 +187,7 @@ def test_what_makes_no_sense_is_refused(about, code):
     with pytest.raises(UsageError) as failed:
         kept.remember_many(["good", about])
     assert failed.value.code == code
+    assert failed.value.hint
     assert kept.stats()["live"] == 0
 
 

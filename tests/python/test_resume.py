@@ -180,7 +180,7 @@ def test_forks_go_on_with_another_result_prompt_or_model(tmp_path: Path, lines: 
     for at, given, code in [(99, None, "no_such_event"), (0, None, "no_such_event"), (2, "x", "no_tool_result")]:
         with pytest.raises(UsageError) as caught:
             agent.fork_sync(whole, at, tool_result=given)
-        assert caught.value.code == code
+        assert caught.value.code == code and caught.value.hint
 
 
 def test_a_grounded_answer_is_resumed(tmp_path: Path) -> None:

@@ -149,6 +149,9 @@ impl Arguments {
             self.json.strict();
         }
         loop {
+            if self.form == Form::Object && self.raw_quote.is_none() {
+                self.json.in_place();
+            }
             self.judge(leave);
             let rest = input.get(at..).unwrap_or_default();
             match self.form {
@@ -223,6 +226,11 @@ impl Arguments {
         } else {
             self.json.lost().then_some(LOST_END)
         }
+    }
+
+    /// Whether the next call of the list begins behind them, its first key's quotation mark read with them.
+    pub(super) fn resumed(&self) -> bool {
+        self.json.resumed()
     }
 
     /// Whether this was mended.
@@ -404,6 +412,10 @@ impl Arguments {
     ) -> (usize, Verdict) {
         if !last && rest.len() < self.patience {
             return (0, Verdict::More);
+        }
+        if last {
+            // All that can be known is known, however patient the automaton was.
+            self.json.hurry();
         }
         // Up to where the string was taken apart, and up to where that was read.
         let mut at = std::mem::take(&mut self.kept);

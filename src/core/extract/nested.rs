@@ -14,8 +14,8 @@ use super::{
     arguments::TOO_DEEP,
     body::{Body, Sink, Step},
     dialect::{Grammar, dialects},
-    members::{Balanced, FOLLOWED, Next, OPEN_CALL, calls, run},
-    remains::Remains,
+    members::{Balanced, FOLLOWED, Next, OPEN_CALL, calls},
+    remains::{self, Remains},
     signature::{Kind, Signature},
     tags::{ODD, find_attributes},
     until::{Bound, Found, Look, MAX_HEAD, Marks, OPEN, Seen, Until},
@@ -483,15 +483,7 @@ fn is_call(tag: &str) -> bool {
 
 impl Body for NestedBody {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
-        let step = run(input, |rest| {
-            if !self.remains.on {
-                return self.next(rest, last, sink);
-            }
-            let mut mute = self.remains.mute(sink);
-            let next = self.next(rest, last, &mut mute);
-            self.remains.on &= !mute.over;
-            next
-        });
+        let step = remains::run(self, |body| &mut body.remains, Self::next, (input, last), sink);
         sink.looked(self.marks.looked() + self.ends.looked());
         step
     }

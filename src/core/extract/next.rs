@@ -3,7 +3,7 @@
 
 use super::{
     dialect::Dialect,
-    json::{Looks, first_key},
+    json::{Looks, first_key, rest_of_key},
 };
 
 /// How the calls of a list begin, as an object that stands in one shows it.
@@ -20,6 +20,11 @@ pub(super) enum Siblings {
 
 /// Other keys that calls have.
 pub(super) const BESIDE: [&str; 6] = ["id", "call_id", "tool_call_id", "function_call", "tool_call", "type"];
+
+/// How far behind a call it is looked for what shows that it stands in a string.
+const FURTHEST: usize = 96;
+/// The most blanks between a call's closer and what follows it on its line.
+const MOST_BLANK: usize = 16;
 
 /// The markers of one dialect, or none.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,13 +74,7 @@ impl Next {
         let Some((key, behind)) = first_key(rest.get(1..).unwrap_or_default(), last, looks)? else {
             return Some(false);
         };
-        Some(match self.siblings {
-            Siblings::None => false,
-            Siblings::Names => behind.first() == Some(&b'{'),
-            Siblings::Keys(names, arguments) => {
-                names.iter().chain(arguments).chain(&BESIDE).any(|known| known.as_bytes() == key)
-            }
-        })
+        Some(self.begins_with(key, behind))
     }
 
     fn openers(self) -> impl Iterator<Item = &'static str> {
@@ -118,6 +117,110 @@ impl Next {
         }
         let unsure = self.closers().any(|marker| marker.as_bytes().starts_with(rest));
         if unsure && !last { None } else { opens }
+    }
+
+    /// Whether the key of which the opening quote stands before `inside` is the first of a call of the list.
+    pub(super) fn is_key(self, inside: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
+        let Some((key, behind)) = rest_of_key(inside, last, looks)? else { return Some(false) };
+        Some(self.begins_with(key, behind))
+    }
+
+    fn begins_with(self, key: &[u8], behind: &[u8]) -> bool {
+        match self.siblings {
+            Siblings::None => false,
+            Siblings::Names => behind.first() == Some(&b'{'),
+            Siblings::Keys(names, arguments) => {
+                names.iter().chain(arguments).chain(&BESIDE).any(|known| known.as_bytes() == key)
+            }
+        }
+    }
+
+    /// Whether `text` ends with the closing brackets of a call whose innermost value stands in so many of its arguments', what parts
+    /// it from the next call, and that one's brace; and how many bytes were looked at to tell.
+    pub(super) fn resumes(self, text: &[u8], open: usize) -> (bool, usize) {
+        let mut rest = text.trim_ascii_end();
+        let Some(before) = rest.strip_suffix(b"{") else { return (false, text.len() - rest.len() + 1) };
+        rest = before.trim_ascii_end();
+        let mut parted = false;
+        if let Some(before) = rest.strip_suffix(b",").or_else(|| rest.strip_suffix(b";")) {
+            (rest, parted) = (before.trim_ascii_end(), true);
+        } else {
+            while let Some(marker) =
+                self.openers().chain(self.closers()).find(|marker| rest.ends_with(marker.as_bytes()))
+            {
+                rest = rest.get(..rest.len() - marker.len()).unwrap_or_default().trim_ascii_end();
+                parted = true;
+            }
+        }
+        let mut closers = 0;
+        if parted {
+            // In a list that is over, its bracket stands behind the call's brace.
+            while let Some((b'}' | b']', before)) = rest.split_last() {
+                closers += 1;
+                rest = before.trim_ascii_end();
+            }
+        }
+        (closers > open && closers <= open + 3, text.len() - rest.len() + 1)
+    }
+
+    /// Whether a quotation mark stands here, or behind the closers that do.
+    pub(super) fn quoted_behind(self, rest: &[u8], last: bool) -> Option<bool> {
+        let mut here = rest;
+        loop {
+            here = here.trim_ascii_start();
+            if here.is_empty() && !last {
+                return if rest.len() > FURTHEST { Some(false) } else { None };
+            }
+            let closer = self.closers().filter(|closer| here.starts_with(closer.as_bytes())).max_by_key(|c| c.len());
+            match closer {
+                Some(closer) => here = here.get(closer.len()..).unwrap_or_default(),
+                None if !last && self.closers().any(|closer| closer.as_bytes().starts_with(here)) => return None,
+                None => return Some(here.first() == Some(&b'"')),
+            }
+        }
+    }
+
+    /// Whether there are markers.
+    pub(super) fn has_markers(self) -> bool {
+        self.dialect.is_some()
+    }
+
+    /// Whether the call is closed here for sure: behind its closer the line ends, or the text, or the next call begins. In a string
+    /// words follow it, or the string's end. `None`: more is needed.
+    pub(super) fn ends(self, rest: &[u8], last: bool) -> Option<bool> {
+        let (mut at, mut closed) = (0, false);
+        loop {
+            let here = rest.get(at..).unwrap_or_default();
+            if let Some(closer) =
+                self.closers().filter(|closer| here.starts_with(closer.as_bytes())).max_by_key(|c| c.len())
+            {
+                at += closer.len();
+                closed = true;
+                continue;
+            }
+            let unsure = !last && self.closers().any(|closer| closer.as_bytes().starts_with(here));
+            if !closed {
+                return if unsure { None } else { Some(false) };
+            }
+            let blank = here.iter().take(MOST_BLANK).take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+            match here.get(blank) {
+                None if last => return Some(true),
+                None => return None,
+                Some(b'\n') => return Some(true),
+                Some(_) if blank > 0 && blank < MOST_BLANK => {
+                    at += blank;
+                    if self
+                        .closers()
+                        .any(|closer| rest.get(at..).is_some_and(|rest| rest.starts_with(closer.as_bytes())))
+                    {
+                        continue;
+                    }
+                    return self.opens(rest.get(at..).unwrap_or_default(), last);
+                }
+                Some(_) if unsure => return None,
+                Some(_) => return self.opens(here, last),
+            }
+        }
     }
 
     /// Whether what stands here may be a marker, and not the beginning of an array.

@@ -5,10 +5,12 @@ mod around;
 mod guard;
 mod member;
 mod pending;
+mod wreck;
 
 use self::{
-    around::{MOST_BEFORE, MOST_WRECK, is_value},
+    around::{MOST_BEFORE, is_value},
     pending::{Cursor, Pending},
+    wreck::MOST_WRECK,
 };
 use super::{
     arguments::{Arguments, TOO_LARGE},
@@ -83,8 +85,9 @@ enum Place {
         text: bool,
         brackets: usize,
     },
-    /// Within a call, where nothing of it can stand: from where on, counted from what hasn't been spoken for.
-    Wreck(usize),
+    /// Within a call, where nothing of it can stand: from where on, counted from what hasn't been spoken for, and where the string
+    /// began that the next byte stands in.
+    Wreck(usize, Option<usize>),
 }
 
 /// Calls of `Grammar::Object` and `Grammar::Keyed`.
@@ -122,6 +125,8 @@ pub(super) struct Object {
     closed: usize,
     /// What stands before the first call is none, nor a value that the list may hold.
     odd_list: bool,
+    /// The call that ended last began in a string of the one before.
+    resumed: bool,
     /// How many bytes before the first call are none.
     dropped: usize,
     /// How many bytes of the object at hand were passed over.
@@ -160,6 +165,7 @@ impl Object {
             comma: false,
             closed: 0,
             odd_list: false,
+            resumed: false,
             dropped: 0,
             passed: 0,
             patience: 0,
@@ -225,7 +231,9 @@ impl Object {
         }
         sink.finish(cursor.speak(), complete);
         self.calls += 1;
+        let resumed = self.call.resumed;
         self.afresh();
+        self.resumed = resumed;
         Ok(())
     }
 
@@ -280,7 +288,9 @@ impl Object {
                         }
                         return Ok(self.wait(cursor, last, sink));
                     }
-                    self.place = Place::AfterMember;
+                    if self.place == Place::Arguments {
+                        self.place = Place::AfterMember;
+                    }
                     continue;
                 }
                 Place::Stray => {
@@ -301,9 +311,9 @@ impl Object {
                     Some(false) => return Ok(self.over(sink)),
                     None => return Ok(self.wait(cursor, last, sink)),
                 },
-                Place::Wreck(from) => match self.wreck(from, cursor, last, sink) {
+                Place::Wreck(from, text) => match self.wreck(from, text, cursor, last, sink) {
                     Some(true) => continue,
-                    Some(false) => return Ok(self.broken_off(cursor, NO_CALL, sink)),
+                    Some(false) => return Ok(self.wrecked(cursor, last, sink)),
                     None => return Ok(self.wait(cursor, last, sink)),
                 },
                 Place::Skip => {
@@ -330,7 +340,7 @@ impl Object {
                 continue;
             }
             if matches!(self.place, Place::Key | Place::AfterMember) {
-                match self.next.opens(cursor.rest(), last) {
+                match if self.call.doubt { Some(false) } else { self.next.opens(cursor.rest(), last) } {
                     None => return Ok(self.wait(cursor, last, sink)),
                     Some(true) if self.call.whole && sink.repairs() => {
                         self.mended(Mend::MissingCloser, sink)?;
@@ -476,6 +486,16 @@ impl Object {
                 }
                 Place::AfterStray => self.place = Place::Junk { text: false, brackets: 0 },
                 Place::AfterCall => match byte {
+                    _ if self.resumed => match self.next.quoted_behind(cursor.rest(), last) {
+                        None => return Ok(self.wait(cursor, last, sink)),
+                        Some(quoted) => {
+                            if quoted {
+                                // The string that it began in does have an end.
+                                sink.spoiled_behind(PART);
+                            }
+                            self.resumed = false;
+                        }
+                    },
                     b'{' => {
                         self.comma = false;
                         self.place = Place::Key;
@@ -526,7 +546,7 @@ impl Object {
                     _ if self.array && !self.shaped => self.place = Place::Junk { text: false, brackets: 0 },
                     _ => return Ok(self.over(sink)),
                 },
-                Place::Wreck(_)
+                Place::Wreck(..)
                 | Place::Junk { .. }
                 | Place::Token { .. }
                 | Place::Arguments
@@ -618,6 +638,12 @@ impl Object {
             if key {
                 self.mended(Mend::MissingComma, sink)?;
                 self.place = Place::Key;
+            } else if byte == b'"' && !self.shaped {
+                return Ok(if self.stray_quote(cursor, last, sink)? {
+                    None
+                } else {
+                    Some(self.wait(cursor, last, sink))
+                });
             } else {
                 self.mended(Mend::Stray, sink)?;
                 cursor.at += 1;
@@ -650,6 +676,13 @@ impl Object {
             return Ok(None);
         }
         let marker = byte == b'<' || (byte == b']' && self.array) || (byte == b'`' && self.fenced);
+        let marker = marker
+            && (byte == b']'
+                || !self.call.doubt
+                || match self.next.ends(cursor.rest(), last) {
+                    Some(ends) => ends,
+                    None => return Ok(Some(self.wait(cursor, last, sink))),
+                });
         if marker && self.call.whole && sink.repairs() {
             self.mended(Mend::MissingCloser, sink)?;
             self.call_ends(cursor, true, sink)?;
@@ -663,7 +696,7 @@ impl Object {
             return Ok(None);
         }
         if !marker && byte != b'`' && !self.shaped && self.passed < MOST_WRECK {
-            self.place = Place::Wreck(cursor.at - cursor.from);
+            self.place = Place::Wreck(cursor.at - cursor.from, None);
             return Ok(None);
         }
         Ok(Some(self.broken_off(cursor, NO_CALL, sink)))
@@ -694,7 +727,15 @@ impl Object {
                 cursor.at = cursor.from;
                 self.over(sink)
             }
-            Place::Wreck(from) => {
+            Place::Wreck(from, Some(text)) if !self.call.doubt => {
+                // A mark without a partner opens no string; yet what stands behind it may stand in one.
+                sink.looked(cursor.at - (cursor.from + text + 1));
+                cursor.at = cursor.from + text + 1;
+                self.call.doubt = true;
+                self.place = Place::Wreck(from, None);
+                self.go(cursor, last, sink).unwrap_or_else(|failed| failed)
+            }
+            Place::Wreck(from, _) => {
                 cursor.at = cursor.from + from;
                 self.broken_off(cursor, NO_CALL, sink)
             }

@@ -3,8 +3,9 @@
 //! what stands in it is data, calls of any dialect too.
 
 use super::{
-    body::Sink,
+    body::{Sink, Step},
     desk::REMAINS,
+    members::{self, Next},
     signature::{Kind, Signature},
     until::Search,
 };
@@ -67,6 +68,26 @@ impl Remains {
             sink.finish(bytes, false);
         }
     }
+}
+
+/// Goes through a body's states as far as the input reaches; `true` beside the input: it is the last. What is left of a broken call is
+/// read for nobody, until that call is over.
+pub(super) fn run<B>(
+    body: &mut B,
+    remains: impl Fn(&mut B) -> &mut Remains,
+    next: impl Fn(&mut B, &[u8], bool, &mut dyn Sink) -> Next,
+    (input, last): (&[u8], bool),
+    sink: &mut dyn Sink,
+) -> Step {
+    members::run(input, |rest| {
+        if !remains(body).on {
+            return next(body, rest, last, sink);
+        }
+        let mut mute = remains(body).mute(sink);
+        let came = next(body, rest, last, &mut mute);
+        remains(body).on &= !mute.over;
+        came
+    })
 }
 
 /// Lets no word of a call through, but how many bytes it has.

@@ -28,7 +28,7 @@ pub fn fork(id: &str, journal: Journal, at: u64, change: Change, about: Option<R
     let events = journal.lines.len() as u64;
     if at == 0 || at > events {
         let message = format!("there is no event {at}: the journal has the events 1 to {events}");
-        return Err(Error::usage("no_such_event", message));
+        return Err(Error::usage("no_such_event", message).hint("`loopwright replay RUN --steps` shows them, numbered"));
     }
     let mut machine = journal.machine;
     if let Some(model) = change.model {

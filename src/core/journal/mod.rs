@@ -49,6 +49,17 @@ struct Header {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     about: Option<Raw>,
     machine: MachineConfig,
+    /// How long histories are compacted; see [`PACE`].
+    #[serde(default = "first_pace")]
+    pace: u32,
+}
+
+/// Since this pace compactions are prepared ahead. Journals that name none are of the first, when each was made as it was
+/// due, and their runs go on that way.
+const PACE: u32 = 2;
+
+const fn first_pace() -> u32 {
+    1
 }
 
 /// A line whose JSON holds line breaks (only text kept as a provider wrote it can), as one string.
@@ -82,7 +93,10 @@ impl Run {
         let mut run = Self { tree: Tree::new(config.clone()), seq: 0, sum: 0, log: None, open: None, kept: None };
         if log {
             let mut bytes = Vec::with_capacity(512);
-            push_json(&mut bytes, &Header { loopwright: VERSION, run: id.to_owned(), about, machine: config });
+            push_json(
+                &mut bytes,
+                &Header { loopwright: VERSION, run: id.to_owned(), about, machine: config, pace: PACE },
+            );
             run.sum = end_line(&mut bytes, 0, 0);
             run.log = Some(bytes);
         }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Escaped, Header, SUM, SUM_DIGITS, VERSION};
+use super::{Escaped, Header, PACE, SUM, SUM_DIGITS, VERSION};
 use crate::core::{
     error::{Error, Result},
     guard::policy::CHANGED,
@@ -72,11 +72,13 @@ impl Journal {
     /// What the first line says, without any event. Fails if that can't be read, or is of another version.
     pub fn head(text: &str) -> Result<Self> {
         let Some(first) = text.split_inclusive('\n').next() else {
-            return Err(Error::usage("invalid_journal", "the journal is empty"));
+            let error = Error::usage("invalid_journal", "the journal is empty");
+            return Err(error.hint("nothing was written before the run broke off: begin it anew"));
         };
         let whole = first.len();
         let wrong = |why: &dyn std::fmt::Display| {
             Error::usage("invalid_journal", format!("line 1 of the journal can't be read: {why}"))
+                .hint("give a journal of Loopwright; without its first line nobody knows what the run was made of")
         };
         let first = unescaped(first);
         // What else stands there is for a version to say that this one does not know.
@@ -96,7 +98,10 @@ impl Journal {
         })?;
         let summed = header.loopwright == VERSION;
         let sum = if summed { checked(&first, 0).map_err(|why| wrong(&why))? } else { 0 };
-        let Header { run, about, machine, .. } = header;
+        let Header { run, about, mut machine, pace, .. } = header;
+        if pace < PACE {
+            machine.turn_mut().compact_when_due();
+        }
         Ok(Self {
             run,
             about,

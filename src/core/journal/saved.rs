@@ -161,7 +161,10 @@ impl Piece {
 /// As [`super::resume`], from a saved state and the texts of the pieces of its history: the journal holds the lines
 /// behind it ([`Journal::behind`]).
 pub fn resume_saved(journal: Journal, state: &str, pieces: Vec<String>) -> Result<Continued> {
-    let wrong = |why: &str| Error::usage("invalid_journal", format!("what was saved of the run can't be read: {why}"));
+    let wrong = |why: &str| {
+        Error::usage("invalid_journal", format!("what was saved of the run can't be read: {why}"))
+            .hint("go on from the lines of the journal")
+    };
     let mut restored: Restored = serde_json::from_str(state).map_err(|error| wrong(&error.to_string()))?;
     if let Some(kept) = restored.kept {
         if restored.by.as_deref() != Some(BY) {

@@ -175,14 +175,43 @@ pub struct Spent {
     pub usage: Usage,
     /// Money, where the model's price is known.
     pub cost: Option<f64>,
+    /// Whether `cost` leaves something out: other models answered too, whose prices are not known.
+    #[serde(skip_serializing_if = "is_false")]
+    pub partial: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl Spent {
     /// Adds the usage of an attempt.
     pub fn add(&mut self, usage: Usage, price: Option<&Price>) {
+        self.add_cost(&usage, price.map(|price| price.of(&usage)));
         self.usage += usage;
-        if let Some(price) = price {
-            self.cost = Some(self.cost.unwrap_or(0.0) + price.of(&usage));
+    }
+
+    /// Adds the usage of an answer: without a price it leaves a gap, whatever it says that it used.
+    pub fn add_answer(&mut self, usage: Usage, price: Option<&Price>) {
+        self.partial |= price.is_none() && self.cost.is_some();
+        self.add(usage, price);
+    }
+
+    /// Money for everything; `None` where the price of a part is not known.
+    pub fn whole_cost(&self) -> Option<f64> {
+        self.cost.filter(|_| !self.partial)
+    }
+
+    /// Adds what was paid for `usage`, which is not counted yet.
+    fn add_cost(&mut self, usage: &Usage, cost: Option<f64>) {
+        let used = |usage: &Usage| *usage != Usage::default();
+        match cost {
+            Some(cost) => {
+                self.partial |= self.cost.is_none() && used(&self.usage);
+                self.cost = Some(self.cost.unwrap_or(0.0) + cost);
+            }
+            None => self.partial |= self.cost.is_some() && used(usage),
         }
     }
 
@@ -191,10 +220,9 @@ impl Spent {
         self.tool_rounds += child.tool_rounds;
         self.iterations += child.iterations;
         self.approvals += child.approvals;
+        self.partial |= child.partial;
+        self.add_cost(&child.usage, child.cost);
         self.usage += child.usage;
-        if let Some(cost) = child.cost {
-            self.cost = Some(self.cost.unwrap_or(0.0) + cost);
-        }
     }
 
     /// The first limit that forbids another request whose prompt has about `prompt` tokens.
@@ -226,6 +254,35 @@ impl Spent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn x01_d49_a_cost_that_leaves_something_out_says_so() {
+        let price = Price { input: 1.0, output: 1.0, cache_read: None, cache_write: None };
+        let some = Usage { input: 1_000_000, ..Usage::default() };
+        let priced = |times: usize| {
+            let mut spent = Spent::default();
+            (0..times).for_each(|_| spent.add(some, Some(&price)));
+            spent
+        };
+        let mut unpriced = Spent::default();
+        unpriced.add(some, None);
+        assert_eq!((unpriced.cost, unpriced.partial), (None, false), "nothing is known: there is nothing to doubt");
+        assert!(!serde_json::to_string(&unpriced).unwrap().contains("partial"));
+        for (first, then) in [(priced(1), unpriced.clone()), (unpriced.clone(), priced(1))] {
+            let mut sum = first.clone();
+            sum.add_child(&then);
+            assert_eq!((sum.cost, sum.partial, sum.whole_cost()), (Some(1.0), true, None));
+            let mut above = Spent::default();
+            above.add_child(&sum);
+            assert_eq!(above.whole_cost(), None, "a gap is handed on");
+        }
+        let mut whole = priced(2);
+        whole.add_child(&Spent::default());
+        whole.add(Usage::default(), None);
+        assert_eq!(whole.whole_cost(), Some(2.0), "what was not answered costs nothing");
+        whole.add_answer(Usage::default(), None);
+        assert_eq!(whole.whole_cost(), None, "an answer that does not say what it used may have cost something");
+    }
 
     #[test]
     fn a14_x01_defaults() {

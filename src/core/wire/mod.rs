@@ -151,6 +151,7 @@ pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Fail
         retry_after,
         request_id: words(&fields, &["request_id"]),
         should_retry: None,
+        hint: None,
     }
 }
 

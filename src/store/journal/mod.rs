@@ -399,7 +399,8 @@ fn beside(path: &Path) -> Result<Arc<Store>> {
             Ok(_) => return Store::at(&place),
         }
     }
-    Err(Error::usage("store_unavailable", format!("there is no free name beside {}", path.display())))
+    let message = format!("there is no free name beside {}", path.display());
+    Err(Error::usage("store_unavailable", message).hint("move away the stores that were recovered before"))
 }
 
 /// How often a run is read again that somebody goes on with meanwhile.

@@ -70,7 +70,7 @@ impl Telling {
             journal.lines.last().and_then(|line| line.commands.iter().find_map(|command| finish(command.text())));
         if let Some(outcome) = outcome {
             telling.stop = Some(outcome.stop.name().to_owned());
-            telling.cost = outcome.spent.cost;
+            telling.cost = outcome.spent.whole_cost();
             telling.tokens = outcome.spent.usage.total();
         }
         telling
@@ -318,7 +318,10 @@ pub fn find(path: &Path, start: Option<&str>) -> Result<String> {
     match names.as_slice() {
         [name] => Ok(name.clone()),
         [] => Err(start.map_or_else(
-            || Error::usage("journal_not_found", format!("{} holds no run", path.display())),
+            || {
+                Error::usage("journal_not_found", format!("{} holds no run", path.display()))
+                    .hint("give the place that runs were written to, as journal=")
+            },
             |start| unknown(start, path),
         )),
         several => {

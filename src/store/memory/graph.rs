@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use rusqlite::{Transaction, TransactionBehavior};
 use serde::Serialize;
 
+use super::inject::is_blank;
 use super::{
     Memory, check_word, key_of,
     kinds::Trust,
@@ -81,8 +82,9 @@ impl Memory {
         }
         for (what, name) in [("subject", relation.subject), ("object", relation.object)] {
             check_word(what, name)?;
-            if name.trim().is_empty() {
-                return Err(Error::usage("empty_text", format!("the {what} has no name")));
+            if is_blank(name) {
+                let error = Error::usage("empty_text", format!("the {what} has no name"));
+                return Err(error.hint("name who or what is related"));
             }
         }
         if !RELATIONS.contains(&relation.relation) {

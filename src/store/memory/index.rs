@@ -46,6 +46,16 @@ impl Entry {
     const fn is_turn(&self) -> bool {
         matches!(self.kind, Kind::Episodic) || self.speaker.is_some()
     }
+
+    /// The conversation that it has its place in.
+    const fn talk(&self) -> (u32, Option<u32>) {
+        (self.session, self.user)
+    }
+
+    /// Whether it still counts at a time.
+    pub(super) fn lasts(&self, time: f64) -> bool {
+        self.expires.is_none_or(|expires| expires > time)
+    }
 }
 
 /// What the index knows of a memory.
@@ -100,8 +110,8 @@ pub(super) struct Index {
     speakers: HashMap<String, u32>,
     /// Speakers by each word of their names.
     named: HashMap<String, Vec<u32>>,
-    /// The last slot of each session.
-    last: HashMap<u32, u32>,
+    /// The last slot of each session and user: what is somebody's own says nothing about what others are shown.
+    last: HashMap<(u32, Option<u32>), u32>,
     alive: usize,
     spans: f64,
     /// The last change that is in here.
@@ -191,8 +201,8 @@ impl Index {
                 list.push(Posting { slot: number, count });
             }
         }
-        let (session, id, episode) = (entry.session, entry.id, entry.is_turn());
-        let before = if episode { self.last.insert(session, number).unwrap_or(NONE) } else { NONE };
+        let (talk, id, episode) = (entry.talk(), entry.id, entry.is_turn());
+        let before = if episode { self.last.insert(talk, number).unwrap_or(NONE) } else { NONE };
         self.slots.push(Slot { entry, alive: true, before, after: NONE, length, span: 0.0 });
         if let Some(slot) = self.slots.get_mut(before as usize) {
             slot.after = number;
@@ -231,7 +241,7 @@ impl Index {
     pub(super) fn remove(&mut self, id: i64) {
         let Some(number) = self.by_id.remove(&id) else { return };
         let Some(slot) = self.slots.get_mut(number as usize) else { return };
-        let (before, after, session) = (slot.before, slot.after, slot.entry.session);
+        let (before, after, talk) = (slot.before, slot.after, slot.entry.talk());
         slot.alive = false;
         self.spans -= f64::from(slot.span);
         self.alive -= 1;
@@ -241,11 +251,11 @@ impl Index {
         if let Some(slot) = self.slots.get_mut(after as usize) {
             slot.before = before;
         }
-        if self.last.get(&session) == Some(&number) {
+        if self.last.get(&talk) == Some(&number) {
             if before == NONE {
-                self.last.remove(&session);
+                self.last.remove(&talk);
             } else {
-                self.last.insert(session, before);
+                self.last.insert(talk, before);
             }
         }
         for near in [before, after] {
@@ -330,10 +340,12 @@ impl Index {
         terms
     }
 
-    /// The best `limit` memories that `keep` keeps, best first; `worth` is what a score is multiplied by.
+    /// The best `limit` memories that `keep` keeps, best first; `worth` is what a score is multiplied by. What has expired
+    /// at `time` finds nothing, not even what stands beside it.
     pub(super) fn search(
         &self,
         query: &str,
+        time: f64,
         limit: usize,
         keep: impl Fn(&Entry) -> bool,
         worth: impl Fn(&Entry) -> f32,
@@ -350,7 +362,7 @@ impl Index {
             let Some(list) = self.postings.get(number as usize) else { continue };
             let around = list.len() <= COMMON;
             for &posting in list {
-                self.spread(posting, around, &mut counts, &mut touched);
+                self.spread(posting, around, time, &mut counts, &mut touched);
             }
             for &at in &touched {
                 let at = at as usize;
@@ -389,9 +401,9 @@ impl Index {
     }
 
     /// Counts a term in the window of its own slot and of those around it.
-    fn spread(&self, posting: Posting, around: bool, counts: &mut [f32], touched: &mut Vec<u32>) {
+    fn spread(&self, posting: Posting, around: bool, time: f64, counts: &mut [f32], touched: &mut Vec<u32>) {
         let Some(slot) = self.slots.get(posting.slot as usize) else { return };
-        if !slot.alive {
+        if !slot.alive || !slot.entry.lasts(time) {
             return;
         }
         let mut add = |at: u32, much: f32| {

@@ -164,6 +164,11 @@ fn escaped(text: &str, attribute: bool) -> String {
     out
 }
 
+/// Whether nothing of the text can be seen.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || is_unseen(c))
+}
+
 /// Characters that hide or reorder text, and controls other than the end of a line and a tab.
 fn is_unseen(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))

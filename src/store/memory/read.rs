@@ -139,13 +139,13 @@ impl Memory {
                 let keep = |entry: &Entry| theirs(entry) && filter.keeps(entry, session);
                 let worth = |entry: &Entry| worth(entry, time) as f32;
                 if vectors.is_none() {
-                    let found = index.search(&query.text, wanted, keep, worth);
+                    let found = index.search(&query.text, time, wanted, keep, worth);
                     let all = found.len() < wanted;
                     (found, all)
                 } else {
                     // Both look deeper than what is asked for: what both find wins.
                     let depth = wanted.saturating_mul(4).max(64);
-                    let words = index.search(&query.text, depth, keep, worth);
+                    let words = index.search(&query.text, time, depth, keep, worth);
                     let near =
                         vectors.as_ref().zip(query.vector.as_deref()).map_or_else(Vec::new, |(vectors, vector)| {
                             vectors.nearest(vector, depth, |id| index.entry(id).is_some_and(&keep))
@@ -449,7 +449,7 @@ impl<'a> Filter<'a> {
         session.is_none_or(|session| entry.session == session)
             && (query.kinds.is_empty() || query.kinds.contains(&entry.kind))
             && query.trust.is_none_or(|trust| entry.trust >= trust)
-            && entry.expires.is_none_or(|expires| expires > self.time)
+            && entry.lasts(self.time)
             && query.since.is_none_or(|since| entry.at >= since)
             && query.until.is_none_or(|until| entry.at <= until)
     }

@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use serde_json::json;
 
+use super::inject::is_blank;
 use super::work::event;
 use super::{MAX_TEXT, MAX_WORDS, Memory, check_word, kinds::Kind, kinds::Note, kinds::Trust, names, now};
 use crate::core::{
@@ -115,7 +116,7 @@ fn place(mut error: Error, at: usize, of: usize) -> Error {
 }
 
 fn check(note: &Note) -> Result<()> {
-    if note.text.trim().is_empty() {
+    if is_blank(&note.text) {
         return Err(Error::usage("empty_text", "there is no text to remember").hint("give some text"));
     }
     if note.text.len() > MAX_TEXT {
@@ -139,7 +140,8 @@ fn check(note: &Note) -> Result<()> {
             return Err(Error::usage(
                 "too_many",
                 format!("{} of the kind {what}, {MAX_WORDS} are allowed", list.len()),
-            ));
+            )
+            .hint("keep those that matter"));
         }
         for word in list {
             check_word(what, word)?;
@@ -147,16 +149,18 @@ fn check(note: &Note) -> Result<()> {
     }
     if note.derived_from.len() > MAX_WORDS {
         let message = format!("derived from {} memories, {MAX_WORDS} are allowed", note.derived_from.len());
-        return Err(Error::usage("too_many", message));
+        return Err(Error::usage("too_many", message).hint("name the memories that it rests on most"));
     }
     let times = [("at", note.at), ("expires", note.expires), ("importance", note.importance)];
     for (what, number) in times {
         if number.is_some_and(|number| !number.is_finite()) {
-            return Err(Error::usage("invalid_value", format!("{what} is no number")));
+            let error = Error::usage("invalid_value", format!("{what} is no number"));
+            return Err(error.hint("give a finite number, or leave it out"));
         }
     }
     if note.importance.is_some_and(|importance| !(0.0..=1.0).contains(&importance)) {
-        return Err(Error::usage("invalid_value", "importance is a number from 0 to 1"));
+        let error = Error::usage("invalid_value", "importance is a number from 0 to 1");
+        return Err(error.hint("0 is of no importance, 1 is what must not be missed"));
     }
     Ok(())
 }

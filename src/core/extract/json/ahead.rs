@@ -5,7 +5,7 @@
 use super::super::next::Next;
 
 /// No look ahead goes farther.
-const FAR: usize = 96;
+pub(super) const FAR: usize = 96;
 
 /// What stands where structure is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -281,12 +281,44 @@ pub(in crate::core::extract) fn first_key<'a>(
     }
 }
 
+/// The key of which the opening quote stands before `inside`, and what stands behind its colon.
+#[allow(clippy::type_complexity)] // two pieces of the input, if there are any
+pub(in crate::core::extract) fn rest_of_key<'a>(
+    inside: &'a [u8],
+    last: bool,
+    looks: &mut Looks,
+) -> Option<Option<(&'a [u8], &'a [u8])>> {
+    let reach = inside.get(..FAR).unwrap_or(inside);
+    match find(reach, looks, |byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        Some(at) if reach.get(at) == Some(&b'"') => {
+            let after = solid(inside.get(at + 1..).unwrap_or_default(), last, looks)?;
+            let Some((b':', behind)) = after.split_first() else { return Some(None) };
+            Some(Some((reach.get(..at).unwrap_or_default(), solid(behind, last, looks)?)))
+        }
+        Some(_) => Some(None),
+        None if last || inside.len() >= FAR => Some(None),
+        None => None,
+    }
+}
+
 /// Whether white space and then the next call of a list follow.
 pub(in crate::core::extract) fn then_sibling(rest: &[u8], last: bool, next: Next, looks: &mut Looks) -> Option<bool> {
     if !next.has_siblings() {
         return Some(false);
     }
     next.sibling(solid(rest, last, looks)?, last, looks)
+}
+
+/// Whether behind the closer that stands here, and perhaps a comma, a string follows that is no key.
+pub(super) fn string_behind(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
+    let mut next = solid(rest.get(1..).unwrap_or_default(), last, looks)?;
+    if let Some((b',', behind)) = next.split_first() {
+        next = solid(behind, last, looks)?;
+    }
+    match next.split_first() {
+        Some((b'"', inside)) => Some(!quoted_key(inside, last, looks)?),
+        _ => Some(false),
+    }
 }
 
 /// Whether the bracket that stands here, where no array is open, ends the list around: what would go on behind one too many doesn't.

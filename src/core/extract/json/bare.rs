@@ -1,7 +1,7 @@
 //! What stands without quotes: numbers, literals, and text that a model forgot to quote.
 
 use super::{
-    Json, State,
+    Json, Mate, State,
     ahead::{self, Class},
     word::{self, Mend},
 };
@@ -18,7 +18,8 @@ impl Json {
                 continue;
             }
             let spaced = self.spaced();
-            let verdict = self.word_goes_on(byte, here, last);
+            let escaped = self.out.len() > self.mark && self.out.last() == Some(&b'\\');
+            let verdict = self.word_goes_on(byte, here, self.at + taken, last);
             match verdict {
                 // What was read counts even if the next byte can't be judged yet.
                 None if taken > 0 => return Some(taken),
@@ -29,7 +30,7 @@ impl Json {
                     let blank = matches!(byte, b' ' | b'\t');
                     self.one &= blank
                         || (!spaced && (byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'-' | b'.')));
-                    self.odd ^= byte == b'"';
+                    self.odd ^= byte == b'"' && !escaped;
                     taken += bytes;
                 }
                 Some(None) => {
@@ -49,14 +50,18 @@ impl Json {
     }
 
     /// `None`: more is needed. `Some(None)`: the word ends here.
-    pub(super) fn word_goes_on(&mut self, byte: u8, here: &[u8], last: bool) -> Option<Option<usize>> {
+    fn word_goes_on(&mut self, byte: u8, here: &[u8], place: usize, last: bool) -> Option<Option<usize>> {
         let begun = self.out.len() > self.mark;
         let goes_on = match byte {
+            // In a string no bracket is one.
+            b',' | b'}' | b']' if self.odd && !self.key && self.markers => self.mated(here, place, last)?,
             b',' | b'}' | b']' | b'\n' | b'\r' => false,
             b':' | b'=' if self.key => false,
             b';' if begun && self.known() => {
                 !ahead::then_sibling(here.get(1..).unwrap_or_default(), last, self.next, &mut self.looks)?
             }
+            // Within quotation marks an escaped one closes nothing.
+            b'"' if self.odd && begun && self.out.last() == Some(&b'\\') => true,
             b'"' => {
                 let after = here.get(1..).unwrap_or_default();
                 if self.key {
@@ -79,6 +84,7 @@ impl Json {
                 _ => true,
             },
             // In a string no marker is one.
+            b'<' if self.next.has_markers() && !self.doubt => self.odd || !self.next.stands(here, last)?,
             b'<' | b'`' => self.odd || !self.foreign(here, last)?,
             b' ' | b'\t' => begun,
             b'[' if self.next.brackets(here) && !self.odd && self.foreign(here, last)? => false,
@@ -92,6 +98,34 @@ impl Json {
         };
         // A word takes its first byte whatever it is, so that each byte is used up.
         if goes_on || !begun { Some(Some(1)) } else { Some(None) }
+    }
+
+    /// Whether the quotation mark that stands in the word is closed behind this place, on the same line: the next one doesn't open
+    /// another string.
+    fn mated(&mut self, here: &[u8], place: usize, last: bool) -> Option<bool> {
+        let Mate { at, seen, closes } = self.mate;
+        let known = at <= place && place <= seen;
+        if let Some(closes) = closes.filter(|_| known && place < seen) {
+            return Some(closes);
+        }
+        let reach = here.get(..ahead::FAR).unwrap_or(here);
+        let from = if known { seen - place } else { 0 };
+        let news = reach.get(from.min(reach.len())..).unwrap_or_default();
+        let before = |at: usize| (from + at).checked_sub(1).and_then(|at| reach.get(at));
+        let found = news.iter().enumerate().position(|(at, byte)| match byte {
+            b'"' => before(at) != Some(&b'\\'),
+            byte => *byte == b'\n',
+        });
+        self.looks.count += found.map_or(news.len(), |at| at + 1);
+        let Some(found) = found.map(|at| from + at) else {
+            self.mate = Mate { at: place, seen: place + reach.len().max(from), closes: None };
+            return if last || here.len() >= ahead::FAR { Some(false) } else { None };
+        };
+        let opens = |byte: &u8| matches!(byte, b' ' | b'\t' | b',' | b'{' | b'[' | b'(' | b':');
+        let closes =
+            reach.get(found) == Some(&b'"') && !found.checked_sub(1).and_then(|at| reach.get(at)).is_some_and(opens);
+        self.mate = Mate { at: place, seen: place + found, closes: Some(closes) };
+        Some(closes)
     }
 
     /// The bytes of a quote that closes a word nobody opened.

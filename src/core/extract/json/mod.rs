@@ -18,7 +18,8 @@ mod text;
 mod valid;
 mod word;
 
-pub(super) use ahead::{Looks, begins_container, colon_in, first_key, key_in, quoted_key, then_sibling};
+use ahead::FAR;
+pub(super) use ahead::{Looks, begins_container, colon_in, first_key, key_in, quoted_key, rest_of_key, then_sibling};
 pub use word::Mend;
 pub(super) use word::is_scalar;
 
@@ -115,6 +116,15 @@ pub(super) struct Note {
     pub(super) end: usize,
 }
 
+/// What was seen behind a quotation mark in a word, from a place on: up to where stands no other, and whether the one that stands there
+/// closes what it opened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mate {
+    at: usize,
+    seen: usize,
+    closes: Option<bool>,
+}
+
 /// One JSON value on its way through.
 #[derive(Debug, Clone)]
 pub(super) struct Json {
@@ -163,10 +173,20 @@ pub(super) struct Json {
     lost: bool,
     /// Whether a line ends behind the quote that may have ended the string.
     line: bool,
+    /// Whether the string's last byte is white space.
+    blank: bool,
+    /// Quotation marks don't pair off: what stands in a string isn't known for sure any more.
+    doubt: bool,
     /// Whether the word so far is one, of characters that numbers and literals have.
     one: bool,
+    /// The end of the string at hand, in case the next call of a list stands in it: only if `siblings` says that it may.
+    tail: Vec<u8>,
+    siblings: bool,
+    /// The next call of the list begins with the quotation mark that was read last: this one's string has no end.
+    resumed: bool,
     /// Whether the word at hand has a quotation mark in it that no other closes: what follows may be a string.
     odd: bool,
+    mate: Mate,
     /// Bytes read beyond what went out directly.
     owed: usize,
     /// How many bytes were looked at more than once, each counted for every further time.
@@ -216,8 +236,14 @@ impl Json {
             broken: false,
             lost: false,
             line: false,
+            blank: false,
+            doubt: false,
+            tail: Vec::new(),
+            siblings: false,
+            resumed: false,
             one: false,
             odd: false,
+            mate: Mate::default(),
             owed: 0,
             looks: Looks::default(),
             judged: (0, 0, false),
@@ -236,6 +262,16 @@ impl Json {
     pub(super) fn before(mut self, next: Next) -> Self {
         self.next = next;
         self
+    }
+
+    /// As it stands in the text, so that a sibling of the call may begin in a string without an end.
+    pub(super) fn in_place(&mut self) {
+        self.siblings = self.next.has_siblings();
+    }
+
+    /// Whether the key of the next call begins behind what was read: its quotation mark came last.
+    pub(super) fn resumed(&self) -> bool {
+        self.resumed
     }
 
     /// Whether another call began before the value's end was near.
@@ -544,6 +580,16 @@ impl Json {
     }
 
     fn remember(&mut self, text: &[u8]) {
+        if let Some(&byte) = text.last() {
+            self.blank = matches!(byte, b' ' | b'\t');
+        }
+        if self.siblings {
+            let near = text.get(text.len().saturating_sub(FAR)..).unwrap_or_default();
+            if self.tail.len() + near.len() > 2 * FAR {
+                self.tail.drain(..self.tail.len().saturating_sub(FAR));
+            }
+            self.tail.extend_from_slice(near);
+        }
         if let Some(&byte) = text.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t')) {
             self.last_byte = byte;
             self.newline = false;

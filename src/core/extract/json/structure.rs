@@ -160,7 +160,15 @@ impl Json {
     }
 
     /// `None` where more bytes are needed; otherwise whether what ends the region stands here.
-    pub(super) fn foreign(&self, rest: &[u8], last: bool) -> Option<bool> {
+    pub(super) fn foreign(&mut self, rest: &[u8], last: bool) -> Option<bool> {
+        if self.doubt && self.next.has_markers() {
+            // It may stand in a string, unless it closes the call and nothing of that goes on behind it.
+            let ends = self.next.ends(rest, last)?;
+            if !ends && (self.next.stands(rest, last)? || ahead::foreign(rest, last, self.closers, self.markers)?) {
+                self.lost = true;
+            }
+            return Some(ends);
+        }
         // What it opens or closes matters: a marker is awaited to its end.
         if self.next.stands(rest, last)? {
             return Some(true);
@@ -213,6 +221,8 @@ impl Json {
         self.key = key;
         self.doubtful = false;
         self.last_byte = b'"';
+        self.blank = false;
+        self.tail.clear();
         self.newline = false;
         self.out.push(b'"');
         self.state = State::Text;
@@ -243,6 +253,13 @@ impl Json {
             Class::Byte(b'{') => self.opens(true),
             Class::Byte(b'[') if !self.next.brackets(rest) || !self.foreign(rest, last)? => self.opens(false),
             Class::Byte(b']') if object && self.next_stands(rest, last)? => return Some(0),
+            // A closer too early: the value stands behind it.
+            Class::Byte(b'}') if object && ahead::string_behind(rest, last, &mut self.looks)? => {
+                // With a comma between, it isn't known what the string is.
+                let near = rest.get(1..).unwrap_or_default().trim_ascii_start();
+                self.lost |= near.first() == Some(&b',');
+                self.note_to(Mend::ExtraCloser, self.at, self.at + 1);
+            }
             Class::Byte(b'}' | b']' | b',') if object => {
                 self.missing_value(b"null");
                 return Some(0);

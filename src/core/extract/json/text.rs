@@ -92,6 +92,10 @@ impl Json {
         if byte == b'\n' {
             self.newline = true;
         }
+        self.blank = true;
+        if self.siblings {
+            self.tail.push(byte);
+        }
     }
 
     /// A quote that ends the string unless what follows shows that it doesn't.
@@ -123,6 +127,8 @@ impl Json {
     pub(super) fn escape(&mut self, rest: &[u8]) -> usize {
         let byte = rest.first().copied().unwrap_or_default();
         self.last_byte = byte;
+        self.blank = false;
+        self.tail.clear();
         self.newline = false;
         if byte == b'u' {
             self.out.push(byte);
@@ -204,12 +210,15 @@ impl Json {
 
     /// The quote stands inside the string, and so does what followed it.
     pub(super) fn text_goes_on(&mut self) {
+        self.doubt = true;
+        self.tail.clear();
         if self.mark + 1 == self.out.len() && matches!(self.quote, Quote::Double | Quote::Curly | Quote::Escaped) {
             // Nothing stands behind the quote.
             self.comma = None;
             self.note_to(Mend::InnerQuote, self.at.saturating_sub(1), self.at);
             self.out.insert(self.mark, b'\\');
             self.last_byte = b'"';
+            self.blank = false;
             self.newline = false;
             self.doubtful = true;
             self.state = State::Text;
@@ -237,6 +246,9 @@ impl Json {
 
     pub(super) fn after_text(&mut self, rest: &[u8], last: bool) -> Option<usize> {
         let byte = rest.first().copied().unwrap_or_default();
+        if self.last_byte == b'{' && self.siblings && self.resumes(rest, last)? {
+            return Some(0);
+        }
         if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
             self.out.push(byte);
             self.line |= byte == b'\n';
@@ -321,14 +333,14 @@ impl Json {
             Class::Byte(b'/') => matches!(ahead::second(rest, last)?, b'/' | b'*'),
             Class::Byte(b'#') => apart,
             Class::Byte(b'.') | Class::Ellipsis => ahead::ellipsis(rest, last)?.is_some(),
-            Class::Byte(b'[') if self.foreign(rest, last)? => true,
-            Class::Byte(b'{') if !array && self.next.sibling(rest, last, &mut self.looks)? => true,
+            Class::Byte(b'[') if self.marker_ends(rest, last, apart)? => true,
+            Class::Byte(b'{') if !array && !self.doubt && self.next.sibling(rest, last, &mut self.looks)? => true,
             Class::Byte(b'{' | b'[') => array && apart,
             Class::Byte(b'-' | b'0'..=b'9') => array && apart,
             Class::Byte(b';') => ahead::then_sibling(behind, last, self.next, &mut self.looks)?,
             Class::Byte(b':' | b')') => false,
             Class::Nothing => return Some(self.stray(ahead::class(rest, last)?.1)),
-            _ if self.foreign(rest, last)? => true,
+            _ if self.marker_ends(rest, last, apart)? => true,
             _ if line => array || ahead::bare_key(rest, last, &mut self.looks)?,
             _ if array => apart && ahead::literal(rest, last)?,
             _ => false,
@@ -349,6 +361,7 @@ impl Json {
                 self.trim_text();
             }
             self.note(Mend::MissingQuote, self.at.saturating_sub(1));
+            self.doubt = true;
             self.out.extend_from_slice(b"\",");
             let key = !array;
             self.at -= 1;
@@ -362,6 +375,38 @@ impl Json {
             self.text_goes_on();
         }
         Some(0)
+    }
+
+    /// Whether the string has no end, and the quote that came is that of the first key of the next call: this one's brackets were
+    /// closed within the string, and the next one's opened.
+    fn resumes(&mut self, rest: &[u8], last: bool) -> Option<bool> {
+        if self.quote != Quote::Double || self.mark + 1 != self.out.len() {
+            return Some(false);
+        }
+        let (opens, looked) = self.next.resumes(&self.tail, self.stack.len);
+        self.looks.count += looked;
+        if !opens {
+            return Some(false);
+        }
+        if !self.next.is_key(rest, last, &mut self.looks)? {
+            return Some(false);
+        }
+        self.out.truncate(self.mark);
+        self.note(Mend::MissingQuote, self.at.saturating_sub(1));
+        self.out.push(b'"');
+        self.state = State::AfterValue;
+        (self.lost, self.resumed) = (true, true);
+        self.finish();
+        Some(true)
+    }
+
+    /// Whether a marker stands behind the quote that shows it to have ended the string. A quote with white space before it and none
+    /// behind it rather opens one, and a marker of another dialect is rather quoted.
+    fn marker_ends(&mut self, rest: &[u8], last: bool, apart: bool) -> Option<bool> {
+        if self.doubt || !self.next.has_markers() {
+            return self.foreign(rest, last);
+        }
+        if self.blank && !apart { self.next.ends(rest, last) } else { self.next.stands(rest, last) }
     }
 
     /// Cuts the comma and the white space that came before a missing quote.

@@ -11,11 +11,8 @@ use super::{
     Cursor, Keys, LONGEST_GAP, NO_CALL, Object, PART, Place, Role,
 };
 
-const JUNK: &str = "what stands in it is no JSON";
 /// The most bytes between two calls of a list that are passed over.
 const MOST_JUNK: usize = 1024;
-/// The most of a call that may stand where it can't.
-pub(super) const MOST_WRECK: usize = 256;
 /// The most bytes before the first call of a list that are no object.
 pub(super) const MOST_BEFORE: usize = 128;
 
@@ -25,7 +22,7 @@ pub(super) fn is_value(byte: u8) -> bool {
 }
 
 /// How many lines end in the white space right before.
-fn lines_behind(cursor: &Cursor<'_>, sink: &mut dyn Sink) -> usize {
+pub(super) fn lines_behind(cursor: &Cursor<'_>, sink: &mut dyn Sink) -> usize {
     let behind = cursor.input.get(cursor.from..cursor.at).unwrap_or_default();
     let blank = behind.iter().rev().take_while(|byte| byte.is_ascii_whitespace());
     let (looked, lines) = blank.fold((0, 0), |(looked, lines), byte| (looked + 1, lines + usize::from(*byte == b'\n')));
@@ -194,73 +191,6 @@ impl Object {
         self.call_ends(cursor, true, sink)?;
         cursor.at = at;
         Ok(())
-    }
-
-    /// Looks for where the call goes on or ends behind what can't stand in it; it must not run. `Some(false)`: it doesn't near by, what
-    /// stands here is prose.
-    pub(super) fn wreck(
-        &mut self,
-        from: usize,
-        cursor: &mut Cursor<'_>,
-        last: bool,
-        sink: &mut dyn Sink,
-    ) -> Option<bool> {
-        while let Some(&byte) = cursor.rest().first() {
-            let read = cursor.at - cursor.from - from;
-            let mut another = false;
-            let over = match byte {
-                b'\n' => (lines_behind(cursor, sink) > 0).then_some(false),
-                // Marks of code belong to prose.
-                b'`' => Some(false),
-                _ if self.passed + read > MOST_WRECK => Some(false),
-                b'}' => Some(true),
-                b']' if self.array => Some(true),
-                b'"' => self.key(cursor, last, sink)?.then_some(true),
-                b'{' => {
-                    another = self.sibling(cursor, last, sink)?;
-                    Some(true)
-                }
-                _ => None,
-            };
-            let over = match over {
-                None if self.next.stands(cursor.rest(), last)? => Some(false),
-                over => over,
-            };
-            match over {
-                None => cursor.at += 1,
-                Some(false) => {
-                    cursor.at = cursor.from + from;
-                    return Some(false);
-                }
-                Some(true) => {
-                    self.passed += read + 1;
-                    self.call.spoilt = self.call.spoilt.or(Some(JUNK));
-                    self.place = Place::AfterMember;
-                    if byte == b'{' && !another {
-                        self.role = Role::Other;
-                        self.place = Place::Skip;
-                    } else if byte == b'"' {
-                        self.place = Place::Key;
-                    }
-                    return Some(true);
-                }
-            }
-        }
-        None
-    }
-
-    /// Whether a key in quotes stands here.
-    fn key(&mut self, cursor: &Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Option<bool> {
-        let rest = cursor.rest();
-        match rest.get(1) {
-            None if !last => return None,
-            Some(b'_' | b'a'..=b'z' | b'A'..=b'Z' | 0x80..) => {}
-            _ => return Some(false),
-        }
-        self.looks.again(rest);
-        let key = first_key(rest, last, &mut self.looks);
-        self.looked(rest, key.is_some(), sink);
-        Some(key?.is_some())
     }
 
     /// Looks for the next call of the list or the list's end. `Some(false)`: it has neither near by, what stands here is prose.

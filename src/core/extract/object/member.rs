@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        arguments::{Leave, NO_OBJECT, TOO_DEEP, TOO_LARGE, Verdict, is_escape, unescape},
+        arguments::{Arguments, Leave, NO_OBJECT, TOO_DEEP, TOO_LARGE, Verdict, is_escape, unescape},
         body::{Sink, Step},
         json::{Json, Mend},
     },
@@ -116,12 +116,25 @@ impl Object {
             _ if self.call.held.len() > leave.room => Err(Step::Failed(TOO_LARGE)),
             Verdict::More => Ok(false),
             Verdict::Done => {
-                let spoilt = self.call.arguments.take().and_then(|arguments| arguments.spoilt());
+                let arguments = self.call.arguments.take();
+                let resumed = arguments.as_ref().is_some_and(Arguments::resumed);
+                let spoilt = arguments.and_then(|arguments| arguments.spoilt());
                 self.call.spoilt = self.call.spoilt.or(spoilt);
                 self.call.whole = true;
+                if resumed {
+                    self.next_key(cursor, sink)?;
+                }
                 Ok(true)
             }
         }
+    }
+
+    /// The first key of the next call begins behind the quote that was read last.
+    fn next_key(&mut self, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Step> {
+        self.call_ends(cursor, true, sink)?;
+        self.call.resumed = true;
+        self.place = Place::Token { value: false, quote: Some(b'"') };
+        Ok(())
     }
 
     /// A value where a call should stand. Gives whether it ended.

@@ -39,6 +39,10 @@ pub(super) struct Pending {
     pub(super) withheld: bool,
     /// It has members that no call has.
     pub(super) beside: bool,
+    /// It began in a string of the call before, which had no end.
+    pub(super) resumed: bool,
+    /// A quotation mark stood where none can: what follows may stand in a string.
+    pub(super) doubt: bool,
     /// It has a description.
     pub(super) described: bool,
 }

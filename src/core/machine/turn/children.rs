@@ -320,6 +320,14 @@ impl TurnMachine {
 
     /// A child has ended.
     pub(super) fn child_ended(&mut self, id: Id, outcome: Box<Outcome>, messages: &History, out: &mut Vec<Command>) {
+        // Whoever answers without a price leaves a gap, though it may not say what it used: a turn with a child was
+        // answered itself.
+        let answered = messages.iter().any(|message| message.role == Role::Assistant);
+        self.spent.partial |= match (self.spent.cost, outcome.spent.cost) {
+            (Some(_), None) => answered,
+            (None, cost) => cost.is_some(),
+            (Some(_), Some(_)) => false,
+        };
         self.spent.add_child(&outcome.spent);
         self.children.requests = self.children.requests.saturating_add(outcome.spent.iterations);
         self.outcome.searches += outcome.searches;
@@ -345,7 +353,7 @@ impl TurnMachine {
             stop: outcome.stop.name().to_owned(),
             is_error: !outcome.stop.is_success(),
             usage: outcome.spent.usage,
-            cost: outcome.spent.cost,
+            cost: outcome.spent.whole_cost(),
             requests: outcome.spent.iterations,
             duration: outcome.duration,
             excerpt: shorten(said(&outcome).unwrap_or_default(), TOLD),

@@ -186,6 +186,14 @@ impl Default for TurnConfig {
 }
 
 impl TurnConfig {
+    /// Compactions of long histories are made when they are due, of its sub-agents as well: none is prepared.
+    pub fn compact_when_due(&mut self) {
+        self.context.prepare = false;
+        for agent in &mut self.children.agents {
+            agent.turn.compact_when_due();
+        }
+    }
+
     /// Checks what can be checked before a run: a model, tool names that are legal and differ, schemas that are
     /// objects, numbers that make sense.
     pub fn check(&self) -> Result<()> {
@@ -221,10 +229,10 @@ impl TurnConfig {
             }
             if !tool.schema.is_object() {
                 let shown = shorten(tool.schema.text(), 100);
-                return Err(Error::usage(
-                    "invalid_schema",
-                    format!("the schema of tool {:?} is no JSON object: {shown}", tool.name),
-                ));
+                let message = format!("the schema of tool {:?} is no JSON object: {shown}", tool.name);
+                return Err(
+                    Error::usage("invalid_schema", message).hint("give a JSON schema, as {\"type\": \"object\"}")
+                );
             }
         }
         let missing = match &self.tool_choice {

@@ -29,7 +29,7 @@ use crate::core::{
 impl TurnMachine {
     pub(super) fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
         let round = self.round();
-        self.spent.add(response.usage, self.config.price.as_ref());
+        self.spent.add_answer(response.usage, self.config.price.as_ref());
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
         let usage = response.usage;

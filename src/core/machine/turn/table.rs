@@ -119,6 +119,7 @@ pub const TRANSITIONS: &[(&str, &str, &str)] = &[
     ("tools", "executed", "held"),
     ("deciding", "decided", "held"),
     ("deciding", "fired", "held"),
+    ("deciding", "interrupt", "held"),
     ("held", "chosen", "asking"),
     ("held", "chosen", "held"),
     ("held", "chosen", "done"),

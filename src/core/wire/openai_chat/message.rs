@@ -49,7 +49,8 @@ fn write(message: &Message) -> String {
 pub(super) fn check(message: &Message) -> Result<()> {
     let refuse = |block: &Block| {
         let (role, kind) = (message.role.name(), block.kind());
-        Err(Error::usage("unsupported_block", format!("Chat Completions takes no {kind} block in a message of {role}")))
+        let message = format!("Chat Completions takes no {kind} block in a message of {role}");
+        Err(Error::usage("unsupported_block", message).hint("put it into a user's message, or say it as text"))
     };
     for block in &message.content {
         match (message.role, block) {
@@ -76,7 +77,9 @@ fn check_image(media: &Media) -> Result<()> {
     match &media.source {
         Source::Base64 { .. } => Ok(()),
         Source::Url(url) if !url.is_empty() => Ok(()),
-        Source::Url(_) => Err(Error::usage("invalid_source", "the image's address is empty")),
+        Source::Url(_) => {
+            Err(Error::usage("invalid_source", "the image's address is empty").hint("give its address, or its bytes"))
+        }
         Source::File(_) | Source::Text { .. } => Err(Error::usage(
             "unsupported_source",
             "Chat Completions takes images inline or at an address, not as a file or text",
@@ -88,7 +91,8 @@ fn check_image(media: &Media) -> Result<()> {
 fn check_document(media: &Media) -> Result<()> {
     match &media.source {
         Source::File(text) | Source::Url(text) if text.is_empty() => {
-            Err(Error::usage("invalid_source", "the document has neither a file id nor an address"))
+            Err(Error::usage("invalid_source", "the document has neither a file id nor an address")
+                .hint("give its address, or its bytes"))
         }
         _ => Ok(()),
     }

@@ -10,6 +10,7 @@ use crate::core::retrieve::{
     sentences::{Kind, sentences},
     words,
 };
+use crate::store::memory::inject::is_blank;
 
 /// A turn that was kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,7 +59,7 @@ pub(super) fn summary(turn: &Turn, said: &[Said]) -> String {
     // What was stated is kept by itself; the summary says what was wanted.
     let wanted = said.iter().filter(|one| !one.states && !one.prefers).map(|one| one.text.as_str());
     let wanted = wanted.collect::<Vec<_>>().join(" ");
-    if !wanted.trim().is_empty() {
+    if !is_blank(&wanted) {
         let _ = write!(text, "The user asked: {}", cut(wanted.trim(), ASKED));
     }
     let mut tools: Vec<(&str, usize)> = Vec::new();
