@@ -220,7 +220,7 @@ impl Stance {
         if sentence.ends_with('?') {
             return None;
         }
-        let found = tokens(sentence);
+        let found = tokens(sentence, MAX_WORDS);
         if found.len() < 2 || found.len() > MAX_WORDS {
             return None;
         }
@@ -401,24 +401,28 @@ fn pole(word: &str, before: Option<&Token>, next: Option<&Token>) -> Option<(usi
     Some((pair, first))
 }
 
-struct Token {
+/// A word as it stands in a sentence.
+pub(super) struct Token {
     /// In lower case, without apostrophes.
-    word: String,
-    surface: String,
+    pub(super) word: String,
+    pub(super) surface: String,
     /// Whether a comma or semicolon stands before it.
-    after_comma: bool,
+    pub(super) after_comma: bool,
     /// Whether any other mark stands before it.
-    after_mark: bool,
+    pub(super) after_mark: bool,
+    /// Whether a sentence could end before it.
+    pub(super) after_stop: bool,
 }
 
-fn tokens(sentence: &str) -> Vec<Token> {
+/// The words of a sentence, one more than `most` at most.
+pub(super) fn tokens(sentence: &str, most: usize) -> Vec<Token> {
     let mut all = Vec::new();
     let mut end = 0;
     words::each_run(sentence, |start, run| {
         let (Run::Word(surface) | Run::Pairs(surface)) = run;
         let between = sentence.get(end..start).unwrap_or_default();
         end = start + surface.len();
-        if all.len() > MAX_WORDS {
+        if all.len() > most {
             return;
         }
         let word: String = surface.chars().filter(|c| !matches!(c, '\'' | '’')).flat_map(char::to_lowercase).collect();
@@ -427,6 +431,7 @@ fn tokens(sentence: &str) -> Vec<Token> {
             surface: surface.to_owned(),
             after_comma: between.contains([',', ';']),
             after_mark: between.contains([':', '=', '(', ')', '|', '–', '—', '/']),
+            after_stop: between.contains(['.', '!', '?', '…']),
         });
     });
     all

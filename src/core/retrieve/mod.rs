@@ -4,14 +4,17 @@
 pub mod bm25;
 pub mod chunks;
 pub(crate) mod contrast;
+mod denial;
 pub mod extractive;
 pub mod gather;
 pub mod index;
 pub mod lsa;
 pub(crate) mod marks;
 mod near;
+mod negations;
 pub mod passages;
 pub mod plain;
+pub(crate) mod polarity;
 mod question;
 pub mod sentences;
 pub mod sources;

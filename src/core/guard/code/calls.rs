@@ -199,3 +199,21 @@ pub(super) const MOVE: &[&str] = &[
 ];
 /// Functions that call the one whose name they are given.
 pub(super) const CALL_BACKS: &[&str] = &["array_map", "array_walk", "call_user_func", "call_user_func_array"];
+/// Calls that make a text out of what hides it.
+pub(super) const DECODE: &[&str] = &[
+    "b64decode",
+    "urlsafe_b64decode",
+    "decodebytes",
+    "b32decode",
+    "b16decode",
+    "a85decode",
+    "b85decode",
+    "fromhex",
+    "unhexlify",
+    "atob",
+    "base64_decode",
+    "hex2bin",
+    "decode64",
+    "strict_decode64",
+    "decompress",
+];

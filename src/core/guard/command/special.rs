@@ -11,8 +11,8 @@ use crate::core::guard::{
     RiskLevel,
     code::{self, Language},
     files::{self, keep},
-    paths::place_of,
-    shell::{Input, Options, RedirectKind, SimpleCommand, Word, encoded, hidden},
+    paths::{Place, place_of},
+    shell::{Input, Options, RedirectKind, SHELLS, SimpleCommand, Via, Word, encoded, hidden},
     table,
 };
 
@@ -70,7 +70,12 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
         "unzip" | "7z" | "unrar" => {
             let options = Options::read(words, "-d -P -x");
             let folder = options.values.iter().find(|(name, _)| *name == "-d").map(|(_, word)| *word)?;
-            let level = files::write(place_of(folder, command.cwd.as_ref(), ground.context));
+            let place = place_of(folder, command.cwd.as_ref(), ground.context);
+            let mut level = files::write(place);
+            // `-o` asks about no file that is there, and start-up files and keys are.
+            if place == Place::WholeHome && options.has('o', "") {
+                level = level.max(RiskLevel::Confirm);
+            }
             Some(Verdict::new(level, "file.write", "unpacks over what is there", folder.span.clone()))
         }
         // `python <(curl …)`: a script that another machine hands out.
@@ -123,7 +128,8 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             if words
                 .iter()
                 .any(|word| matches!(word.text.as_str(), "-9" | "-KILL" | "-SIGKILL" | "-s" | "--signal"))
-                && words.iter().any(|word| word.text.starts_with("$(") || word.text.starts_with('`')) =>
+                && (command.via == Via::Xargs
+                    || words.iter().any(|word| word.text.starts_with("$(") || word.text.starts_with('`'))) =>
         {
             confirm("system.kill", "kills whatever another command lists")
         }
@@ -153,6 +159,9 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             }
             None
         }
+        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "openssl" if matches!(&command.input, Input::Piped(from) if SHELLS.contains(&from.as_str())) => {
+            confirm("shell.remote.control", "lets another machine run commands")
+        }
         "nc" | "ncat" | "netcat" | "socat" => {
             let runs = words.iter().any(|word| {
                 matches!(word.text.as_str(), "-e" | "-c" | "--exec" | "--sh-exec")
@@ -172,6 +181,9 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             });
             let last = words.len() > 1 && words.last().is_some_and(|word| word.text.is_empty() || word.text == "$null");
             if empty || last { confirm("file.truncate", "empties a file") } else { None }
+        }
+        "ed" | "ex" if matches!(&command.input, Input::Known(text) if text.text.lines().any(empties_buffer)) => {
+            confirm("file.truncate", "deletes the lines of a file")
         }
         "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "emacs" => {
             let mut worst = None;

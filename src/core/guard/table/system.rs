@@ -180,7 +180,12 @@ pub(super) const RULES: &[Rule] = &[
         "changes the firewall",
     ),
     confirm("system.firewall", "pfctl -F|-d", "removes rules of the firewall"),
-    confirm("system.firewall", "netsh ** reset|delete", "changes the network"),
+    confirm("system.firewall", "netsh ** reset|delete|off|disable", "changes the network"),
+    confirm(
+        "system.registry",
+        "reg add ^HKLM|^hklm|^HKEY_LOCAL_MACHINE|^HKCR|^HKEY_CLASSES_ROOT",
+        "changes the registry of the machine",
+    ),
     confirm("system.network", "ip ** del|delete|flush|down", "takes a part of the network down"),
     confirm("system.network", "ifdown", "takes a network down"),
     confirm("system.network", "ifconfig ** down|delete", "takes a network down"),
@@ -246,6 +251,8 @@ pub(super) const RULES: &[Rule] = &[
     confirm("windows.delete", "clear-content|clc|clear-item|cli|clear-recyclebin !-whatif", "empties files"),
     confirm("windows.delete", "remove-itemproperty|rp !-whatif", "deletes values of the registry"),
     confirm("windows.delete", "robocopy ** /mir|/purge|/move|/mov", "deletes what the source has not, or the source"),
+    confirm("windows.delete", "fsutil ** deletejournal|setzerodata|setvaliddata|delete", "deletes or empties files"),
+    confirm("system.firewall", "set-netfirewallprofile|set-netfirewallrule !-whatif", "changes the firewall"),
     confirm("windows.delete", "deltree|sdelete|sdelete64|takeown", "deletes files"),
     confirm(
         "windows.vm",

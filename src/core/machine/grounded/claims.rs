@@ -13,6 +13,7 @@ use super::{
 use crate::core::{
     machine::command::shorten,
     retrieve::{
+        polarity::{self, Statements},
         sentences::{Kind, Sentence},
         words,
     },
@@ -152,6 +153,13 @@ impl Reader<'_> {
             self.unsupported(text, "it shares few words with what it cites");
             return Some(false);
         }
+        if kind == Kind::Prose
+            && let Some(said) = self.turned(text, own)
+        {
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            self.unsupported(text, &format!("what it cites says the opposite: {:?}", shorten(&said, 120)));
+            return Some(false);
+        }
         if numbers.is_empty() && (names.is_empty() || (own.is_none() && new_names.peek().is_none())) {
             return None;
         }
@@ -198,6 +206,16 @@ impl Reader<'_> {
             self.warning("NAME_NOT_IN_SOURCES", &message);
         }
         Some(supported)
+    }
+
+    /// The sentence of what is cited that a claim turns around.
+    fn turned(&mut self, text: &str, own: Option<&BTreeSet<usize>>) -> Option<String> {
+        let own = own.filter(|own| !own.is_empty())?;
+        for at in own {
+            self.read_statements(*at);
+        }
+        let texts: Vec<&Statements> = own.iter().filter_map(|at| self.statements.get(at)).collect();
+        polarity::denied(text, &texts).map(str::to_owned)
     }
 
     fn unsupported(&mut self, text: &str, why: &str) {

@@ -20,8 +20,9 @@ use crate::core::{
     machine::command::shorten,
     retrieve::{
         chunks::Format,
+        polarity::Statements,
         sentences::{Kind, Sentence, sentences},
-        sources::Source,
+        sources::{Source, SourceKind},
         words,
     },
 };
@@ -157,6 +158,10 @@ pub(super) struct Reader<'a> {
     pub(super) facts: Vec<Facts>,
     /// The source of each cited span, in the order of their facts.
     pub(super) span_of: Vec<usize>,
+    /// The lines of each cited span.
+    lines_of: Vec<(usize, usize)>,
+    /// What is stated in what is cited, read when it is asked for.
+    pub(super) statements: HashMap<usize, Statements>,
     issues: Vec<Issue>,
     counts: HashMap<&'static str, usize>,
     pub(super) cited: Vec<Source>,
@@ -174,6 +179,8 @@ impl<'a> Reader<'a> {
             resolved: Vec::new(),
             facts: evidence.sources.iter().chain(evidence.tools).map(Facts::of_source).collect(),
             span_of: Vec::new(),
+            lines_of: Vec::new(),
+            statements: HashMap::new(),
             issues: Vec::new(),
             counts: HashMap::new(),
             cited: Vec::new(),
@@ -268,6 +275,7 @@ impl<'a> Reader<'a> {
             let near = slice(source, from.saturating_sub(NEAR), to.saturating_add(NEAR));
             self.facts.push(Facts::of_source(&near));
             self.span_of.push(at);
+            self.lines_of.push((from, to));
         }
         self.mask_all(masks);
         self.mask_names(&by_name);
@@ -380,6 +388,29 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// What is stated where a place among the facts stands.
+    pub(super) fn read_statements(&mut self, at: usize) {
+        if self.statements.contains_key(&at) {
+            return;
+        }
+        let all = self.evidence.sources.len() + self.evidence.tools.len();
+        let span = at.checked_sub(all);
+        let whole = span.map_or(Some(at), |span| self.span_of.get(span).copied());
+        let Some(source) = whole.and_then(|at| self.source(at)) else { return };
+        let format = match source.kind {
+            SourceKind::File => Format::of_path(&source.reference),
+            SourceKind::Thread | SourceKind::Web | SourceKind::Tool | SourceKind::Memory => Format::Markdown,
+        };
+        let read = match span.and_then(|span| self.lines_of.get(span)) {
+            Some((from, to)) => {
+                let near = slice(source, from.saturating_sub(NEAR), to.saturating_add(NEAR));
+                Statements::of_text(&near.text, format)
+            }
+            None => Statements::of_text(&source.text, format),
+        };
+        self.statements.insert(at, read);
+    }
+
     /// Places that are named without brackets, and lists of sources at the end: no claims.
     fn mask_names(&mut self, by_name: &HashMap<String, Vec<usize>>) {
         let mut masks = Vec::new();
@@ -465,6 +496,25 @@ mod tests {
         let code = "    [a.md:1] The cache holds 11 pages.";
         let found = check(code, &sources, Profile::Plain);
         assert_eq!(codes(&found)[0], "UNSUPPORTED", "{found:?}");
+    }
+
+    #[test]
+    fn x16_a_sentence_that_turns_its_span_around_is_unsupported() {
+        let sources = [source("a.md", 1, "The bridge opened in 1932.\n\n\n\n\n\nThe tunnel did not open in 1932.")];
+        for (answer, passes) in [
+            ("The bridge did not open in 1932 [1].", false),
+            ("The tunnel opened in 1932 [a.md:7].", false),
+            ("The bridge was never opened [1].", false),
+            ("The bridge opened in 1932 [1]. The tunnel did not open in 1932 [a.md:7].", true),
+            // The cited lines count, not what stands elsewhere.
+            ("It opened in 1932 [a.md:1].", true),
+            ("It did not open in 1932 [a.md:7].", true),
+            ("It did not open in 1932 [a.md:1].", false),
+        ] {
+            let found = check(answer, &sources, Profile::Plain);
+            assert_eq!(found.passed(), passes, "{answer}: {found:?}");
+            assert_eq!(found.claims.iter().all(|claim| claim.supported), passes, "{answer}");
+        }
     }
 
     #[test]

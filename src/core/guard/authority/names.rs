@@ -1,0 +1,172 @@
+//! What a call is called by: the targets that it touches, and the verbs of its tool or its line with all that mean the
+//! same. Verbs are compared by their stems.
+
+use crate::core::guard::policy::{
+    Subject,
+    subject::{base_name, words_of},
+};
+
+/// Words that mean the same wish, by group.
+const GROUPS: [&[&str]; 11] = [
+    &[
+        "write",
+        "create",
+        "save",
+        "add",
+        "make",
+        "generate",
+        "draft",
+        "produce",
+        "store",
+        "record",
+        "put",
+        "append",
+        "compose",
+        "implement",
+        "scaffold",
+        "document",
+        "touch",
+        "mkdir",
+    ],
+    &[
+        "edit",
+        "change",
+        "modify",
+        "update",
+        "fix",
+        "replace",
+        "rename",
+        "refactor",
+        "correct",
+        "rewrite",
+        "improve",
+        "adjust",
+        "patch",
+        "convert",
+        "format",
+        "set",
+        "insert",
+        "implement",
+        "add",
+        "repair",
+    ],
+    &[
+        "fetch", "get", "download", "open", "read", "visit", "browse", "look", "search", "find", "check", "research",
+        "retrieve", "load", "crawl", "curl", "wget",
+    ],
+    &["send", "mail", "email", "post", "notify", "message", "reply", "forward", "publish", "share", "submit", "tell"],
+    &["run", "execute", "start", "launch", "test", "build", "compile", "pytest"],
+    &["copy", "duplicate", "backup", "cp"],
+    &["move", "rename", "relocate", "mv"],
+    &["delete", "remove", "erase", "drop", "purge", "clear", "rm"],
+    &["install", "add", "upgrade", "setup"],
+    &["commit", "stage", "checkpoint"],
+    &["format", "lint", "tidy"],
+];
+
+/// The names of what a call touches.
+pub(super) fn targets_of(subject: &Subject) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut push = |name: &str| {
+        let name = name.trim_end_matches('/').to_lowercase();
+        if name.chars().count() > 1 && name != ".." && !found.contains(&name) && found.len() < 64 {
+            found.push(name);
+        }
+    };
+    for part in subject.all() {
+        for path in &part.paths {
+            // Words of a line that only may be paths count where they look like names of files.
+            let sure = !subject.runs_lines() || path.raw.contains(['/', '.', '~']);
+            if sure && !path.raw.starts_with('-') {
+                push(&path.raw);
+                push(path.raw.trim_start_matches("./"));
+                push(base_name(path.raw.trim_end_matches('/')));
+            }
+        }
+        for host in &part.hosts {
+            push(host);
+            push(host.trim_start_matches("www."));
+        }
+    }
+    if let Some(members) = subject.input.as_object() {
+        for (name, value) in members.iter().filter(|(name, _)| !subject.is_shell(name)) {
+            // A word of the language names nothing: a name has a sign or a digit in it.
+            let text = value.as_str().filter(|text| text.len() < 200 && !text.contains(char::is_whitespace));
+            if let Some(text) = text.filter(|text| text.contains(|c: char| !c.is_alphabetic())) {
+                push(text);
+            }
+            let _ = name;
+        }
+    }
+    found
+}
+
+/// The verbs that a call itself has: of its tool's name, or of the programs of its line.
+pub(super) fn own_verbs_of(subject: &Subject) -> Vec<String> {
+    let mut own: Vec<String> = Vec::new();
+    if subject.runs_lines() {
+        for part in &subject.parts {
+            let program = part.words.first().map(|word| base_name(&word.text).to_lowercase());
+            own.extend(program);
+            let next = part.words.iter().skip(1).find(|word| !word.text.starts_with('-'));
+            own.extend(
+                next.filter(|word| word.text.chars().all(char::is_alphabetic)).map(|word| word.text.to_lowercase()),
+            );
+        }
+    } else {
+        own.extend(words_of(&subject.tool));
+    }
+    own
+}
+
+/// The verbs of a call, with all that mean the same.
+pub(super) fn verbs_of(subject: &Subject) -> Vec<String> {
+    let mut own = own_verbs_of(subject);
+    let mut verbs = Vec::new();
+    for word in &own {
+        for group in GROUPS.iter().filter(|group| group.contains(&word.as_str())) {
+            verbs.extend(group.iter().map(|verb| (*verb).to_owned()));
+        }
+    }
+    if verbs.is_empty() {
+        // A verb that no group knows stands for itself.
+        own.retain(|word| {
+            word.len() > 2 && !matches!(word.as_str(), "file" | "files" | "tool" | "the" | "data" | "item")
+        });
+        return own;
+    }
+    verbs
+}
+
+/// The stem of a word, crude and the same for all its forms.
+pub(super) fn stem(word: &str) -> String {
+    let word = match word {
+        "wrote" | "written" => "write",
+        "ran" => "run",
+        "sent" => "send",
+        "made" => "make",
+        "built" => "build",
+        other => other,
+    };
+    let chars = word.chars().count();
+    let strip = |suffix: &str, least: usize| word.strip_suffix(suffix).filter(|_| chars >= suffix.len() + least);
+    let base = strip("ing", 3)
+        .or_else(|| strip("ies", 2))
+        .or_else(|| strip("ied", 2))
+        .or_else(|| strip("es", 3))
+        .or_else(|| strip("ed", 3))
+        .or_else(|| strip("s", 3))
+        .unwrap_or(word);
+    let mut base: Vec<char> = base.trim_end_matches('e').chars().collect();
+    if let [.., before, last] = base.as_slice()
+        && before == last
+        && base.len() > 3
+        && !matches!(last, 'l' | 's' | 'e' | 'o')
+    {
+        base.pop();
+    }
+    if matches!(base.last(), Some('y' | 'i')) && base.len() > 2 {
+        base.pop();
+    }
+    base.into_iter().collect()
+}
