@@ -37,6 +37,9 @@ const UNSTEMMED: f64 = 1.2;
 /// Sentences in a passage of a source.
 const SENTENCES: usize = 6;
 
+/// Words that say which of several is asked for, and not what.
+const PLACES: [&str; 5] = ["first", "second", "third", "last", "next"];
+
 /// A word that is asked for.
 struct Need {
     whole: usize,
@@ -63,14 +66,15 @@ impl Asked {
         for need in question.needs {
             let whole = asked.term(&need.word.whole);
             let parts = need.word.parts.iter().map(|part| asked.term(part)).collect();
-            let weight = if !need.nameable {
+            let soft = !need.nameable || PLACES.contains(&need.word.surface.to_lowercase().as_str());
+            let weight = if soft {
                 SOFT_WEIGHT
             } else if need.word.is_name() {
                 NAME_WEIGHT
             } else {
                 1.0
             };
-            asked.needs.push(Need { whole, parts, weight, soft: !need.nameable });
+            asked.needs.push(Need { whole, parts, weight, soft });
         }
         asked
     }
@@ -201,6 +205,17 @@ mod tests {
         assert!(of_sources("Who is the king of Spain?", &all) < ANSWERABLE);
         assert!(of_sources("How many pages has the longest novel by Tolstoy?", &all) < ANSWERABLE);
         assert!(of_sources("", &all) <= 0.0 && of_sources("x", &[]) <= 0.0);
+    }
+
+    #[test]
+    fn x15_which_of_several_is_not_what_is_asked_for() {
+        let all = sources(&[
+            "The model is asked for the capital of Norway first.",
+            "The first page is read, then the last one.",
+            "A king may move one square in any direction.",
+        ]);
+        assert!(of_sources("Who was the first king of Norway?", &all[..2]) < ANSWERABLE);
+        assert!(of_sources("Which page is read first?", &all) >= ANSWERABLE);
     }
 
     #[test]
