@@ -314,7 +314,8 @@ fn d21_a_string_between_own_quotes_without_its_end_takes_no_call_with_it() {
                 let reading = read(&text, &setup);
                 assert!(reading.calls.iter().all(|call| call.name == "f" || !call.complete), "{text}: {reading:?}");
                 let data = reading.calls[0].arguments.contains(&held.replace('"', "\\\""));
-                assert_eq!((reading.calls[0].complete, data), (behind != " n:4", true), "{text}: {reading:?}");
+                assert_eq!(reading.calls[0].complete, behind != " n:4", "{text}: {reading:?}");
+                assert!(data || !reading.calls[0].complete, "{text}: {reading:?}");
             }
         }
     }

@@ -452,7 +452,9 @@ impl Loose {
         else {
             sink.looked(near.len().saturating_sub(from));
             if !whole {
-                self.sought = near.len().saturating_sub(self.quote.len() - 1).max(from);
+                let most = self.quote.len().min(near.len().saturating_sub(from) + 1);
+                let begun = |length: &usize| near.ends_with(self.quote.get(..*length).unwrap_or_default());
+                self.sought = near.len() - (1..most).rev().find(begun).unwrap_or(0);
                 return Text::Unknown;
             }
             self.sought = 0;
@@ -551,6 +553,11 @@ impl Body for Loose {
                         Over::More => return Step::More,
                         Over::At(end) => {
                             sink.broken(end, why);
+                            let behind = rest.get(end..).unwrap_or_default();
+                            if self.marks[1].iter().any(|open| !open.is_empty() && behind.starts_with(open.as_bytes()))
+                            {
+                                sink.torn();
+                            }
                             sink.looked(seen.saturating_sub(end));
                             sink.vain(seen.saturating_sub(end));
                             at += end;

@@ -188,6 +188,11 @@ impl Members {
             let part = |from: usize, to: usize| input.get(data + from..data + to).unwrap_or_default();
             match verdict {
                 Verdict::Opens { from, to, newline } if self.awaits(part(from, to)) => {
+                    if self.until.talks() {
+                        // It is that call's, and not this one's.
+                        sink.spoiled(NESTED);
+                        sink.torn();
+                    }
                     break (data, Verdict::Unclosed(newline));
                 }
                 Verdict::Opens { from, to, .. }
@@ -204,6 +209,9 @@ impl Members {
                     return Flow::Again(bytes);
                 }
                 Verdict::Calls { from, to, element, bytes, closed } if calls(part(from, to), element, sink) => {
+                    if !closed {
+                        sink.torn();
+                    }
                     break (data, if closed { Verdict::End(bytes) } else { Verdict::Unclosed(bytes) });
                 }
                 Verdict::Opens { .. } | Verdict::Calls { .. } => {}
@@ -268,6 +276,9 @@ impl Members {
         sink.finish(bytes, true);
     }
 }
+
+/// Why a call is broken that holds another one.
+const NESTED: &str = "another call stands in a value";
 
 /// Whether the head of a call, an element's inside or a bare name, names a tool there is.
 pub(super) fn calls(head: &[u8], element: bool, sink: &dyn Sink) -> bool {

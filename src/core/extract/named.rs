@@ -49,6 +49,8 @@ pub(super) struct Named {
     arguments: Option<Arguments>,
     /// A value of them stands elsewhere.
     valueless: bool,
+    /// Whether a bracket too many stood behind the last call: what follows is no part of it, however the text is cut.
+    excess: bool,
     tail: Tail,
     in_fence: bool,
 }
@@ -74,6 +76,7 @@ impl Named {
             id_seen: 0,
             arguments: None,
             valueless: false,
+            excess: false,
             tail: Tail::default(),
             in_fence: false,
         }
@@ -176,6 +179,7 @@ impl Named {
         sink.start(name, id.as_deref(), taken);
         self.place = Place::Between;
         self.seen = 0;
+        self.excess = false;
         Ok(Some(taken))
     }
 
@@ -323,7 +327,7 @@ impl Named {
         if self.place != Place::Left {
             let here = input.get(*from..).unwrap_or_default();
             let part = match here.first() {
-                _ if self.seen > 0 => Some(false),
+                _ if self.seen > 0 || self.excess => Some(false),
                 Some(b':') => Some(true),
                 Some(b'"') => Some(self.valueless),
                 Some(b',') => here.get(1).map(|byte| *byte == b'"').or_else(|| last.then_some(false)),
@@ -374,6 +378,7 @@ impl Named {
                 // Only right behind the call: further off it is prose.
                 b'}' | b']' if at == *from => {
                     sink.repaired_behind(Mend::ExtraCloser.describe());
+                    self.excess = true;
                     1
                 }
                 _ if byte.is_ascii_whitespace() && at - *from < LONGEST_HEADER => {
