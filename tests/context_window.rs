@@ -363,3 +363,62 @@ fn speed_of_each_append() {
         );
     }
 }
+
+/// One line of 50 MB, of each kind that some part of the work could stumble over; run like [`speed`].
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_one_line() {
+    const BYTES: usize = 50_000_000;
+    let grown = |piece: &dyn Fn(usize) -> String| {
+        let mut text = String::with_capacity(BYTES + 64);
+        let mut number = 0;
+        while text.len() < BYTES {
+            text.push_str(&piece(number));
+            number += 1;
+        }
+        text
+    };
+    let kinds: [(&str, String); 13] = [
+        ("one letter", "x".repeat(BYTES)),
+        ("spaces", " ".repeat(BYTES)),
+        ("tabs and spaces", "\t ".repeat(BYTES / 2)),
+        ("words", grown(&|n| format!("word{} and so on ", n * 7_919 % 5_003))),
+        ("names", grown(&|n| format!("src/a_{n}.rs "))),
+        ("one name", grown(&|n| format!("/{n:x}"))),
+        ("numbers in the same place", grown(&|n| format!("{n}%\r"))),
+        ("colours", "\x1b[32mx\x1b[0m".repeat(BYTES / 10)),
+        ("JSON, rows", format!("[{}0]", grown(&|n| format!(r#"{{"id":{n},"name":"n{n}","v":{}.5}},"#, n % 97)))),
+        ("JSON, one text", format!(r#"{{"data":"{}"}}"#, "QUJD".repeat(BYTES / 4))),
+        ("JSON, deep", r#"{"a":"#.repeat(BYTES / 5)),
+        ("Chinese", "\u{4e16}\u{754c}\u{548c}\u{5e73}".repeat(BYTES / 12)),
+        ("backslashes", "\\".repeat(BYTES)),
+    ];
+    let only = std::env::var("KIND").ok();
+    for (name, text) in kinds {
+        if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+            continue;
+        }
+        let call = Block::ToolUse(ToolUse::from_text("a", "read", "{}".into()));
+        let all: History = vec![
+            Arc::new(Message::user("Read it.")),
+            Arc::new(Message::new(Role::Assistant, vec![call])),
+            Arc::new(Message::new(Role::User, vec![Block::ToolResult(ToolResult::text("a", "read", text))])),
+            Arc::new(Message::user("And now?")),
+        ];
+        for model in ["gpt-4o", "gpt-4", "claude-sonnet-4-5"] {
+            let mut counter = TokenCounter::for_model(model);
+            let began = Instant::now();
+            let counted: usize = all.iter().map(|message| Count::message(&mut counter, message)).sum();
+            let counting = began.elapsed();
+            let began = Instant::now();
+            let mut archive = Archive::new();
+            let done = compress(&all, None, 50_000, &Policy::default(), &mut counter, &mut archive).unwrap();
+            let took = began.elapsed();
+            println!(
+                "{name}, {model}: counted in {counting:.2?}, compressed in {took:.2?}, {counted} -> {}",
+                done.report.after
+            );
+            assert!(done.report.after <= 50_000);
+        }
+    }
+}

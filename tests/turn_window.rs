@@ -603,3 +603,41 @@ fn c26_reasoning_and_words_between_survive_a_run_that_overflows() {
         }
     }
 }
+
+/// Written when every compaction was made as it was due: 153 requests of a long run, 18 compactions.
+const DUE: &str = include_str!("data/journals/compacted_when_due.jsonl");
+
+#[test]
+fn c26_a_journal_of_before_compactions_were_prepared_replays_and_goes_on() {
+    let replayed = journal::replay(DUE).unwrap();
+    assert_eq!(replayed.divergence, None);
+    assert_eq!(replayed.outcome.unwrap().stop, Stop::Natural);
+    // Broken off near its end, it goes on as it would have then, to the byte.
+    let lines: Vec<&str> = DUE.split_inclusive('\n').collect();
+    let (before, after) = lines.split_at(lines.len() - 20);
+    let mut run = journal::resume(journal::Journal::read(&before.concat()).unwrap()).unwrap().run;
+    let old = journal::Journal::read(DUE).unwrap();
+    for line in old.lines.iter().skip(before.len() - 1) {
+        run.step(line.event.clone());
+    }
+    assert_eq!(String::from_utf8(run.take_log()).unwrap(), after.concat());
+    // Prepared, its compactions would stand elsewhere: nothing but the pace makes the difference.
+    let mut machine = old.machine;
+    assert!(!std::mem::replace(&mut machine.turn_mut().context.prepare, true));
+    let mut run = journal::Run::new("sim", machine, true);
+    for line in &old.lines {
+        run.step(line.event.clone());
+    }
+    let new = String::from_utf8(run.take_log()).unwrap();
+    let commands = |text: &str| text.lines().skip(1).map(|line| line[..line.len() - 30].to_owned()).collect::<Vec<_>>();
+    assert_ne!(commands(&new), commands(DUE));
+}
+
+#[test]
+fn c26_a_run_says_at_what_pace_it_is_compacted() {
+    let mut world = reader(3, vec![2], |_| 10);
+    run_on(&mut world, within(4_000), vec![Message::user("go")]);
+    let text = String::from_utf8(world.journal).unwrap();
+    assert!(text.lines().next().unwrap().contains("\"pace\":2"), "{text}");
+    assert!(journal::Journal::read(&text).unwrap().machine.turn_mut().context.prepare);
+}

@@ -20,6 +20,7 @@ mod pace;
 mod pairs;
 mod plan;
 mod policy;
+mod prune;
 mod report;
 mod salience;
 mod search;

@@ -5,14 +5,10 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
-use super::{fold::lines_of, terms, weigh::Weights};
+use super::{fold::lines_of, prune::shorten_json, terms, weigh::Weights};
 
 /// The longest piece of a line that is kept of a longer one.
 const LINE: usize = 240;
-/// Text nested deeper is cut as text.
-const DEPTH: usize = 32;
 
 /// The beginning of `text`, at most `bytes` long, cut between characters.
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
@@ -38,6 +34,11 @@ pub(super) fn cut_end(text: &str, bytes: usize) -> &str {
         return text;
     }
     text.get(ceil(text, text.len() - bytes)..).unwrap_or_default()
+}
+
+/// A text, or the beginning and the end of a long one: at most `bytes` of each.
+pub(super) fn ends(text: &str, bytes: usize) -> (&str, &str) {
+    if text.len() <= 2 * bytes { (text, "") } else { (cut(text, bytes), cut_end(text, bytes)) }
 }
 
 /// Beginning and end of a long line.
@@ -166,64 +167,10 @@ fn is_definition(line: &str) -> bool {
     STARTS.iter().any(|start| line.starts_with(start))
 }
 
-/// JSON that is still JSON: long strings and lists are cut at their ends, and say so. `None` for what is no JSON, or
-/// can't be made short that way.
-pub(super) fn shorten_json(text: &str, limit: usize) -> Option<String> {
-    let trimmed = text.trim();
-    if !(trimmed.starts_with('{') || trimmed.starts_with('[')) {
-        return None;
-    }
-    let value: Value = serde_json::from_str(trimmed).ok()?;
-    let (mut items, mut length) = (64, limit.max(64));
-    for _ in 0..12 {
-        let out = prune(&value, items, length, 0).to_string();
-        if out.len() <= limit {
-            return (out.len() < text.len()).then_some(out);
-        }
-        if items <= 1 && length <= 16 {
-            break;
-        }
-        items = (items / 2).max(1);
-        length = (length / 2).max(16);
-    }
-    None
-}
-
-fn prune(value: &Value, items: usize, length: usize, depth: usize) -> Value {
-    match value {
-        Value::String(text) if text.len() > length + 24 => {
-            let head = cut(text, length * 2 / 3);
-            let tail = cut_end(text, length / 3);
-            Value::String(format!("{head}[…{} bytes…]{tail}", text.len() - head.len() - tail.len()))
-        }
-        Value::Array(list) if depth >= DEPTH => Value::String(format!("[…{} items]", list.len())),
-        Value::Object(map) if depth >= DEPTH => Value::String(format!("[…{} members]", map.len())),
-        Value::Array(list) => {
-            let mut out: Vec<Value> =
-                list.iter().take(items).map(|item| prune(item, items, length, depth + 1)).collect();
-            if list.len() > items {
-                out.push(Value::String(format!("[…{} more items]", list.len() - items)));
-            }
-            Value::Array(out)
-        }
-        Value::Object(map) => {
-            let keep = (items * 4).max(8);
-            let mut out: serde_json::Map<String, Value> = map
-                .iter()
-                .take(keep)
-                .map(|(key, value)| (key.clone(), prune(value, items, length, depth + 1)))
-                .collect();
-            if map.len() > keep {
-                out.insert("…".into(), Value::String(format!("[…{} more members]", map.len() - keep)));
-            }
-            Value::Object(out)
-        }
-        other => other.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::super::terms::Map;
     use super::*;
     use proptest::prelude::*;

@@ -10,7 +10,7 @@ use super::{
     pairs::Placed,
     policy::Policy,
     salience::{Category, Features},
-    shorten::cut,
+    shorten::{cut, ends},
     terms::{self, Map, Set},
     units::{Kind, Unit},
 };
@@ -33,6 +33,8 @@ pub(super) struct Weighed<'a> {
     pub(super) salience: Vec<f64>,
 }
 
+/// Of a longer text, names are looked for in so many bytes of its beginning and of its end: no window holds more.
+const ENDS: usize = 2 << 20;
 /// How fast uses fade, in units.
 const FADE: f32 = 0.03;
 /// In older units a mention in a tool's output weighs next to nothing, and is not looked at.
@@ -140,8 +142,9 @@ fn look<'a>(
     let mut references = 0_u32;
     let mut silent = true;
     let mut use_text = |text: &'a str, weight: f32, by_model: bool, refers: bool, names: &mut Map<Name<'a>>| {
-        bytes += text.len();
-        terms::names(text, |name| {
+        let (head, tail) = ends(text, ENDS);
+        bytes += head.len() + tail.len();
+        let mut found = |name: &'a str| {
             let key = terms::key(name);
             let entry = names.entry(key).or_insert(Name { text: name, weight: 0.0, unit: u32::MAX, used: 0 });
             if refers {
@@ -156,7 +159,9 @@ fn look<'a>(
                 entry.unit = at as u32;
                 entry.used += u32::from(by_model);
             }
-        });
+        };
+        terms::names(head, &mut found);
+        terms::names(tail, &mut found);
     };
     for placed in messages.get(unit.messages.clone()).into_iter().flatten() {
         for block in placed.message.content.iter().filter(|block| unit.owns(block)) {

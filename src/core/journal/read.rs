@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Escaped, Header, SUM, SUM_DIGITS, VERSION};
+use super::{Escaped, Header, PACE, SUM, SUM_DIGITS, VERSION};
 use crate::core::{
     error::{Error, Result},
     guard::policy::CHANGED,
@@ -98,7 +98,10 @@ impl Journal {
         })?;
         let summed = header.loopwright == VERSION;
         let sum = if summed { checked(&first, 0).map_err(|why| wrong(&why))? } else { 0 };
-        let Header { run, about, machine, .. } = header;
+        let Header { run, about, mut machine, pace, .. } = header;
+        if pace < PACE {
+            machine.turn_mut().compact_when_due();
+        }
         Ok(Self {
             run,
             about,

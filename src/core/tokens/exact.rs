@@ -529,4 +529,16 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn what_repeats_is_the_same_taken_many_at_a_time() {
+        for period in [" ", "=", "ab", "x", "xy ", "-=", "中", "哈哈", "the", "QUJD", "________", "\t ", "\n"] {
+            for (bytes, end) in [(460, ""), (520, period), (491, "z"), (470, "中"), (503, "    ")] {
+                let mut text = period.repeat(bytes / period.len());
+                text.push_str(end);
+                check(&text);
+            }
+            check(&format!("a{}", period.repeat(430 / period.len())));
+        }
+    }
 }

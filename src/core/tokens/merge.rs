@@ -88,6 +88,7 @@ impl Bench {
                 kept += length;
             }
             at += kept.max(1);
+            at += repeated(vocabulary, &mut long, &piece[at.min(piece.len())..]);
             size = STRETCH;
         }
         self.long = long;
@@ -132,6 +133,21 @@ impl Bench {
         }
         ids.retain(|id| *id != NONE);
     }
+}
+
+/// Where what comes next is the last token over and over, as in a long run of spaces, it is taken as often without merging
+/// anything: such a seam is proved once. Gives the bytes that were taken; the end is left for merging.
+fn repeated(vocabulary: &Vocabulary, long: &mut Vec<u32>, rest: &[u8]) -> usize {
+    let Some(&last) = long.last() else { return 0 };
+    let token = vocabulary.token(last);
+    let margin = 2 * vocabulary.longest();
+    if rest.len() < margin + token.len() || !rest.starts_with(token) || !vocabulary.joins(last, last) {
+        return 0;
+    }
+    let most = (rest.len() - margin) / token.len();
+    let times = rest.chunks_exact(token.len()).take(most).take_while(|chunk| *chunk == token).count();
+    long.resize(long.len() + times, last);
+    times * token.len()
 }
 
 /// The tokens that a piece starts as, and what each becomes with the one after it.

@@ -186,6 +186,14 @@ impl Default for TurnConfig {
 }
 
 impl TurnConfig {
+    /// Compactions of long histories are made when they are due, of its sub-agents as well: none is prepared.
+    pub fn compact_when_due(&mut self) {
+        self.context.prepare = false;
+        for agent in &mut self.children.agents {
+            agent.turn.compact_when_due();
+        }
+    }
+
     /// Checks what can be checked before a run: a model, tool names that are legal and differ, schemas that are
     /// objects, numbers that make sense.
     pub fn check(&self) -> Result<()> {

@@ -40,11 +40,29 @@ pub struct ContextConfig {
     pub recall: bool,
     /// How a history is compressed.
     pub policy: Policy,
+    /// Whether the compactions of a long history are prepared before they are due. Runs whose journals are older than
+    /// that go on without.
+    #[serde(skip_serializing_if = "is_true")]
+    pub prepare: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_true(on: &bool) -> bool {
+    *on
 }
 
 impl Default for ContextConfig {
     fn default() -> Self {
-        Self { on: true, budget: None, window: None, high: HIGH, low: LOW, recall: true, policy: Policy::default() }
+        Self {
+            on: true,
+            budget: None,
+            window: None,
+            high: HIGH,
+            low: LOW,
+            recall: true,
+            policy: Policy::default(),
+            prepare: true,
+        }
     }
 }
 
@@ -354,6 +372,7 @@ impl TurnMachine {
         policy.reserve = policy.reserve.saturating_add(system).saturating_add(tools_tokens(&tools, &mut counter));
         let (budget, _) = self.budget_of_context();
         let window = ContextWindow::with_marks(budget, policy, context.high, context.low).keeping_all();
+        let window = if context.prepare { window } else { window.unprepared() };
         Live { window, counter, taken: 0, bytes: 0, view: None, places: Vec::new() }
     }
 

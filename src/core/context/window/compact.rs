@@ -1,0 +1,153 @@
+//! Compactions: one takes the view from the high mark down to the low one, always from the originals.
+//!
+//! One that was prepared is taken where it is low enough; a view that could not become smaller stays as it is.
+
+use super::{
+    super::{
+        ahead::{Given, Made},
+        compress::{Planned, WANTS_ALL},
+        count::Count,
+        marks::Point,
+        report::Report,
+    },
+    ContextWindow, share,
+};
+use crate::core::error::{Error, Result};
+
+impl ContextWindow {
+    /// Makes the view fit again if it is above the high mark. Gives what was done, or nothing if there was nothing to do.
+    /// Where what must stay is larger than the low mark, it goes down as far as it can.
+    pub fn settle(&mut self, count: &mut dyn Count) -> Result<Option<&Report>> {
+        Ok(if self.settles(count)? { self.report() } else { None })
+    }
+
+    /// The same, without a report.
+    pub fn settles(&mut self, count: &mut dyn Count) -> Result<bool> {
+        if !self.is_full() {
+            return Ok(false);
+        }
+        self.settle_to(self.marks.budget, count)
+    }
+
+    /// For a view above the high mark: takes the compaction that was prepared, or else makes one as
+    /// [`Self::compact_to`] does. Gives whether the view became smaller.
+    pub fn settle_to(&mut self, most: usize, count: &mut dyn Count) -> Result<bool> {
+        if self.adopt(count) {
+            return Ok(true);
+        }
+        self.compact_to(most, count)
+    }
+
+    /// Takes the compaction that was prepared, if with what came since it is low enough.
+    fn adopt(&mut self, count: &mut dyn Count) -> bool {
+        if self.has_view_alone() {
+            return false;
+        }
+        let Some(point) = self.marks.ahead.take() else { return false };
+        let since = self.history.counts().iter().skip(point.messages).sum::<usize>();
+        let low = share(share(self.marks.budget, self.low), 1.0 / self.marks.scale);
+        if point.target.saturating_add(since) > low {
+            return false;
+        }
+        let done = match self.ahead.finish(count) {
+            Some(Ok(planned)) => self.install(planned, point, point.target, true, count),
+            Some(Err(error)) if error.code != WANTS_ALL => return false,
+            _ => return self.make_at(point, point.target, true, count).unwrap_or(false),
+        };
+        done && {
+            self.marks.trigger = share(self.marks.budget, self.high);
+            true
+        }
+    }
+
+    /// Makes the view anew from all that was appended, down to the low mark. A view that could not become smaller stays as
+    /// it is; gives whether it did.
+    pub fn compact(&mut self, count: &mut dyn Count) -> Result<bool> {
+        self.compact_to(self.marks.budget, count)
+    }
+
+    /// The same; where even the budget is too small for what must stay, it goes down to `most` at least.
+    pub fn compact_to(&mut self, most: usize, count: &mut dyn Count) -> Result<bool> {
+        self.drop_ahead();
+        let budget = self.marks.budget;
+        let wanted = [
+            share(budget, self.low),
+            share(budget, f64::midpoint(self.low, self.high)),
+            share(budget, self.high),
+            budget,
+            most.max(budget),
+        ];
+        let mut done = Err(Error::internal("no_target", "no mark to go down to"));
+        for target in wanted.map(|target| share(target, 1.0 / self.marks.scale)) {
+            let low = share(share(budget, self.low), 1.0 / self.marks.scale);
+            done = self.make_at(Point { messages: self.history.len(), target }, low, true, count);
+            if done.is_ok() {
+                break;
+            }
+        }
+        let smaller = done?;
+        // Room to grow before the next one, even where this one could not free much.
+        let room = share(budget, (self.high - self.low) / 2.0);
+        let expected = self.expected();
+        self.marks.trigger =
+            share(budget, self.high).max(expected.saturating_add(room)).min(budget).max(expected.min(most));
+        Ok(smaller)
+    }
+
+    /// Makes the view anew from the first messages, down to a target; the others follow as they are. It counts for
+    /// `least` at least. If it `must_shrink` and would not, nothing changes.
+    pub(super) fn make_at(
+        &mut self,
+        point: Point,
+        least: usize,
+        must_shrink: bool,
+        count: &mut dyn Count,
+    ) -> Result<bool> {
+        if self.has_view_alone() {
+            return Err(Error::internal("history_left_out", "a window of its view alone has nothing to compact"));
+        }
+        let messages = point.messages.min(self.history.len());
+        let keep = self.archived.map_or(0, |archived| messages.saturating_sub(archived));
+        let given = Given { messages, target: point.target, policy: &self.policy, archive: &self.archive, keep };
+        let planned = self.history.plan(&given, count)?;
+        Ok(self.install(planned, Point { messages, ..point }, least, must_shrink, count))
+    }
+
+    fn install(
+        &mut self,
+        planned: Planned,
+        point: Point,
+        least: usize,
+        must_shrink: bool,
+        count: &mut dyn Count,
+    ) -> bool {
+        let Point { messages, .. } = point;
+        let new = self.history.counts().iter().skip(messages);
+        let tokens = new.fold(planned.made.report.after, |sum, tokens| sum.saturating_add(*tokens));
+        let shrinks = tokens < self.tokens || !planned.made.report.repairs.is_empty();
+        self.archive.take(planned.added);
+        if let Some(archived) = &mut self.archived {
+            *archived = messages.max(*archived);
+        }
+        let report = Made::new(planned.made.report, messages, planned.units, &self.history);
+        if must_shrink && !shrinks {
+            self.report.get_or_insert(report);
+            return false;
+        }
+        self.marks.padding = least.saturating_sub(report.after());
+        self.marks.anchored = least.max(report.after());
+        self.marks.point = Some(point);
+        self.marks.compactions += 1;
+        self.view.clear();
+        self.view.extend(planned.made.messages.into_iter().map(|placed| placed.message));
+        self.view.extend_from_slice(self.history.messages().get(messages..).unwrap_or_default());
+        self.tokens = tokens;
+        self.report = Some(report);
+        self.history.leave(&planned.left);
+        // The provider has not seen this view.
+        self.marks.reported = 0;
+        self.marks.since = messages;
+        self.freshen(count);
+        true
+    }
+}
