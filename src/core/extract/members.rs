@@ -198,15 +198,20 @@ impl Members {
                 Verdict::Opens { from, to, .. }
                     if self.until.is_blank() && blank(input.get(..data)) && self.opens_again(part(from, to)) =>
                 {
-                    let bytes = data + to + rule.head.len();
                     sink.repaired(OPENED_TWICE);
                     if !rule.opens {
                         self.until.deny(marks);
                         continue;
                     }
-                    sink.arguments("", bytes);
+                    // White space before it may have been said by now.
+                    let own = input.get(..data).filter(|own| !own.is_empty());
+                    if let Some(own) = own {
+                        self.value.push(own, false, sink);
+                    }
+                    let opening = to + rule.head.len();
+                    sink.arguments("", opening);
                     self.until = Until::default();
-                    return Flow::Again(bytes);
+                    return Flow::Again(data + opening);
                 }
                 Verdict::Calls { from, to, element, bytes, closed } if calls(part(from, to), element, sink) => {
                     if !closed {
