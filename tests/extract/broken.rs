@@ -640,3 +640,23 @@ fn d21_what_was_to_be_a_call_and_names_no_tool_leaks_no_marker() {
     let reading = read(text, &Setup::names(&["f"]));
     assert!(reading.calls.len() == 1 && reading.calls[0].complete, "{reading:?}");
 }
+
+/// The quote of a string is missing, and the next call's first one ends it: what became of two calls doesn't run.
+#[test]
+fn d21_two_calls_that_became_one_do_not_run() {
+    for text in [
+        "<|tool_call_start|>[f(a=\"and), g(b=\"zz\", c=\"yy\")]<|tool_call_end|> bye",
+        "<|python_start|>[f(a=1, b=\"and\"), f(a='x), g(b='zz', c='yy')]<|python_end|> bye",
+        "<function_calls>\nf(a=\"and)\ng(b=\"zz\", c=\"yy\")\n</function_calls> bye",
+    ] {
+        let reading = read(text, &tools());
+        assert!(
+            reading.calls.iter().all(|call| !call.complete || !call.arguments.contains("g(")),
+            "{text}: {reading:?}"
+        );
+        assert_eq!(reading.prose, " bye", "{text}: {reading:?}");
+    }
+    // A quote within a string is mended as ever.
+    let reading = read("<|python_start|>[f(a=\"it\"s (now) there\")]<|python_end|>", &tools());
+    assert!(reading.calls[0].complete && reading.calls[0].repaired, "{reading:?}");
+}

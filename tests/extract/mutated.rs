@@ -252,3 +252,57 @@ fn d21_a_separator_of_kimi_written_twice_leaks_nothing() {
         assert_eq!(reading.prose, "Hi.  bye", "{text}");
     }
 }
+
+/// A call of the same dialect stands in a value: it may be read or not, but the rest of the value and its closers are nobody's text, and
+/// no call runs with parameters of the other one.
+#[test]
+fn d21_a_call_in_a_value_of_its_own_dialect_leaks_nothing() {
+    for dialect in elements() {
+        let inner = render_calls(&[call("gg", &json!({"b": "INNER"}))], dialect).unwrap();
+        let outer =
+            render_calls(&[call("ff", &json!({"a": "VALUE"})), call("hh", &json!({"z": "THIRD"}))], dialect).unwrap();
+        if dialect.open.contains(&"") && dialect.section.is_none() && !outer.starts_with(dialect.open[0]) {
+            // Nothing closes these but what closes each call.
+            continue;
+        }
+        for value in [format!("x {inner} y"), format!("x\n{inner}\ny")] {
+            let text = format!("Hi. {} Bye.", outer.replace("VALUE", &value));
+            let reading = crate::reading::read(&text, &Setup::names(&["ff", "gg", "hh"]));
+            let third = reading.calls.iter().filter(|call| call.name == "hh" && call.complete).count();
+            assert_eq!(third, 1, "{}: {text}: {reading:?}", dialect.name);
+            for call in reading.calls.iter().filter(|call| call.name == "ff" && call.complete) {
+                assert!(
+                    call.repaired || call.arguments.contains(" y") || call.arguments.contains("\\ny"),
+                    "{text}: {call:?}"
+                );
+                assert!(!call.arguments.contains("\"b\""), "{text}: {call:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn d21_the_rest_of_a_torn_value_is_no_text() {
+    for text in [
+        "<tool_call>\n<function=ff>\n<parameter=a>\nx <tool_call>\n<function=gg>\n<parameter=b>\n1\n</parameter>\n</function>\n\
+         </tool_call> y\n</parameter>\n</function>\n</tool_call>",
+        "<function_calls><invoke name=\"ff\"><parameter name=\"a\">x <invoke name=\"gg\"><parameter name=\"b\">1</parameter></invoke> \
+         y</parameter></invoke></function_calls>",
+        "<tool_call>ff<arg_key>a</arg_key><arg_value>x <tool_call>gg<arg_key>b</arg_key><arg_value>1</arg_value></tool_call> \
+         y</arg_value></tool_call>",
+        "<|open|>tools<|sep|><|open|>call tool=\"ff\" index=\"1\"<|sep|><|open|>argument key=\"a\" type=\"string\"<|sep|>x <|open|>call \
+         tool=\"gg\" index=\"1\"<|sep|><|open|>argument key=\"b\" type=\"number\"<|sep|>1<|close|>argument<|sep|><|close|>call<|sep|> \
+         y<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+        "<|tool_call>call:ff{a:<|tool_call>call:gg{b:1}<tool_call|>,d:2}<tool_call|>",
+        "<|tool_call>call:ff{a:x <|tool_call>call:gg{b:1}<tool_call|>,d:2}<tool_call|>",
+    ] {
+        let reading = crate::reading::read(&format!("Hi. {text} Bye."), &Setup::names(&["ff", "gg"]));
+        assert_eq!(reading.prose, "Hi.  Bye.", "{text}: {reading:?}");
+        let hybrid = |call: &&loopwright::core::extract::Call| call.name == "ff" && call.complete && !call.repaired;
+        assert!(!reading.calls.iter().any(|call| hybrid(&call)), "{text}: {reading:?}");
+    }
+    // Prose behind a call whose closers were forgotten stays.
+    let text = "<tool_call>\n<function=ff>\n<parameter=a>\nx\n<tool_call>\n<function=gg>\n</function>\n</tool_call> That is all.";
+    let reading = crate::reading::read(text, &Setup::names(&["ff", "gg"]));
+    assert_eq!((reading.calls.len(), reading.prose.as_str()), (2, " That is all."), "{reading:?}");
+}

@@ -186,3 +186,17 @@ fn a20_every_name_that_a_dialect_writes_is_read_back() {
         }
     });
 }
+
+/// Found by fuzzing: inputs of which something depended on the cuts.
+#[test]
+fn d17_what_stands_behind_a_bracket_too_many_is_the_same_at_every_cut() {
+    for text in [
+        "{\"s\": <|tool_call_begin|>r {}}:",
+        "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{\"a\":1}}: x<|tool_call_end|> bye",
+        "[TOOL_CALLS]f[ARGS]{\"a\":1}}:{\"b\":2}",
+        "[TOOL_CALLS]f[ARGS]{\"a\":1}},\"b\":2}",
+    ] {
+        read(text, &Setup::names(&["f"]));
+        read(text, &Setup::auto());
+    }
+}

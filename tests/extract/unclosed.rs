@@ -284,3 +284,39 @@ fn d21_a_closer_that_the_end_cuts_short_is_no_text() {
         }
     });
 }
+
+/// A string whose quote is missing, between quotes of the dialect's own: the next call's first quote isn't its end.
+#[test]
+fn d21_a_string_between_own_quotes_without_its_end_takes_no_call_with_it() {
+    let setup = Setup::names(&["f", "g", "h"]);
+    for (quote, open, close) in
+        [("<|\"|>", "<|tool_call>", "<tool_call|>"), ("<escape>", "<start_function_call>", "<end_function_call>")]
+    {
+        let string = |text: &str| format!("{quote}{text}{quote}");
+        let call = |name: &str, inside: &str| format!("{open}call:{name}{{{inside}}}{close}");
+        let next = call("g", &format!("n:5,b:{}", string("x")));
+        for inside in [format!("a:{quote}V1"), format!("a:{quote}V1,n:4"), format!("a:{},c:{quote}V2", string("V1"))] {
+            let text = format!("Hi. {}{next} bye", call("f", &inside));
+            let reading = read(&text, &setup);
+            let found: Vec<_> = reading.calls.iter().map(|call| (call.name.as_str(), call.complete)).collect();
+            assert_eq!(found, [("f", false), ("g", true)], "{text}: {reading:?}");
+            assert_eq!(reading.calls[1].arguments, r#"{"n":5,"b":"x"}"#);
+            assert_eq!(reading.prose, "Hi.  bye", "{text}");
+            let text = format!("Hi. {} bye", call("f", &inside));
+            let reading = read(&text, &setup);
+            assert!(reading.calls.len() == 1 && !reading.calls[0].complete, "{text}: {reading:?}");
+            assert_eq!(reading.prose, "Hi.  bye", "{text}");
+        }
+        // What stands in a string is data, and runs nothing where something is amiss behind it.
+        for held in [call("g", ""), format!("}}{close}{open}call:g{{b:"), format!("}}{close}{}", call("h", "n:1"))] {
+            for behind in [",n:4", " n:4", ""] {
+                let text = call("f", &format!("a:{}{behind}", string(&held)));
+                let reading = read(&text, &setup);
+                assert!(reading.calls.iter().all(|call| call.name == "f" || !call.complete), "{text}: {reading:?}");
+                let data = reading.calls[0].arguments.contains(&held.replace('"', "\\\""));
+                assert_eq!(reading.calls[0].complete, behind != " n:4", "{text}: {reading:?}");
+                assert!(data || !reading.calls[0].complete, "{text}: {reading:?}");
+            }
+        }
+    }
+}

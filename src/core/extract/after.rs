@@ -3,7 +3,7 @@
 use super::{
     call::Source,
     desk::REMAINS,
-    dialect::{Dialect, Glances, Grammar, Verdict},
+    dialect::{Dialect, Glances, Grammar, Verdict, dialects},
     event::{Dropped, Events, ProblemKind, Span},
     left::excess,
     parser::{Parser, Place},
@@ -77,6 +77,13 @@ impl Parser {
             let closed = longest(self.at + space, rest, close, last, &mut more, &mut self.glances);
             let closed = match closed {
                 None if !more || last => longest(self.at + space, rest, &[late], last, &mut more, &mut self.glances),
+                closed => closed,
+            };
+            let closed = match closed {
+                // What stands around it was opened by no marker, or by another dialect's than was thought.
+                None if (!more || last) && !after.closed && !after.over => {
+                    longest(self.at + space, rest, &kin(dialect), last, &mut more, &mut self.glances)
+                }
                 closed => closed,
             };
             if let Some(length) = closed {
@@ -192,15 +199,25 @@ impl Parser {
             }
         }
         self.calls.close(self.at, &mut self.writer, out);
+        if std::mem::take(&mut self.calls.torn) && !after.text && !after.over {
+            self.place = Place::Torn { dialect, closed: after.closed, seen: 0 };
+            return (0, true);
+        }
         self.place = Place::Prose;
         if !after.text {
-            if !after.closed {
-                self.owe(dialect);
-            }
-            let awaited = !after.closed || self.section.is_some();
-            self.behind = awaited.then_some(Behind { dialect, text: [0; MOST_BEHIND], length: 0 });
+            self.leave_call(dialect, after.closed);
         }
         (0, true)
+    }
+
+    /// Prose follows on a call, whose closer was there or wasn't.
+    pub(super) fn leave_call(&mut self, dialect: &'static Dialect, closed: bool) {
+        self.place = Place::Prose;
+        if !closed {
+            self.owe(dialect);
+        }
+        let awaited = !closed || self.section.is_some();
+        self.behind = awaited.then_some(Behind { dialect, text: [0; MOST_BEHIND], length: 0 });
     }
 
     /// Text follows on a call; too much of it parts the two.
@@ -223,6 +240,17 @@ impl Parser {
             self.owed.push(dialect);
         }
     }
+}
+
+/// What closes the calls of the dialects that write them alike, with other markers around.
+fn kin(dialect: &Dialect) -> Vec<&'static str> {
+    let Grammar::Tags(tags) = dialect.grammar else { return Vec::new() };
+    if !dialect.open.contains(&"") {
+        return Vec::new();
+    }
+    let alike = |row: &&Dialect| matches!(row.grammar, Grammar::Tags(other) if other.call == tags.call);
+    let closers = dialects().iter().filter(alike).flat_map(|row| row.close).copied();
+    closers.filter(|close| *close != tags.call_end && !dialect.close.contains(close)).collect()
 }
 
 /// The longest of `strings` that `input` begins with. `more`: a longer one may come of it.

@@ -34,6 +34,8 @@ pub(super) trait Sink {
     fn spoiled_behind(&mut self, _why: &'static str) {}
     /// Says that the open call is broken and must not run, however it goes on, without taking bytes.
     fn spoiled(&mut self, _why: &'static str) {}
+    /// Says that another call ended a value, or stands in one: what is left of it may follow, its closers too.
+    fn torn(&mut self) {}
     /// Says that a value didn't fit its declared type and was kept as it stood.
     fn wrong_type(&mut self, parameter: &str, declared: &Kind);
     /// The call's arguments end here. `complete` is false where the text ended first.

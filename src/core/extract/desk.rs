@@ -73,6 +73,8 @@ pub(super) struct Calls {
     pub(super) flushing: bool,
     /// Up to here the last call over the limit reaches, and what is dropped begins.
     pub(super) dropped_to: usize,
+    /// Another call ended a value, whose rest may follow.
+    pub(super) torn: bool,
     /// How many bytes grammars looked at more than once.
     pub(super) looked: u64,
 }
@@ -80,6 +82,9 @@ pub(super) struct Calls {
 const NO_UTF8: &str = "bytes of the call are no UTF-8; U+FFFD stands in their place";
 const SWALLOWED: &str = "a string without its end swallowed what closes the call, and the next call";
 const TOO_LARGE: &str = "arguments over max_argument_bytes; the rest of the call was dropped";
+
+/// So near behind the end of a call the name of the next one ends, if two became one.
+const NEAR_NAME: usize = 160;
 
 pub(super) const REMAINS: &str = "the remains of a broken call were dropped";
 
@@ -415,6 +420,10 @@ impl Sink for Desk<'_> {
         }
     }
 
+    fn torn(&mut self) {
+        self.calls.torn = true;
+    }
+
     fn wrong_type(&mut self, parameter: &str, declared: &Kind) {
         if let Some(index) = self.calls.open.as_ref().map(|call| call.index) {
             let message = format!("{parameter:?} isn't {}; it was kept as it stood", said(declared));
@@ -441,7 +450,11 @@ impl Sink for Desk<'_> {
         }
         if let Some(mut call) = self.calls.open.take() {
             let full = std::mem::take(&mut self.calls.full);
-            if complete && call.repaired && swallowed(&call.arguments, self.dialect) {
+            let two = || match self.dialect.grammar {
+                Grammar::Python { .. } => joined(&call.arguments, self.tools),
+                _ => swallowed(&call.arguments, self.dialect),
+            };
+            if complete && call.repaired && two() {
                 self.looked(call.arguments.len());
                 self.calls.spoiled = true;
                 self.calls.note(ProblemKind::Malformed, SWALLOWED.to_owned(), call.index);
@@ -592,6 +605,22 @@ fn swallowed(arguments: &str, dialect: &Dialect) -> bool {
         return openers().any(|open| !open.is_empty() && arguments.contains(open));
     }
     closers.any(|closer| behind(closer))
+}
+
+/// The same of a call written as Python: its arguments hold the end of one and the name of a tool behind it.
+fn joined(arguments: &str, tools: Option<&Signatures>) -> bool {
+    memchr::memchr_iter(b')', arguments.as_bytes()).any(|at| {
+        let behind = arguments.get(at + 1..).unwrap_or_default();
+        let near = (0..=behind.len().min(NEAR_NAME)).rev().find(|end| behind.is_char_boundary(*end)).unwrap_or(0);
+        let behind = behind.get(..near).unwrap_or_default();
+        let call = behind.replacen("\\n", "\n", 2);
+        let name = call.trim_start_matches([',', ' ', '\n', '\t']);
+        let parted = name.len() < call.len();
+        let end = name.find(|c: char| !c.is_alphanumeric() && !"_.-/:".contains(c)).unwrap_or(name.len());
+        let called = name.get(end..).is_some_and(|rest| rest.starts_with('(')) && end > 0;
+        let name = name.get(..end).unwrap_or_default();
+        parted && called && tools.is_none_or(|tools| tools.get(resolved(Some(tools), name)).is_some())
+    })
 }
 
 /// The tool that a name means: models put the namespace of their training before it.

@@ -33,6 +33,10 @@ const WORD: usize = 4096;
 const BATCH: usize = 16 * 1024;
 /// How much of a string is looked at together.
 const PIECE: usize = 16 * 1024;
+/// How far behind what closes calls, in a string, its quote is looked for.
+const AHEAD: usize = 1024;
+/// Why a call is broken whose string has no end.
+const ENDLESS: &str = "a string without its end";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frame {
@@ -94,6 +98,8 @@ pub(super) struct Loose {
     muted: bool,
     /// What a string took before it failed.
     read: usize,
+    /// How far the quote of a string was looked for, behind what closes calls at the front.
+    sought: usize,
     /// What closes a call, and what opens one.
     marks: [&'static [&'static str]; 2],
     failure: Option<&'static str>,
@@ -117,6 +123,7 @@ impl Loose {
             held: None,
             muted: false,
             read: 0,
+            sought: 0,
             marks: [&[]; 2],
             failure: None,
         }
@@ -427,6 +434,51 @@ impl Loose {
         Ok(Some(1))
     }
 
+    /// Whether a string goes on where `input` may begin with what closes calls. If its quote is missing, the next one is that of the next
+    /// call's first string, which stands behind a key; or there is none, and no other call.
+    fn open_string(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Text {
+        let [closers, openers] = self.marks;
+        let begins = |input: &[u8], marks: &[&'static str]| {
+            marks.iter().find(|mark| !mark.is_empty() && input.starts_with(mark.as_bytes())).map(|mark| mark.len())
+        };
+        let Some(closer) = begins(input, closers).filter(|_| !self.key) else {
+            let cut = closers.iter().any(|mark| mark.as_bytes().starts_with(input)) && !last && !self.key;
+            return if cut { Text::Unknown } else { Text::Own(1) };
+        };
+        let near = input.get(..input.len().min(AHEAD)).unwrap_or_default();
+        let whole = near.len() == AHEAD || last;
+        let from = self.sought.max(closer);
+        let Some(quote) = memchr::memmem::find(near.get(from..).unwrap_or_default(), self.quote).map(|at| from + at)
+        else {
+            sink.looked(near.len().saturating_sub(from));
+            if !whole {
+                let most = self.quote.len().min(near.len().saturating_sub(from) + 1);
+                let begun = |length: &usize| near.ends_with(self.quote.get(..*length).unwrap_or_default());
+                self.sought = near.len() - (1..most).rev().find(begun).unwrap_or(0);
+                return Text::Unknown;
+            }
+            self.sought = 0;
+            let behind = near.get(closer..).unwrap_or_default();
+            let alone = last && near.len() == input.len() && !openers.iter().any(|open| has(behind, open.as_bytes()));
+            return if alone { Text::Over } else { Text::Own(near.len().saturating_sub(self.quote.len()).max(1)) };
+        };
+        let behind = near.get(quote + self.quote.len()..).unwrap_or_default().trim_ascii_start();
+        if behind.is_empty() && !whole {
+            self.sought = quote;
+            return Text::Unknown;
+        }
+        sink.looked((quote + 1).saturating_sub(from));
+        self.sought = 0;
+        let between = near.get(closer..quote).unwrap_or_default().trim_ascii();
+        let call = begins(between, openers).and_then(|open| between.get(open..)).filter(|call| call.starts_with(CALL));
+        let next = call.is_some_and(|call| {
+            let marks = closers.iter().chain(openers);
+            matches!(call.last(), Some(b':' | b'[' | b',')) && !marks.into_iter().any(|mark| has(call, mark.as_bytes()))
+        });
+        let ends = matches!(behind.first(), None | Some(b',' | b'}' | b']' | b':'));
+        if next && !ends { Text::Over } else { Text::Own(quote) }
+    }
+
     /// Text between quotes.
     fn text(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Result<Option<usize>, &'static str> {
         let first = self.quote.first().copied().unwrap_or(b'<');
@@ -439,7 +491,17 @@ impl Loose {
             };
             end += next;
             match self.quoted(input.get(end..).unwrap_or_default(), last) {
-                Some(false) => end += 1,
+                Some(false) => match self.open_string(input.get(end..).unwrap_or_default(), last, sink) {
+                    Text::Own(bytes) => end += bytes,
+                    Text::Unknown => break,
+                    Text::Over => {
+                        let run = input.get(..end).unwrap_or_default();
+                        self.read = escape(run, true, &mut self.out);
+                        // It wasn't one.
+                        self.state = State::Value;
+                        return Err(ENDLESS);
+                    }
+                },
                 more => {
                     found = more.is_some();
                     break;
@@ -463,6 +525,20 @@ impl Loose {
     }
 }
 
+/// How a string goes on.
+enum Text {
+    /// With so many bytes of its own.
+    Own(usize),
+    /// More has to be known.
+    Unknown,
+    /// Not at all: its end is missing.
+    Over,
+}
+
+fn has(text: &[u8], mark: &[u8]) -> bool {
+    !mark.is_empty() && memchr::memmem::find(text, mark).is_some()
+}
+
 impl Body for Loose {
     fn step(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Step {
         let mut at = 0;
@@ -477,6 +553,11 @@ impl Body for Loose {
                         Over::More => return Step::More,
                         Over::At(end) => {
                             sink.broken(end, why);
+                            let behind = rest.get(end..).unwrap_or_default();
+                            if self.marks[1].iter().any(|open| !open.is_empty() && behind.starts_with(open.as_bytes()))
+                            {
+                                sink.torn();
+                            }
                             sink.looked(seen.saturating_sub(end));
                             sink.vain(seen.saturating_sub(end));
                             at += end;

@@ -188,22 +188,35 @@ impl Members {
             let part = |from: usize, to: usize| input.get(data + from..data + to).unwrap_or_default();
             match verdict {
                 Verdict::Opens { from, to, newline } if self.awaits(part(from, to)) => {
+                    if self.until.talks() {
+                        // It is that call's, and not this one's.
+                        sink.spoiled(NESTED);
+                        sink.torn();
+                    }
                     break (data, Verdict::Unclosed(newline));
                 }
                 Verdict::Opens { from, to, .. }
                     if self.until.is_blank() && blank(input.get(..data)) && self.opens_again(part(from, to)) =>
                 {
-                    let bytes = data + to + rule.head.len();
                     sink.repaired(OPENED_TWICE);
                     if !rule.opens {
                         self.until.deny(marks);
                         continue;
                     }
-                    sink.arguments("", bytes);
+                    // White space before it may have been said by now.
+                    let own = input.get(..data).filter(|own| !own.is_empty());
+                    if let Some(own) = own {
+                        self.value.push(own, false, sink);
+                    }
+                    let opening = to + rule.head.len();
+                    sink.arguments("", opening);
                     self.until = Until::default();
-                    return Flow::Again(bytes);
+                    return Flow::Again(data + opening);
                 }
                 Verdict::Calls { from, to, element, bytes, closed } if calls(part(from, to), element, sink) => {
+                    if !closed {
+                        sink.torn();
+                    }
                     break (data, if closed { Verdict::End(bytes) } else { Verdict::Unclosed(bytes) });
                 }
                 Verdict::Opens { .. } | Verdict::Calls { .. } => {}
@@ -268,6 +281,9 @@ impl Members {
         sink.finish(bytes, true);
     }
 }
+
+/// Why a call is broken that holds another one.
+const NESTED: &str = "another call stands in a value";
 
 /// Whether the head of a call, an element's inside or a bare name, names a tool there is.
 pub(super) fn calls(head: &[u8], element: bool, sink: &dyn Sink) -> bool {

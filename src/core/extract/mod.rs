@@ -49,6 +49,7 @@ mod sort;
 mod tags;
 mod tail;
 mod titled;
+mod torn;
 mod until;
 mod utf8;
 mod value;

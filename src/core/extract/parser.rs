@@ -43,6 +43,8 @@ pub(super) enum Place {
     Inert { inert: &'static Inert, start: usize },
     /// Behind a call that broke: its remains are dropped if its closer comes soon.
     Remains { dialect: &'static Dialect, kind: ProblemKind, call: usize, seen: usize, text: InText },
+    /// Behind a call that tore a value of another: that one's rest is dropped if what closes it comes soon.
+    Torn { dialect: &'static Dialect, closed: bool, seen: usize },
     /// A marker behind open backticks: the line's end tells.
     Code(Code),
 }
@@ -58,7 +60,7 @@ pub(super) enum Thinking {
 }
 
 /// The most of a broken call's remains that are dropped.
-const MOST_REMAINS: usize = 1024;
+pub(super) const MOST_REMAINS: usize = 1024;
 
 /// What may be looked at in vain before that has to stay in proportion to the input, and in which: one look in so many bytes.
 pub(super) const FREE: usize = 512;
@@ -288,6 +290,7 @@ impl Parser {
                 Place::Prose => self.read_prose(rest, last, out),
                 Place::After(after) => self.read_after(after, rest, last, out),
                 Place::Inert { inert, start } => self.read_inert(inert, start, rest, last, out),
+                Place::Torn { dialect, closed, seen } => self.read_torn((dialect, closed), seen, rest, last, out),
                 Place::Remains { dialect, kind, call, seen, text } => {
                     self.read_remains(dialect, kind, call, seen, text, rest, last, out)
                 }

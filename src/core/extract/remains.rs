@@ -116,6 +116,10 @@ impl Sink for Mute<'_> {
 
     fn repaired(&mut self, _how: &'static str) {}
 
+    fn torn(&mut self) {
+        self.sink.torn();
+    }
+
     fn wrong_type(&mut self, _parameter: &str, _declared: &Kind) {}
 
     fn finish(&mut self, bytes: usize, _complete: bool) {

@@ -222,7 +222,11 @@ impl TagsBody {
         };
         let start = self.head.start;
         sink.markup(start);
+        let markup = input.get(self.head.name..end).is_some_and(|head| memchr::memchr(b'<', head).is_some());
         self.members.start(sink.start(&head.name, None, end - start).cloned());
+        if markup {
+            sink.spoiled(ODD_NAME);
+        }
         if let Some(odd) = head.odd {
             sink.repaired(odd);
         }
@@ -376,7 +380,12 @@ impl TagsBody {
             sink.looked(self.head.at - self.head.start);
             return self.broken("a parameter without a name", sink);
         };
+        let markup = input.get(self.head.name..end).is_some_and(|head| memchr::memchr(b'<', head).is_some());
         self.members.begin(&head.name, head.typing, end, sink);
+        if markup {
+            // A quotation mark is missing, and what followed went into the element.
+            sink.spoiled(ODD_NAME);
+        }
         if let Some(odd) = head.odd {
             sink.repaired(odd);
         }

@@ -41,6 +41,8 @@ pub(super) const UNNAMED: Class = 4096;
 /// Shows that another call begins.
 pub(super) const FURTHER: Class = NEXT | NAMED | AROUND;
 
+/// What opens a call, wherever it stands.
+const TALKS: Class = NEXT | NAMED;
 /// What may follow a value's closing element.
 const FOLLOW: Class = OPEN | CALL_END | CLOSER | FURTHER;
 /// The most markers that stand around a call: a section's, the call's, and what may stand between that and the call.
@@ -314,6 +316,10 @@ pub(super) struct Until {
     holds_call: bool,
     /// A mark is being looked at behind words.
     within: bool,
+    /// What opens a call stands in the value, where none may begin.
+    talks: bool,
+    /// What of the marks that are looked for may end the value.
+    ends: Class,
     /// How many backticks the value ends with so far, and whether it stands within a code fence: no call opens there.
     ticks: usize,
     fenced: bool,
@@ -384,8 +390,9 @@ impl Until {
                 }
                 let before = input.get(..at).unwrap_or_default();
                 self.newline = if rule.newline { newline(before) } else { 0 };
-                let ends = self.ends(rule, before.last());
+                let own = self.ends(rule, before.last());
                 let rest = input.get(at..).unwrap_or_default();
+                let ends = if self.fenced || self.talks || rule.ends & TALKS == 0 { own } else { own | TALKS };
                 if rest.len() > marks.longest && !marks.start(ends, rest) {
                     marks.touch(2);
                     from = at + 1;
@@ -398,6 +405,7 @@ impl Until {
                 self.name = 0;
                 self.around = 0;
                 self.wanted = ends;
+                self.ends = own;
                 self.look = Look::at(at);
             }
             if let Some(verdict) = self.attempt(marks, rule, input, last) {
@@ -473,6 +481,11 @@ impl Until {
         next
     }
 
+    /// Whether what opens a call stands in the value.
+    pub(super) fn talks(&self) -> bool {
+        self.talks
+    }
+
     /// Whether nothing but white space was the value's so far.
     pub(super) fn is_blank(&self) -> bool {
         !self.solid
@@ -513,6 +526,10 @@ impl Until {
                 // Nothing follows, or the beginning of what may.
                 (Seen::Nothing | Seen::Part(_), _) | (Seen::Mark { class: SURE, .. }, Phase::Front) => {
                     return Some(self.ended());
+                }
+                (Seen::Mark { class: NEXT | NAMED, .. }, Phase::Front) if self.ends & (NEXT | NAMED) == 0 => {
+                    self.talks = true;
+                    return None;
                 }
                 // A value that begins with a call holds it: whoever forgets the end of a value has written some of it.
                 (Seen::Mark { class: NEXT | NAMED | AROUND, start, .. }, Phase::Front)

@@ -173,6 +173,15 @@ impl Header {
                     let on = rest.get(self.word..=LONGEST_WORD.min(rest.len() - 1)).unwrap_or_default();
                     let length = self.word + on.iter().take_while(|byte| in_word(**byte)).count();
                     self.word = length;
+                    if length == 0
+                        && self.known
+                        && !self.stray
+                        && matches!(byte, b']' | b'}' | b')' | b'"' | b'\'' | b'`')
+                    {
+                        self.stray = true;
+                        self.at += 1;
+                        continue;
+                    }
                     if length == 0 || length > LONGEST_WORD {
                         return Head::No;
                     }

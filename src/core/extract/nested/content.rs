@@ -217,6 +217,9 @@ impl NestedBody {
                 Verdict::Calls { from, to, closed, bytes, .. }
                     if calls(input.get(data + from..data + to).unwrap_or_default(), true, sink) =>
                 {
+                    if !closed {
+                        sink.torn();
+                    }
                     break (data, if closed { Verdict::End(bytes) } else { Verdict::Unclosed(bytes) });
                 }
                 Verdict::Calls { .. } => self.until.deny(&self.ends),

@@ -334,8 +334,8 @@ impl Broken {
             if !stopped {
                 return Over::Nowhere;
             }
-            // Of calls on lines of their own what is no words goes with them.
-            let rest = if self.list && self.base == 0 && self.code { Over::At(self.at) } else { Over::Nowhere };
+            // What stands between calls and the marker behind them, and is no words, goes with them.
+            let rest = if self.list && self.code { Over::At(self.at) } else { Over::Nowhere };
             // A bracket is open that nothing closes: the calls behind it stand beside it, and not in it.
             let within = self.next.get(1).copied().flatten();
             let beside = within.filter(|_| self.base == usize::from(self.list) && !self.open.is_empty() && !self.stray);
