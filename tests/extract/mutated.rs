@@ -306,3 +306,24 @@ fn d21_the_rest_of_a_torn_value_is_no_text() {
     let reading = crate::reading::read(text, &Setup::names(&["ff", "gg"]));
     assert_eq!((reading.calls.len(), reading.prose.as_str()), (2, " That is all."), "{reading:?}");
 }
+
+/// An attribute's quotation mark is missing, and the element's end with it: the next call's parameters are not this one's.
+#[test]
+fn d21_an_opening_element_that_swallowed_another_call_does_not_run() {
+    let dsml = |attribute: &str| {
+        format!(
+            "<tools><invoke name=\"ff\">\n<parameter name=\"b\" string={attribute}>x</parameter>\n</invoke>\n<invoke name=\"gg\">\n\
+             <parameter name=\"b\" string=\"true\">y</parameter>\n<parameter name=\"c\" string=\"true\">z</parameter>\n</invoke>\n</tools>"
+        )
+        .replace("<tools>", "<tool_calls>")
+        .replace("</tools>", "</tool_calls>")
+        .replace("</", "</｜DSML｜")
+        .replace("<i", "<｜DSML｜i")
+        .replace("<p", "<｜DSML｜p")
+        .replace("<t", "<｜DSML｜t")
+    };
+    let reading = crate::reading::read(&dsml("\"true"), &Setup::names(&["ff", "gg"]));
+    assert!(reading.calls.iter().all(|call| call.name != "ff" || !call.complete), "{reading:?}");
+    let reading = crate::reading::read(&dsml("\"true\""), &Setup::names(&["ff", "gg"]));
+    assert!(reading.calls.len() == 2 && reading.calls.iter().all(|call| call.complete), "{reading:?}");
+}

@@ -43,13 +43,13 @@ impl Parser {
             }
             from = at + 3;
             let roles = self.markers.longest(&walk, usize::MAX).map_or(&[][..], |(_, roles)| roles);
-            let closes = |role: &Role| match role {
+            let ends = |role: &Role| match role {
                 Role::CallClose(other) => other.close == dialect.close,
                 Role::SectionClose(other) => other.section == dialect.section,
                 _ => false,
             };
             let quoted = at.checked_sub(1).and_then(|before| window.get(before));
-            if roles.iter().any(closes) && !matches!(quoted, Some(b'"' | b'\'' | b'`')) {
+            if roles.iter().any(ends) && !matches!(quoted, Some(b'"' | b'\'' | b'`')) {
                 end = Some(at);
                 break;
             }

@@ -286,6 +286,7 @@ enum Phase {
 
 /// Looks for the end of one value.
 #[derive(Debug, Clone, Copy, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "what was seen, each by itself")]
 pub(super) struct Until {
     /// Whether a possible end is being looked at; it begins at `base`.
     trying: bool,

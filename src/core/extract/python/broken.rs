@@ -39,6 +39,7 @@ struct Literal {
 
 /// A look ahead; it remembers how much of the held bytes it has seen.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "what was seen, each by itself")]
 pub(super) struct Broken {
     pub(super) why: &'static str,
     /// What closes what is open, the innermost last.
