@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loopwright import ContextWindow, Message, UsageError, compress, count_tokens
-from loopwright.context import Archive, estimate, recall_tool
+from loopwright.context import Archive, assemble, estimate, recall_tool
 from loopwright.messages import Text, ToolResult, ToolUse
 
 SHAPES = ("canonical", "anthropic", "openai_chat")
@@ -645,3 +645,16 @@ def test_c26_what_is_no_count_is_named(count: Any) -> None:
 def test_c26_a_low_mark_above_the_high_one_is_named() -> None:
     with pytest.raises(UsageError, match=r"low is 0\.9 and high is 0\.5"):
         ContextWindow(1_000, "gpt-4o", low=0.9, high=0.5)
+
+
+@pytest.mark.parametrize("policy", ["x", 3, [1], {"pin": 3}, {"keep_last": -1}, {"weights": {"sytem": 1}}])
+def test_c26_what_is_no_policy_is_named(policy: Any) -> None:
+    history = [{"role": "user", "content": "hi"}]
+    for work in (
+        lambda: compress(history, 100, policy),
+        lambda: ContextWindow(100, policy=policy),
+        lambda: assemble(history, budget=100, policy=policy),
+    ):
+        with pytest.raises(UsageError) as caught:
+            work()
+        assert caught.value.code == "invalid_policy"
