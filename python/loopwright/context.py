@@ -382,7 +382,6 @@ class Compressed:
     shape: str = "canonical"
     """The shape: one of `SHAPES`."""
     _ours: bool = field(default=True, repr=False, compare=False)
-    _several: list[tuple[int, int]] = field(default_factory=list, repr=False, compare=False)
 
     def expand(self, archive: Archive | None = None) -> list[Any]:
         """The history as it was given: what stands as it was, and everything else from the archive.
@@ -393,16 +392,11 @@ class Compressed:
         (True, True)
         """
         kept = self.archive if archive is None else archive
-        more = dict(self._several)
-        places, place = [], 0
-        for at in range(len(self.messages) + len(more)):
-            places.append(place)
-            place += more.get(at, 1)
         out: list[Any] = []
         for entry in self.report.entries:
             if entry.handle is None:
                 assert entry.at is not None  # noqa: S101 - what has no handle stands as it was
-                out.append(self.messages[places[entry.at]])
+                out.append(self.messages[entry.at])
                 continue
             message = kept.get(entry.handle)
             if message is None:
@@ -451,7 +445,7 @@ def compress(
     kept = Archive() if archive is None else archive
     own = _policy(policy, tools, count, model)
     ours = bool(given) and isinstance(given[0], Message)
-    out, several, report = checked(
+    out, report = checked(
         _core.compress_context,
         given,
         shape,
@@ -463,7 +457,7 @@ def compress(
         _writer(given, shape),
         _made if ours else _parsed,
     )
-    return Compressed(out, Report(report), kept, shape, ours, several)
+    return Compressed(out, Report(report), kept, shape, ours)
 
 
 def estimate(

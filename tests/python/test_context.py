@@ -658,3 +658,20 @@ def test_c26_what_is_no_policy_is_named(policy: Any) -> None:
         with pytest.raises(UsageError) as caught:
             work()
         assert caught.value.code == "invalid_policy"
+
+
+def test_c26_the_report_says_where_a_message_stands_behind_results_that_were_added() -> None:
+    history = [
+        GO,
+        {"role": "assistant", "content": None, "tool_calls": [call("a"), call("b"), call("c")]},
+        {"role": "user", "content": "and now?"},
+        {"role": "assistant", "content": "this"},
+    ]
+    done = compress(history, 1_000, shape="openai_chat")
+    assert [message["role"] for message in done.messages] == ["user", "assistant", *["tool"] * 3, "user", "assistant"]
+    assert [entry.at for entry in done.report.entries] == [0, 1, 5, 6]
+    for entry in done.report.entries:
+        assert entry.at is not None
+        assert done.messages[entry.at] is history[entry.message]
+    assert done.report.first_changed == 2
+    assert done.expand() == history
