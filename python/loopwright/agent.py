@@ -232,6 +232,7 @@ class Agent(Running[Output]):
         self._own_model = None
         self._endpoint = None
         if isinstance(model, str):
+            _options.whole("the model's name", model)
             pairs = _options.names(headers if headers is not None else {})
             limits = dict(timeouts or {})
             self._endpoint = _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)

@@ -14,6 +14,10 @@ Complexity = Literal["simple", "moderate", "complex", "breaking"]
 _ITERATIONS: dict[str, int] = {"simple": 3, "moderate": 5, "complex": 10, "breaking": 15}
 
 
+# The others are counted in 32 bits.
+_MOST: dict[str, float] = {"wall_time": float("inf"), "tokens": 2**63 - 1, "cost": float("inf")}
+
+
 @dataclass(frozen=True)
 class Budget:
     """What a run may use at most. The first limit that is reached ends the run with a reason of its own.
@@ -46,6 +50,10 @@ class Budget:
             if isinstance(value, bool) or not isinstance(value, wanted) or not 0 <= value < float("inf"):
                 message = f"Budget.{name} must be a number from 0 up, not {value!r}"
                 raise UsageError(message, "invalid_budget")
+            most = _MOST.get(name, 2**32 - 1)
+            if value > most:
+                message = f"Budget.{name} can be {most:,.0f} at most, and is more"
+                raise UsageError(message, "invalid_budget", "give a number that a run could reach")
 
     @classmethod
     def for_complexity(cls, complexity: Complexity, **limits: Any) -> Budget:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 from collections.abc import Mapping
 from itertools import islice
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._observe import GroundedStats, Observer
-from ._options import functions, settings
+from ._options import functions, settings, written
 from .agent import Agent, RunStream
 from .errors import UsageError
 from .result import Messages
@@ -355,7 +354,7 @@ class _GroundedAgent(Agent[str]):
         self._rules = {**self._rules, "labels": labels}
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
-        return _core.MachineConfig.grounded(json.dumps({"turn": turn, **self._rules}))
+        return _core.MachineConfig.grounded(written({"turn": turn, **self._rules}))
 
 
 _RECALL = {"hits": (1, 100), "characters": (1, 20_000), "timeout": (0.001, 3_600)}

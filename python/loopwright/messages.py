@@ -477,6 +477,9 @@ class Message:
     @classmethod
     def from_dict(cls, message: Mapping[str, Any]) -> Message:
         """A message from the canonical form, parsed."""
+        if isinstance(message.get("content"), str):
+            text = "the content of a message is a list of blocks, and this one is a text"
+            raise UsageError(text, "invalid_value", "make one with Message(role, text), or read a provider's with wire")
         return cls.from_json(dumped(dict(message), "a message"))
 
     def to_wire(self, wire: str) -> str:
@@ -529,6 +532,9 @@ def prompt_of(prompt: object) -> Message:
     if isinstance(prompt, dict) and "role" in prompt:
         return Message.from_dict(prompt)
     content = tuple(prompt) if isinstance(prompt, (list, tuple)) else (prompt,)
+    if any(isinstance(each, Message) or (isinstance(each, dict) and "role" in each) for each in content):
+        message = "a prompt is one message, and its parts are text and blocks; this list holds whole messages"
+        raise UsageError(message, "invalid_prompt", "give the last one as the prompt, those before it as messages=[…]")
     try:
         return Message("user", content)
     except UsageError as error:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
 from ._lookups import Lookups
-from ._options import functions, settings
+from ._options import functions, settings, written
 from .agent import Agent, RunStream
 from .budget import Budget
 from .errors import UsageError
@@ -293,7 +293,7 @@ class _ResearchAgent(Agent[str]):
         self._rules = {**self._rules, "style": style}
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
-        return _core.MachineConfig.research(json.dumps({"turn": turn, **self._rules}))
+        return _core.MachineConfig.research(written({"turn": turn, **self._rules}))
 
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = super()._plan(budget, stream=stream)

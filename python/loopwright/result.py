@@ -284,6 +284,8 @@ class Result(Generic[Output]):
         if error is not None:
             kind = getattr(errors, error["kind"], errors.LoopwrightError)
             given["error"] = kind(error["message"], error["code"], error["hint"])
+            for name in _ANSWERED:
+                setattr(given["error"], name, error.get(name))
         made: Result[Any] = Result(
             **{
                 "output": given["final"],
@@ -329,8 +331,13 @@ def _told_of(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+_ANSWERED = ("status", "retry_after", "request_id")
+"""What an error tells of a provider's answer; results of earlier versions have none of it."""
+
+
 def _said(error: LoopwrightError) -> dict[str, Any]:
-    return {"message": error.message, "code": error.code, "hint": error.hint}
+    answered = {name: getattr(error, name) for name in _ANSWERED}
+    return {"message": error.message, "code": error.code, "hint": error.hint, **answered}
 
 
 def _is_json(value: object) -> bool:

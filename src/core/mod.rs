@@ -20,3 +20,4 @@ pub mod role;
 pub mod sense;
 pub mod tokens;
 pub mod wire;
+mod write_json;

@@ -16,6 +16,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::{
     json::Raw,
     message::{Extra, Message, Role, StopReason, Usage, Wire},
+    write_json::push_json,
 };
 
 /// A message in a history, with its wire form once it has been written.
@@ -105,9 +106,13 @@ impl History {
 
     /// Adds an entry of another history at the end, with the wire form that it has.
     pub fn share(&mut self, entry: Arc<Entry>) {
-        match &entry.saved {
-            Some(saved) => self.note(saved.text().as_bytes()),
-            None => self.note(&serde_json::to_vec(entry.message()).unwrap_or_default()),
+        if let Some(saved) = &entry.saved {
+            self.note(saved.text().as_bytes());
+        } else {
+            let mut json = Vec::with_capacity(256);
+            // Writing our own types into memory does not fail.
+            let _ = push_json(&mut json, entry.message());
+            self.note(&json);
         }
         Arc::make_mut(&mut self.entries).push(entry);
     }

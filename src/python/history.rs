@@ -30,6 +30,11 @@ impl History {
         Ok(shown(this)?.try_iter()?.into_any())
     }
 
+    /// The messages, the last one first.
+    fn __reversed__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(this)?.call_method0("__reversed__")
+    }
+
     /// One message as JSON text.
     fn json(&self, at: usize) -> PyResult<String> {
         let json = self.0.json_of(at).map(std::borrow::Cow::into_owned);

@@ -265,6 +265,11 @@ impl Run {
         state.run.tree().agent_of(command).map(|place| (place.kind.clone(), place.name.clone(), place.path.clone()))
     }
 
+    /// Whether a model's answer to the command of that number is waited for.
+    fn asks(&self, command: u64) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().asks(command)
+    }
+
     /// `running`, `pausing`, `paused` or `done`.
     #[getter]
     fn state(&self) -> &'static str {

@@ -481,3 +481,162 @@ fn d08_looking_for_the_end_of_what_is_broken_stays_in_proportion() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// A list of three calls, the first of which is damaged: in each dialect's own markers.
+fn lists(first: &str) -> Vec<String> {
+    let rest = r#"g(b="B)]"), h(c={"d": [1]})]"#;
+    let lists = [("<|tool_call_start|>", "<|tool_call_end|>"), ("<|python_start|>", "<|python_end|>")]
+        .map(|(open, close)| format!("Hi. {open}{first}, {rest}{close} bye"));
+    let lines = format!(
+        "Hi. <function_calls>\n{}\n{}\n</function_calls> bye",
+        first.trim_start_matches('['),
+        r#"g(b="B)]")"#.to_owned() + "\n" + r#"h(c={"d": [1]})"#
+    );
+    lists.into_iter().chain([lines]).collect()
+}
+
+#[test]
+fn d21_a_first_call_without_name_or_bracket_takes_no_other_with_it() {
+    let setup = Setup::names(&["f", "g", "h"]);
+    for first in [
+        "[fa=1)",
+        "[(a=1)",
+        "[f f(a=1)",
+        "[f[(a=1)",
+        "[f)a=1(",
+        "[\"f\"(a=1)",
+        "[f=(a=1)",
+        "[f(=1)",
+        "[.f(a=1)",
+        "[f=1, b=\"h(a=1), \")",
+    ] {
+        for text in lists(first) {
+            let reading = read(&text, &setup);
+            let sound = |name: &str, arguments: &str| {
+                reading.calls.iter().any(|call| call.name == name && call.complete && call.arguments == arguments)
+            };
+            assert!(sound("g", r#"{"b":"B)]"}"#) && sound("h", r#"{"c":{"d":[1]}}"#), "{text}: {reading:?}");
+            assert!(reading.calls.iter().all(|call| call.name != "f" || !call.complete), "{text}: {reading:?}");
+            assert_eq!(reading.prose, "Hi.  bye", "{text}");
+        }
+    }
+}
+
+#[test]
+fn d21_brackets_too_many_or_too_few_around_a_list_cost_no_call() {
+    let setup = Setup::names(&["f", "g", "h"]);
+    for first in ["f(a=1)", "[[f(a=1)", "([f(a=1)", "[, f(a=1)"] {
+        for text in lists(first).into_iter().take(2) {
+            let reading = read(&text, &setup);
+            let called: Vec<_> = reading.calls.iter().map(|call| (call.name.as_str(), call.complete)).collect();
+            assert_eq!(called, [("f", true), ("g", true), ("h", true)], "{text}: {reading:?}");
+            assert!(reading.calls.iter().any(|call| call.repaired), "{text}: {reading:?}");
+            assert_eq!(reading.prose, "Hi.  bye", "{text}");
+        }
+    }
+    for (text, prose) in [
+        ("[f(a=1), g(b=2)]] bye", " bye"),
+        ("[f(a=1), g(b=2)]])\nbye", "\nbye"),
+        ("[f(a=1), g(b=2)]]", ""),
+        ("<function_calls>\nf(a=1)\ng(b=2)]\n</function_calls> bye", " bye"),
+    ] {
+        let reading = read(text, &setup.clone().bare());
+        assert_eq!((reading.calls.len(), reading.prose.as_str()), (2, prose), "{text}: {reading:?}");
+        assert!(reading.calls.iter().all(|call| call.complete) && reading.calls[1].repaired, "{text}: {reading:?}");
+    }
+    // What stands behind the bracket otherwise is prose.
+    let reading = read("[f(a=1)](x)", &setup.bare());
+    assert_eq!((reading.calls.len(), reading.prose.as_str()), (1, "(x)"), "{reading:?}");
+}
+
+#[test]
+fn d21_words_behind_an_opening_marker_are_no_calls() {
+    let setup = Setup::names(&["f", "g"]);
+    for text in [
+        "<function_calls> is what opens a list, g(a=1) is a call",
+        "<function_calls>(like this), g(a=1)",
+        "<function_calls>[see this], g(a=1)",
+        "<|python_start|>[1, 2]<|python_end|>",
+        "<|tool_call_start|> and then g(a=1)",
+    ] {
+        let reading = read(text, &setup);
+        assert!(reading.calls.is_empty(), "{text}: {reading:?}");
+        assert_eq!(reading.prose, text);
+    }
+}
+
+#[test]
+fn d21_a_missing_parenthesis_costs_no_call_however_long_the_strings_are() {
+    let long = "x, ".repeat(700);
+    let setup = Setup::names(&["f", "g", "h"]);
+    for list in [
+        format!(r#"[f(a=1, g(b="{long}"), h(c="y")]"#),
+        format!(r#"[f(a="{long}", g(b="y"), h(c="{long}")]"#),
+        format!(r#"[f(a=x+y, b="{long}"), g(b="y"), h(c="{long}")]"#),
+    ] {
+        for text in [format!("<|python_start|>{list}<|python_end|> bye"), format!("{list} bye")] {
+            let reading = read(&text, &setup.clone().bare());
+            let called: Vec<_> = reading.calls.iter().map(|call| (call.name.as_str(), call.complete)).collect();
+            assert_eq!(called, [("f", false), ("g", true), ("h", true)], "{text}: {reading:?}");
+            assert_eq!(reading.prose, " bye", "{text}");
+        }
+    }
+}
+
+/// gpt-oss's messages, the parts of the first of two doubled, left out or changed: the second is read, and no marker of the first is
+/// prose.
+#[test]
+fn d21_a_garbled_message_leaks_nothing_and_takes_no_other_with_it() {
+    let setup = Setup::names(&["f", "g"]);
+    let second = "<|start|>assistant<|channel|>commentary to=functions.g <|constrain|>json<|message|>{\"b\":2}<|call|>";
+    for (first, complete, repaired) in [
+        ("<|start|>assistantassistant<|channel|>commentary to=functions.f <|message|>{\"a\":1}<|call|>", true, true),
+        ("<|start|>assistantcommentary to=functions.f <|constrain|>json<|message|>{\"a\":1}<|call|>", true, true),
+        ("<|start|>assistant<|channel|>commentary functions.f<|message|>{\"a\":1}<|call|>", true, true),
+        ("<|start|>assistant<|channel|>commentary to = functions.f<|message|>{\"a\":1}<|call|>", true, true),
+        ("<|start|>assistant<|chanel|>commentary to=functions.f<|message|>{\"a\":1}<|call|>", true, true),
+        ("<|start|>assistant<|channel|>commentary to=functions.f json<tool_call>{\"a\":1}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.g to=functions.f<|message|>{\"a\":1}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|><|message|>{\"a\":1}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|><|constrain|>{\"a\":1}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|><|call|>{\"a\":1}", true, true),
+        ("<|channel|>commentary to=functions.f<|message|>{\"a\":1}}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|>{\"a\":1}}]\n<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|>{\"a\":1}<|message|><|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|>{\"a\":1}{\"a\":1}<|call|>", true, true),
+        ("<|channel|>commentary to=functions.f {\"a\":1}<|message|><|call|>", true, true),
+        ("<|channel|>commentary to=functions.f<|message|>{\"a\":1}<|call|><|call|>", true, false),
+        (
+            "<|start|>assistant<|start|>assistant<|channel|>commentary to=functions.f<|message|>{\"a\":1}<|call|>",
+            true,
+            false,
+        ),
+    ] {
+        let text = format!("Hi. {first}{second} bye");
+        let reading = read(&text, &setup);
+        let [one, two] = reading.calls.as_slice() else { panic!("{text}: {reading:?}") };
+        assert_eq!((one.name.as_str(), one.arguments.as_str()), ("f", r#"{"a":1}"#), "{text}: {reading:?}");
+        assert_eq!((one.complete, one.repaired), (complete, repaired), "{text}: {reading:?}");
+        assert_eq!((two.name.as_str(), two.arguments.as_str()), ("g", r#"{"b":2}"#), "{text}: {reading:?}");
+        assert!(two.complete && !two.repaired, "{text}: {reading:?}");
+        assert_eq!(reading.prose, "Hi.  bye", "{text}: {reading:?}");
+        let strict = read(&text, &setup.clone().with(|policy| policy.repair = false));
+        assert_eq!(strict.calls[0].complete, !repaired, "{text}: {strict:?}");
+    }
+}
+
+#[test]
+fn d21_what_was_to_be_a_call_and_names_no_tool_leaks_no_marker() {
+    let text = "<|channel|>commentary <|constrain|>json<|message|>{\"a\":1}<|call|> bye";
+    assert_eq!(read(text, &Setup::names(&["f"])).prose, "{\"a\":1} bye");
+    let text = "<|channel|>analysis<|message|>Hm.<|call|><|channel|>final<|message|>Well.<|return|>";
+    let reading = read(text, &Setup::auto());
+    assert_eq!((reading.prose.as_str(), reading.reasoning.as_str()), ("Well.", "Hm."));
+    // A call of another dialect in a message is read by itself.
+    let text = "<|channel|>commentary<|message|><tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call><|end|>";
+    let reading = read(text, &Setup::names(&["f"]));
+    assert_eq!((reading.calls.len(), reading.prose.as_str()), (1, ""), "{reading:?}");
+    let text = "<|channel|>commentary<function=f></function><|end|>";
+    let reading = read(text, &Setup::names(&["f"]));
+    assert!(reading.calls.len() == 1 && reading.calls[0].complete, "{reading:?}");
+}

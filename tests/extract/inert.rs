@@ -124,6 +124,8 @@ fn d22_what_stands_where_a_string_was_awaited_is_no_end() {
         r#"[TOOL_CALLS]f[ARGS]{"a":"x" "[TOOL_CALLS]g[ARGS]{}"} t"#,
         r#"<tool_call>{"name":"f","arguments":{"a":1} "</tool_call><function=g></function>"}</tool_call> t"#,
         r#"<tool_call>{"name":"f","arguments":{"a":1} x "</tool_call><function=g></function>"}</tool_call> t"#,
+        r#"<tool_call>{"name":"f","arguments":{"a":1} ```x "</tool_call><function=g></function>"}}</tool_call> t"#,
+        r#"<tool_call>{"name":"f","arguments":{"a":1} words `x` "</tool_call><function=g></function>"}}</tool_call> t"#,
         "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":} \"\n\n<function=g></function>\"}}</tool_call> t",
     ] {
         for setup in [Setup::auto(), tools()] {
@@ -135,4 +137,82 @@ fn d22_what_stands_where_a_string_was_awaited_is_no_end() {
             assert_eq!(reading.prose, " t", "{text}: {reading:?}");
         }
     }
+}
+
+#[test]
+fn d21_prose_behind_arguments_without_their_end_is_prose() {
+    for (open, close) in [("[TOOL_CALLS]f[ARGS]", ""), ("<|python_tag|>{\"name\":\"f\",\"parameters\":", "")] {
+        for (given, behind) in [
+            ("{\"a\":1\n", "More prose here, said the \"man\".\n\nNew paragraph."),
+            ("{\"a\":\"x\"\n\n", "Done. Now \"we\" go."),
+            ("{\"a\":\"x\",\n\n", "Done: all of it."),
+        ] {
+            let text = format!("{open}{given}{behind}{close}");
+            let reading = read(&text, &Setup::auto());
+            let [call] = reading.calls.as_slice() else { panic!("{text}: {reading:?}") };
+            assert!(call.name == "f" && !call.complete, "{text}: {reading:?}");
+            assert_eq!(reading.prose, behind, "{text}: {reading:?}");
+        }
+    }
+    // Keys on new lines are keys.
+    let text = "[TOOL_CALLS]f[ARGS]{\"a\":1,\n\"b\":2\n,\nc: 3\n} bye";
+    let reading = read(text, &Setup::auto());
+    assert_eq!(reading.called(), [("f", json!({"a": 1, "b": 2, "c": 3}))], "{reading:?}");
+    assert_eq!(reading.prose, " bye");
+}
+
+#[test]
+fn d08_the_first_object_of_a_bare_list_may_be_damaged() {
+    let tools = || Setup::names(&["f", "g"]).bare();
+    for first in [
+        r#"{"name":"f" "arguments":{"a":1}}"#,
+        r#"{name":"f", "arguments":{"a":1}}"#,
+        r#"{"name":"f","arguments" {"a":1}}"#,
+        r#"{"name":"f","arguments":{"a" 1}}"#,
+        r#"{"nme":"f","arguments":{"a":1}}"#,
+        r#"{"name":"f","arguments":{"a":1}"#,
+        r#"{"name":"f","arguments":{"a":"x}}"#,
+    ] {
+        let text = format!("[{first}, {{\"name\":\"g\",\"arguments\":{{\"b\":2}}}}] t");
+        let reading = read(&text, &tools());
+        let last = reading.calls.last().unwrap_or_else(|| panic!("{text}: {reading:?}"));
+        assert!(last.name == "g" && last.complete && last.arguments == r#"{"b":2}"#, "{text}: {reading:?}");
+        assert!(reading.calls.iter().all(|call| call.name == "g" || !call.complete), "{text}: {reading:?}");
+        assert_eq!(reading.prose, " t", "{text}: {reading:?}");
+    }
+    let text = "{\"name\":\"f\",\"arguments\":{\"a\":\"x}}\n{\"name\":\"g\",\"arguments\":{\"b\":2}} t";
+    let reading = read(text, &tools());
+    assert!(reading.calls[1].name == "g" && reading.calls[1].complete && !reading.calls[0].complete, "{reading:?}");
+}
+
+#[test]
+fn d21_what_closes_a_call_around_another_is_no_prose() {
+    let text = r#"<tool_call>{"name":"f","arguments":{"a":<tool_call>{"name":"g","arguments":{"b":2}}</tool_call>}}</tool_call> t"#;
+    let reading = read(text, &Setup::auto());
+    assert!(!reading.calls[0].complete && reading.calls[1].complete, "{reading:?}");
+    assert_eq!(reading.prose, " t", "{reading:?}");
+}
+
+#[test]
+fn d08_a_string_that_breaks_off_makes_no_call_of_two() {
+    each(json_dialects(), |dialect| {
+        let call = |name: &str, value: &str| render_call(name, &Raw::of(&json!({"a": value})), None, dialect).unwrap();
+        let first = call("ff", "Oslo");
+        let cut = first.find("slo").unwrap();
+        let next = call("hh", "whole");
+        let object = matches!(dialect.grammar, Grammar::Object { .. } | Grammar::Keyed);
+        for between in ["\n", "", " "] {
+            let text = format!("{}{between}{next} t", &first[..cut]);
+            for setup in [Setup::auto(), Setup::names(&["ff", "hh"])] {
+                let reading = read_twice(text.as_bytes(), &setup);
+                let first = reading.calls.iter().find(|call| call.name == "ff").unwrap();
+                assert!(!first.complete, "{text}: {reading:?}");
+                if object && between == "\n" && dialect.title.is_empty() {
+                    let last = reading.calls.last().unwrap();
+                    assert_eq!((&*last.name, &*last.arguments), ("hh", r#"{"a":"whole"}"#), "{text}: {reading:?}");
+                    assert!(last.complete && reading.prose.trim() == "t", "{text}: {reading:?}");
+                }
+            }
+        }
+    });
 }

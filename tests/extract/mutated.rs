@@ -183,3 +183,72 @@ proptest! {
         prop_assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
     }
 }
+
+/// Values escape nothing, but nobody opens a parameter twice by intention.
+#[test]
+fn d21_a_parameter_that_is_opened_twice_is_said_to_be_mended() {
+    let minimax = "]<]minimax[>[";
+    for text in [
+        "<tool_call>\n<function=f>\n<parameter=a>\n<parameter=a>\nV\n</parameter>\n</function>\n</tool_call>".to_owned(),
+        "<function=f><parameter=a><parameter=a><parameter=a>V</parameter></function>".to_owned(),
+        "<function_calls><invoke name=\"f\"><parameter name=\"a\"><parameter name=\"a\">V</parameter></invoke></function_calls>"
+            .to_owned(),
+        "<minimax:tool_call><invoke name=\"f\">\n<parameter name=\"a\"><parameter name='a'>V</parameter></invoke></minimax:tool_call>"
+            .to_owned(),
+        "<｜DSML｜tool_calls><｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" string=\"true\"><｜DSML｜parameter name=\"a\" \
+         string=\"true\">V</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜tool_calls>"
+            .to_owned(),
+        "<function name=\"f\"><param name=\"a\"><param name=\"a\">V</param></function>".to_owned(),
+        "<tool_call>f<arg_key>a</arg_key><arg_value><arg_value>V</arg_value></tool_call>".to_owned(),
+        "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>\n<arg_value>V</arg_value>\n</tool_call>".to_owned(),
+        "<|open|>tools<|sep|><|open|>call tool=\"f\" index=\"1\"<|sep|><|open|>argument key=\"a\" type=\"string\"<|sep|>\
+         <|sep|>V<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"
+            .to_owned(),
+        "<|open|>tools<|sep|><|open|>call tool=\"f\" index=\"1\"<|sep|><|open|>argument key=\"a\" type=\"string\"<|sep|>\
+         V<|close|><|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"
+            .to_owned(),
+    ] {
+        for (text, complete) in [(text.clone(), true), (text, false)] {
+            let setup = Setup::names(&["f"]).with(|policy| policy.repair = complete);
+            let reading = crate::reading::read(&format!("Hi. {text} bye"), &setup);
+            let [call] = reading.calls.as_slice() else { panic!("{text}: {reading:?}") };
+            assert_eq!((call.arguments.as_str(), call.complete), (r#"{"a":"V"}"#, complete), "{text}: {reading:?}");
+            assert!(call.repaired && reading.prose == "Hi.  bye", "{text}: {reading:?}");
+        }
+    }
+    // What only begins so is data, and said to be mended too.
+    let text = "<tool_call>f<arg_key>a</arg_key><arg_value><arg_key>a</arg_key><arg_value>V</arg_value></tool_call>";
+    let reading = crate::reading::read(text, &Setup::names(&["f"]));
+    assert!(reading.calls[0].repaired || !reading.calls[0].complete, "{reading:?}");
+    let text = format!(
+        "{minimax}<tool_call>{minimax}<invoke name=\"f\">{minimax}<a>{minimax}<a>V{minimax}</a>{minimax}</invoke>{minimax}</tool_call>"
+    );
+    let reading = crate::reading::read(&text, &Setup::names(&["f"]));
+    assert!(reading.calls[0].repaired || !reading.calls[0].complete, "{reading:?}");
+}
+
+#[test]
+fn d21_a_separator_of_kimi_written_twice_leaks_nothing() {
+    let calls = |section: &str, open: &str, close: &str, over: &str| {
+        let one = |name: &str| {
+            format!(
+                "{open} tool=\"{name}\" index=\"1\"<|sep|><|open|>argument key=\"a\" type=\"string\"<|sep|>V<|close|>argument<|sep|>{close}"
+            )
+        };
+        format!("Hi. {section}{}{}{over} bye", one("f"), one("g"))
+    };
+    let (section, open, close) = ("<|open|>tools<|sep|>", "<|open|>call", "<|close|>call<|sep|>");
+    let over = "<|close|>tools<|sep|>";
+    let twice = |marker: &str| format!("{marker}<|sep|>");
+    for text in [
+        calls(&twice(section), open, close, over),
+        calls(section, open, &twice(close), over),
+        calls(section, open, close, &twice(over)),
+        calls(section, "<|open|><|open|>call", close, over),
+        calls(&twice(section), open, &twice(close), &twice(over)),
+    ] {
+        let reading = crate::reading::read(&text, &Setup::names(&["f", "g"]));
+        assert!(reading.calls.len() == 2 && reading.calls.iter().all(|call| call.complete), "{text}: {reading:?}");
+        assert_eq!(reading.prose, "Hi.  bye", "{text}");
+    }
+}

@@ -278,7 +278,7 @@ fn is_open(dialect: &Dialect) -> bool {
 /// Without a marker that closes it, a list ends with its bracket, whatever follows.
 #[test]
 fn d21_a_bare_list_ends_with_its_bracket() {
-    for behind in [",", ", and so on", ", g(b=1)]", "]", "], x", " and more"] {
+    for behind in [",", ", and so on", ", g(b=1)]", "], x", " and more"] {
         for before in ["", "Well:\n"] {
             let text = format!("{before}[f(a=1)]{behind}");
             let reading = read(&text, &Setup::names(&["f"]).only(&["pythonic"]).bare());

@@ -10,8 +10,8 @@ use crate::{
 
 const SIZE: usize = 40 * 1024;
 
-/// The few kilobytes are what may be looked at in vain before that has to stay in proportion.
-const FREE: u64 = 10 * 1024;
+/// What may be looked at in vain before that has to stay in proportion, and the little that a text of any length costs.
+const FREE: u64 = 1024;
 
 fn policies() -> [Policy; 3] {
     [

@@ -350,3 +350,43 @@ def test_what_a_stopped_stream_had_cost_is_counted(serve: Any, way: str) -> None
     result = agent.run_sync("go", on_event=lambda event: None) if way == "run_sync" else run(agent, "go", way)[0]
     assert result.stop_reason == "wall_time"
     assert result.usage.input == 10
+
+
+@pytest.mark.parametrize("way", ["run_sync", "stream"])
+def test_d41_what_was_shown_stays_where_the_answer_was_whole_when_somebody_cancelled(
+    serve: Any, wire: str, way: str
+) -> None:
+    for delay in (0.0, 0.002, 0.01):
+        server = serve(text("All of it at once."))
+        agent = agent_at(server, wire)
+        if way == "run_sync":
+            signal, seen = Signal(), []
+
+            def heard(event: Any, signal: Signal = signal, seen: list[Any] = seen, delay: float = delay) -> None:
+                seen.append(event)
+                if isinstance(event, TextDelta):
+                    time.sleep(delay)
+                    signal.cancel()
+
+            result = agent.run_sync("go", on_event=heard, signal=signal)
+        else:
+
+            async def main(agent: Any = agent, delay: float = delay) -> tuple[Any, list[Any]]:
+                stream, seen = agent.stream("go"), []
+                async for event in stream:
+                    seen.append(event)
+                    if isinstance(event, TextDelta):
+                        # The answer's end comes while nobody looks.
+                        time.sleep(delay)  # noqa: ASYNC251
+                        stream.cancel()
+                return stream.result, seen
+
+            result, seen = asyncio.run(main())
+        shown = "".join(event.text for event in seen if isinstance(event, TextDelta))
+        kept = result.messages[-1]
+        # Pieces that nobody has looked at yet may have come, too.
+        assert kept.role == "assistant" and shown and kept.text.startswith(shown)
+        if result.stop_reason == "cancelled":
+            assert result.best_draft == kept.text
+        else:
+            assert result.stop_reason == "natural"

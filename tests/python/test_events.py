@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from loopwright import Agent, Grounded, Messages, Result, diff, events, events_of, tool
+from loopwright import Agent, Grounded, Messages, Result, SubAgent, diff, events, events_of, tool
 from loopwright.events import from_dict, to_dict
 from loopwright.testing import ScriptedModel, call, fault, text
 from ways import agent_at
@@ -171,3 +171,24 @@ def test_e22_attempts_failures_of_verification_and_the_end_of_attempts_are_event
     assert all(event.output for event in verified)
     assert [event.attempt for event in listed if isinstance(event, events.Draft)] == [1, 2, 3]
     assert listed[-1].result.stop_reason == result.stop_reason
+
+
+def test_d43_d44_the_journal_names_the_models_of_sub_agents(tmp_path: Path) -> None:
+    def named(name: str, *steps: Any) -> ScriptedModel:
+        model = ScriptedModel(steps, by_turn=True)
+        model.name = name
+        return model
+
+    inner = SubAgent("inner", "looks", model=named("deep", "seen"))
+    outer = SubAgent(
+        "outer", "leads", model=named("wide", call("spawn", agent="inner", task="see"), "led"), agents=[inner]
+    )
+    top = named("top", call("spawn", agent="outer", task="lead"), "done")
+    for place in ("one.jsonl", "p.db"):
+        result = Agent(top, agents=[outer], max_depth=2).run_sync("go", journal=tmp_path / place)
+        listed = events_of(tmp_path / place, result.run_id if place == "p.db" else None)[-1].result
+
+        def models(found: Result[Any]) -> Any:
+            return found.model, [models(child.result) for child in found.children]
+
+        assert models(listed) == models(result) == ("top", [("wide", [("deep", [])])])

@@ -495,3 +495,58 @@ def test_x09_a_decision_in_the_very_moment_of_the_question_is_heard(work: Path) 
         result = agent_at(server, tools=builtin_tools(work), approvals=approvals).run_sync("go")
     threads[0].join()
     assert failures(result) == [None]
+
+
+@pytest.mark.parametrize(
+    ("line", "risk"),
+    [
+        ("rm config.py", "confirm"),
+        ("python3 -c \"import os; os.remove('config.py')\"", "confirm"),
+        ("node -e \"require('fs').unlinkSync('data.json')\"", "confirm"),
+        ("ruby -e 'File.delete(\"data.db\")'", "confirm"),
+        ("python3 - <<'E'\nfrom pathlib import Path\nPath('notes.md').unlink()\nE", "confirm"),
+        ("python3 -c \"import os; os.remove('/tmp/x')\"", "cautious"),
+        ("python3 -c \"import os; os.remove('build/x.o')\"", "cautious"),
+    ],
+)
+def test_c15_a_file_deleted_from_code_is_asked_about_as_one_deleted_by_rm(line: str, risk: str) -> None:
+    said = Policy().decide("shell", {"command": line}, risk="confirm")
+    assert said.risk == risk, said
+    assert said.verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    "wrong", [KeyboardInterrupt(), SystemExit(3), StopIteration(), GeneratorExit(), ValueError("x")]
+)
+@pytest.mark.parametrize("form", ["plain", "async"])
+def test_d15_whatever_a_front_end_raises_is_a_no_and_ends_nothing_else(
+    work: Path, way: str, wrong: BaseException, form: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def plain(_: Approval) -> bool:
+        raise wrong
+
+    async def later(_: Approval) -> bool:
+        raise wrong
+
+    for _ in range(2):
+        approvals = Approvals(plain if form == "plain" else later, timeout=5)
+        with WireServer(commands("rm src/a.txt")) as server:
+            result, _ = run(agent_at(server, tools=builtin_tools(work), approvals=approvals), "go", way)
+        assert failures(result) == ["denied"]
+        assert approvals.pending == ()
+        assert (work / "src/a.txt").exists()
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "maybe", [], 1.0])
+def test_d15_what_is_no_decision_is_an_error_and_the_request_waits_on(wrong: Any) -> None:
+    approvals = Approvals(timeout=5)
+    desk = approvals._desk
+    number, _ = desk.ask(
+        "pay", {}, risk="confirm", why="w", hash="h", secret=False, home="/h", workspace="/w", now=0.0, timeout=1e9
+    )
+    assert number is not None
+    with pytest.raises(UsageError) as raised:
+        approvals.decide(number, wrong)
+    assert raised.value.code == "invalid_value"
+    assert [request.id for request in approvals.pending] == [number]

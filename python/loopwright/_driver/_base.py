@@ -270,11 +270,15 @@ class Driver:
         call_id, hint = command.calls[0].id, "find out whether it took effect before you call it again"
         return _core.Event.tool_failed(command.id, call_id, "unknown", _UNKNOWN, hint)  # type: ignore[arg-type]
 
+    def unheard(self, command_id: int, call: _core.ModelCall) -> bool:
+        """Whether the machine has not heard the end of a call: it is under way, or its answer is on its way here."""
+        return not call.done or self.run.asks(command_id)
+
     def cancelled_model(self) -> _core.Event | None:
         """Stops the model calls; gives what one of them had shown."""
         partial = None
-        for call in self.calls.values():
-            if not call.done:
+        for command_id, call in self.calls.items():
+            if self.unheard(command_id, call):
                 partial = call.abort()
         self.calls.clear()
         for call in self.asides.values():
@@ -285,13 +289,13 @@ class Driver:
     def fired(self, command_id: int) -> _core.Event:
         """The event of a timer, with what a model call that is under way has shown."""
         if self.plan.agents:
-            shown = {each: call.peek() for each, call in self.calls.items() if not call.done}
+            shown = {each: call.peek() for each, call in self.calls.items() if self.unheard(each, call)}
             if any(each >> 32 != command_id >> 32 for each in shown):
                 # It may end the sub-agents, too.
                 self.inbox.append(_core.Event.partials(list(shown.values())))
             own = [event for each, event in shown.items() if each >> 32 == command_id >> 32]
             return _core.Event.fired(command_id, own[-1] if own else None)
-        under_way = [call for call in self.calls.values() if not call.done]
+        under_way = [call for each, call in self.calls.items() if self.unheard(each, call)]
         return _core.Event.fired(command_id, under_way[-1].peek() if under_way else None)
 
     def keep_call(self, command: _core.Command, call: _core.ModelCall, *, aside: bool = False) -> None:
@@ -305,7 +309,7 @@ class Driver:
     def interrupted(self, how: str) -> _core.Event:
         """The event that ends the run: `cancel` at once, `after_round` when the running tools are done."""
         if how == "cancel" and self.plan.agents:
-            shown = {each: call.abort() for each, call in self.calls.items() if not call.done}
+            shown = {each: call.abort() for each, call in self.calls.items() if self.unheard(each, call)}
             self.calls.clear()
             if any(each >> 32 for each in shown):
                 self.step(_core.Event.partials(list(shown.values())))

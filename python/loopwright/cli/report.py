@@ -60,8 +60,15 @@ def failure_json(error: LoopwrightError, code: int) -> str:
 def _error(error: LoopwrightError | None) -> dict[str, Any] | None:
     if error is None:
         return None
-    hint = None if error.hint is None else redact(error.hint)
-    return {"code": error.code, "message": redact(error.message), "hint": hint, "kind": type(error).__name__}
+    return {
+        "code": error.code,
+        "message": redact(error.message),
+        "hint": None if error.hint is None else redact(error.hint),
+        "kind": type(error).__name__,
+        "status": error.status,
+        "retry_after": error.retry_after,
+        "request_id": None if error.request_id is None else redact(error.request_id),
+    }
 
 
 def error_line(error: LoopwrightError) -> str:

@@ -195,7 +195,10 @@ class Approvals:
         Raises a `UsageError` with the code `approval_gone` or `approval_expired` if nobody waits for it any more, and
         `approval_changed` if `hash` is not that of the call.
         """
-        kind: Answer = decision if isinstance(decision, str) else ("allow" if decision is True else "deny")
+        if not isinstance(decision, (str, bool)):
+            message = f"{decision!r:.100} is no decision"
+            raise UsageError(message, "invalid_value", 'give "allow", "once", "deny", "abort" or "edit", or a bool')
+        kind: Answer = decision if isinstance(decision, str) else ("allow" if decision else "deny")
         answer: Any = {"allow": True, "once": True, "abort": "abort"}.get(kind, False)
         if kind == "edit":
             answer = Edit(_object(arguments))
@@ -252,7 +255,7 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 async def _answer(front_end: Callable[[Approval], Any], question: Approval) -> Any:
     if _is_async(front_end):
-        return await front_end(question)
+        return await _heard(front_end(question))
     from loopwright._driver import in_thread
 
     loop = asyncio.get_running_loop()
@@ -271,7 +274,7 @@ async def _answer(front_end: Callable[[Approval], Any], question: Approval) -> A
         elif error is None:
             said.set_result(answer)
         else:
-            said.set_exception(RuntimeError(str(error)) if isinstance(error, StopIteration) else error)
+            said.set_exception(_failure(error))
 
     def done(outcome: tuple[Any, BaseException | None]) -> None:
         with contextlib.suppress(RuntimeError):
@@ -280,7 +283,22 @@ async def _answer(front_end: Callable[[Approval], Any], question: Approval) -> A
     # One that blocks (`input()`) holds up neither the loop nor the deadline.
     in_thread("approval", work, done)
     answer = await said
-    return await answer if inspect.isawaitable(answer) else answer
+    return await _heard(answer) if inspect.isawaitable(answer) else answer
+
+
+async def _heard(answer: Any) -> Any:
+    """What a front end says in the end. One that means to end the process ends neither the run nor the loop."""
+    try:
+        return await answer
+    except (KeyboardInterrupt, SystemExit) as error:
+        raise _failure(error) from error
+
+
+def _failure(error: BaseException) -> Exception:
+    """What a front end raised, as an error that ends nothing but its question."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def _set(decided: asyncio.Future[Any], answer: Any) -> None:

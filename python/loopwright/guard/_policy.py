@@ -158,7 +158,8 @@ class Policy:
         name = os.fspath(path)
         try:
             text = Path(name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
+            # A name that no file can have, or bytes that are no text.
             reason = getattr(error, "strerror", None) or str(error)
             wrong = PolicyError(f"{name}: the policy can't be read: {reason}", "policy_unreadable", "give a TOML file")
             wrong.file = name

@@ -27,13 +27,14 @@ from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError as BadSchema
 
 from loopwright._core import schema_fault
+from loopwright.errors import UsageError
 
 from . import _docstring
 from ._context import Context
 from ._errors import InvalidArguments, SchemaError
 from ._hints import modern
 from ._json_mode import checked
-from ._problems import problems_of, summary, without_titles
+from ._problems import is_json, problems_of, summary, without_titles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -185,9 +186,9 @@ def _build(definitions: dict[str, Any], fields: dict[str, str], label: str) -> t
 def _judge(schema: dict[str, Any], label: str) -> None:
     """Refuse what is no JSON schema: types may bring one of their own."""
     try:
-        fault = schema_fault(json.dumps(schema))
-    except (TypeError, ValueError, RecursionError) as error:
-        message = f"{label}: the schema of its parameters can't be written as JSON: {error}"
+        fault = schema_fault(json.dumps(schema, allow_nan=False))
+    except (TypeError, ValueError, RecursionError, UsageError) as error:
+        message = f"{label}: the schema of its parameters can't be written as JSON: {_first_line(error)}"
         raise SchemaError(message, hint="a schema is a dict of plain data") from error
     if fault is not None:
         at, what, hint = fault
@@ -241,13 +242,7 @@ def _definition(parameter: inspect.Parameter, hint: Any, documented: str | None)
 
 def _is_plain(value: object) -> bool:
     """Whether pydantic can show it as a default without guessing; the others stay hidden from the schema."""
-    if value is None or isinstance(value, (str, int, float, bool, enum.Enum)):
-        return True
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return True
+    return is_json(value.value if isinstance(value, enum.Enum) else value)
 
 
 def _described(hint: Any, given: FieldInfo | None) -> str | None:

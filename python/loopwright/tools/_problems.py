@@ -6,6 +6,7 @@ Both the arguments of tools and the final answers of a given type need it. Impor
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationError
 
-__all__ = ["problems_of", "shown", "summary", "without_titles"]
+__all__ = ["is_json", "problems_of", "shown", "summary", "without_titles"]
 
 _MOST_PROBLEMS = 20
 _LONGEST_GOT = 80
@@ -34,15 +35,28 @@ def without_titles(schema: Any) -> Any:
         if key == "title" and isinstance(value, str):
             continue
         if key in _VALUES:
-            clean[key] = value
+            if is_json(value):
+                clean[key] = value
         elif key == "discriminator":
             # OpenAPI, not JSON schema; providers refuse it.
+            continue
+        elif isinstance(value, float) and not math.isfinite(value):
+            # A bound that says nothing, and has no number in JSON.
             continue
         elif key in _MAPS and isinstance(value, dict):
             clean[key] = {name: without_titles(each) for name, each in value.items()}
         else:
             clean[key] = without_titles(value)
     return clean
+
+
+def is_json(value: object) -> bool:
+    """Whether a provider can be shown it: defaults may be infinite, and hold halves of characters."""
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def problems_of(

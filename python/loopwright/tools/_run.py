@@ -256,6 +256,8 @@ def _returned(tool: Tool[..., Any], value: object) -> Outcome:
         content, truncated = to_content(value, max_output=tool.max_output or DEFAULT_MAX_OUTPUT)
     except NotSerialisable as error:
         return _failed(tool, "not_serialisable", error.message, error.hint, error, value=value)
+    except BaseException as error:  # noqa: BLE001 - what is written is the tool's own, and may raise whatever it likes
+        return _raised(tool, error)
     return Outcome(content, value=value, truncated=truncated)
 
 

@@ -2,10 +2,13 @@
 
 use super::{
     call::Source,
+    desk::REMAINS,
     dialect::{Dialect, Glances, Grammar, Verdict},
-    event::{Events, Span},
+    event::{Dropped, Events, ProblemKind, Span},
+    left::excess,
     parser::{Parser, Place},
     prose::{Begins, Candidate, MOST_SPACE, begins},
+    writer::dropped,
 };
 
 /// Behind a call of this dialect.
@@ -148,6 +151,24 @@ impl Parser {
             }
             if more && !last {
                 return (0, false);
+            }
+            if after.closed && !after.text && space == 0 && dialect.writes_json() {
+                // What closes the call around this one: it broke off where this one began.
+                let bytes = excess([dialect.close, &[]], rest, last);
+                self.touched += rest.len().min(1) as u64 + bytes.unwrap_or_default() as u64;
+                match bytes {
+                    None => return (0, false),
+                    Some(0) => {}
+                    Some(bytes) => {
+                        self.calls.close(self.at, &mut self.writer, out);
+                        let span = Span { start: self.at, end: self.at + bytes };
+                        let kind = ProblemKind::Malformed;
+                        let problem = dropped(kind, REMAINS.to_owned(), span, None, Dropped::Malformed);
+                        self.writer.problem(problem, out);
+                        self.place = Place::After(After { closed: false, ..after });
+                        return (bytes, true);
+                    }
+                }
             }
             let section = dialect.section.map_or(&[][..], |section| section.1);
             let mut closers =

@@ -6,16 +6,18 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Dialect, Grammar, dialects},
-    members::{FOLLOWED, Members, Next, OPEN_CALL, Typing},
+    members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing},
     remains::{self, Remains},
     tags::{ODD, TWICE, find_attributes},
     until::{
         AROUND, Bound, CALL_END, CDATA, CDATA_END, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NEXT,
-        OPEN, Rule, Seek, Seen, holds,
+        OPEN, OPENED_TWICE, Rule, Seek, Seen, holds,
     },
 };
 
 const SEPARATOR: &str = "<|sep|>";
+const CLOSED_TWICE: &str = "what closes a parameter began twice";
+const CLOSE: &str = "<|close|>";
 /// What is wrong with an opening that goes on and on.
 const NO_END: &str = "an opening without an end";
 /// What ends a value.
@@ -28,6 +30,7 @@ const RULE: Rule = Rule {
     alone: true,
     bare: false,
     head: SEPARATOR,
+    opens: true,
 };
 /// What opens an object that holds all arguments, and what closes it.
 const JSON: Class = CDATA;
@@ -41,6 +44,8 @@ enum State {
     Between,
     /// In what says an argument's name and type.
     Argument,
+    /// Before a value's first byte.
+    Opened,
     Value,
     /// In what opens the object.
     Opening,
@@ -78,6 +83,7 @@ impl AttributesBody {
         let mut marks = Marks::default();
         marks.add(OPEN, Bound::Nothing, &["<|open|>argument"]);
         marks.add(END, Bound::Nothing, &["<|close|>argument", SEPARATOR]);
+        marks.add(END, Bound::Nothing, &[CLOSE, "<|close|>argument", SEPARATOR]);
         marks.add(JSON, Bound::Nothing, &["<|open|>json"]);
         marks.add(JSON_END, Bound::Nothing, &["<|close|>json", SEPARATOR]);
         for (class, text) in around {
@@ -95,7 +101,8 @@ impl AttributesBody {
 
     /// Whether `value` may stand between an argument's markers as it is, and is read back whole whatever is declared.
     pub(super) fn holds(&self, value: &str) -> bool {
-        self.marks.first(END).zip(self.marks.first(CALL_END)).is_some_and(|ends| holds(&self.marks, RULE, value, ends))
+        let ends = self.marks.first(END).zip(self.marks.first(CALL_END));
+        !value.starts_with(SEPARATOR) && ends.is_some_and(|ends| holds(&self.marks, RULE, value, ends))
     }
 
     fn go(&mut self, state: State) {
@@ -215,13 +222,37 @@ impl AttributesBody {
                         sink.repaired(odd);
                     }
                     self.members.begin(&key, typing, end, sink);
-                    self.go(State::Value);
+                    self.go(State::Opened);
                     Next::Took(end)
                 }
                 Err(_) => self.broken(NO_END, sink),
             },
+            State::Opened => {
+                let rest = input.get(..SEPARATOR.len()).unwrap_or(input);
+                let more = SEPARATOR.as_bytes().starts_with(rest);
+                if more && rest.len() < SEPARATOR.len() && !last {
+                    return Next::Wait;
+                }
+                if more && rest.len() == SEPARATOR.len() {
+                    sink.repaired(OPENED_TWICE);
+                    sink.arguments("", rest.len());
+                    return Next::Took(rest.len());
+                }
+                self.state = State::Value;
+                Next::Took(0)
+            }
             State::Value => {
-                let (next, turn) = self.members.advance(&self.marks, RULE, input, last, sink).turn(input.len());
+                let flow = self.members.advance(&self.marks, RULE, input, last, sink);
+                if let Flow::Ended(end) = flow
+                    && let Some(closed) = input.get(..end).and_then(|own| own.strip_suffix(SEPARATOR.as_bytes()))
+                    && closed.strip_suffix(b"<|close|>argument").is_some_and(|own| own.ends_with(CLOSE.as_bytes()))
+                {
+                    sink.repaired(CLOSED_TWICE);
+                }
+                if let Flow::Again(_) = flow {
+                    self.state = State::Opened;
+                }
+                let (next, turn) = flow.turn(input.len());
                 match turn {
                     Some(true) => self.go(State::Between),
                     Some(false) => self.state = State::Over,

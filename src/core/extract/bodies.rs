@@ -38,7 +38,7 @@ fn of_grammar(dialect: &'static Dialect, bare: bool, opened: bool) -> Boxed {
             let body = TagsBody::new(tags);
             Box::new(if opened { body } else { body.bare() })
         }
-        Grammar::Python { .. } => Box::new(Python::new(dialect.close)),
+        Grammar::Python { .. } => Box::new(Python::of(dialect)),
         Grammar::Pairs { after_name, key, value, gap } => Box::new(PairsBody::new(after_name, key, value, gap)),
         Grammar::Loose { quote } => Box::new(Loose::new(quote).of(dialect)),
         Grammar::Nested { prefix } => Box::new(NestedBody::new(prefix)),

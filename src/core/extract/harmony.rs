@@ -9,7 +9,7 @@ mod header;
 
 use memchr::memchr;
 
-use self::header::{ENDS, LONGEST, ended};
+use self::header::{CONSTRAIN, ENDS, LONGEST, MESSAGE, begins, ended};
 pub(super) use self::header::{Head, Header};
 use super::{
     arguments::{Arguments, Leave, Verdict},
@@ -17,7 +17,7 @@ use super::{
     dialect::Dialect,
     escape::escape,
     json::Mend,
-    left::{Left, Over},
+    left::{Left, Over, excess},
     next::Next,
     signature::{Kind, Signature},
 };
@@ -41,8 +41,16 @@ enum State {
     Raw,
     /// Behind what broke a call off.
     Broken(Left),
+    /// Behind the content; what is left of a second one, if one follows.
+    Behind(Option<Left>),
     Ended,
 }
+
+const GARBLED: &str = "the header of the message was garbled";
+const TWICE: &str = "left out a marker too many";
+const MORE: &str = "left out what stood behind the arguments";
+/// What may end a call, or what is left of one.
+const MARKS: [&[&str]; 2] = [&ENDS, &["<|channel|>"]];
 
 /// A message to a tool.
 #[derive(Debug, Clone)]
@@ -54,6 +62,8 @@ pub(super) struct Harmony {
     only: Option<String>,
     /// Whether that is as the tool's own protocol has it.
     native: bool,
+    /// Whether the header was garbled.
+    odd: bool,
     /// Bytes read but not spoken for.
     seen: usize,
     out: String,
@@ -68,6 +78,7 @@ impl Harmony {
             next: Next::default(),
             only: None,
             native: false,
+            odd: false,
             seen: 0,
             out: String::new(),
             failure: None,
@@ -117,6 +128,26 @@ impl Harmony {
     }
 }
 
+/// How long the marker is that `input` begins with and that stands where the content should, or behind it; 0 if none does.
+fn marker(input: &[u8], last: bool) -> Option<usize> {
+    let mut unsure = false;
+    for marker in [MESSAGE, CONSTRAIN] {
+        match begins(input, marker, last) {
+            Some(true) => return Some(marker.len()),
+            Some(false) => {}
+            None => unsure = true,
+        }
+    }
+    // A message's end, and the content behind it.
+    let early = input.strip_prefix(ENDS[0].as_bytes());
+    match early.map(<[u8]>::first) {
+        Some(Some(b'{')) => Some(ENDS[0].len()),
+        Some(None) if !last => None,
+        _ if unsure => None,
+        _ => Some(0),
+    }
+}
+
 /// The one parameter of a signature, if it may be text.
 fn only(signature: Option<&Signature>) -> Option<String> {
     let mut parameters = signature?.parameters.iter();
@@ -145,7 +176,10 @@ impl Body for Harmony {
                 State::Ended => return self.end(self.failure),
                 State::Header(header) => match header.read(rest, last) {
                     Head::More => return Step::More,
-                    Head::Call { name, content } => self.state = State::Addressed { name, content, spaces: 0 },
+                    Head::Call { name, content } => {
+                        self.odd = header.odd();
+                        self.state = State::Addressed { name, content, spaces: 0 };
+                    }
                     Head::Cut { name } => {
                         let named = self.start(rest, name, sink);
                         sink.finish(rest.len() - named, false);
@@ -160,10 +194,10 @@ impl Body for Harmony {
                     let inside = rest.get(content + spaces..).unwrap_or_default();
                     match inside.first() {
                         None if !last && spaces <= LONGEST => return Step::More,
-                        Some(b'<') => match ended(inside, last) {
-                            None => return Step::More,
-                            Some(true) => {}
-                            Some(false) => {
+                        Some(b'<') => match (ended(inside, last), marker(inside, last)) {
+                            (None, _) | (_, None) => return Step::More,
+                            (Some(true), _) | (_, Some(1..)) => {}
+                            (Some(false), Some(0)) => {
                                 // Markup of some other dialect, which is read by itself.
                                 sink.markup(content);
                                 return self.end(None);
@@ -174,6 +208,9 @@ impl Body for Harmony {
                     let named = self.start(rest, name, sink);
                     if content > named {
                         sink.markup(content - named);
+                    }
+                    if self.odd {
+                        sink.repaired(GARBLED);
                     }
                     said += content;
                     self.state = State::Content;
@@ -192,6 +229,18 @@ impl Body for Harmony {
                         }
                         return Step::More;
                     };
+                    if byte == b'<' {
+                        match marker(rest, last) {
+                            None => return Step::More,
+                            Some(0) => {}
+                            Some(length) => {
+                                sink.repaired(TWICE);
+                                sink.markup(length);
+                                said += length;
+                                continue;
+                            }
+                        }
+                    }
                     if byte == b'<' && ended(rest, true) == Some(true) {
                         sink.repaired(Mend::NoArguments.describe());
                         sink.arguments("{}", 0);
@@ -249,6 +298,44 @@ impl Body for Harmony {
                         Over::Nowhere => self.end(Some(why)),
                     };
                 }
+                State::Behind(Some(left)) => {
+                    let (over, seen) = (left.read(rest, last), left.seen());
+                    match over {
+                        Over::More => return Step::More,
+                        Over::At(end) => {
+                            sink.repaired_behind(MORE);
+                            sink.looked(seen.saturating_sub(end));
+                            sink.dropped(end, MORE);
+                        }
+                        Over::Nowhere => sink.vain(seen),
+                    }
+                    return self.end(None);
+                }
+                State::Behind(None) => {
+                    let Some(more) = excess(MARKS, rest, last) else { return Step::More };
+                    if more > 0 {
+                        sink.repaired_behind(Mend::ExtraCloser.describe());
+                        sink.markup(more);
+                        return self.end(None);
+                    }
+                    match rest.first() {
+                        Some(b'<') => match marker(rest, last) {
+                            None => return Step::More,
+                            Some(length) if length == 0 || rest.starts_with(ENDS[0].as_bytes()) => {
+                                return self.end(None);
+                            }
+                            Some(length) => {
+                                sink.repaired_behind(TWICE);
+                                sink.markup(length);
+                                said += length;
+                            }
+                        },
+                        Some(b'{' | b'[') if sink.may_look() => {
+                            self.state = State::Behind(Some(Left::new(MARKS, MORE)));
+                        }
+                        _ => return self.end(None),
+                    }
+                }
                 State::Json(arguments) => {
                     let leave = Leave { room: sink.room(), repairs: sink.repairs() };
                     let from = said + self.seen;
@@ -273,14 +360,15 @@ impl Body for Harmony {
                             if !sink.may_look() {
                                 return self.end(Some(why));
                             }
-                            self.state = State::Broken(Left::new([&ENDS, &["<|channel|>"]], why));
+                            self.state = State::Broken(Left::new(MARKS, why));
                         }
                         Verdict::Done => {
                             if let Some(why) = arguments.spoilt() {
                                 sink.spoiled(why);
                             }
                             sink.finish(at - said, true);
-                            return self.end(None);
+                            said = at;
+                            self.state = State::Behind(None);
                         }
                         Verdict::More if last => {
                             if let Some(why) = arguments.spoilt() {

@@ -102,7 +102,7 @@ pub(super) struct Markers {
 }
 
 /// The shortest piece of a marker that is searched for; no marker is shorter.
-const HEAD: usize = 3;
+pub(super) const HEAD: usize = 3;
 /// What is shorter is searched byte by byte.
 pub(super) const SHORT: usize = 32;
 

@@ -8,7 +8,7 @@ use super::{
     body::{Sink, Step},
     signature::{Kind, Signature},
     tags::{ODD_NAME, find_attributes},
-    until::{Marks, Rule, UNCLOSED, Until, Verdict, WORDS},
+    until::{Marks, OPENED_TWICE, Rule, UNCLOSED, Until, Verdict, WORDS, blank},
     value::{Forms, MAX_MUTE, Value, depth_of, is_json, member_into, mend},
 };
 
@@ -56,6 +56,8 @@ pub(super) enum Flow {
     Ended(usize),
     /// So many bytes were taken, and the same value goes on.
     On(usize),
+    /// So many bytes were taken, the value's opening element once more; it begins behind them.
+    Again(usize),
     /// The text ended inside the value, and so did the call.
     Cut,
     /// The value can't be.
@@ -67,7 +69,7 @@ impl Flow {
     pub(super) fn turn(self, whole: usize) -> (Next, Option<bool>) {
         match self {
             Self::More => (Next::Wait, None),
-            Self::On(bytes) => (Next::Took(bytes), None),
+            Self::On(bytes) | Self::Again(bytes) => (Next::Took(bytes), None),
             Self::Ended(bytes) => (Next::Took(bytes), Some(true)),
             Self::Failed(step) => (Next::Stop(step), Some(false)),
             Self::Cut => (Next::Took(whole), Some(false)),
@@ -172,6 +174,12 @@ impl Members {
         !self.keys.contains(name) && declared.is_none_or(|all| all.contains_key(name))
     }
 
+    /// Whether an opening element is that of the parameter at hand.
+    fn opens_again(&self, head: &[u8]) -> bool {
+        let head = std::str::from_utf8(head).ok();
+        head.and_then(|head| name_in(head, ["name", "key"])).is_some_and(|name| name == self.key)
+    }
+
     /// Takes what it can of the value at the front of `input`.
     pub(super) fn advance(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool, sink: &mut dyn Sink) -> Flow {
         let rule = Rule { sure: rule.sure || self.value.is_scalar(), ..rule };
@@ -181,6 +189,19 @@ impl Members {
             match verdict {
                 Verdict::Opens { from, to, newline } if self.awaits(part(from, to)) => {
                     break (data, Verdict::Unclosed(newline));
+                }
+                Verdict::Opens { from, to, .. }
+                    if self.until.is_blank() && blank(input.get(..data)) && self.opens_again(part(from, to)) =>
+                {
+                    let bytes = data + to + rule.head.len();
+                    sink.repaired(OPENED_TWICE);
+                    if !rule.opens {
+                        self.until.deny(marks);
+                        continue;
+                    }
+                    sink.arguments("", bytes);
+                    self.until = Until::default();
+                    return Flow::Again(bytes);
                 }
                 Verdict::Calls { from, to, element, bytes, closed } if calls(part(from, to), element, sink) => {
                     break (data, if closed { Verdict::End(bytes) } else { Verdict::Unclosed(bytes) });

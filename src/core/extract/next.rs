@@ -119,6 +119,11 @@ impl Next {
         if unsure && !last { None } else { opens }
     }
 
+    /// Whether calls may end without a closer: prose may follow them directly.
+    pub(super) fn endless(self) -> bool {
+        self.dialect.is_some_and(|dialect| dialect.close.iter().any(|close| close.is_empty()))
+    }
+
     /// Whether the key of which the opening quote stands before `inside` is the first of a call of the list.
     pub(super) fn is_key(self, inside: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
         let Some((key, behind)) = rest_of_key(inside, last, looks)? else { return Some(false) };
@@ -141,14 +146,22 @@ impl Next {
         let mut rest = text.trim_ascii_end();
         let Some(before) = rest.strip_suffix(b"{") else { return (false, text.len() - rest.len() + 1) };
         rest = before.trim_ascii_end();
-        let mut parted = false;
+        let mut parted = before.get(rest.len()..).is_some_and(|space| space.contains(&b'\n'));
+        let mut cut = false;
+        while let Some(before) = rest.strip_suffix(b"[") {
+            rest = before.trim_ascii_end();
+            parted = false;
+        }
         if let Some(before) = rest.strip_suffix(b",").or_else(|| rest.strip_suffix(b";")) {
             (rest, parted) = (before.trim_ascii_end(), true);
         } else {
             while let Some(marker) =
                 self.openers().chain(self.closers()).find(|marker| rest.ends_with(marker.as_bytes()))
             {
-                rest = rest.get(..rest.len() - marker.len()).unwrap_or_default().trim_ascii_end();
+                let before = rest.get(..rest.len() - marker.len()).unwrap_or_default();
+                rest = before.trim_ascii_end();
+                // On a line of its own it shows by itself that the call before broke off.
+                cut = before.get(rest.len()..).is_some_and(|space| space.contains(&b'\n'));
                 parted = true;
             }
         }
@@ -160,7 +173,13 @@ impl Next {
                 rest = before.trim_ascii_end();
             }
         }
-        (closers > open && closers <= open + 3, text.len() - rest.len() + 1)
+        (cut || (closers > open && closers <= open + 3), text.len() - rest.len() + 1)
+    }
+
+    /// Whether `text`, which ends with a brace, has a marker in it that opens a call; and how many bytes were looked at to tell.
+    pub(super) fn is_opened(self, text: &[u8]) -> (bool, usize) {
+        let opens = self.openers().any(|marker| memchr::memmem::find(text, marker.as_bytes()).is_some());
+        (opens, text.len())
     }
 
     /// Whether a quotation mark stands here, or behind the closers that do.

@@ -2,21 +2,19 @@
 //! wrapped once more or not. Objects inside a call are never calls; arguments pass as written, piece by piece.
 
 mod around;
+mod go;
 mod guard;
 mod member;
+mod odd;
 mod pending;
 mod wreck;
 
-use self::{
-    around::{MOST_BEFORE, is_value},
-    pending::{Cursor, Pending},
-    wreck::MOST_WRECK,
-};
+use self::pending::{Cursor, Pending};
 use super::{
     arguments::{Arguments, TOO_LARGE},
     body::{Body, Sink, Step},
     dialect::Dialect,
-    json::{Json, Looks, Mend, colon_in, patience},
+    json::{Json, Looks, Mend},
     next::Next,
 };
 
@@ -127,6 +125,8 @@ pub(super) struct Object {
     odd_list: bool,
     /// The call that ended last began in a string of the one before.
     resumed: bool,
+    /// It had arguments, and members beside them that no call has.
+    besides: bool,
     /// How many bytes before the first call are none.
     dropped: usize,
     /// How many bytes of the object at hand were passed over.
@@ -166,6 +166,7 @@ impl Object {
             closed: 0,
             odd_list: false,
             resumed: false,
+            besides: false,
             dropped: 0,
             passed: 0,
             patience: 0,
@@ -231,9 +232,9 @@ impl Object {
         }
         sink.finish(cursor.speak(), complete);
         self.calls += 1;
-        let resumed = self.call.resumed;
+        let (resumed, besides) = (self.call.resumed, self.call.beside && self.call.whole);
         self.afresh();
-        self.resumed = resumed;
+        (self.resumed, self.besides) = (resumed, besides);
         Ok(())
     }
 
@@ -268,438 +269,6 @@ impl Object {
             return self.over(sink);
         }
         Step::Failed(why)
-    }
-
-    fn go(&mut self, cursor: &mut Cursor<'_>, last: bool, sink: &mut dyn Sink) -> Result<Step, Step> {
-        loop {
-            match self.place {
-                Place::Token { value, quote } => {
-                    if !self.token(cursor, last, quote, sink)? {
-                        return Ok(self.wait(cursor, last, sink));
-                    }
-                    self.unquoted = quote.is_none();
-                    self.token_ends(value, cursor, sink);
-                    continue;
-                }
-                Place::Arguments => {
-                    if !self.arguments(cursor, last, sink)? {
-                        if self.place == Place::Skip {
-                            continue;
-                        }
-                        return Ok(self.wait(cursor, last, sink));
-                    }
-                    if self.place == Place::Arguments {
-                        self.place = Place::AfterMember;
-                    }
-                    continue;
-                }
-                Place::Stray => {
-                    let ended = self.stray(cursor, last, sink);
-                    if cursor.at - cursor.from > if self.calls > 0 { LONGEST_GAP } else { MOST_BEFORE } {
-                        // Rather prose.
-                        cursor.at = cursor.from;
-                        return Ok(self.over(sink));
-                    }
-                    if !ended {
-                        return Ok(self.wait(cursor, last, sink));
-                    }
-                    self.place = Place::AfterStray;
-                    continue;
-                }
-                Place::Junk { text, brackets } => match self.junk(cursor, (text, brackets), last, sink) {
-                    Some(true) => continue,
-                    Some(false) => return Ok(self.over(sink)),
-                    None => return Ok(self.wait(cursor, last, sink)),
-                },
-                Place::Wreck(from, text) => match self.wreck(from, text, cursor, last, sink) {
-                    Some(true) => continue,
-                    Some(false) => return Ok(self.wrecked(cursor, last, sink)),
-                    None => return Ok(self.wait(cursor, last, sink)),
-                },
-                Place::Skip => {
-                    if !self.skip(cursor, last, sink)? {
-                        return Ok(self.wait(cursor, last, sink));
-                    }
-                    self.place = Place::AfterMember;
-                    continue;
-                }
-                _ => {}
-            }
-            let Some(&byte) = cursor.rest().first() else { return Ok(self.wait(cursor, last, sink)) };
-            if byte.is_ascii_whitespace() {
-                cursor.at += 1;
-                if cursor.at - cursor.from > LONGEST_GAP {
-                    if self.place == Place::Closed {
-                        self.closes(cursor, sink)?;
-                    } else if self.call.started {
-                        sink.arguments("", cursor.speak());
-                    } else if self.place == Place::AfterCall {
-                        return Ok(self.over(sink));
-                    }
-                }
-                continue;
-            }
-            if matches!(self.place, Place::Key | Place::AfterMember) {
-                match if self.call.doubt { Some(false) } else { self.next.opens(cursor.rest(), last) } {
-                    None => return Ok(self.wait(cursor, last, sink)),
-                    Some(true) if self.call.whole && sink.repairs() => {
-                        self.mended(Mend::MissingCloser, sink)?;
-                        self.call_ends(cursor, true, sink)?;
-                        continue;
-                    }
-                    Some(true) => return Ok(self.broken_off(cursor, NO_CALL, sink)),
-                    Some(false) => {}
-                }
-            }
-            match self.place {
-                Place::Start => match byte {
-                    b'[' if !self.array => {
-                        self.array = true;
-                        cursor.at += 1;
-                    }
-                    b'[' | b'"' if !self.shaped && (self.array || byte == b'"') => {
-                        if !self.in_list(byte, cursor, last, sink)? {
-                            return Ok(self.wait(cursor, last, sink));
-                        }
-                        if !self.array && self.place == Place::Start {
-                            return Err(Step::Failed(NO_CALL));
-                        }
-                    }
-                    _ if self.array && !self.shaped && !matches!(byte, b'{' | b']') => {
-                        self.place =
-                            if is_value(byte) { Place::Stray } else { Place::Junk { text: false, brackets: 0 } };
-                    }
-                    b'{' => {
-                        self.place = Place::Key;
-                        cursor.at += 1;
-                    }
-                    b',' | b';' if self.calls > 0 => cursor.at += 1,
-                    b'`' if !self.fenced => {
-                        let rest = cursor.rest();
-                        // The word behind the fence goes with it.
-                        let word =
-                            rest.iter().skip(FENCE.len()).take(16).take_while(|byte| byte.is_ascii_alphanumeric());
-                        let length = FENCE.len() + word.count();
-                        if rest.starts_with(FENCE) && rest.len() > length {
-                            self.fenced = true;
-                            cursor.at += length;
-                        } else if rest.starts_with(FENCE) || FENCE.starts_with(rest) {
-                            return Ok(self.wait(cursor, last, sink));
-                        } else {
-                            return Err(Step::Failed(NO_CALL));
-                        }
-                    }
-                    b']' if self.array => {
-                        // An empty array: no call at all.
-                        cursor.at += 1;
-                        sink.markup(cursor.speak());
-                        return Ok(Step::Done);
-                    }
-                    _ => return Err(Step::Failed(NO_CALL)),
-                },
-                Place::Key => match byte {
-                    b'"' | b'\'' => {
-                        if byte == b'\'' {
-                            self.mended(Mend::Quotes, sink)?;
-                        }
-                        self.next_call_of_names(cursor, sink)?;
-                        self.comma = false;
-                        self.place = Place::Token { value: false, quote: Some(byte) };
-                        cursor.at += 1;
-                    }
-                    b'}' => {
-                        if std::mem::take(&mut self.comma) {
-                            self.mended(Mend::TrailingComma, sink)?;
-                        }
-                        cursor.at += 1;
-                        self.object_ends(cursor, sink)?;
-                    }
-                    b',' => {
-                        self.mended(Mend::ExtraComma, sink)?;
-                        cursor.at += 1;
-                    }
-                    b'_' | b'a'..=b'z' | b'A'..=b'Z' => {
-                        self.mended(Mend::UnquotedKey, sink)?;
-                        self.next_call_of_names(cursor, sink)?;
-                        self.comma = false;
-                        self.place = Place::Token { value: false, quote: None };
-                    }
-                    _ => {
-                        if let Some(step) = self.end_or_break(cursor, byte, last, sink)? {
-                            return Ok(step);
-                        }
-                    }
-                },
-                Place::Colon => {
-                    if byte == b':' {
-                        cursor.at += 1;
-                        self.place = Place::Value;
-                    } else if byte == b']' && self.array {
-                        self.place = Place::AfterMember;
-                    } else if matches!(byte, b',' | b'}') {
-                        self.mended(Mend::MissingValue, sink)?;
-                        self.place = Place::AfterMember;
-                    } else if byte == b'"' && self.unquoted {
-                        let rest = cursor.rest();
-                        self.looks.again(rest);
-                        let colon = colon_in(rest.get(1..).unwrap_or_default(), last, &mut self.looks);
-                        self.looked(rest, colon.is_some(), sink);
-                        self.unquoted = colon.is_none();
-                        match colon {
-                            None => return Ok(self.wait(cursor, last, sink)),
-                            Some(true) => {
-                                self.mended(Mend::MissingQuote, sink)?;
-                                cursor.at += 1;
-                            }
-                            Some(false) => {}
-                        }
-                    } else {
-                        self.mended(Mend::MissingColon, sink)?;
-                        cursor.at += usize::from(byte == b'=');
-                        self.place = Place::Value;
-                    }
-                }
-                Place::Value => self.value(byte, cursor, sink)?,
-                Place::AfterMember => match byte {
-                    b',' => {
-                        cursor.at += 1;
-                        self.comma = true;
-                        self.place = Place::Key;
-                    }
-                    b'}' => {
-                        cursor.at += 1;
-                        self.object_ends(cursor, sink)?;
-                    }
-                    _ => {
-                        if let Some(step) = self.end_or_break(cursor, byte, last, sink)? {
-                            return Ok(step);
-                        }
-                    }
-                },
-                Place::Closed => match self.goes_on(byte, cursor, last, sink)? {
-                    Some(()) => {}
-                    None => return Ok(self.wait(cursor, last, sink)),
-                },
-                Place::AfterStray if matches!(byte, b',' | b']') => {
-                    self.comma = false;
-                    self.no_call(cursor, NO_CALL, sink)?;
-                }
-                Place::AfterStray => self.place = Place::Junk { text: false, brackets: 0 },
-                Place::AfterCall => match byte {
-                    _ if self.resumed => match self.next.quoted_behind(cursor.rest(), last) {
-                        None => return Ok(self.wait(cursor, last, sink)),
-                        Some(quoted) => {
-                            if quoted {
-                                // The string that it began in does have an end.
-                                sink.spoiled_behind(PART);
-                            }
-                            self.resumed = false;
-                        }
-                    },
-                    b'{' => {
-                        self.comma = false;
-                        self.place = Place::Key;
-                        cursor.at += 1;
-                    }
-                    b',' | b';' => {
-                        self.comma = true;
-                        cursor.at += 1;
-                    }
-                    b']' if self.array => {
-                        if std::mem::take(&mut self.comma) {
-                            sink.repaired_behind(Mend::TrailingComma.describe());
-                        }
-                        self.array = self.lists > 0;
-                        self.lists = self.lists.saturating_sub(1);
-                        cursor.at += 1;
-                        sink.markup(cursor.speak());
-                    }
-                    b'`' if self.fenced => {
-                        let rest = cursor.rest();
-                        if rest.starts_with(FENCE) {
-                            self.fenced = false;
-                            cursor.at += FENCE.len();
-                            sink.markup(cursor.speak());
-                        } else if FENCE.starts_with(rest) {
-                            return Ok(self.wait(cursor, last, sink));
-                        } else {
-                            return Ok(self.over(sink));
-                        }
-                    }
-                    b'"' | b'[' if self.comma && !self.shaped => {
-                        if !self.in_list(byte, cursor, last, sink)? {
-                            return Ok(self.wait(cursor, last, sink));
-                        }
-                        if self.place == Place::AfterCall {
-                            return Ok(self.over(sink));
-                        }
-                    }
-                    b'"' | b'[' | b'-' | b'0'..=b'9' if self.array && self.comma => {
-                        self.place = Place::Stray;
-                    }
-                    // One too many; further off it is prose.
-                    b'}' | b']' if cursor.at == cursor.from => {
-                        sink.repaired_behind(Mend::ExtraCloser.describe());
-                        cursor.at += 1;
-                        sink.markup(cursor.speak());
-                    }
-                    _ if self.array && !self.shaped => self.place = Place::Junk { text: false, brackets: 0 },
-                    _ => return Ok(self.over(sink)),
-                },
-                Place::Wreck(..)
-                | Place::Junk { .. }
-                | Place::Token { .. }
-                | Place::Arguments
-                | Place::Skip
-                | Place::Stray => {}
-            }
-        }
-    }
-
-    /// In `{"A": {..}, "B": {..}}` each key after the first begins another call.
-    fn next_call_of_names(&mut self, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Step> {
-        if self.keys == Keys::Names && self.call.whole && self.call.spoilt.is_none() {
-            self.call_ends(cursor, true, sink)?;
-        }
-        Ok(())
-    }
-
-    fn value(&mut self, byte: u8, cursor: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Step> {
-        match self.role {
-            Role::Arguments if self.call.whole => self.call.doubled(ARGUMENTS_TWICE, sink),
-            Role::Name | Role::Wrapper if byte == b'{' && self.call.name.is_some() => {
-                self.call.doubled(NAME_TWICE, sink);
-            }
-            _ => {}
-        }
-        match (self.role, byte) {
-            (Role::Name | Role::Id, b'"' | b'\'') => {
-                if byte == b'\'' {
-                    self.mended(Mend::Quotes, sink)?;
-                }
-                self.place = Place::Token { value: true, quote: Some(byte) };
-                cursor.at += 1;
-            }
-            (Role::Name | Role::Wrapper, b'{') if self.wrapped == 0 && !self.call.whole && self.call.name.is_none() => {
-                self.wrapped += 1;
-                self.place = Place::Key;
-                cursor.at += 1;
-            }
-            (Role::Arguments, _) if !self.call.whole => {
-                self.begins(sink);
-                let bytes = cursor.at - cursor.from;
-                self.call.before = bytes;
-                if self.call.start(bytes, sink) {
-                    cursor.from = cursor.at;
-                }
-                let closers: &[&str] = if self.fenced { &["```"] } else { &[] };
-                let next = self.next.among(self.siblings(), self.array);
-                self.call.arguments = Some(Arguments::new(sink.max_depth(), closers, next));
-                self.place = Place::Arguments;
-            }
-            (_, b':') if !self.shaped => {
-                self.mended(Mend::Stray, sink)?;
-                cursor.at += 1;
-            }
-            (_, b',' | b'}' | b']') => {
-                self.mended(Mend::MissingValue, sink)?;
-                self.place = Place::AfterMember;
-            }
-            _ => {
-                // An object under a key that is nearly that of the arguments.
-                self.call.odd |= self.near && byte == b'{';
-                self.call.beside |= self.beside;
-                self.place = Place::Skip;
-            }
-        }
-        Ok(())
-    }
-
-    /// What can't stand here: a marker or the end of the array where braces are missing, or rubbish. `None`: read on.
-    fn end_or_break(
-        &mut self,
-        cursor: &mut Cursor<'_>,
-        byte: u8,
-        last: bool,
-        sink: &mut dyn Sink,
-    ) -> Result<Option<Step>, Step> {
-        if self.place == Place::AfterMember && matches!(byte, b'"' | b'\'') {
-            // A comma is missing; a quote alone is rubbish.
-            let rest = cursor.rest();
-            self.looks.again(rest);
-            let key = super::json::key_in(rest.get(1..).unwrap_or_default(), byte, last, &mut self.looks);
-            sink.looked(std::mem::take(&mut self.looks.count));
-            let Some(key) = key else {
-                // Looked at again when there is half as much again.
-                self.patience = patience(rest.len());
-                return Ok(Some(self.wait(cursor, last, sink)));
-            };
-            self.looks.settle();
-            if key {
-                self.mended(Mend::MissingComma, sink)?;
-                self.place = Place::Key;
-            } else if byte == b'"' && !self.shaped {
-                return Ok(if self.stray_quote(cursor, last, sink)? {
-                    None
-                } else {
-                    Some(self.wait(cursor, last, sink))
-                });
-            } else {
-                self.mended(Mend::Stray, sink)?;
-                cursor.at += 1;
-            }
-            return Ok(None);
-        }
-        if byte == b'{' && self.place == Place::Key && !self.shaped && !self.comma && !self.call.is_begun() {
-            // Twice.
-            self.call.doubled(Mend::Stray.describe(), sink);
-            cursor.at += 1;
-            return Ok(None);
-        }
-        let another = match byte {
-            b'{' if self.shaped => self.place == Place::AfterMember || self.comma,
-            b'{' => match self.sibling(cursor, last, sink) {
-                Some(sibling) => sibling,
-                None => return Ok(Some(self.wait(cursor, last, sink))),
-            },
-            b';' => self.place == Place::AfterMember,
-            _ => false,
-        };
-        let read = self.call.whole && self.call.name.is_some();
-        if another && (read || (byte == b'{' && !self.shaped)) {
-            // The brace behind this call was forgotten: another one begins.
-            let mends = sink.repairs() && read;
-            if mends {
-                self.mended(Mend::MissingCloser, sink)?;
-            }
-            self.call_ends(cursor, mends, sink)?;
-            return Ok(None);
-        }
-        let marker = byte == b'<' || (byte == b']' && self.array) || (byte == b'`' && self.fenced);
-        let marker = marker
-            && (byte == b']'
-                || !self.call.doubt
-                || match self.next.ends(cursor.rest(), last) {
-                    Some(ends) => ends,
-                    None => return Ok(Some(self.wait(cursor, last, sink))),
-                });
-        if marker && self.call.whole && sink.repairs() {
-            self.mended(Mend::MissingCloser, sink)?;
-            self.call_ends(cursor, true, sink)?;
-            return Ok(None);
-        }
-        if byte == b']' && self.array && !self.shaped {
-            if self.call.name.is_none() {
-                self.odd_list(sink);
-            }
-            self.call_ends(cursor, false, sink)?;
-            return Ok(None);
-        }
-        if !marker && byte != b'`' && !self.shaped && self.passed < MOST_WRECK {
-            self.place = Place::Wreck(cursor.at - cursor.from, None);
-            return Ok(None);
-        }
-        Ok(Some(self.broken_off(cursor, NO_CALL, sink)))
     }
 
     /// Nothing more of the region follows its last call.

@@ -9,7 +9,7 @@ use super::{
     remains::{self, Remains},
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NAMED, OPEN,
-        Rule, SURE, Search, Seen, holds, is_space,
+        OPENED_TWICE, Rule, SURE, Search, Seen, holds, is_space,
     },
 };
 
@@ -33,6 +33,8 @@ enum State {
     Key,
     /// Between a key and its value.
     Middle,
+    /// Before a value's first byte.
+    Opened,
     Value,
     /// In an object that holds all arguments.
     Object,
@@ -129,12 +131,16 @@ impl PairsBody {
             alone: true,
             bare: false,
             head: self.key_end,
+            opens: false,
         }
     }
 
     /// Whether `value` may stand between a pair's markers as it is, and is read back whole whatever is declared.
     pub(super) fn holds(&self, value: &str) -> bool {
         let ends = self.marks.first(END).zip(self.marks.first(CALL_END));
+        if self.marks.first(VALUE).is_some_and(|open| value.trim_ascii_start().starts_with(open)) {
+            return false;
+        }
         ends.is_some_and(|ends| holds(&self.marks, self.rule(), value, ends))
     }
 
@@ -150,6 +156,7 @@ impl PairsBody {
             State::Between => self.between(input, last, sink),
             State::Key => self.key(input, last, sink),
             State::Middle => self.middle(input, last, sink),
+            State::Opened => self.opened(input, last, sink),
             State::Value => self.value(input, last, sink),
             State::Object => match self.members.object(input, sink) {
                 (bytes, Ok(true)) => {
@@ -342,11 +349,28 @@ impl PairsBody {
         match self.look.step(&self.marks, VALUE, input) {
             Seen::Mark { end, .. } => {
                 self.members.begin(&self.key, Typing::Declared, end, sink);
-                self.state = State::Value;
+                self.go(State::Opened);
                 Next::Took(end)
             }
             Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
             _ => self.broken("a key without a value", sink),
+        }
+    }
+
+    fn opened(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        match self.look.step(&self.marks, VALUE, input) {
+            Seen::Mark { end, .. } => {
+                sink.repaired(OPENED_TWICE);
+                sink.arguments("", end);
+                self.go(State::Opened);
+                Next::Took(end)
+            }
+            Seen::Nothing | Seen::Part(_) if !last => Next::Wait,
+            _ => {
+                sink.looked(self.look.reached());
+                self.state = State::Value;
+                Next::Took(0)
+            }
         }
     }
 

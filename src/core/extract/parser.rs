@@ -12,10 +12,11 @@ use super::{
     harmony::Header,
     line::{Around, Line},
     markers::{Markers, Role, Walk},
+    next::Next,
     policy::Policy,
     prose::Twice,
     region::Region,
-    shadow::Broken,
+    shadow::{Broken, InText},
     signature::Signatures,
     walker::Walker,
     writer::{Voice, Writer, dropped},
@@ -41,7 +42,7 @@ pub(super) enum Place {
     /// In an echoed result that began at the given place.
     Inert { inert: &'static Inert, start: usize },
     /// Behind a call that broke: its remains are dropped if its closer comes soon.
-    Remains { dialect: &'static Dialect, kind: ProblemKind, call: usize, seen: usize },
+    Remains { dialect: &'static Dialect, kind: ProblemKind, call: usize, seen: usize, text: InText },
     /// A marker behind open backticks: the line's end tells.
     Code(Code),
 }
@@ -58,6 +59,7 @@ pub(super) enum Thinking {
 
 /// The most of a broken call's remains that are dropped.
 const MOST_REMAINS: usize = 1024;
+
 /// What may be looked at in vain before that has to stay in proportion to the input, and in which: one look in so many bytes.
 pub(super) const FREE: usize = 512;
 pub(super) const VAIN: usize = 8;
@@ -286,8 +288,8 @@ impl Parser {
                 Place::Prose => self.read_prose(rest, last, out),
                 Place::After(after) => self.read_after(after, rest, last, out),
                 Place::Inert { inert, start } => self.read_inert(inert, start, rest, last, out),
-                Place::Remains { dialect, kind, call, seen } => {
-                    self.read_remains(dialect, kind, call, seen, rest, last, out)
+                Place::Remains { dialect, kind, call, seen, text } => {
+                    self.read_remains(dialect, kind, call, seen, text, rest, last, out)
                 }
                 Place::Code(code) => self.read_code(code, rest, last),
             };
@@ -335,6 +337,7 @@ impl Parser {
         kind: ProblemKind,
         call: usize,
         seen: usize,
+        mut text: InText,
         input: &[u8],
         last: bool,
         out: &mut Events,
@@ -352,7 +355,7 @@ impl Parser {
                 }
                 if !whole {
                     let hold = self.markers.tail(window.get(from.min(window.len())..).unwrap_or_default());
-                    self.place = Place::Remains { dialect, kind, call, seen: (window.len() - hold).max(from) };
+                    self.place = Place::Remains { dialect, kind, call, seen: (window.len() - hold).max(from), text };
                     return (0, false);
                 }
                 break;
@@ -365,9 +368,13 @@ impl Parser {
             let rest = window.get(at..).unwrap_or_default();
             let (walk, longer) = self.walk(at, rest);
             if longer && !whole {
-                self.place = Place::Remains { dialect, kind, call, seen: at };
+                self.place = Place::Remains { dialect, kind, call, seen: at, text };
                 return (0, false);
             }
+            let quoted = kind == ProblemKind::Malformed && dialect.writes_json() && {
+                self.touched += text.follow(window, at) as u64;
+                text.within()
+            };
             from = at + 3;
             let roles = self.markers.longest(&walk, usize::MAX).map_or(&[][..], |(_, roles)| roles);
             let closes = |role: &Role| match role {
@@ -376,6 +383,20 @@ impl Parser {
                 Role::FrameClose => !dialect.message_end.is_empty(),
                 _ => false,
             };
+            if quoted && roles.iter().any(closes) {
+                // In a string it closes nothing, unless what follows shows that there is none.
+                match Next::of(dialect).ends(rest, whole) {
+                    None => {
+                        self.place = Place::Remains { dialect, kind, call, seen: at, text };
+                        return (0, false);
+                    }
+                    Some(false) => continue,
+                    Some(true) => {}
+                }
+            }
+            if quoted && at.checked_sub(1).and_then(|at| window.get(at)) != Some(&b'\n') && !roles.iter().any(closes) {
+                continue;
+            }
             if roles.iter().any(closes) {
                 end = Some(at);
                 break;

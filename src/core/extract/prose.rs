@@ -11,7 +11,7 @@ use super::{
     code::Code,
     dialect::{Dialect, Inert, Reasoning},
     event::{Events, Span},
-    markers::{Role, SHORT, Walk},
+    markers::{HEAD as SHORTEST, Role, SHORT, Walk},
     parser::{Parser, Place, Thinking},
 };
 
@@ -194,6 +194,15 @@ impl Parser {
     fn next_marker(&mut self, input: &[u8], from: usize, to: usize) -> Option<usize> {
         let start = from.max(self.unmarked.saturating_sub(self.at));
         if self.searched == self.at + to {
+            return None;
+        }
+        let known = self.searched.saturating_sub(self.at);
+        if known > start && known < to && to - start < SHORTEST && start + self.at == self.unmarked {
+            // Too little yet for what begins a marker: only whether it still may is looked at.
+            let hold = self.markers.tail(input.get(start..to).unwrap_or_default());
+            self.touched += (to - known) as u64;
+            self.unmarked = self.at + to - hold;
+            self.searched = self.at + to;
             return None;
         }
         let found = self.markers.find(input, start, to);

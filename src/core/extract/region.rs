@@ -12,6 +12,7 @@ use super::{
     parser::{FREE, Parser, Place, Section, VAIN},
     prose::Candidate,
     remains::TALK,
+    shadow::InText,
     utf8::whole_characters,
     walker::Walker,
     writer::problem,
@@ -229,7 +230,7 @@ impl Parser {
                     self.place = if often || dialect.close.iter().all(|close| close.is_empty()) {
                         Place::Prose
                     } else {
-                        Place::Remains { dialect, kind, call, seen: 0 }
+                        Place::Remains { dialect, kind, call, seen: 0, text: InText::default() }
                     };
                     self.spent = self.spent.saturating_add(looked_to.saturating_sub(self.at + used));
                     if self.spent > (self.at / VAIN).saturating_add(FREE) {

@@ -90,7 +90,9 @@ pub(super) fn run<B>(
     })
 }
 
-/// Lets no word of a call through, but how many bytes it has.
+/// Lets no word of a call through, but how many bytes it has. What it doesn't pass on nobody says of a call's inside: the grammars of
+/// elements look for nothing in vain (`vain`, `may_look`), `dropping` is said before this begins, and `repaired_behind` and
+/// `spoiled_behind` speak of a call that is over, and so is this.
 pub(super) struct Mute<'a> {
     sink: &'a mut dyn Sink,
     heard: bool,

@@ -5,6 +5,7 @@ use memchr::memchr;
 
 use super::{
     dialect::{Dialect, Grammar},
+    next::Next,
     parser::Parser,
 };
 
@@ -49,7 +50,38 @@ impl Broken {
     }
 }
 
+/// Whether the next byte of a broken call's remains stands between quotation marks, and up to where that was followed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct InText {
+    within: bool,
+    at: usize,
+}
+
+impl InText {
+    pub(super) fn within(self) -> bool {
+        self.within
+    }
+
+    /// Follows the quotation marks up to a place; gives how many bytes were looked at.
+    pub(super) fn follow(&mut self, window: &[u8], to: usize) -> usize {
+        let from = self.at;
+        while self.at < to {
+            match window.get(self.at) {
+                Some(b'"') => self.within = !self.within,
+                Some(b'\\') => self.at += 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        self.at - from
+    }
+}
 impl Dialect {
+    /// Whether its calls are written as JSON, strings between quotation marks.
+    pub(super) fn writes_json(&self) -> bool {
+        matches!(self.grammar, Grammar::Object { .. } | Grammar::Keyed | Grammar::Named { .. } | Grammar::Harmony)
+    }
+
     /// Whether its calls are written between the same markers as the other's, in a grammar of the same kind.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let kind = |grammar: &Grammar| std::mem::discriminant(grammar);
@@ -68,6 +100,13 @@ impl Parser {
     /// Whether what opens a call of this dialect may be a value's here.
     pub(super) fn in_value(&self, dialect: &Dialect) -> bool {
         self.broken.is_some_and(|broken| !dialect.is_like(broken.dialect))
+    }
+
+    /// Whether the closer at the front may stand in a string of a broken call: something goes on behind it. `None`: more is needed.
+    pub(super) fn may_be_quoted(&self, dialect: &'static Dialect, rest: &[u8], last: bool) -> Option<bool> {
+        let broken =
+            self.broken.is_some_and(|broken| broken.dialect.writes_json() && broken.dialect.close == dialect.close);
+        if broken { Next::of(dialect).ends(rest, last).map(|ends| !ends) } else { Some(false) }
     }
 
     /// What closes calls of this dialect was seen.

@@ -12,7 +12,7 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, Tags, dialects},
-    members::{FOLLOWED, Members, Next, OPEN_CALL, Typing},
+    members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing},
     remains::{self, Remains},
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, END, FURTHER, Found, Look, MAX_HEAD, Marks, NEXT,
@@ -161,6 +161,7 @@ impl TagsBody {
             alone: self.alone,
             bare: !self.wrapped,
             head: ">",
+            opens: true,
         }
     }
 
@@ -416,7 +417,11 @@ impl TagsBody {
     }
 
     fn value(&mut self, rule: Rule, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let (next, turn) = self.members.advance(&self.marks, rule, input, last, sink).turn(input.len());
+        let flow = self.members.advance(&self.marks, rule, input, last, sink);
+        if let Flow::Again(_) = flow {
+            self.go(State::Opening);
+        }
+        let (next, turn) = flow.turn(input.len());
         match turn {
             Some(true) => self.go(State::Inside),
             Some(false) => self.state = State::Over,

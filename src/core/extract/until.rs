@@ -264,6 +264,8 @@ pub(super) enum Verdict {
 
 /// Why a call is broken whose value has words behind its closing element.
 pub(super) const WORDS: &str = "words stand behind a value's closing element";
+/// What is said of a value that was opened twice.
+pub(super) const OPENED_TWICE: &str = "a parameter that was opened twice";
 /// What is said of a value that something else than its own closing element ended.
 pub(super) const UNCLOSED: &str = "a parameter without its closing element";
 
@@ -323,7 +325,7 @@ const FENCE: usize = 3;
 const MAX_WORDS: usize = 1024;
 
 /// Whether there is nothing but white space.
-fn blank(text: Option<&[u8]>) -> bool {
+pub(super) fn blank(text: Option<&[u8]>) -> bool {
     text.is_none_or(|text| text.iter().all(u8::is_ascii_whitespace))
 }
 
@@ -346,6 +348,8 @@ pub(super) struct Rule {
     pub(super) bare: bool,
     /// What ends the opening element of a parameter, and of a call that is named in one.
     pub(super) head: &'static str,
+    /// Whether that element is all that stands before a value: it may have been written twice.
+    pub(super) opens: bool,
 }
 
 impl Until {
@@ -467,6 +471,11 @@ impl Until {
         };
         marks.touch(reach.saturating_sub(next));
         next
+    }
+
+    /// Whether nothing but white space was the value's so far.
+    pub(super) fn is_blank(&self) -> bool {
+        !self.solid
     }
 
     /// Whether bytes are held behind those that are the value's.

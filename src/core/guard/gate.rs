@@ -258,7 +258,7 @@ fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, decla
     let mut risk = super::lines::risk_of(subject, declared, &config.around);
     // One file by its name is little harm, and gone for good if no build makes it again: a person is asked.
     if risk.level == RiskLevel::Cautious
-        && risk.rule == "shell.rm"
+        && matches!(risk.rule.as_str(), "shell.rm" | "code.delete")
         && !risk.part.as_deref().is_some_and(super::files::is_made_again)
     {
         risk.level = RiskLevel::Confirm;

@@ -173,7 +173,7 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
             })
             || statement.first().is_some_and(|(token, _)| *token == Token::Sign(b'\\'))
     };
-    let mut worst: Option<Found> = None;
+    let mut worst: Option<Found> = functions(statement);
     let mut looks = 0;
     let mut depth = 0_usize;
     for at in 0..statement.len() {
@@ -240,6 +240,10 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
                     found("sql.delete.all", RiskLevel::Confirm, "deletes every row of a table", at)
                 } else if has("DROP").is_some() {
                     found("sql.alter.drop", RiskLevel::Confirm, "drops a part of a table", at)
+                } else if matches!(next.as_str(), "USER" | "ROLE" | "LOGIN")
+                    && has_word(&statement[at..], &["PASSWORD", "IDENTIFIED"])
+                {
+                    found("sql.rights", RiskLevel::Confirm, "changes who may log in", at)
                 } else {
                     None
                 }
@@ -264,6 +268,23 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
             "PURGE" | "FLUSHALL" | "FLUSHDB" if at == 0 => {
                 found("sql.purge", RiskLevel::Confirm, "throws data away", at)
             }
+            "REVOKE" if at == 0 => found("sql.rights", RiskLevel::Confirm, "takes rights away", at),
+            "KILL"
+                if at == 0
+                    && (matches!(statement.get(1), Some((Token::Number(_), _)))
+                        || matches!(next.as_str(), "QUERY" | "CONNECTION" | "HARD" | "SOFT" | "MUTATION")) =>
+            {
+                found("sql.kill", RiskLevel::Confirm, "ends what others do in a database", at)
+            }
+            "CREATE" if next == "OR" && word(at + 3).as_deref() == Some("TABLE") => {
+                found("sql.replace", RiskLevel::Confirm, "puts a new table where one may be", at)
+            }
+            "INSERT" if next == "OVERWRITE" => {
+                found("sql.replace", RiskLevel::Confirm, "replaces what is in a table", at)
+            }
+            "COPY" if at == start && has_word(&statement[at..], &["PROGRAM"]) => {
+                found("sql.program", RiskLevel::Confirm, "runs a program on the database's machine", at)
+            }
             "SHUTDOWN" if at == 0 => found("sql.shutdown", RiskLevel::Confirm, "stops the database", at),
             _ => None,
         };
@@ -274,6 +295,45 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
         }
     }
     worst
+}
+
+fn has_word(statement: &[(Token<'_>, Range<usize>)], wanted: &[&str]) -> bool {
+    statement
+        .iter()
+        .any(|(token, _)| matches!(token, Token::Word(word) if wanted.iter().any(|one| word.eq_ignore_ascii_case(one))))
+}
+
+/// Functions and procedures that do more than to compute.
+fn functions(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
+    const ENDS: &[&str] = &[
+        "pg_terminate_backend",
+        "pg_drop_replication_slot",
+        "pg_drop_replication_origin",
+        "pg_file_unlink",
+        "lo_unlink",
+        "xp_cmdshell",
+        "sys_exec",
+        "sys_eval",
+    ];
+    let first =
+        statement.first().and_then(|(token, _)| if let Token::Word(word) = token { Some(*word) } else { None })?;
+    let runs = ["SELECT", "PERFORM", "CALL", "EXEC", "EXECUTE", "DO", "WITH"];
+    if !runs.iter().any(|verb| first.eq_ignore_ascii_case(verb)) {
+        return None;
+    }
+    let (at, (_, span)) = statement.iter().enumerate().find(|(at, (token, _))| {
+        let named = matches!(token, Token::Word(word) if ENDS.iter().any(|name| word.eq_ignore_ascii_case(name)));
+        let called = matches!(statement.get(at + 1), Some((Token::Sign(b'('), _)))
+            || first.len() >= 4 && first[..4].eq_ignore_ascii_case("exec");
+        named && called
+    })?;
+    let end = statement.get(at..).and_then(<[_]>::last).map_or(span.end, |(_, last)| last.end);
+    Some(Found {
+        rule: "sql.function",
+        level: RiskLevel::Confirm,
+        why: "calls what ends, deletes or runs something on the database's machine",
+        span: span.start..end,
+    })
 }
 
 /// Statements within one statement.

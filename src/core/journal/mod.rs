@@ -16,12 +16,15 @@ mod replay;
 mod resume;
 mod saved;
 
+use std::io::Write as _;
+
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
     json::Raw,
     machine::{Command, Digest, Event, Machine, MachineConfig, Tree},
+    write_json,
 };
 
 pub use fork::{Change, fork};
@@ -170,7 +173,7 @@ impl Run {
 
 fn push_json<T: Serialize>(bytes: &mut Vec<u8>, value: &T) {
     // Writing our own types into memory does not fail.
-    let _ = serde_json::to_writer(bytes, value);
+    let _ = write_json::push_json(bytes, value);
 }
 
 /// Ends the line that began at `start`; gives its sum. `before` is the sum of the line before.
@@ -178,7 +181,7 @@ fn end_line(bytes: &mut Vec<u8>, start: usize, before: u64) -> u64 {
     // The brace that ends the object comes after the sum.
     bytes.pop();
     let sum = xxh3_64_with_seed(&bytes[start..], before);
-    bytes.extend_from_slice(format!("{}{sum:016x}{}", SUM.0, SUM.1).as_bytes());
+    let _ = write!(bytes, "{}{sum:016x}{}", SUM.0, SUM.1);
     if memchr::memchr2(b'\n', b'\r', &bytes[start..]).is_some() {
         let text = String::from_utf8_lossy(&bytes.split_off(start)).into_owned();
         push_json(bytes, &Escaped { escaped: text });

@@ -289,6 +289,12 @@ impl Tree {
         }
     }
 
+    /// Whether a turn waits for the answer of its model to the command of that number.
+    pub fn asks(&self, command: Id) -> bool {
+        let member = self.members.get((command >> SHIFT) as usize).and_then(Option::as_ref);
+        matches!(member, Some(Member { node: Node::Turn(turn), .. }) if turn.asks(command))
+    }
+
     fn step_member(&mut self, at: u32, event: Event, out: &mut Vec<Command>) {
         // Children that end wake their parents, whose commands may start other children: a queue, no recursion.
         let mut queue = std::collections::VecDeque::from([(at, event)]);

@@ -334,3 +334,28 @@ def test_d46_a_full_disk_is_an_error_and_nobody_s_interruption(tmp_path: Path, n
         assert told["error"]["code"] in ("journal_full", "store_unavailable")
         assert told["error"]["hint"]
         assert len(told["tool_calls"]) >= 2
+
+
+def test_an_error_as_json_says_what_the_provider_answered(loopwright: Callable) -> None:
+    refused = fault.status(401, message="no such key")
+    with WireServer([refused]) as server:
+        ended = loopwright("run", "hello", *to(server, "--json"), ANTHROPIC_API_KEY=KEY)
+    error = json.loads(ended.out)["error"]
+    assert (ended.code, error["code"], error["status"]) == (1, "auth", 401), ended
+    assert (error["retry_after"], error["request_id"]) == (None, "req_1")
+    assert KEY not in ended.out + ended.err
+
+    # Longer than it waits for.
+    busy = fault.status(429, retry_after=3_600)
+    with WireServer([busy]) as server:
+        ended = loopwright("run", "hello", *to(server, "--json"), ANTHROPIC_API_KEY=KEY)
+    error = json.loads(ended.out)["error"]
+    assert (error["code"], error["status"], error["retry_after"]) == ("rate_limited", 429, 3_600), ended
+    assert error["request_id"].startswith("req_")
+
+
+def test_an_error_that_nobody_answered_has_the_same_keys_as_json(loopwright: Callable) -> None:
+    ended = loopwright("run", "hello", "--json", "--model", "nosuch:model")
+    error = json.loads(ended.out)["error"]
+    assert (ended.code, error["kind"]) == (2, "UsageError")
+    assert (error["status"], error["retry_after"], error["request_id"]) == (None, None, None)

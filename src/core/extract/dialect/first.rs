@@ -14,6 +14,8 @@ pub enum First {
     NameThen(&'static [&'static str]),
     /// `[`, a name, then one of these strings (white space may stand between).
     ListThen(&'static [&'static str]),
+    /// Calls as Python writes them, in a list or not, though the first may be damaged: its name, or a bracket or two.
+    Calls,
 }
 
 /// What the bytes after a marker say of a [`First`].
@@ -61,6 +63,7 @@ impl First {
                 Some(_) => Verdict::No,
                 None => Verdict::More,
             }),
+            Self::Calls => after_space(at, input, glances, calls),
         };
         if last && verdict == Verdict::More { Verdict::No } else { verdict }
     }
@@ -258,6 +261,33 @@ fn name_then(at: usize, input: &[u8], strings: &'static [&'static str], glances:
     })
 }
 
+/// What may follow a name where a call was to stand.
+const BEHIND_NAME: &[&str] = &["(", "[", "=", ")"];
+
+fn calls(at: usize, input: &[u8], glances: &mut Glances) -> Verdict {
+    match input.first() {
+        Some(b'[') => {
+            after_space(at + 1, input.get(1..).unwrap_or_default(), glances, |_, rest, _| match rest.first() {
+                Some(b'{' | b']') => Verdict::No,
+                _ => Verdict::Yes,
+            })
+        }
+        Some(b'(' | b')' | b',' | b'=' | b'.' | b'"' | b'\'') => Verdict::Yes,
+        _ => match name_then(at, input, BEHIND_NAME, glances) {
+            // A name twice.
+            Verdict::No => {
+                let end = glances.run(at, Sort::Name, input, LONGEST_NAME);
+                let rest = input.get(end..).unwrap_or_default();
+                if end == 0 || end > LONGEST_NAME {
+                    return Verdict::No;
+                }
+                after_space(at + end, rest, glances, |at, rest, glances| name_then(at, rest, &["("], glances))
+            }
+            verdict => verdict,
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{First, Verdict};
@@ -288,6 +318,12 @@ mod tests {
         assert_eq!(decide(First::NameThen(&["(", "{"]), "(x)"), Verdict::No);
         assert_eq!(decide(First::ListThen(&["("]), "[ f (a=1)]"), Verdict::Yes);
         assert_eq!(decide(First::ListThen(&["("]), "[{\"f\":1}]"), Verdict::No);
+        for text in ["[f(a=1)", " [[f", "f (a", "fa=1)", "f[(a", "(f(", "\"f\"(", "f f(a", "[ .f", "[, f"] {
+            assert_eq!(decide(First::Calls, text), Verdict::Yes, "{text}");
+        }
+        for text in ["", "[", "[ {", "[]", "{", "is what", "f", "f f f(", "<invoke"] {
+            assert_eq!(decide(First::Calls, text), Verdict::No, "{text}");
+        }
     }
 
     #[test]

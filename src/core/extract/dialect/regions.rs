@@ -69,7 +69,7 @@ pub const fn reasoning_markups() -> &'static [Reasoning] {
                 "harmony",
                 "gpt-oss",
                 &["<|channel|>analysis<|message|>", "<|start|>assistant<|channel|>analysis<|message|>"],
-                &["<|end|>", "<|return|>"],
+                &["<|end|>", "<|return|>", "<|call|>"],
             ),
             row("kimi-k3", "Kimi K3", &["<|open|>think<|sep|>"], &["<|close|>think<|sep|>"]),
             row("kimi-vl", "Kimi-VL", &["◁think▷"], &["◁/think▷"]),
@@ -254,7 +254,7 @@ pub const fn frames() -> &'static [Frame] {
                     "<|start|>assistant<|channel|>final<|message|>",
                     "<|start|>assistant<|channel|>commentary<|message|>",
                 ],
-                close: &["<|end|>", "<|return|>"],
+                close: &["<|end|>", "<|return|>", "<|call|>"],
             },
             Frame {
                 name: "begin-of-solution",

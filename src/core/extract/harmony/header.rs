@@ -3,13 +3,15 @@
 
 const START: &[u8] = b"<|start|>";
 const CHANNEL: &[u8] = b"<|channel|>";
-const CONSTRAIN: &[u8] = b"<|constrain|>";
-const MESSAGE: &[u8] = b"<|message|>";
+pub(super) const CONSTRAIN: &[u8] = b"<|constrain|>";
+pub(super) const MESSAGE: &[u8] = b"<|message|>";
 /// What ends a message.
 pub(super) const ENDS: [&str; 4] = ["<|call|>", "<|end|>", "<|return|>", "<|start|>"];
 /// No header is longer, nor one of its words.
 pub(super) const LONGEST: usize = 512;
 const LONGEST_WORD: usize = 128;
+/// No markup of another dialect is longer that may have strayed into a header.
+const LONGEST_STRAY: usize = 48;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Channel {
@@ -59,22 +61,45 @@ pub(in super::super) struct Header {
     recipient: Option<(usize, usize)>,
     /// Whether a role or a channel was named.
     known: bool,
+    /// Whether it was garbled so that it had to be guessed whose the message is.
+    odd: bool,
+    /// Whether markup of another dialect stood in it.
+    stray: bool,
 }
 
 impl Default for Header {
     fn default() -> Self {
-        Self { at: 0, word: 0, next: Next::Anything, channel: None, recipient: None, known: false }
+        Self {
+            at: 0,
+            word: 0,
+            next: Next::Anything,
+            channel: None,
+            recipient: None,
+            known: false,
+            odd: false,
+            stray: false,
+        }
     }
 }
 
 /// Whether `input` begins with `marker`; `None` if it still may.
-fn begins(input: &[u8], marker: &[u8], last: bool) -> Option<bool> {
+pub(super) fn begins(input: &[u8], marker: &[u8], last: bool) -> Option<bool> {
     if input.starts_with(marker) {
         Some(true)
     } else if !last && marker.starts_with(input) {
         None
     } else {
         Some(false)
+    }
+}
+
+/// How long the markup of another dialect is that `input` begins with; 0 if none does, `None` if one still may.
+fn stray(input: &[u8]) -> Option<usize> {
+    let most = input.get(1..input.len().min(LONGEST_STRAY)).unwrap_or_default();
+    match most.iter().position(|byte| matches!(byte, b'<' | b'>' | b'{' | b'\n')) {
+        Some(end) if most.get(end) == Some(&b'>') => Some(end + 2),
+        None if input.len() < LONGEST_STRAY => None,
+        _ => Some(0),
     }
 }
 
@@ -116,17 +141,28 @@ impl Header {
                         }
                     }
                     let Some(marker) = found else {
-                        return match (open, last) {
-                            (false, _) => Head::No,
-                            (true, false) => Head::More,
-                            (true, true) => self.cut(input.len()),
-                        };
+                        match (open, last) {
+                            (false, _) => {}
+                            (true, false) => return Head::More,
+                            (true, true) => return self.cut(input.len()),
+                        }
+                        if !self.known || self.stray {
+                            return Head::No;
+                        }
+                        match stray(rest) {
+                            None if !last => return Head::More,
+                            None | Some(0) => return Head::No,
+                            Some(length) => self.at += length,
+                        }
+                        self.stray = true;
+                        continue;
                     };
                     match marker {
                         START => self.next = Next::Role,
                         CHANNEL => self.next = Next::Channel,
                         CONSTRAIN => self.next = Next::Anything,
                         MESSAGE => return self.end(self.at + marker.len()),
+                        _ if self.stray => return Head::No,
                         _ => return self.end(self.at),
                     }
                     self.at += marker.len();
@@ -153,6 +189,11 @@ impl Header {
         }
     }
 
+    /// Whether it had to be guessed whose the message is.
+    pub(super) const fn odd(&self) -> bool {
+        self.odd || self.stray
+    }
+
     /// How many bytes it looked at.
     pub(in super::super) const fn seen(&self) -> usize {
         self.at + self.word
@@ -166,8 +207,14 @@ impl Header {
             if name.is_empty() {
                 self.next = Next::Recipient;
             } else {
+                self.odd |= self.recipient.is_some();
                 self.recipient = Some((from + 3, to));
             }
+            return true;
+        }
+        if self.known && matches!(word, b"to" | b"=") {
+            self.odd = true;
+            self.next = Next::Recipient;
             return true;
         }
         let channel =
@@ -178,12 +225,17 @@ impl Header {
         match next {
             Next::Role => {
                 self.known = true;
-                return word == b"assistant";
+                self.odd |= word != b"assistant";
+                return word.starts_with(b"assistant");
             }
             Next::Recipient => self.recipient = Some((from, to)),
             Next::Channel => {
                 self.known = true;
                 self.channel = channel.or(Some(Channel::Unknown));
+            }
+            Next::Anything if self.known && self.recipient.is_none() && is_tool(word) => {
+                self.odd = true;
+                self.recipient = Some((from, to));
             }
             // A channel without its marker, or a type of content, with or without its own.
             Next::Anything => self.channel = self.channel.or(channel),
@@ -195,6 +247,7 @@ impl Header {
     fn end(&self, content: usize) -> Head {
         match (self.recipient, self.channel) {
             (Some(name), _) => Head::Call { name, content },
+            _ if self.stray => Head::No,
             (None, Some(Channel::Analysis)) => Head::Reasoning(content),
             (None, Some(Channel::Visible)) => Head::Text(content),
             (None, None) if self.known => Head::Text(content),
@@ -210,6 +263,11 @@ impl Header {
             None => Head::No,
         }
     }
+}
+
+/// Whether a word names a tool by itself.
+fn is_tool(word: &[u8]) -> bool {
+    word.strip_prefix(b"functions.").is_some_and(|name| !name.is_empty())
 }
 
 fn in_word(byte: u8) -> bool {

@@ -13,6 +13,7 @@
 
 mod ahead;
 mod bare;
+mod run;
 mod structure;
 mod text;
 mod valid;
@@ -175,6 +176,9 @@ pub(super) struct Json {
     line: bool,
     /// Whether the string's last byte is white space.
     blank: bool,
+    /// Whether prose may follow without anything between, and how many lines ended since the last byte that is no white space.
+    endless: bool,
+    lines: usize,
     /// Quotation marks don't pair off: what stands in a string isn't known for sure any more.
     doubt: bool,
     /// Whether the word so far is one, of characters that numbers and literals have.
@@ -237,6 +241,8 @@ impl Json {
             lost: false,
             line: false,
             blank: false,
+            endless: false,
+            lines: 0,
             doubt: false,
             tail: Vec::new(),
             siblings: false,
@@ -261,12 +267,13 @@ impl Json {
     /// For a value inside a call of a dialect.
     pub(super) fn before(mut self, next: Next) -> Self {
         self.next = next;
+        self.endless = next.endless();
         self
     }
 
     /// As it stands in the text, so that a sibling of the call may begin in a string without an end.
     pub(super) fn in_place(&mut self) {
-        self.siblings = self.next.has_siblings();
+        self.siblings = self.next.has_siblings() || self.next.has_markers();
     }
 
     /// Whether the key of the next call begins behind what was read: its quotation mark came last.
@@ -383,6 +390,7 @@ impl Json {
         let (length, state) = found.comma.map_or((found.length, found.state), |comma| (comma, State::AfterValue));
         let text = input.get(..length).unwrap_or_default();
         self.state = state;
+        self.passes(text);
         match std::str::from_utf8(text) {
             Ok(text) => {
                 self.at += text.len();
@@ -455,144 +463,5 @@ impl Json {
             safe = safe.min(comma);
         }
         safe
-    }
-
-    /// Reads on and gives how many bytes were read. The rest has to come again with more behind it, unless the value ended.
-    pub(super) fn run(&mut self, input: &[u8], last: bool) -> usize {
-        let mut i = 0;
-        if !last && input.len() < self.patience {
-            return 0;
-        }
-        self.patience = 0;
-        while i < input.len() {
-            if matches!(self.state, State::Key | State::Value | State::AfterValue) && input.len() - i >= SHORT {
-                let rest = input.get(i..).unwrap_or_default();
-                let found = self.valid(rest);
-                self.comma = found.comma.map(|comma| self.out.len() + comma).or(self.comma.filter(|_| found.waits));
-                self.state = found.state;
-                self.out.extend_from_slice(rest.get(..found.length).unwrap_or_default());
-                i += found.length;
-                self.at += found.length;
-            }
-            let rest = input.get(i..).unwrap_or_default();
-            if rest.is_empty() {
-                break;
-            }
-            let safe = if self.strict { self.safe() } else { 0 };
-            self.looks.again(rest);
-            let step = match self.state {
-                State::Text => self.text(rest, last),
-                State::Escape => Some(self.escape(rest)),
-                State::Hex(count, value) => Some(self.hex(rest, count, value)),
-                State::AfterText => self.after_text(rest, last),
-                State::AfterTextComma => self.after_text_comma(rest, last),
-                State::Word => self.word(rest, last),
-                State::Value => self.value(rest, last),
-                State::Key => self.key(rest, last),
-                State::AfterKey => self.after_key(rest, last),
-                State::AfterValue => self.after_value(rest, last),
-                State::LineComment => Some(self.line_comment(rest)),
-                State::BlockComment(star) => Some(self.block_comment(rest, star)),
-                State::Skip => Some(self.skip(rest)),
-                State::End => break,
-            };
-            if self.strict && self.mended() {
-                self.breaks(safe);
-            }
-            let Some(taken) = step else {
-                // Looked at again when there is half as much again, so that all looks stay in proportion.
-                self.patience = patience(rest.len());
-                break;
-            };
-            self.looks.settle();
-            i += taken;
-            self.at += taken;
-        }
-        i
-    }
-
-    /// Says that nothing follows: what is open is closed.
-    pub(super) fn finish(&mut self) {
-        if self.strict && self.state != State::End && self.deep.is_none() {
-            self.mute();
-        }
-        match self.state {
-            State::End => return,
-            State::Escape | State::Hex(..) => {
-                self.out.truncate(self.mark);
-                self.note(Mend::Escape, self.at);
-                self.cut_text();
-            }
-            State::Text => self.cut_text(),
-            State::AfterText | State::AfterTextComma => self.text_ends(),
-            State::Word => self.word_ends(),
-            State::LineComment | State::BlockComment(_) => {
-                self.note(Mend::Comment, self.start);
-                self.state = self.back;
-            }
-            State::Skip => {
-                self.note(Mend::TooDeep, self.start);
-                self.state = State::AfterValue;
-            }
-            State::Value | State::Key | State::AfterKey | State::AfterValue => {}
-        }
-        if self.state == State::AfterKey {
-            self.missing_value(b":null");
-        }
-        if self.state == State::Value && (self.stack.in_object() || self.stack.len == 0) {
-            self.missing_value(b"null");
-        }
-        self.drop_comma();
-        if self.stack.len > 0 {
-            self.note(Mend::MissingCloser, self.at);
-        }
-        while self.stack.len > 0 {
-            self.close_top();
-        }
-        self.state = State::End;
-    }
-
-    /// The text ended inside a string.
-    fn cut_text(&mut self) {
-        self.lone_surrogate();
-        self.note(Mend::MissingQuote, self.at);
-        self.out.push(b'"');
-        self.text_ends();
-    }
-
-    fn note(&mut self, what: Mend, start: usize) {
-        self.note_to(what, start, self.at);
-    }
-
-    fn note_to(&mut self, what: Mend, start: usize, end: usize) {
-        if self.deep.is_some() {
-            return;
-        }
-        self.kinds |= what.bit();
-        if !self.whole {
-            return;
-        }
-        match self.notes.last_mut() {
-            // One thing, done to each of several bytes in a row.
-            Some(last) if last.what == what && last.start < last.end && last.end == start => last.end = end.max(start),
-            _ => self.notes.push(Note { what, start, end: end.max(start) }),
-        }
-    }
-
-    fn remember(&mut self, text: &[u8]) {
-        if let Some(&byte) = text.last() {
-            self.blank = matches!(byte, b' ' | b'\t');
-        }
-        if self.siblings {
-            let near = text.get(text.len().saturating_sub(FAR)..).unwrap_or_default();
-            if self.tail.len() + near.len() > 2 * FAR {
-                self.tail.drain(..self.tail.len().saturating_sub(FAR));
-            }
-            self.tail.extend_from_slice(near);
-        }
-        if let Some(&byte) = text.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t')) {
-            self.last_byte = byte;
-            self.newline = false;
-        }
     }
 }

@@ -301,8 +301,26 @@ impl Json {
         Some(len)
     }
 
+    /// Whether prose begins here, where nothing closes calls: on a new line, with what is no key; behind a blank line, with any word.
+    pub(super) fn prose(&mut self, class: Class, rest: &[u8], last: bool) -> Option<bool> {
+        let Class::Byte(byte) = class else { return Some(false) };
+        if self.lines == 0 || !(byte.is_ascii_alphabetic() || byte >= 0x80) || self.stack.len == 0 {
+            return Some(false);
+        }
+        // Some markers are words.
+        if self.next.stands(rest, last)? {
+            return Some(false);
+        }
+        Some(!ahead::literal(rest, last)? && (self.lines > 1 || !ahead::bare_key(rest, last, &mut self.looks)?))
+    }
+
     pub(super) fn key(&mut self, rest: &[u8], last: bool) -> Option<usize> {
         let (class, len) = ahead::class(rest, last)?;
+        if self.prose(class, rest, last)? {
+            self.lost = true;
+            self.finish();
+            return Some(0);
+        }
         if let Some(taken) = self.comment(class, rest, last, true)? {
             return Some(taken);
         }
@@ -396,6 +414,11 @@ impl Json {
 
     pub(super) fn after_value(&mut self, rest: &[u8], last: bool) -> Option<usize> {
         let (class, len) = ahead::class(rest, last)?;
+        if self.prose(class, rest, last)? {
+            self.lost = true;
+            self.finish();
+            return Some(0);
+        }
         match class {
             Class::Byte(byte @ (b' ' | b'\n' | b'\r' | b'\t')) => self.out.push(byte),
             Class::Byte(b',') => self.comma(),

@@ -302,6 +302,10 @@ impl Json {
 
     pub(super) fn after_odd_text(&mut self, rest: &[u8], last: bool) -> Option<usize> {
         let (class, _) = ahead::class(rest, last)?;
+        if self.lines > 1 && self.prose(class, rest, last)? {
+            self.text_ends();
+            return Some(0);
+        }
         let array = self.stack.in_array();
         let (apart, line) = (self.mark + 1 < self.out.len(), self.line);
         let behind = rest.get(1..).unwrap_or_default();
@@ -385,10 +389,13 @@ impl Json {
         }
         let (opens, looked) = self.next.resumes(&self.tail, self.stack.len);
         self.looks.count += looked;
-        if !opens {
-            return Some(false);
-        }
-        if !self.next.is_key(rest, last, &mut self.looks)? {
+        if !opens || !self.next.is_key(rest, last, &mut self.looks)? {
+            if !self.lost && self.next.has_markers() {
+                // What opens a call and then its brace, and a mark that nothing escapes: the string may have swallowed that call.
+                let (swallows, looked) = self.next.is_opened(&self.tail);
+                self.looks.count += looked;
+                self.lost = swallows;
+            }
             return Some(false);
         }
         self.out.truncate(self.mark);

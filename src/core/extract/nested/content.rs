@@ -209,6 +209,7 @@ impl NestedBody {
             alone: true,
             bare: false,
             head: ">",
+            opens: false,
         };
         let (data, verdict) = loop {
             let (data, verdict) = self.until.step(&self.ends, rule, input, last);

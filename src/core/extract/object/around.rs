@@ -40,7 +40,7 @@ impl Object {
 
     /// Mends something of the call at hand; where nothing may be mended it must not run.
     pub(super) fn mended(&mut self, what: Mend, sink: &mut dyn Sink) -> Result<(), Step> {
-        if sink.repairs() || self.shaped {
+        if sink.repairs() || (self.shaped && (!self.array || self.call.started)) {
             return self.call.mended(what, sink);
         }
         self.call.spoilt = self.call.spoilt.or(Some(BROKEN));

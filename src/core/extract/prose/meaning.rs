@@ -240,7 +240,11 @@ impl Parser {
                 }
             }
             Role::CallClose(dialect) if calls && self.owed.iter().any(|owed| owed.close == dialect.close) => {
-                Proposal::Yes(Meaning::Markup(length, Then::Closed(dialect)))
+                match self.may_be_quoted(dialect, input, last) {
+                    None => Proposal::More,
+                    Some(true) => Proposal::Yes(Meaning::Markup(length, Then::Nothing)),
+                    Some(false) => Proposal::Yes(Meaning::Markup(length, Then::Closed(dialect))),
+                }
             }
             Role::SectionClose(dialect) => match self.section {
                 Some(section) if section.dialect.section == dialect.section && self.calls.consumed > section.before => {

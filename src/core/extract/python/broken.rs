@@ -6,8 +6,9 @@ use super::{
     literal::Left,
 };
 
-/// The most bytes looked at.
+/// The most bytes looked at, those within strings aside; and all of them.
 const MOST: usize = 1024;
+const MOST_OF_ALL: usize = 16 * 1024;
 /// The most white space behind a bracket that is looked past.
 const SPACE: usize = 64;
 /// So much is hardly anything.
@@ -50,11 +51,15 @@ pub(super) struct Broken {
     line: bool,
     /// Whether it stands between calls.
     list: bool,
+    /// Whether it may be no call but prose: the next call stands on a line of its own then, or in the same list.
+    unsure: bool,
     /// Whether it looks like code: it is no text then.
     code: bool,
     /// What ends the region, and so the look.
     stops: &'static [&'static str],
     at: usize,
+    /// How many of the bytes seen stand within strings.
+    quoted: usize,
     /// The quote that a string began with, and where its text begins.
     string: Option<(u8, usize)>,
     /// The string that the call broke in, while it may go on.
@@ -89,9 +94,11 @@ impl Broken {
             base: keep + 1,
             line: false,
             list: false,
+            unsure: false,
             code: false,
             stops,
             at: 0,
+            quoted: 0,
             string: None,
             literal: None,
             again: 0,
@@ -132,6 +139,11 @@ impl Broken {
         Self { open: Vec::new(), base: usize::from(list), apart: false, ..Self::list(false, stops, why) }
     }
 
+    /// It may be prose.
+    pub(super) fn unsure(self, unsure: bool) -> Self {
+        Self { unsure, ..self }
+    }
+
     /// Whether it may have been the list's end without its bracket: hardly anything was looked at.
     pub(super) fn near(&self) -> bool {
         self.line && self.at <= NEAR
@@ -150,7 +162,8 @@ impl Broken {
     /// Looks at what it hasn't seen of `input`, whose front is where it was before. `knows` says whether there may be a tool of a name.
     pub(super) fn read(&mut self, input: &[u8], last: bool, knows: &dyn Fn(&str) -> bool) -> Over {
         while let Some(&byte) = input.get(self.at) {
-            if self.at >= MOST {
+            let most = if self.string.is_some() { MOST_OF_ALL } else { (MOST + self.quoted).min(MOST_OF_ALL) };
+            if self.at >= most {
                 return Over::Nowhere;
             }
             let rest = input.get(self.at..).unwrap_or_default();
@@ -182,6 +195,7 @@ impl Broken {
                         self.at += 1;
                         if byte == quote {
                             self.string = None;
+                            self.quoted += self.at - from;
                         }
                     }
                 }
@@ -214,7 +228,8 @@ impl Broken {
                 }
             }
             self.apart = match byte {
-                b',' | b'\n' => true,
+                b'\n' => true,
+                b',' => !self.unsure || self.base > 0,
                 b' ' | b'\t' | b'\r' => self.apart,
                 _ => false,
             };
@@ -226,7 +241,7 @@ impl Broken {
                 b')' | b']' | b'}' => {
                     if let Some(closed) = self.open.iter().rposition(|closer| *closer == byte) {
                         let outer = closed < self.keep || (self.list && self.base == 1 && closed == 0);
-                        if byte == b']' && outer && self.stops.iter().any(|stop| !stop.is_empty()) {
+                        if byte == b']' && outer && !self.unsure && self.stops.iter().any(|stop| !stop.is_empty()) {
                             // What goes on as a list does wasn't ended by it: it is one too many.
                             match rest.get(1..).unwrap_or_default().trim_ascii_start().first() {
                                 None if !last && rest.len() <= SPACE => return Over::More,
@@ -301,6 +316,7 @@ impl Broken {
         self.string = None;
         self.stray = true;
         self.seen = self.seen();
+        self.again += self.at - from;
         self.at = from;
         self.newlines = 0;
     }
@@ -320,7 +336,10 @@ impl Broken {
             }
             // Of calls on lines of their own what is no words goes with them.
             let rest = if self.list && self.base == 0 && self.code { Over::At(self.at) } else { Over::Nowhere };
-            return self.missing().unwrap_or(rest);
+            // A bracket is open that nothing closes: the calls behind it stand beside it, and not in it.
+            let within = self.next.get(1).copied().flatten();
+            let beside = within.filter(|_| self.base == usize::from(self.list) && !self.open.is_empty() && !self.stray);
+            return self.missing().or(beside.map(Over::Next)).unwrap_or(rest);
         };
         self.no_literal(literal);
         self.read(input, last, knows)
@@ -333,8 +352,9 @@ impl Broken {
         self.next = [None; 2];
         self.seen = self.seen();
         self.string = None;
-        self.again = self.at;
+        self.again += self.at;
         self.at = 0;
+        self.quoted = 0;
         self.newlines = 0;
     }
 

@@ -44,6 +44,9 @@ pub(super) struct Header {
     pub(super) list: bool,
     /// Whether a separator was seen.
     pub(super) separated: bool,
+    /// Whether brackets too many may stand before the first name, and whether some did.
+    lenient: bool,
+    pub(super) odd: bool,
 }
 
 pub(super) fn begins_name(byte: u8) -> bool {
@@ -56,7 +59,21 @@ pub(super) fn in_name(byte: u8) -> bool {
 
 impl Header {
     pub(super) fn first() -> Self {
-        Self { phase: Phase::Front, at: 0, name: (0, 0), next: false, list: false, separated: false }
+        Self {
+            phase: Phase::Front,
+            at: 0,
+            name: (0, 0),
+            next: false,
+            list: false,
+            separated: false,
+            lenient: false,
+            odd: false,
+        }
+    }
+
+    /// The same, with brackets too many before the name or without.
+    pub(super) fn lenient(lenient: bool) -> Self {
+        Self { lenient, ..Self::first() }
     }
 
     pub(super) fn next(list: bool) -> Self {
@@ -78,6 +95,7 @@ impl Header {
                 Phase::Front => match byte {
                     b' ' | b'\t' | b'\n' | b'\r' => {}
                     b'[' if !self.next && !self.list => self.list = true,
+                    b'[' | b'(' | b')' | b',' if self.lenient => self.odd = true,
                     b',' | b';' if self.next && !self.separated => self.separated = true,
                     b'#' if self.next && self.list => self.phase = Phase::Comment,
                     b']' if self.next && self.list => return Found::End(self.at + 1),

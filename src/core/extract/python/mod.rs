@@ -18,6 +18,7 @@ use self::{
 use super::{
     arguments::TOO_LARGE,
     body::{Body, Sink, Step},
+    dialect::Dialect,
     escape::escape,
     json::Mend,
     left::excess,
@@ -29,6 +30,7 @@ use super::{
 const NO_LIST: &str = "no list of calls";
 const NO_CALL: &str = "what is no call in a list of calls";
 const BEHIND: &str = "left out what stood behind the call and is none";
+const BEFORE: &str = "left out brackets before the call";
 /// The longest keyword or bare word.
 const WORD: usize = 256;
 /// How much JSON is gathered before it is handed on.
@@ -130,6 +132,8 @@ pub(super) struct Python {
     read: usize,
     /// What ends the region.
     closers: &'static [&'static str],
+    /// Whether it surely holds calls: its markers are tokens that nobody writes in prose.
+    sure: bool,
     failure: Option<&'static str>,
 }
 
@@ -157,8 +161,15 @@ impl Python {
             full: false,
             read: 0,
             closers,
+            sure: false,
             failure: None,
         }
+    }
+
+    /// Calls of this dialect.
+    pub(super) fn of(dialect: &'static Dialect) -> Self {
+        let sure = dialect.close.iter().any(|closer| closer.starts_with("<|"));
+        Self { sure, state: State::Header(Header::lenient(sure)), ..Self::new(dialect.close) }
     }
 
     /// Hands on what is known, for `bytes` of input.
@@ -556,6 +567,16 @@ fn next_of(behind: &[u8]) -> Option<&u8> {
     behind.iter().take(MOST_SPACE).find(|byte| !byte.is_ascii_whitespace())
 }
 
+/// How many brackets too many stand right behind a list that no marker closes; `None` if more has to be known.
+fn adjacent(behind: &[u8], last: bool) -> Option<usize> {
+    let run = behind.iter().take(MOST_SPACE).take_while(|byte| matches!(byte, b']' | b')')).count();
+    match behind.get(run) {
+        None if !last => None,
+        Some(next) if !next.is_ascii_whitespace() => Some(0),
+        _ => Some(run),
+    }
+}
+
 /// Whether what stands behind a call, and is none, may have been a part of it: not if it begins like a call on a line of its own.
 fn doubt(list: bool, behind: &[u8]) -> bool {
     let trimmed = behind.trim_ascii_start();
@@ -590,12 +611,16 @@ impl Body for Python {
                     Found::More if !last => return Step::More,
                     Found::Call(from, to) => {
                         self.list |= header.list;
+                        let odd = header.odd;
                         // The name once more, and the beginning of the first argument.
                         sink.looked(header.seen().saturating_sub(from));
                         if from > 0 {
                             sink.markup(from);
                         }
                         self.begin_call(rest.get(from..to).unwrap_or_default(), sink);
+                        if odd {
+                            sink.repaired(BEFORE);
+                        }
                         at += to + 1;
                         said = at;
                     }
@@ -606,7 +631,12 @@ impl Body for Python {
                             self.state = State::Broken(Box::new(Broken::list(false, self.closers, NO_CALL)));
                             continue;
                         }
-                        let Some(more) = excess([self.closers, &[]], behind, last) else { return Step::More };
+                        let more = if closes(self.closers) {
+                            excess([self.closers, &[]], behind, last)
+                        } else {
+                            adjacent(behind, last)
+                        };
+                        let Some(more) = more else { return Step::More };
                         if more > 0 {
                             sink.repaired_behind(Mend::ExtraCloser.describe());
                         }
@@ -616,6 +646,15 @@ impl Body for Python {
                     Found::More | Found::No => {
                         let in_list = if self.any { self.list } else { header.list };
                         let closed = closes(self.closers);
+                        if closed && self.any && !in_list {
+                            // A list's end, of which the beginning is missing.
+                            let Some(more) = excess([self.closers, &[]], rest, last) else { return Step::More };
+                            if more > 0 {
+                                sink.repaired_behind(Mend::ExtraCloser.describe());
+                                sink.markup(more);
+                                return self.end(None);
+                            }
+                        }
                         let may_look = sink.may_look();
                         let looks = may_look && closed || self.any && in_list;
                         if !looks {
@@ -629,7 +668,7 @@ impl Body for Python {
                         self.state = State::Broken(Box::new(if self.any && in_list {
                             Broken::list(!header.separated, self.closers, NO_CALL)
                         } else {
-                            Broken::lines(in_list, self.closers, NO_CALL)
+                            Broken::lines(in_list, self.closers, NO_CALL).unsure(!self.any && !self.sure)
                         }));
                         self.list = in_list;
                     }

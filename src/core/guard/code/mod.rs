@@ -100,6 +100,30 @@ fn forks(tokens: &[(Token<'_>, Range<usize>)]) -> Option<Act> {
     })
 }
 
+/// A connection and a shell in one piece of code: whoever is at the other end types into it.
+fn held_by_another(tokens: &[(Token<'_>, Range<usize>)]) -> Option<Act> {
+    let connects = |token: &Token<'_>| {
+        matches!(
+            token,
+            Token::Name(
+                "socket" | "Socket" | "TCPSocket" | "fsockopen" | "stream_socket_client" | "TcpClient" | "TCPClient"
+            )
+        ) || matches!(token, Token::Text { value, .. } if matches!(value.as_str(), "net" | "node:net"))
+    };
+    let shell = |token: &Token<'_>| match token {
+        Token::Name(name) => matches!(*name, "dup2" | "pty"),
+        Token::Text { value, .. } => {
+            let first = value.split_whitespace().next().unwrap_or_default();
+            ["/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/bash"].contains(&first)
+                || matches!(first, "sh" | "bash" | "cmd.exe" | "powershell.exe") && value.len() <= first.len() + 3
+        }
+        Token::Sign(_) => false,
+    };
+    let any = |wanted: &dyn Fn(&Token<'_>) -> bool| tokens.iter().any(|(token, _)| wanted(token));
+    (any(&connects) && any(&shell))
+        .then(|| Act::Named { level: RiskLevel::Confirm, what: "lets another machine run commands".to_owned() })
+}
+
 fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
     const MOST: usize = 256;
     let mut found = Vec::new();
@@ -112,6 +136,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
     let tokens = &lexed.tokens;
     found.extend(sends_secret(tokens));
     found.extend(forks(tokens));
+    found.extend(held_by_another(tokens));
     let (mut at, mut long) = (0, 0);
     while at < tokens.len() && found.len() < MOST {
         let here = at;
@@ -196,6 +221,15 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             continue;
         }
         let Some(arguments) = arguments(tokens, next, language) else { continue };
+        // `User::truncate()`: a class that stands for a table.
+        if language == Language::Other
+            && last == "truncate"
+            && arguments.is_empty()
+            && path.rsplit('.').nth(1).is_some_and(|owner| owner.starts_with(|c: char| c.is_ascii_uppercase()))
+        {
+            found.push(Act::Named { level: RiskLevel::Confirm, what: "empties a table".to_owned() });
+            continue;
+        }
         // Calls without an end would each be read to the end of the text.
         if arguments.len() >= 1000 {
             long += 1;

@@ -42,6 +42,25 @@ pub(super) fn aliases<'t>(lexed: &Lexed<'t>) -> BTreeMap<&'t str, String> {
                     aliases.insert(*new, path);
                 }
             }
+            // `import { rm as r } from 'fs/promises'`, `const { rm: r } = require('fs')`
+            "import" | "const" | "let" | "var" if matches!(names.get(at + 1), Some(Token::Sign('{'))) => {
+                let inside: Vec<&Token<'t>> = names.iter().copied().skip(at + 2).take(80).collect();
+                let Some(end) = inside.iter().position(|token| matches!(token, Token::Sign('}'))) else { continue };
+                let module = inside.iter().skip(end + 1).take(5).find_map(|token| match token {
+                    Token::Text { value, .. } => Some(value.trim_start_matches("node:")),
+                    _ => None,
+                });
+                let Some(module) = module.and_then(|module| module.rsplit('/').next()) else { continue };
+                for one in inside[..end].split(|token| matches!(token, Token::Sign(','))) {
+                    let mut words = one.iter().filter_map(|token| match token {
+                        Token::Name(name) if *name != "as" => Some(*name),
+                        _ => None,
+                    });
+                    if let Some(name) = words.next() {
+                        aliases.entry(words.next().unwrap_or(name)).or_insert_with(|| format!("{module}.{name}"));
+                    }
+                }
+            }
             "from" => {
                 if let (Some(Token::Name(module)), Some(Token::Name("import"))) = (names.get(at + 1), names.get(at + 2))
                 {

@@ -141,6 +141,12 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
                     Verdict::new(RiskLevel::Confirm, "database.restore", "writes over a database", word.span.clone()),
                 );
             }
+            if let Some(mut rest) = script_commands(text)
+                && let Some(script) = rest.find(|script| tasks::ruinous_script(script))
+            {
+                let why = format!("runs `{script}`, a script that is called after destroying something");
+                keep(&mut worst, Verdict::new(RiskLevel::Confirm, "verb", why, word.span.clone()));
+            }
             for (sign, end) in [("\\!", 2), (".shell ", 7), (".system ", 8)] {
                 if let Some(at) = text.find(sign) {
                     nested(text.get(at + end..).unwrap_or_default(), word, command, ground, &mut worst);
@@ -154,6 +160,21 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
             && SQL_CLIENTS.contains(&from.as_str())
         {
             keep(&mut worst, piped(from, command));
+        }
+        // A dump of this kind drops each table before it makes it anew.
+        if matches!(name, "mysql" | "mariadb")
+            && let Input::Piped(from) = &command.input
+            && matches!(from.as_str(), "mysqldump" | "mariadb-dump")
+        {
+            keep(
+                &mut worst,
+                Verdict::new(
+                    RiskLevel::Confirm,
+                    "database.restore",
+                    "drops what is there before it restores",
+                    command.span.clone(),
+                ),
+            );
         }
         let read = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
         let given = words.iter().filter(|word| !word.text.contains(' '));
@@ -231,7 +252,11 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
                 judged(value, &word, &mut worst);
             }
         }
-        let stdin = options.rest.first().is_none_or(|word| word.text == "-" || word.text == "/dev/stdin");
+        // The first word of this one names a database.
+        let database = matches!(name, "mongosh" | "mongo")
+            && options.rest.len() == 1
+            && options.rest.iter().all(|word| !word.text.contains(".js") && !word.text.contains('('));
+        let stdin = database || options.rest.first().is_none_or(|word| word.text == "-" || word.text == "/dev/stdin");
         if stdin && options.value("-m").is_none() {
             match &command.input {
                 Input::Known(text) => judged(&text.text.clone(), &text.clone(), &mut worst),
@@ -264,8 +289,17 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
     }
     if matches!(name, "php" | "artisan")
         && words.iter().any(|word| word.text == "tinker")
-        && let Some(word) = words.iter().find(|word| word.text.starts_with("--execute"))
-        && let Some(verdict) = nested_acts(&code::acts(&word.text, Language::Other), word, command, ground)
+        && let Some(at) = words.iter().position(|word| word.text.starts_with("--execute"))
+        && let Some(given) = words.get(at)
+        && let Some(word) = if given.text == "--execute" { words.get(at + 1) } else { Some(given) }
+        && let Some(verdict) =
+            nested_acts(&code::acts(word.text.trim_start_matches("--execute="), Language::Other), word, command, ground)
+    {
+        keep(&mut worst, verdict);
+    }
+    if let Some(language) = console(name, words)
+        && let Input::Known(text) = &command.input
+        && let Some(verdict) = nested_acts(&code::acts(&text.text, language), text, command, ground)
     {
         keep(&mut worst, verdict);
     }
@@ -291,6 +325,31 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
         }
     }
     worst
+}
+
+/// The language of a framework's console, which reads what it is fed.
+fn console(name: &str, words: &[Word]) -> Option<Language> {
+    let has = |wanted: &[&str]| words.iter().take(3).any(|word| wanted.contains(&word.text.as_str()));
+    match name {
+        "manage.py" | "django-admin" | "flask" if has(&["shell", "shell_plus"]) => Some(Language::Python),
+        "python" | "python3"
+            if words.first().is_some_and(|word| word.text.ends_with("manage.py")) && has(&["shell", "shell_plus"]) =>
+        {
+            Some(Language::Python)
+        }
+        "rails" | "gitlab-rails" if has(&["console", "c", "runner", "r"]) => Some(Language::Ruby),
+        "irb" | "pry" => Some(Language::Ruby),
+        "artisan" | "php" if has(&["tinker"]) => Some(Language::Other),
+        _ => None,
+    }
+}
+
+/// The scripts that a statement of a client names: `.read a.sql`, `\\i a.sql`, `source a.sql`.
+fn script_commands(text: &str) -> Option<impl Iterator<Item = &str>> {
+    [".read", "\\i", "\\ir", "\\.", "source", "SOURCE", "@", "!run"]
+        .iter()
+        .any(|verb| text.split_whitespace().any(|word| word.trim_start_matches(['\'', '"']) == *verb))
+        .then(|| text.split_whitespace().map(|word| word.trim_matches(['\'', '"', ';'])))
 }
 
 fn shell_like(name: &str) -> bool {

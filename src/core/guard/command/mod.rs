@@ -9,6 +9,7 @@ mod nested;
 mod program;
 mod reads;
 mod redirect;
+mod runner;
 mod special;
 mod tasks;
 mod verbs;

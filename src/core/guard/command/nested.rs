@@ -71,7 +71,12 @@ pub(in crate::core::guard) fn act_verdict(
         Act::Delete { path: path_text, recursive } => {
             let target = path_text.as_deref().map_or(Place::Unknown, |path| place(path, true, ground.context));
             let level = files::delete(target, *recursive, path_text.as_deref().is_some_and(|path| path.contains('*')));
-            let rule = if *recursive { "code.delete.tree" } else { "code.delete" };
+            let again = path_text.as_deref().is_some_and(files::is_made_again) || target == Place::Temporary;
+            let rule = match (*recursive, again) {
+                (true, _) => "code.delete.tree",
+                (false, true) => "code.delete.again",
+                (false, false) => "code.delete",
+            };
             Some(Verdict::new(level, rule, format!("deletes in {}", target.words()), span))
         }
         Act::Write { path } => {

@@ -7,6 +7,7 @@ use super::{
     known::{READERS, TAME},
     lines::lines,
     reads::reads_only,
+    runner::handed_on,
     special::special,
     tasks,
     verbs::verbs,
@@ -75,6 +76,9 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
         keep(&mut worst, verdict);
     }
     if let Some(verdict) = interpreter(name, command, words, ground) {
+        keep(&mut worst, verdict);
+    }
+    if let Some(verdict) = handed_on(name, command, words, ground) {
         keep(&mut worst, verdict);
     }
     if let Some(verdict) = lines(name, command, words).or_else(|| tasks::task(name, words)) {

@@ -5,7 +5,7 @@ use super::Verdict;
 use crate::core::guard::{
     RiskLevel, files,
     paths::{Place, place_of},
-    shell::{Redirect, RedirectKind, SimpleCommand},
+    shell::{Redirect, RedirectKind, SHELLS, SimpleCommand},
 };
 
 pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: &Ground<'_>) -> Option<Verdict> {
@@ -22,6 +22,13 @@ pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: 
     let target = redirect.target.text.as_str();
     if place == Place::Nowhere {
         return None;
+    }
+    if let Some(verdict) = held_by_another(redirect, command) {
+        return Some(verdict);
+    }
+    if target.starts_with("/dev/tcp/") || target.starts_with("/dev/udp/") {
+        let why = "sends to another machine";
+        return Some(Verdict::new(RiskLevel::Cautious, "file.redirect", why, redirect.span.clone()));
     }
     let mut level = files::write(place);
     if target.starts_with("/proc/sys") || target.starts_with("/sys/") {
@@ -46,6 +53,25 @@ pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: 
     }
     let verb = if redirect.kind == RedirectKind::Append { "adds to" } else { "overwrites" };
     Some(Verdict::new(level, "file.redirect", format!("{verb} a file in {}", place.words()), redirect.span.clone()))
+}
+
+/// A shell whose input or output is a connection: whoever is at the other end types into it.
+fn held_by_another(redirect: &Redirect, command: &SimpleCommand) -> Option<Verdict> {
+    let target = redirect.target.text.as_str();
+    let host = target.strip_prefix("/dev/tcp/").or_else(|| target.strip_prefix("/dev/udp/"))?.split('/').next()?;
+    let shell = match command.program()? {
+        // `exec 3<>/dev/tcp/localhost/80` asks whether a server of this machine is up.
+        "exec" => !matches!(host, "localhost" | "127.0.0.1" | "::1" | "0.0.0.0"),
+        name => SHELLS.contains(&name),
+    };
+    shell.then(|| {
+        Verdict::new(
+            RiskLevel::Confirm,
+            "shell.remote.control",
+            "lets another machine run commands",
+            redirect.span.clone(),
+        )
+    })
 }
 
 fn prints_nothing(command: &SimpleCommand) -> bool {

@@ -11,8 +11,8 @@ use crate::core::guard::{
     RiskLevel,
     code::{self, Language},
     files::{self, keep},
-    paths::place_of,
-    shell::{Input, Options, RedirectKind, SimpleCommand, Word, encoded, hidden},
+    paths::{Place, place_of},
+    shell::{Input, Options, RedirectKind, SHELLS, SimpleCommand, Via, Word, encoded, hidden},
     table,
 };
 
@@ -70,7 +70,12 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
         "unzip" | "7z" | "unrar" => {
             let options = Options::read(words, "-d -P -x");
             let folder = options.values.iter().find(|(name, _)| *name == "-d").map(|(_, word)| *word)?;
-            let level = files::write(place_of(folder, command.cwd.as_ref(), ground.context));
+            let place = place_of(folder, command.cwd.as_ref(), ground.context);
+            let mut level = files::write(place);
+            // `-o` asks about no file that is there, and start-up files and keys are.
+            if place == Place::WholeHome && options.has('o', "") {
+                level = level.max(RiskLevel::Confirm);
+            }
             Some(Verdict::new(level, "file.write", "unpacks over what is there", folder.span.clone()))
         }
         // `python <(curl …)`: a script that another machine hands out.
@@ -123,7 +128,8 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             if words
                 .iter()
                 .any(|word| matches!(word.text.as_str(), "-9" | "-KILL" | "-SIGKILL" | "-s" | "--signal"))
-                && words.iter().any(|word| word.text.starts_with("$(") || word.text.starts_with('`')) =>
+                && (command.via == Via::Xargs
+                    || words.iter().any(|word| word.text.starts_with("$(") || word.text.starts_with('`'))) =>
         {
             confirm("system.kill", "kills whatever another command lists")
         }
@@ -152,6 +158,9 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
                 return confirm("shell.pipe.unknown", "runs what another program prints");
             }
             None
+        }
+        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "openssl" if matches!(&command.input, Input::Piped(from) if SHELLS.contains(&from.as_str())) => {
+            confirm("shell.remote.control", "lets another machine run commands")
         }
         "nc" | "ncat" | "netcat" | "socat" => {
             let runs = words.iter().any(|word| {

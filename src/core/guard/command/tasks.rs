@@ -21,7 +21,7 @@ pub(super) fn task(name: &str, words: &[Word]) -> Option<Verdict> {
         {
             rest.skip(1).take(1).collect()
         }
-        "yarn" => rest.find(|word| word.text != "run").into_iter().collect(),
+        "yarn" | "pnpm" | "bun" => rest.find(|word| word.text != "run").into_iter().collect(),
         "nx" if first == "run" => rest.skip(1).take(1).collect(),
         _ => return None,
     };

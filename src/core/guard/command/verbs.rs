@@ -136,6 +136,9 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
             ));
         }
     }
+    if let Some(word) = empties_store(words) {
+        return Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to empty a store", word.span.clone()));
+    }
     words
         .iter()
         .find(|word| {
@@ -153,7 +156,8 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
         })
         .map(|word| Verdict::new(RiskLevel::Confirm, "verb", "is told to delete something", word.span.clone()))
         .or_else(|| {
-            (name.starts_with("uninstall")
+            (cmdlet_that_undoes(name)
+                || name.starts_with("uninstall")
                 || name.split(['-', '_', '.']).any(|part| {
                     matches!(part, "remove" | "delete" | "purge" | "destroy" | "wipe" | "erase" | "uninstall")
                 })
@@ -161,4 +165,24 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
                 || matches!(name, "ipcrm" | "rmvirtualenv"))
             .then(|| Verdict::new(RiskLevel::Confirm, "verb", "is a program that removes something", span.clone()))
         })
+}
+
+/// `data clear`, `db reset`, `state reset`: what these words are told to do is done to all of it.
+fn empties_store(words: &[Word]) -> Option<&Word> {
+    const STORES: &[&str] =
+        &["data", "db", "database", "storage", "queue", "queues", "state", "cluster", "bucket", "volume", "volumes"];
+    let plain: Vec<&Word> = words.iter().filter(|word| !word.text.starts_with('-')).take(4).collect();
+    plain.windows(2).find_map(|pair| {
+        let [store, verb] = pair else { return None };
+        let ends = matches!(verb.text.as_str(), "clear" | "reset" | "empty" | "prune");
+        (ends && STORES.contains(&store.text.as_str())).then_some(*verb)
+    })
+}
+
+/// The commands of PowerShell say by their first word what they do: `Disable-NetFirewallRule`.
+fn cmdlet_that_undoes(name: &str) -> bool {
+    const VERBS: &[&str] = &["clear", "disable", "uninstall", "unregister", "revoke", "reset", "dismount", "remove"];
+    const TAME: &[&str] = &["clear-host", "clear-variable", "clear-history", "disable-psbreakpoint"];
+    let Some((verb, noun)) = name.split_once('-') else { return false };
+    VERBS.contains(&verb) && noun.len() > 2 && noun.chars().all(|c| c.is_ascii_alphanumeric()) && !TAME.contains(&name)
 }

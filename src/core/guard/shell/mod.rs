@@ -12,7 +12,7 @@ mod walk;
 mod word;
 mod wrap;
 
-pub(in crate::core::guard) use wrap::{Options, basename, encoded, hidden};
+pub(in crate::core::guard) use wrap::{Options, SHELLS, basename, encoded, hidden};
 
 /// Longer text is not read to its end: what follows counts as not understood.
 pub const MAX_TEXT: usize = 64 * 1024;

@@ -85,6 +85,12 @@ pub(super) const RULES: &[Rule] = &[
         "sequelize|sequelize-cli|typeorm|mikro-orm|drizzle-kit db:drop|db:migrate:undo|db:migrate:undo:all|schema:drop|migration:revert|migration:fresh|drop|schema:fresh|cache:clear",
         "drops or rolls back a database",
     ),
+    confirm("migrate.reset", "drizzle-kit push --force", "drops data of a database"),
+    confirm(
+        "migrate.reset",
+        "mikro-orm|typeorm schema:update|schema:sync --drop-tables|--run|-r",
+        "may drop parts of a database",
+    ),
     confirm("migrate.reset", "knex migrate:rollback|migrate:down|migrate:unlock", "rolls back a database"),
     confirm("migrate.reset", "supabase db reset", "drops and makes a database anew"),
     confirm("migrate.reset", "supabase ** delete|pause", "deletes a part of a project"),

@@ -246,6 +246,8 @@ pub(super) const RULES: &[Rule] = &[
     confirm("windows.delete", "clear-content|clc|clear-item|cli|clear-recyclebin !-whatif", "empties files"),
     confirm("windows.delete", "remove-itemproperty|rp !-whatif", "deletes values of the registry"),
     confirm("windows.delete", "robocopy ** /mir|/purge|/move|/mov", "deletes what the source has not, or the source"),
+    confirm("windows.delete", "fsutil ** deletejournal|setzerodata|setvaliddata|delete", "deletes or empties files"),
+    confirm("system.firewall", "set-netfirewallprofile|set-netfirewallrule !-whatif", "changes the firewall"),
     confirm("windows.delete", "deltree|sdelete|sdelete64|takeown", "deletes files"),
     confirm(
         "windows.vm",

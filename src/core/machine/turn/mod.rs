@@ -257,6 +257,11 @@ impl TurnMachine {
         self.outcome.dropped
     }
 
+    /// Whether the answer of the model to a command is waited for.
+    pub(crate) const fn asks(&self, command: Id) -> bool {
+        matches!(&self.phase, Phase::Asking(asking) if asking.id == command)
+    }
+
     /// What it has used so far, with what children that have ended used.
     pub(crate) const fn spent(&self) -> &Spent {
         &self.spent

@@ -5,7 +5,10 @@
 
 use std::borrow::Cow;
 
-use crate::core::json::{Fields, Raw};
+use crate::core::{
+    json::{Fields, Raw},
+    write_json::needs_escapes,
+};
 
 use super::parse::Rest;
 
@@ -42,7 +45,13 @@ pub(super) fn same_json(a: &str, b: &str) -> bool {
 
 /// Appends `text` as a JSON string.
 pub(super) fn quote(out: &mut String, text: &str) {
+    out.reserve(text.len() + 2);
     out.push('"');
+    if !needs_escapes(text) {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     let mut clean = 0;
     for (at, byte) in text.bytes().enumerate() {
         let escape = match byte {

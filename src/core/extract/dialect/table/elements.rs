@@ -227,9 +227,13 @@ pub(super) const KIMI_K3: Dialect = Dialect {
     name: "kimi-k3",
     models: "Kimi K3",
     patterns: &["kimi-k3"],
-    section: Some((&["<|open|>tools<|sep|>"], &["<|close|>tools<|sep|>"])),
-    open: &["<|open|>call"],
-    close: &["<|close|>call<|sep|>"],
+    // Each as it is written, then with a token twice.
+    section: Some((
+        &["<|open|>tools<|sep|>", "<|open|>tools<|sep|><|sep|>"],
+        &["<|close|>tools<|sep|>", "<|close|>tools<|sep|><|sep|>"],
+    )),
+    open: &["<|open|>call", "<|open|><|open|>call"],
+    close: &["<|close|>call<|sep|>", "<|close|>call<|sep|><|sep|>"],
     first: First::OneOf(&["tool="]),
     grammar: Grammar::Attributes,
     ..ROW

@@ -11,7 +11,7 @@ pub(super) const OLMO_3: Dialect = Dialect {
     patterns: &["olmo-3"],
     open: &["<function_calls>"],
     close: &["</function_calls>"],
-    first: First::NameThen(&["("]),
+    first: First::Calls,
     grammar: Grammar::Python { brackets: false },
     padding: "\n",
     ..ROW
@@ -23,7 +23,7 @@ pub(super) const LFM2: Dialect = Dialect {
     patterns: &["lfm2"],
     open: &["<|tool_call_start|>"],
     close: &["<|tool_call_end|>"],
-    first: First::ListThen(&["("]),
+    first: First::Calls,
     grammar: Grammar::Python { brackets: true },
     ..ROW
 };
@@ -34,7 +34,7 @@ pub(super) const LLAMA_4: Dialect = Dialect {
     patterns: &["llama-4"],
     open: &["<|python_start|>"],
     close: &["<|python_end|>"],
-    first: First::ListThen(&["("]),
+    first: First::Calls,
     grammar: Grammar::Python { brackets: true },
     ..ROW
 };

@@ -91,9 +91,27 @@ pub(super) const TABLE: &[Detector] = &[
     near(
         "azure-function-key",
         "a key of an Azure service",
-        &["AzFu", "AzSe", "ACDb", "+ASt", "+AMC", "APIM", "ARM", "AzCa", "+ACR", "AIoT"],
-        (72, 48),
-        r"([A-Za-z0-9_/+-]{30,76}(?:AzFu|AzSe|ACDb|\+ASt|\+AMC|APIM|\+ARm|AzCa|\+ACR|AIoT)[A-Za-z0-9_/+=-]{5,10})",
+        &[
+            "AzFu", "AzSe", "ACDb", "+ASt", "+AMC", "APIM", "ARM", "AzCa", "+ACR", "AIoT", "+AEh", "+ASb", "+ABa", "AZEG",
+        ],
+        (77, 48),
+        r"([A-Za-z0-9_/+-]{30,76}(?:AzFu|AzSe|ACDb|\+ASt|\+AMC|APIM|\+ARm|AzCa|\+ACR|AIoT|\+AEh|\+ASb|\+ABa|AZEG)[A-Za-z0-9_/+=-]{5,10})",
+    )
+    .check(Check::Random),
+    // A mark in the middle, then the month, the platform and the service: the form of newer keys of all services.
+    near(
+        "azure-annotated-key",
+        "a key of an Azure service",
+        &["JQQJ9"],
+        (52, 36),
+        r"([A-Za-z0-9]{52}JQQJ9[9DH][A-Za-z0-9][A-L][A-Za-z0-9]{16}[A-Za-z][A-Za-z0-9]{7}(?:[A-Za-z0-9]{2}==)?)",
+    ),
+    near(
+        "azure-host-key",
+        "a key of an Azure service",
+        &[".documents.azure.com", ".servicebus.windows", ".azurecr.io", ".redis.cache.windows", ".search.windows"],
+        (0, 260),
+        r"\.(?:documents\.azure\.com|servicebus\.windows|azurecr\.io|redis\.cache\.windows|search\.windows)[^\n]{0,170}?[^\nA-Za-z0-9/+=]([A-Za-z0-9/+]{43}=|[A-Za-z0-9/+]{86}==)(?:[^A-Za-z0-9/+=]|$)",
     )
     .check(Check::Random),
     token("alibaba-key", "an Alibaba Cloud key", &["LTAI"], r"^LTAI[A-Za-z0-9]{12,26}").check(Check::Random),

@@ -12,7 +12,7 @@ mod table;
 pub(in crate::core::guard) use options::Options;
 pub(in crate::core::guard) use special::{encoded, hidden};
 use special::{env, find, git, kubectl, option_text, parallel, shell, su, terminal, windows, xargs};
-pub(super) use table::SHELLS;
+pub(in crate::core::guard) use table::SHELLS;
 use table::{Mode, SSH, WRAPPERS, Wrapper};
 
 /// A command found inside of another.
@@ -218,7 +218,11 @@ fn wrapped(wrapper: &Wrapper, name: &str, outer: &mut Outer<'_>, words: &[Word])
     match wrapper.mode {
         Mode::Words => outer.words(rest, wrapper.via),
         // Each argument is a command of its own there.
-        Mode::Joined if name == "hyperfine" => rest.iter().for_each(|word| outer.text(word, Via::ShellText)),
+        Mode::Joined if matches!(name, "hyperfine" | "concurrently" | "conc") => {
+            for word in rest {
+                outer.text(word, Via::ShellText);
+            }
+        }
         Mode::Joined => {
             // A host that is a list of hosts shifts what follows: a word that is a whole command is read by itself too.
             for word in rest.iter().filter(|word| rest.len() > 1 && word.text.contains(' ')) {

@@ -248,7 +248,7 @@ pub(super) fn option_text(name: &str, outer: &mut Outer<'_>, words: &[Word]) {
 }
 
 pub(super) fn terminal(outer: &mut Outer<'_>, words: &[Word]) {
-    let options = Options::read(words, "-t -s -c -n -S -L -f -x -y -d -X -p");
+    let options = Options::read(words, "-t -s -c -n -S -L -f -x -y -X -p -F");
     let typed =
         options.rest.first().is_some_and(|word| matches!(word.text.as_str(), "send-keys" | "send" | "respawn-pane"));
     let starts = options.rest.first().is_some_and(|word| {

@@ -114,6 +114,7 @@ pub(super) static WRAPPERS: &[Wrapper] = &[
         0,
     ),
     sub(&["npm", "pnpm", "yarn"], &["exec|dlx"], "--package", 0),
+    sub(&["npm"], &["explore"], "", 1),
     sub(
         &["uv", "poetry", "pipenv", "hatch", "pdm", "rye", "doppler", "op", "infisical"],
         &["run"],
@@ -132,6 +133,11 @@ pub(super) static WRAPPERS: &[Wrapper] = &[
     sub(&["git"], &["bisect"], "", 1),
     sub(&["systemd-inhibit"], &[], "--what --who --why --mode", 0),
     joined(wrapper(&["watch"], "-n --interval -d", 0)),
+    joined(wrapper(
+        &["concurrently", "conc"],
+        "-n --names -c --prefix-colors -p --prefix -l --prefix-length -s --success",
+        0,
+    )),
     joined(wrapper(
         &["hyperfine"],
         "-w --warmup -r --runs -m --min-runs -M --max-runs -n --command-name -L --parameter-list --export-json --export-markdown -S --shell",
@@ -155,7 +161,7 @@ pub(super) static WRAPPERS: &[Wrapper] = &[
 ];
 
 /// Names of shells whose `-c` takes text.
-pub(in crate::core::guard::shell) const SHELLS: &[&str] = &[
+pub(in crate::core::guard) const SHELLS: &[&str] = &[
     "sh", "bash", "zsh", "dash", "ksh", "ksh93", "mksh", "ash", "fish", "rbash", "csh", "tcsh", "osh", "yash",
     "git-bash", "elvish", "xonsh", "nu",
 ];
