@@ -1447,7 +1447,7 @@ def compress_context(
     archive: ContextArchive,
     written: Callable[[Any, int], str],
     made: Callable[[str], list[Any]],
-) -> tuple[list[Any], list[tuple[int, int]], ContextReport]:
+) -> tuple[list[Any], ContextReport]:
     """Makes messages fit into a budget.
 
     `written` gives the JSON text of a message from it and its place, `made` the messages of JSON text.

@@ -247,7 +247,7 @@ class ContextPolicy:
     def _config(self, wire: str | None) -> dict[str, Any]:
         """As the machine wants it."""
         most = 1 << 62
-        own = dict(self.policy or {})
+        own = _changes(self.policy)
         if wire in {"anthropic", "openai_chat", "openai_responses"}:
             own.setdefault("wire", wire)
         return {
@@ -353,8 +353,12 @@ def assemble(
     kept = Archive() if archive is None else archive
     if budget is None:
         return Assembled(instructions, whole, None, kept)
-    own = dict(policy or {})
-    own["pin"] = [*range(len(head)), *(at + len(head) for at in own.get("pin", ()))]
+    own = _changes(policy)
+    pins = own.get("pin", ())
+    if not isinstance(pins, (list, tuple)) or not all(isinstance(at, int) for at in pins):
+        message = f"pin is a list of messages, by index, not {pins!r}"
+        raise UsageError(message, "invalid_policy")
+    own["pin"] = [*range(len(head)), *(at + len(head) for at in pins)]
     if instructions and shape == "anthropic":
         # They stand beside the messages there, and cost the same.
         aside = [{"role": "user", "content": instructions}]
@@ -378,7 +382,6 @@ class Compressed:
     shape: str = "canonical"
     """The shape: one of `SHAPES`."""
     _ours: bool = field(default=True, repr=False, compare=False)
-    _several: list[tuple[int, int]] = field(default_factory=list, repr=False, compare=False)
 
     def expand(self, archive: Archive | None = None) -> list[Any]:
         """The history as it was given: what stands as it was, and everything else from the archive.
@@ -389,16 +392,11 @@ class Compressed:
         (True, True)
         """
         kept = self.archive if archive is None else archive
-        more = dict(self._several)
-        places, place = [], 0
-        for at in range(len(self.messages) + len(more)):
-            places.append(place)
-            place += more.get(at, 1)
         out: list[Any] = []
         for entry in self.report.entries:
             if entry.handle is None:
                 assert entry.at is not None  # noqa: S101 - what has no handle stands as it was
-                out.append(self.messages[places[entry.at]])
+                out.append(self.messages[entry.at])
                 continue
             message = kept.get(entry.handle)
             if message is None:
@@ -447,7 +445,7 @@ def compress(
     kept = Archive() if archive is None else archive
     own = _policy(policy, tools, count, model)
     ours = bool(given) and isinstance(given[0], Message)
-    out, several, report = checked(
+    out, report = checked(
         _core.compress_context,
         given,
         shape,
@@ -459,7 +457,7 @@ def compress(
         _writer(given, shape),
         _made if ours else _parsed,
     )
-    return Compressed(out, Report(report), kept, shape, ours, several)
+    return Compressed(out, Report(report), kept, shape, ours)
 
 
 def estimate(
@@ -674,11 +672,20 @@ def _budget(budget: int) -> int:
 def _policy(
     policy: Mapping[str, Any] | None, tools: Iterable[Any], count: Count | None, model: str | None
 ) -> str | None:
-    own = {} if policy is None else dict(policy)
+    own = _changes(policy)
     beside = _tools(tools, count, model)
     if beside:
         own["reserve"] = own.get("reserve", 0) + beside
     return dumped(own, "the policy") if own else None
+
+
+def _changes(policy: Mapping[str, Any] | None) -> dict[str, Any]:
+    if policy is None:
+        return {}
+    if not isinstance(policy, Mapping):
+        message = f"policy is a dict of what to change, not {type(policy).__name__}"
+        raise UsageError(message, "invalid_policy")
+    return dict(policy)
 
 
 def _tools(tools: Iterable[Any], count: Count | None, model: str | None) -> int:

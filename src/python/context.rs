@@ -167,35 +167,36 @@ fn encode(shape: Option<Wire>, message: &Message) -> String {
     }
 }
 
-/// Messages, and the places of those that are not one element.
-type Standing<'py> = (Bound<'py, PyList>, Vec<(usize, usize)>);
-
 /// The messages that are left: the very objects that were given where they stand as they were, otherwise what `made`
-/// makes of JSON text; and, where one became several or none, its place and their number.
+/// makes of JSON text. Where one became several or none, the report speaks of the places as they are then.
 fn placed<'py>(
     shape: Option<Wire>,
     messages: &[Placed],
+    report: &mut Report,
     given: &Bound<'py, PyList>,
     made: &Bound<'py, PyAny>,
-) -> PyResult<Standing<'py>> {
+) -> PyResult<Bound<'py, PyList>> {
     let out = PyList::empty(given.py());
-    let mut several = Vec::new();
-    for (at, placed) in messages.iter().enumerate() {
+    let mut places = Vec::with_capacity(messages.len());
+    for placed in messages {
+        places.push(out.len());
         match placed.origin {
             Some(origin) if !placed.changed => out.append(given.get_item(origin)?)?,
             _ => {
-                let before = out.len();
                 for element in made.call1((encode(shape, &placed.message),))?.try_iter()? {
                     out.append(element?)?;
-                }
-                let elements = out.len() - before;
-                if elements != 1 {
-                    several.push((at, elements));
                 }
             }
         }
     }
-    Ok((out, several))
+    if out.len() != messages.len() {
+        let place = |at: usize| places.get(at).copied().unwrap_or(out.len());
+        report.first_changed = report.first_changed.map(place);
+        for entry in &mut report.entries {
+            entry.at = entry.at.map(place);
+        }
+    }
+    Ok(out)
 }
 
 /// What was done, message by message; taken apart when it is looked at.
@@ -279,7 +280,7 @@ fn policy_of(policy: Option<&str>, shape: Option<Wire>) -> PyResult<Policy> {
     Ok(policy)
 }
 
-type Fitted<'py> = (Bound<'py, PyList>, Vec<(usize, usize)>, ContextReport);
+type Fitted<'py> = (Bound<'py, PyList>, ContextReport);
 
 /// Makes messages fit into a budget. `written` gives the JSON text of a message from it and its place, `made` the
 /// messages of JSON text.
@@ -318,11 +319,11 @@ pub(super) fn compress_context<'py>(
             })
         })
     };
-    let done = done.map_err(|error| errors::exception(&error))?;
-    let (out, several) = placed(shape, &done.messages, messages, made)?;
+    let mut done = done.map_err(|error| errors::exception(&error))?;
+    let out = placed(shape, &done.messages, &mut done.report, messages, made)?;
     // What was read is let go while others may run.
     py.detach(move || drop((given, done.messages)));
-    Ok((out, several, ContextReport(done.report)))
+    Ok((out, ContextReport(done.report)))
 }
 
 /// Tokens of a list of messages in `shape`, with what a request costs beside them.

@@ -39,20 +39,25 @@ fn carried<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
 fn whole(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find("\\u") {
+    while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
-        let half = escape
-            .as_bytes()
-            .get(2..4)
-            .is_some_and(|two| matches!(two, [b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F']));
+        let is_half = |at: usize, seconds: &[u8]| {
+            let digits = escape.as_bytes().get(at..).and_then(<[u8]>::first_chunk::<4>);
+            digits.is_some_and(|[slash, u, first, second]| {
+                (slash, u, first | 0x20) == (&b'\\', &b'u', b'd') && seconds.contains(&second.to_ascii_lowercase())
+            })
+        };
+        let (length, lone) = match (is_half(0, b"89ab"), is_half(6, b"cdef")) {
+            (true, true) => (12, false),
+            (true, false) => (6, true),
+            _ if is_half(0, b"cdef") => (6, true),
+            // An escaped backslash is no beginning of another escape.
+            _ => (2, false),
+        };
+        let (escape, after) = escape.split_at_checked(length).unwrap_or((escape, ""));
         out.push_str(before);
-        if let Some((_, after)) = escape.split_at_checked(6).filter(|_| half) {
-            out.push_str("\\ufffd");
-            rest = after;
-        } else {
-            out.push_str("\\u");
-            rest = escape.get(2..).unwrap_or_default();
-        }
+        out.push_str(if lone { "\\ufffd" } else { escape });
+        rest = after;
     }
     out.push_str(rest);
     out
@@ -60,14 +65,21 @@ fn whole(text: &str) -> String {
 
 /// Anything that is no text, as JSON: dicts, lists of them, messages, lists of messages.
 fn json(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    fn read(text: &str) -> PyResult<Value> {
+        serde_json::from_str(text)
+            .or_else(|error| serde_json::from_str(&whole(text)).map_err(|_| error))
+            .map_err(|error| errors::usage("invalid_value", format!("invalid messages: {error}")))
+    }
     fn one(value: &Bound<'_, PyAny>) -> PyResult<Value> {
         if value.hasattr("to_json")? {
             let text: String = value.call_method0("to_json")?.extract()?;
-            return serde_json::from_str(&text)
-                .or_else(|error| serde_json::from_str(&whole(&text)).map_err(|_| error))
-                .map_err(|error| errors::usage("invalid_value", format!("invalid messages: {error}")));
+            return read(&text);
         }
-        convert::parse(value, "messages")
+        let text = convert::dumps(value).map_err(|error| {
+            let message = format!("the messages can't be written as JSON: {}", error.value(value.py()));
+            errors::usage("invalid_value", message)
+        })?;
+        read(&text)
     }
     match value.cast::<PyList>() {
         Ok(list) => list.iter().map(|item| one(&item)).collect::<PyResult<Vec<_>>>().map(Value::Array),

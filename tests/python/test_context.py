@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loopwright import ContextWindow, Message, UsageError, compress, count_tokens
-from loopwright.context import Archive, estimate, recall_tool
+from loopwright.context import Archive, assemble, estimate, recall_tool
 from loopwright.messages import Text, ToolResult, ToolUse
 
 SHAPES = ("canonical", "anthropic", "openai_chat")
@@ -645,3 +645,33 @@ def test_c26_what_is_no_count_is_named(count: Any) -> None:
 def test_c26_a_low_mark_above_the_high_one_is_named() -> None:
     with pytest.raises(UsageError, match=r"low is 0\.9 and high is 0\.5"):
         ContextWindow(1_000, "gpt-4o", low=0.9, high=0.5)
+
+
+@pytest.mark.parametrize("policy", ["x", 3, [1], {"pin": 3}, {"keep_last": -1}, {"weights": {"sytem": 1}}])
+def test_c26_what_is_no_policy_is_named(policy: Any) -> None:
+    history = [{"role": "user", "content": "hi"}]
+    for work in (
+        lambda: compress(history, 100, policy),
+        lambda: ContextWindow(100, policy=policy),
+        lambda: assemble(history, budget=100, policy=policy),
+    ):
+        with pytest.raises(UsageError) as caught:
+            work()
+        assert caught.value.code == "invalid_policy"
+
+
+def test_c26_the_report_says_where_a_message_stands_behind_results_that_were_added() -> None:
+    history = [
+        GO,
+        {"role": "assistant", "content": None, "tool_calls": [call("a"), call("b"), call("c")]},
+        {"role": "user", "content": "and now?"},
+        {"role": "assistant", "content": "this"},
+    ]
+    done = compress(history, 1_000, shape="openai_chat")
+    assert [message["role"] for message in done.messages] == ["user", "assistant", *["tool"] * 3, "user", "assistant"]
+    assert [entry.at for entry in done.report.entries] == [0, 1, 5, 6]
+    for entry in done.report.entries:
+        assert entry.at is not None
+        assert done.messages[entry.at] is history[entry.message]
+    assert done.report.first_changed == 2
+    assert done.expand() == history

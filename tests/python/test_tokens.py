@@ -538,3 +538,14 @@ def test_c30_halves_of_characters_count_as_the_reference_counts_them(references,
         assert count_tokens(text, encoding=name) == len(expected)
         assert TokenCounter(encoding=name).count(text).tokens == len(expected)
         assert abs(estimate_tokens(text, name) - len(expected)) <= 0.1 * len(expected)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\ud83d b", "\udc00\ud800", "\ud83d\ude00 whole", "\\ud800 \ude00\\"])
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5"])
+def test_c30_halves_of_characters_in_messages_count_as_in_texts(text: str, model: str) -> None:
+    carried = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    for shape in (lambda said: said, lambda said: [{"type": "text", "text": said}]):
+        given, whole = ([{"role": "user", "content": shape(said)}] for said in (text, carried))
+        for bound in (False, True):
+            found = count_tokens(given, model=model, upper_bound=bound)
+            assert found == count_tokens(whole, model=model, upper_bound=bound)

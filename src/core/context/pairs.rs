@@ -402,8 +402,17 @@ impl Work {
                     self.say(index, format!("its tool use {:?} had no result; one that says so was added", call.was));
                 }
                 // Before results that bring other words with them, for those must come last.
-                let message = Arc::new(Message::new(Role::User, missing));
-                results.insert(0, Placed { message, origin: None, changed: true });
+                let placed = |content| Placed {
+                    message: Arc::new(Message::new(Role::User, content)),
+                    origin: None,
+                    changed: true,
+                };
+                if wire == Some(Wire::OpenaiChat) {
+                    // There each result is a message.
+                    results.splice(0..0, missing.into_iter().map(|block| placed(vec![block])));
+                } else {
+                    results.insert(0, placed(missing));
+                }
             }
             let split = results
                 .iter()
@@ -500,6 +509,9 @@ mod tests {
         // Chat Completions wants them apart.
         let history = [user("go"), call(&["a", "b"]), results(&["b"]), user("more")];
         let (placed, _) = repair(&history, Some(Wire::OpenaiChat)).unwrap();
+        assert_eq!(placed.len(), 5);
+        // So it does where none came at all.
+        let (placed, _) = repair(&[user("go"), call(&["a", "b"]), user("more")], Some(Wire::OpenaiChat)).unwrap();
         assert_eq!(placed.len(), 5);
     }
 
