@@ -408,14 +408,14 @@ fn speed_of_one_line() {
         for model in ["gpt-4o", "gpt-4", "claude-sonnet-4-5"] {
             let mut counter = TokenCounter::for_model(model);
             let began = Instant::now();
-            let counted: usize = all.iter().map(|message| Count::message(&mut counter, message)).sum();
+            let before: usize = all.iter().map(|message| Count::message(&mut counter, message)).sum();
             let counting = began.elapsed();
             let began = Instant::now();
             let mut archive = Archive::new();
             let done = compress(&all, None, 50_000, &Policy::default(), &mut counter, &mut archive).unwrap();
             let took = began.elapsed();
             println!(
-                "{name}, {model}: counted in {counting:.2?}, compressed in {took:.2?}, {counted} -> {}",
+                "{name}, {model}: counted in {counting:.2?}, compressed in {took:.2?}, {before} -> {}",
                 done.report.after
             );
             assert!(done.report.after <= 50_000);
