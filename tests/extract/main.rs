@@ -13,6 +13,7 @@ mod failures;
 mod forgotten;
 mod inert;
 mod limits;
+mod merged;
 mod mutated;
 mod reading;
 mod remains;

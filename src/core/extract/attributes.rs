@@ -8,7 +8,7 @@ use super::{
     dialect::{Dialect, Grammar, dialects},
     members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing},
     remains::{self, Remains},
-    tags::{ODD, TWICE, find_attributes},
+    tags::{ODD, ODD_NAME, TWICE, find_attributes},
     until::{
         AROUND, Bound, CALL_END, CDATA, CDATA_END, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NEXT,
         OPEN, OPENED_TWICE, Rule, Seek, Seen, holds,
@@ -16,6 +16,7 @@ use super::{
 };
 
 const SEPARATOR: &str = "<|sep|>";
+const OPENS: &str = "<|open|>";
 const CLOSED_TWICE: &str = "what closes a parameter began twice";
 const CLOSE: &str = "<|close|>";
 /// What is wrong with an opening that goes on and on.
@@ -188,6 +189,9 @@ impl AttributesBody {
                     if let Some(odd) = odd {
                         sink.repaired(odd);
                     }
+                    if head.contains(OPENS) {
+                        sink.spoiled(ODD_NAME);
+                    }
                     self.go(State::Between);
                     Next::Took(end)
                 }
@@ -220,6 +224,9 @@ impl AttributesBody {
                     };
                     if let Some(odd) = odd.or(kind.filter(|_| typing == Typing::Declared).map(|_| ODD)) {
                         sink.repaired(odd);
+                    }
+                    if head.contains(OPENS) {
+                        sink.spoiled(ODD_NAME);
                     }
                     self.members.begin(&key, typing, end, sink);
                     self.go(State::Opened);

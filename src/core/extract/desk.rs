@@ -4,8 +4,9 @@
 use super::{
     body::Sink,
     call::{Call, Source},
-    dialect::{Dialect, First, Grammar},
+    dialect::Dialect,
     event::{Dropped, Events, Problem, ProblemKind, Span},
+    merged::{QUOTES, two_calls},
     parser::{FREE, VAIN},
     policy::{Policy, UnknownTool},
     region::{broke, broke_off},
@@ -82,9 +83,6 @@ pub(super) struct Calls {
 const NO_UTF8: &str = "bytes of the call are no UTF-8; U+FFFD stands in their place";
 const SWALLOWED: &str = "a string without its end swallowed what closes the call, and the next call";
 const TOO_LARGE: &str = "arguments over max_argument_bytes; the rest of the call was dropped";
-
-/// So near behind the end of a call the name of the next one ends, if two became one.
-const NEAR_NAME: usize = 160;
 
 pub(super) const REMAINS: &str = "the remains of a broken call were dropped";
 
@@ -450,9 +448,10 @@ impl Sink for Desk<'_> {
         }
         if let Some(mut call) = self.calls.open.take() {
             let full = std::mem::take(&mut self.calls.full);
-            let two = || match self.dialect.grammar {
-                Grammar::Python { .. } => joined(&call.arguments, self.tools),
-                _ => swallowed(&call.arguments, self.dialect),
+            let two = || {
+                let notes = &self.calls.notes;
+                let quotes = notes.iter().any(|note| QUOTES.contains(&note.message.as_str()));
+                two_calls(&call.arguments, quotes, self.dialect, self.tools)
             };
             if complete && call.repaired && two() {
                 self.looked(call.arguments.len());
@@ -573,58 +572,8 @@ impl Desk<'_> {
     }
 }
 
-/// Whether the arguments of a call that had to be mended hold the end of it and the beginning of the next: a string's end is missing
-/// then, and two calls became one.
-fn swallowed(arguments: &str, dialect: &Dialect) -> bool {
-    let openers = || dialect.open.iter().chain(dialect.section.iter().flat_map(|section| section.0));
-    let first = match dialect.first {
-        First::OneOf(strings) if dialect.open.contains(&"") => strings,
-        _ => &[],
-    };
-    let opens = |rest: &str| openers().chain(first).any(|open| !open.is_empty() && rest.starts_with(open));
-    if !matches!(dialect.grammar, Grammar::Object { .. } | Grammar::Keyed | Grammar::Named { .. } | Grammar::Harmony) {
-        return false;
-    }
-    let behind = |closer: &str| {
-        arguments.match_indices(closer).any(|(at, _)| {
-            let mut rest = arguments.get(at + closer.len()..).unwrap_or_default();
-            // White space, as it stands in a string of JSON; and the section's closer.
-            loop {
-                let next = [" ", "\\n", "\\r", "\\t"].iter().find_map(|space| rest.strip_prefix(space));
-                let closers = dialect.section.iter().flat_map(|section| section.1);
-                let Some(next) = next.or_else(|| closers.copied().find_map(|closer| rest.strip_prefix(closer))) else {
-                    break;
-                };
-                rest = next;
-            }
-            opens(rest)
-        })
-    };
-    let mut closers = dialect.close.iter().filter(|closer| !closer.is_empty()).peekable();
-    if closers.peek().is_none() || dialect.close.contains(&"") {
-        return openers().any(|open| !open.is_empty() && arguments.contains(open));
-    }
-    closers.any(|closer| behind(closer))
-}
-
-/// The same of a call written as Python: its arguments hold the end of one and the name of a tool behind it.
-fn joined(arguments: &str, tools: Option<&Signatures>) -> bool {
-    memchr::memchr_iter(b')', arguments.as_bytes()).any(|at| {
-        let behind = arguments.get(at + 1..).unwrap_or_default();
-        let near = (0..=behind.len().min(NEAR_NAME)).rev().find(|end| behind.is_char_boundary(*end)).unwrap_or(0);
-        let behind = behind.get(..near).unwrap_or_default();
-        let call = behind.replacen("\\n", "\n", 2);
-        let name = call.trim_start_matches([',', ' ', '\n', '\t']);
-        let parted = name.len() < call.len();
-        let end = name.find(|c: char| !c.is_alphanumeric() && !"_.-/:".contains(c)).unwrap_or(name.len());
-        let called = name.get(end..).is_some_and(|rest| rest.starts_with('(')) && end > 0;
-        let name = name.get(..end).unwrap_or_default();
-        parted && called && tools.is_none_or(|tools| tools.get(resolved(Some(tools), name)).is_some())
-    })
-}
-
 /// The tool that a name means: models put the namespace of their training before it.
-fn resolved<'a>(tools: Option<&Signatures>, name: &'a str) -> &'a str {
+pub(super) fn resolved<'a>(tools: Option<&Signatures>, name: &'a str) -> &'a str {
     let knows = |name: &str| tools.is_some_and(|tools| tools.get(name).is_some());
     match name.strip_prefix("functions.") {
         Some(short) if !knows(name) && knows(short) => short,

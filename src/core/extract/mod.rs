@@ -22,6 +22,7 @@ mod line;
 mod loose;
 mod markers;
 mod members;
+mod merged;
 mod named;
 mod nested;
 mod next;

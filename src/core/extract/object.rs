@@ -19,6 +19,7 @@ use super::{
 };
 
 const CUT: &str = "the text ends inside a call";
+const SWALLOWED_KEY: &str = "a key without its end swallowed the beginning of the next call";
 const NO_NAME: &str = "a call without a name";
 const NO_CALL: &str = "no JSON object";
 const LOST: &str = "its arguments can't be found in what it holds";
@@ -214,6 +215,8 @@ impl Object {
                 return Err(Step::Failed(NO_CALL));
             }
             self.call.guarded = false;
+            // Its name was none that tools have when it was withheld; now it is.
+            self.call.withheld = false;
             let bytes = cursor.speak();
             self.call.start(bytes, sink);
         }
@@ -227,7 +230,8 @@ impl Object {
             sink.arguments("{}", cursor.speak());
         }
         let cut = self.call.arguments.as_ref().and_then(Arguments::spoilt);
-        if let Some(why) = self.call.spoilt.or(cut) {
+        let swallowed = (self.call.braced && !self.call.mends.is_empty()).then_some(SWALLOWED_KEY);
+        if let Some(why) = self.call.spoilt.or(cut).or(swallowed) {
             sink.spoiled(why);
         }
         sink.finish(cursor.speak(), complete);

@@ -214,6 +214,8 @@ impl Parser {
             Step::Failed(why) => {
                 let dialect = region.dialect;
                 let kind = broke(why);
+                // Where it broke, not where the input was cut.
+                let allowed = ((self.at + used) / VAIN).saturating_add(FREE);
                 self.region = None;
                 self.line.interrupted();
                 self.in_message(dialect);
@@ -223,7 +225,7 @@ impl Parser {
                 if mode == Mode::Live {
                     let call = self.calls.count.saturating_sub(1);
                     self.calls.break_off(self.at + used, kind, &broke_off(why), &mut self.writer, out);
-                    let often = self.spent > (self.at / VAIN).saturating_add(FREE);
+                    let often = self.spent > allowed;
                     if often {
                         self.owe(dialect);
                     }
@@ -233,14 +235,14 @@ impl Parser {
                         Place::Remains { dialect, kind, call, seen: 0, text: InText::default() }
                     };
                     self.spent = self.spent.saturating_add(looked_to.saturating_sub(self.at + used));
-                    if self.spent > (self.at / VAIN).saturating_add(FREE) {
+                    if self.spent > allowed {
                         self.inert_until = looked_to;
                         self.owe(dialect);
                         self.place = Place::Prose;
                     }
                 } else {
                     self.spent = self.spent.saturating_add(looked_to.saturating_sub(self.at + used));
-                    if self.spent > (self.at / VAIN).saturating_add(FREE) {
+                    if self.spent > allowed {
                         self.calls.close(self.at + used, &mut self.writer, out);
                         self.inert_until = looked_to;
                         self.place = Place::Prose;

@@ -5,6 +5,8 @@ const START: &[u8] = b"<|start|>";
 const CHANNEL: &[u8] = b"<|channel|>";
 pub(super) const CONSTRAIN: &[u8] = b"<|constrain|>";
 pub(super) const MESSAGE: &[u8] = b"<|message|>";
+/// What names the tool a message goes to.
+const RECIPIENT: &[u8] = b"to=functions.";
 /// What ends a message.
 pub(super) const ENDS: [&str; 4] = ["<|call|>", "<|end|>", "<|return|>", "<|start|>"];
 /// No header is longer, nor one of its words.
@@ -212,6 +214,12 @@ impl Header {
     fn word(&mut self, word: &[u8]) -> bool {
         let next = std::mem::replace(&mut self.next, Next::Anything);
         let (from, to) = (self.at, self.at + word.len());
+        // The header of a message that broke off, and the next one's recipient right behind.
+        if let Some(inner) = word.windows(RECIPIENT.len()).rposition(|part| part == RECIPIENT).filter(|at| *at > 0) {
+            self.odd = true;
+            self.recipient = Some((from + inner + 3, to));
+            return true;
+        }
         if let Some(name) = word.strip_prefix(b"to=") {
             if name.is_empty() {
                 self.next = Next::Recipient;

@@ -95,7 +95,7 @@ impl Mend {
     }
 
     /// What was done, for people.
-    pub fn describe(self) -> &'static str {
+    pub const fn describe(self) -> &'static str {
         match self {
             Self::Fence => "left out a code fence",
             Self::Around => "left out text around the JSON",

@@ -29,6 +29,9 @@ impl Object {
         self.token.clear();
         if !value {
             self.role = self.role(&token);
+            if self.keys != Keys::Names && token.contains('{') {
+                self.call.braced = true;
+            }
             let near = |start: &str| token.get(..start.len()).is_some_and(|token| token.eq_ignore_ascii_case(start));
             if self.shaped {
                 self.call.guarded |= token == "parameters" && !self.call.started;

@@ -45,6 +45,8 @@ pub(super) struct Pending {
     pub(super) doubt: bool,
     /// It has a description.
     pub(super) described: bool,
+    /// A brace stands in a key of it. If anything had to be mended, that key's own end is missing, and the next call's beginning is in it.
+    pub(super) braced: bool,
 }
 
 impl Pending {

@@ -1,0 +1,120 @@
+//! Whether two calls became one: what stood between them is missing, and what had to be mended made a single call of both. Such a
+//! call must not run. Looks at arguments that were mended only, and at each byte a fixed number of times.
+
+use super::{
+    desk::resolved,
+    dialect::{Dialect, First, Grammar},
+    json::Mend,
+    signature::Signatures,
+};
+
+/// So near behind the end of a call the name of the next one ends, if two became one.
+const NEAR_NAME: usize = 160;
+
+/// What is said where quotation marks in a string, or around it, had to be mended.
+pub(super) const QUOTES: [&str; 2] = [Mend::InnerQuote.describe(), Mend::MissingQuote.describe()];
+
+/// Whether the arguments of a call that had to be mended hold the beginning of another. `quotes`: quotation marks were mended.
+pub(super) fn two_calls(arguments: &str, quotes: bool, dialect: &'static Dialect, tools: Option<&Signatures>) -> bool {
+    match dialect.grammar {
+        Grammar::Python { .. } => joined(arguments, tools),
+        _ => swallowed(arguments, dialect) || (quotes && listed(arguments, dialect, tools)),
+    }
+}
+
+/// Whether the arguments of a call that had to be mended hold the end of it and the beginning of the next: a string's end is missing
+/// then, and two calls became one.
+fn swallowed(arguments: &str, dialect: &'static Dialect) -> bool {
+    let openers = || dialect.open.iter().chain(dialect.section.iter().flat_map(|section| section.0));
+    let first = match dialect.first {
+        First::OneOf(strings) if dialect.open.contains(&"") => strings,
+        _ => &[],
+    };
+    let opens = |rest: &str| openers().chain(first).any(|open| !open.is_empty() && rest.starts_with(open));
+    if !matches!(dialect.grammar, Grammar::Object { .. } | Grammar::Keyed | Grammar::Named { .. } | Grammar::Harmony) {
+        let call = match dialect.grammar {
+            Grammar::Tags(tags) => tags.call.0,
+            Grammar::Nested { .. } => "<invoke name=",
+            _ => "",
+        };
+        // Up to a quotation mark, which stands escaped in a string.
+        let own = |open: &'static str| open.split('"').next().unwrap_or_default();
+        return openers().copied().chain([call]).map(own).any(|open| open.len() > 3 && arguments.contains(open));
+    }
+    let behind = |closer: &str| {
+        arguments.match_indices(closer).any(|(at, _)| {
+            let mut rest = arguments.get(at + closer.len()..).unwrap_or_default();
+            // White space, as it stands in a string of JSON; and the section's closer.
+            loop {
+                let next = [" ", "\\n", "\\r", "\\t"].iter().find_map(|space| rest.strip_prefix(space));
+                let closers = dialect.section.iter().flat_map(|section| section.1);
+                let Some(next) = next.or_else(|| closers.copied().find_map(|closer| rest.strip_prefix(closer))) else {
+                    break;
+                };
+                rest = next;
+            }
+            opens(rest)
+        })
+    };
+    if dialect.grammar == Grammar::Harmony
+        && ["to=functions.", "<|message|>"].iter().any(|mark| arguments.contains(mark))
+    {
+        return true;
+    }
+    let mut closers = dialect.close.iter().filter(|closer| !closer.is_empty()).peekable();
+    if closers.peek().is_none() || dialect.close.contains(&"") {
+        return openers().any(|open| !open.is_empty() && arguments.contains(open));
+    }
+    closers.any(|closer| behind(closer))
+}
+
+/// The same of a call in a list, where a quote in a string had to be escaped: no marker stands before the next call, but a brace and
+/// then its first key does.
+fn listed(arguments: &str, dialect: &Dialect, tools: Option<&Signatures>) -> bool {
+    arguments.match_indices('{').any(|(at, _)| {
+        let rest = arguments.get(at + 1..).unwrap_or_default().trim_start();
+        let Some(key) = rest.strip_prefix("\\\"") else { return false };
+        match dialect.grammar {
+            Grammar::Object { name, .. } => {
+                name.iter().any(|name| key.strip_prefix(name).is_some_and(|rest| rest.starts_with(['"', '\\'])))
+            }
+            Grammar::Keyed => {
+                let name = key.split(['"', '\\']).next().unwrap_or_default();
+                !name.is_empty() && tools.is_none_or(|tools| tools.get(resolved(Some(tools), name)).is_some())
+            }
+            _ => false,
+        }
+    })
+}
+
+/// The same of a call written as Python: its arguments hold the head of a call of a declared tool, or the end of one and a name
+/// behind it.
+fn joined(arguments: &str, tools: Option<&Signatures>) -> bool {
+    let heads = || memchr::memchr_iter(b'(', arguments.as_bytes());
+    let named = |at: usize, tools: &Signatures| {
+        let before = arguments.get(..at).unwrap_or_default();
+        let near = (before.len().saturating_sub(NEAR_NAME)..=before.len()).find(|from| before.is_char_boundary(*from));
+        let before = before.get(near.unwrap_or(0)..).unwrap_or_default();
+        // A value that was cut may stand right before the name.
+        before.char_indices().any(|(from, _)| {
+            let (value, name) = before.split_at(from);
+            let apart = value.chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_');
+            (apart || name.len() > 3) && tools.get(name).is_some()
+        })
+    };
+    if tools.is_some_and(|tools| heads().any(|at| named(at, tools))) {
+        return true;
+    }
+    memchr::memchr_iter(b')', arguments.as_bytes()).any(|at| {
+        let behind = arguments.get(at + 1..).unwrap_or_default();
+        let near = (0..=behind.len().min(NEAR_NAME)).rev().find(|end| behind.is_char_boundary(*end)).unwrap_or(0);
+        let behind = behind.get(..near).unwrap_or_default();
+        let call = behind.replacen("\\n", "\n", 2);
+        let name = call.trim_start_matches([',', ' ', '\n', '\t']);
+        let parted = name.len() < call.len();
+        let end = name.find(|c: char| !c.is_alphanumeric() && !"_.-/:".contains(c)).unwrap_or(name.len());
+        let called = name.get(end..).is_some_and(|rest| rest.starts_with('(')) && end > 0;
+        let name = name.get(..end).unwrap_or_default();
+        parted && called && tools.is_none_or(|tools| tools.get(resolved(Some(tools), name)).is_some())
+    })
+}
