@@ -241,11 +241,17 @@ impl Body for Harmony {
                             }
                         }
                     }
-                    if byte == b'<' && ended(rest, true) == Some(true) {
-                        sink.repaired(Mend::NoArguments.describe());
-                        sink.arguments("{}", 0);
-                        sink.finish(0, true);
-                        return self.end(None);
+                    if byte == b'<' {
+                        match ended(rest, last) {
+                            None => return Step::More,
+                            Some(true) => {
+                                sink.repaired(Mend::NoArguments.describe());
+                                sink.arguments("{}", 0);
+                                sink.finish(0, true);
+                                return self.end(None);
+                            }
+                            Some(false) => {}
+                        }
                     }
                     match &self.only {
                         Some(name) if byte != b'{' && (self.native || sink.repairs()) => {

@@ -151,6 +151,12 @@ fn long_content_flows() {
     }
 }
 
+#[test]
+fn an_end_behind_a_marker_too_many_is_waited_for() {
+    let fed = read("to=python<|start|><|message|><|constrain|><|end|><|end|>");
+    assert_eq!(fed.told.calls.iter().map(|call| call.complete).collect::<Vec<_>>(), [Some(true)]);
+}
+
 proptest! {
     #[test]
     fn garbled_headers_are_never_errors(
