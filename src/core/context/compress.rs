@@ -41,7 +41,7 @@ pub struct Compressed {
 }
 
 /// Makes `messages` fit into `budget` tokens. `counts` are the tokens of each message where they are known already.
-/// What leaves goes into `archive`.
+/// What leaves goes into `archive`. A pin that names no message is an error.
 pub fn compress(
     messages: &[Arc<Message>],
     counts: Option<&[usize]>,
@@ -50,14 +50,19 @@ pub fn compress(
     count: &mut dyn Count,
     archive: &mut Archive,
 ) -> Result<Compressed> {
+    if let Some(pin) = policy.pin.iter().find(|pin| **pin >= messages.len()) {
+        let what = format!("pin {pin} names no message: the history has {}, from 0 on", messages.len());
+        return Err(Error::usage("invalid_policy", what).hint("pin messages of the history given, by index"));
+    }
     // What a message holds is at hand when it has just been counted.
     let mut facts = Vec::with_capacity(messages.len());
     let mut counted = Vec::with_capacity(if counts.is_some() { 0 } else { messages.len() });
-    for message in messages {
+    let oldest = messages.len().saturating_sub(policy.attention);
+    for (index, message) in messages.iter().enumerate() {
         if counts.is_none() {
             counted.push(count.message(message));
         }
-        facts.push(Facts::of(message));
+        facts.push(if index < oldest { Facts::of_old(message) } else { Facts::of(message) });
     }
     let base = count.base();
     let given = Given {
