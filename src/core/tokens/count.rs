@@ -19,7 +19,10 @@ use super::{
     model::Tokenizer,
     picture, request,
 };
-use crate::core::message::{Block, Media, Message, Source};
+use crate::core::{
+    json::Fields,
+    message::{Block, Media, Message, Source},
+};
 
 /// Texts shorter than this are counted faster than they are looked up.
 const REMEMBERED_FROM: usize = 192;
@@ -446,7 +449,10 @@ impl TokenCounter {
                 self.add_text(sum, data);
                 sum.guessed += request::document(&self.tokenizer);
             }
-            Source::Base64 { data, .. } if image => self.add_picture(sum, data, false),
+            Source::Base64 { data, .. } if image => {
+                let low = media.extra.as_ref().is_some_and(|extra| is_small(&extra.fields));
+                self.add_picture(sum, data, low);
+            }
             Source::Base64 { data, .. } => sum.guessed += document(data),
             Source::Url(_) | Source::File(_) => sum.guessed += PICTURE,
         }
@@ -528,8 +534,8 @@ impl TokenCounter {
             }
             "summary_text" => self.add_text(sum, text("text").unwrap_or_default()),
             "image" | "image_url" | "input_image" => {
-                let low = text("detail") == Some("low")
-                    || part.pointer("/image_url/detail").and_then(Json::as_str) == Some("low");
+                let low = ["/detail", "/image_url/detail", "/extra/fields/detail", "/extra/fields/image_url/detail"];
+                let low = low.iter().any(|path| part.pointer(path).and_then(Json::as_str) == Some("low"));
                 match base64_in(part) {
                     Some(base64) => self.add_picture(sum, base64, low),
                     None => sum.guessed += PICTURE,
@@ -574,8 +580,13 @@ impl TokenCounter {
                     sum.fixed(self.tokenizer.per_call);
                     let input = if call.contains_key("invalid") { "invalid" } else { "input" };
                     for key in ["name", "arguments", input] {
-                        if let Some(value) = call.get(key) {
-                            self.add_value(sum, value);
+                        match call.get(key) {
+                            // No arguments are sent as an object of none.
+                            Some(Json::Text(text)) if key == "arguments" && text.trim().is_empty() => {
+                                self.add_text(sum, "{}");
+                            }
+                            Some(value) => self.add_value(sum, value),
+                            None => {}
                         }
                     }
                 }
@@ -592,6 +603,12 @@ impl TokenCounter {
             other => self.add_text(sum, &other.to_string()),
         }
     }
+}
+
+/// Whether a picture is asked to be looked at in low detail, on either wire of `OpenAI`.
+fn is_small(extra: &Fields) -> bool {
+    let inner = || extra.get("image_url").and_then(|image| Fields::parse(image.text()).ok())?.get_str("detail");
+    extra.get_str("detail").or_else(inner).is_some_and(|detail| detail == "low")
 }
 
 /// Inline bytes of a picture or document in any of the shapes.
@@ -618,8 +635,10 @@ mod tests {
 
     use super::*;
     use crate::core::{
-        message::{Role, ToolResult, ToolUse},
+        json::Raw,
+        message::{Role, ToolResult, ToolUse, Wire},
         tokens::o200k_base,
+        wire,
     };
 
     fn history() -> Vec<Message> {
@@ -665,6 +684,35 @@ mod tests {
         let message = Message::user("What is the capital of France?");
         let parts = counter.base_at_most() + counter.message_at_most(&message);
         assert_eq!(parts, counter.messages([&message]).upper_bound);
+    }
+
+    #[test]
+    fn c30_a_message_of_a_wire_costs_what_it_is_read_as() {
+        const PICTURE: &str =
+            "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP8z4APMOGVHbHSAEEsAROxCnMTAAAAAElFTkSuQmCC";
+        let url = format!("data:image/png;base64,{PICTURE}");
+        let call = |arguments: &str| {
+            json!({"role": "assistant", "content": null, "tool_calls":
+                [{"id": "a", "type": "function", "function": {"name": "read", "arguments": arguments}}]})
+        };
+        let picture = |detail: &str| json!({"type": "image_url", "image_url": {"url": &url, "detail": detail}});
+        for written in [
+            call(""),
+            call("{}"),
+            call(&format!(r#"{{"z":{},"a":1}}"#, "7".repeat(400))),
+            json!({"role": "user", "content": [picture("low")]}),
+            json!({"role": "user", "content": [picture("high"), picture("low")]}),
+        ] {
+            let text = written.to_string();
+            let message = wire::decode_message(Wire::OpenaiChat, &Raw::parse(text.as_str()).unwrap()).unwrap();
+            for model in ["gpt-4o", "claude-sonnet-4-5"] {
+                let mut counter = TokenCounter::for_model(model);
+                let found = counter.message(&message);
+                assert_eq!(counter.json(&Json::parse(&text).unwrap()), found, "{text}");
+                let ours = serde_json::to_string(&message).unwrap();
+                assert_eq!(counter.json(&Json::parse(&ours).unwrap()), found, "{ours}");
+            }
+        }
     }
 
     #[test]
