@@ -142,7 +142,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         None if given.names.is_some() && !aside.is_empty() => return wants_all(),
         None => pairs::repair_known(messages, given.facts, policy.wire)?,
     };
-    let named = names.is_some();
+    let ids_known = names.is_some();
     hand.pause(messages.len() * 60).await;
     let mut handles = Handles::new(given.archive, messages, given.facts);
     for index in messages.len().saturating_sub(given.keep)..messages.len() {
@@ -155,7 +155,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
     let budget = whole.saturating_sub(beside);
     let (mut tokens, mut facts) = (Cow::Borrowed(counts), Cow::Borrowed(given.facts));
     let as_given = |(at, placed): (usize, &Placed)| placed.origin == Some(at) && !placed.changed;
-    if named {
+    if ids_known {
         // An id more or less is nothing that was noted of a message.
         let mut own_tokens = counts.to_vec();
         for (placed, tokens) in placed.iter().zip(&mut own_tokens).filter(|(placed, _)| placed.changed) {
@@ -209,7 +209,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
             handles: &mut handles,
         };
         let made = finish(made, hand).await;
-        return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new(), named });
+        return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new(), named: ids_known });
     }
     let table = chunks::repeats(&placed, &units, policy.attention, hand).await;
     let weighed = weigh::weigh(&placed, facts, &units, &ages, policy, hand).await;
@@ -295,7 +295,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         handles: &mut handles,
     };
     let made = finish(made, hand).await;
-    Ok(Planned { made, added: handles.added, units: ages.units, left, named })
+    Ok(Planned { made, added: handles.added, units: ages.units, left, named: ids_known })
 }
 
 /// The messages with the ids they get.
