@@ -258,7 +258,7 @@ impl Value {
             && strings.is_some_and(|forms| match found {
                 0 => {
                     let word = python(written).is_some_and(|(_, form)| forms.has(form));
-                    !word && !(json && is_json(written))
+                    !(word || (json && is_json(written)))
                 }
                 found => !forms.has(found),
             });
