@@ -370,7 +370,7 @@ def _name(name: Any) -> str:
 
 def _dumped(value: Any, name: Any) -> str:
     try:
-        return json.dumps(value)
+        return json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         message = f"the schema of {brief(name)} can't be written as JSON: {error}"
         raise UsageError(message, "invalid_tool", "a schema is a dict of plain data") from error

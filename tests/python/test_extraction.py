@@ -296,6 +296,7 @@ def nested(depth: int = 3000) -> dict[str, Any]:
         (lambda: dialect_for(5), "the model"),  # type: ignore[arg-type]
         (lambda: extract("x", ["f\ud83d"]), "the tool's name"),
         (lambda: extract("x", {"f": "notschema"}), "the schema of 'f'"),
+        (lambda: extract("x", {"f": {"const": float("inf")}}), "the schema of 'f' can't be written as JSON"),
         (lambda: extract("x", 5), "tools"),  # type: ignore[arg-type]
         (lambda: extract("x", dialects=5), "dialects"),  # type: ignore[arg-type]
         (lambda: extract("x", dialects=[5]), "dialects"),  # type: ignore[list-item]
