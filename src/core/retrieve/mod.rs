@@ -21,5 +21,6 @@ pub mod sources;
 mod stem;
 pub mod support;
 mod tongues;
+mod verbatim;
 mod way;
 pub mod words;

@@ -10,6 +10,7 @@ use super::{
     chunks::Format,
     denial::{Standing, Told},
     sentences::{Kind, sentences},
+    verbatim::{Repeats, Wording},
 };
 
 /// So much of what is denied must stand in the other sentence.
@@ -31,6 +32,7 @@ const SHOWN: usize = 200;
 #[derive(Debug, Default)]
 pub(crate) struct Statements {
     all: Vec<Told>,
+    wordings: Vec<Wording>,
     shown: Vec<String>,
     holders: HashMap<String, Vec<usize>>,
 }
@@ -77,6 +79,7 @@ impl Statements {
             }
         }
         self.shown.push(sentence.chars().take(SHOWN).collect());
+        self.wordings.push(Wording::read(sentence));
         self.all.push(told);
     }
 }
@@ -99,8 +102,12 @@ pub(crate) fn denied<'a>(claim: &str, texts: &[&'a Statements]) -> Option<&'a st
     if claim.trim_end().ends_with('?') {
         return None;
     }
+    let wording = Wording::read(claim);
     let claim = Told::read(claim)?;
     let terms = claim.terms();
+    if let Some(repeated) = repeated(&wording, &claim, &terms, texts) {
+        return repeated;
+    }
     let total: usize = terms.iter().map(|term| weight(term)).sum();
     let mut weighed: BTreeMap<&str, Weighed<'_, 'a>> = BTreeMap::new();
     // First what speaks against it, for most claims nothing; then what stands beside it.
@@ -146,6 +153,39 @@ pub(crate) fn denied<'a>(claim: &str, texts: &[&'a Statements]) -> Option<&'a st
         }
     }
     weighed.into_values().find(|slot| !slot.excused).map(|slot| slot.by)
+}
+
+/// The sentence that a claim repeats word for word but for one turn of meaning; `None` if it repeats none, and nothing
+/// inside if it says the same as one, or one that is not the same speaks for it.
+#[allow(clippy::option_option, reason = "no repetition, a sound one, a turned one")]
+fn repeated<'a>(
+    wording: &Wording,
+    claim: &Told,
+    terms: &BTreeSet<&str>,
+    texts: &[&'a Statements],
+) -> Option<Option<&'a str>> {
+    let mut turned: Option<(&str, &'a str)> = None;
+    let mut others: Vec<&Told> = Vec::new();
+    for text in texts {
+        for at in text.near(terms) {
+            let (Some(said), Some(told)) = (text.wordings.get(at), text.all.get(at)) else { continue };
+            match wording.repeats(said) {
+                Some((Repeats::Same, _)) => return Some(None),
+                // Of two things that have opposite names the text may tell the same.
+                Some((Repeats::Other, on)) if texts.iter().any(|text| text.holders.contains_key(on)) => {}
+                Some((Repeats::Denied | Repeats::Opposite | Repeats::Other, on)) => {
+                    turned.get_or_insert((on, text.shown.get(at).map(String::as_str).unwrap_or_default()));
+                }
+                None => others.push(told),
+            }
+        }
+    }
+    let (on, by) = turned?;
+    // Another sentence may say in other words what the claim says.
+    let stands: Vec<Standing> = claim.standings(on).collect();
+    let speaks_for =
+        |said: &&Told| said.standings(on).any(|standing| stands.contains(&standing)) && terms.is_subset(&said.terms());
+    Some(if others.iter().any(speaks_for) { None } else { Some(by) })
 }
 
 impl Statements {
@@ -257,6 +297,10 @@ mod tests {
             ("El puente no abrió en 1932.", "El puente abrió en 1932."),
             ("The bridge did not open, or so they say, in 1932.", "The bridge opened in 1932."),
             ("Nobody survived the crash of 1932.", "Two people survived the crash of 1932."),
+            ("When the bridge did not open, it rained.", "When the bridge opened, it rained."),
+            ("Only the bridge never opened in 1932.", "Only the bridge opened in 1932."),
+            ("The bridge was closed in 1932.", "The bridge was open in 1932."),
+            ("The lift falls with the angle of attack.", "The lift rises with the angle of attack."),
         ] {
             if !turns(claim, source) {
                 missed.push(format!("{claim} | {source} | {:?} | {:?}", Told::read(claim), Told::read(source)));
@@ -303,6 +347,10 @@ mod tests {
             ("The cache holds ten pages.", "The cache does not hold what was opened. It holds ten pages."),
             ("He went home.", "He did not want to go home. But he went home."),
             ("It is not uncommon.", "It is common."),
+            ("The north tower is high.", "The south tower is high. So is the north tower."),
+            ("John found the flowers.", "John could not find the flowers. By the fence John found the flowers."),
+            ("John found the flowers.", "John never found the flowers. Later John went out and found the flowers."),
+            ("The bridge did not open in May.", "The bridge opened in May. No: the bridge did not open in May."),
         ] {
             if turns(claim, source) {
                 wrong.push(format!("{claim} | {source} | {:?} | {:?}", Told::read(claim), Told::read(source)));
