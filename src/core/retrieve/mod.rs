@@ -1,6 +1,7 @@
 //! Finding what answers a question in text that is at hand: words, ranking, chunks, sources, and an answer made of
 //! quotes. Nothing here needs a network, a key or a model; everything is deterministic and bounded by its input.
 
+mod asked;
 pub mod bm25;
 pub mod chunks;
 pub(crate) mod contrast;
