@@ -121,7 +121,7 @@ impl Wording {
         for start in 0..=said_pieces.len() - length {
             let Some(window) = said_pieces.get(start..start + length) else { continue };
             let Some(other) = differs(claim, window) else { continue };
-            if !said.stands_alone(said_pieces, start, length) {
+            if !stands_alone(said_pieces, start, length) {
                 continue;
             }
             let end = start + length == said_pieces.len();
@@ -153,16 +153,16 @@ impl Wording {
         });
         self.pieces.get(usize::from(leads)..).unwrap_or_default()
     }
+}
 
-    /// Whether a window is the sentence, most of it, or a clause that nothing around makes a condition of.
-    fn stands_alone(&self, pieces: &[Piece], start: usize, length: usize) -> bool {
-        let end = start + length;
-        let behind = pieces.get(end);
-        let begins = start == 0 || pieces.get(start).is_some_and(|piece| piece.begins);
-        let ends = behind.is_none_or(|piece| piece.begins);
-        let hedged = pieces.iter().enumerate().any(|(at, piece)| (at < start || at >= end) && piece.hedges);
-        begins && ends && (!hedged || length as f64 >= MOST_OF_IT * pieces.len() as f64)
-    }
+/// Whether a window is the sentence, most of it, or a clause that nothing around makes a condition of.
+fn stands_alone(pieces: &[Piece], start: usize, length: usize) -> bool {
+    let end = start + length;
+    let behind = pieces.get(end);
+    let begins = start == 0 || pieces.get(start).is_some_and(|piece| piece.begins);
+    let ends = behind.is_none_or(|piece| piece.begins);
+    let hedged = pieces.iter().enumerate().any(|(at, piece)| (at < start || at >= end) && piece.hedges);
+    begins && ends && (!hedged || length as f64 >= MOST_OF_IT * pieces.len() as f64)
 }
 
 /// Whether two rows of words are the same but for one opposite at most, and its place.
