@@ -4,7 +4,10 @@
 //! is said. Two sentences clash where one denies what the other states of the same thing, and no other sentence of the
 //! text stands beside it as near. Where a negation can be read in two ways there is no clash: sound sentences pass.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::OnceLock,
+};
 
 use super::{
     chunks::Format,
@@ -25,15 +28,16 @@ const NEAR: f64 = 0.4;
 const MOST_SENTENCES: usize = 256;
 /// What a number weighs against a word.
 const NUMBER: usize = 2;
-/// Sentences are kept up to this length, to be shown.
+/// Sentences are shown up to this length.
 const SHOWN: usize = 200;
 
 /// The statements of a text.
 #[derive(Debug, Default)]
 pub(crate) struct Statements {
     all: Vec<Told>,
-    wordings: Vec<Wording>,
-    shown: Vec<String>,
+    said: Vec<String>,
+    /// Read once they are asked for: few sentences are.
+    wordings: Vec<OnceLock<Wording>>,
     holders: HashMap<String, Vec<usize>>,
 }
 
@@ -78,8 +82,8 @@ impl Statements {
                 holders.push(at);
             }
         }
-        self.shown.push(sentence.chars().take(SHOWN).collect());
-        self.wordings.push(Wording::read(sentence));
+        self.said.push(sentence.to_owned());
+        self.wordings.push(OnceLock::new());
         self.all.push(told);
     }
 }
@@ -127,7 +131,7 @@ pub(crate) fn denied<'a>(claim: &str, texts: &[&'a Statements]) -> Option<&'a st
                 let slot = weighed.entry(term).or_default();
                 if near > slot.against {
                     (slot.against, slot.common) = (near, common.clone());
-                    slot.by = text.shown.get(at).map(String::as_str).unwrap_or_default();
+                    slot.by = text.shown(at);
                 }
             }
         }
@@ -168,13 +172,13 @@ fn repeated<'a>(
     let mut others: Vec<&Told> = Vec::new();
     for text in texts {
         for at in text.near(terms) {
-            let (Some(said), Some(told)) = (text.wordings.get(at), text.all.get(at)) else { continue };
+            let (Some(said), Some(told)) = (text.wording(at), text.all.get(at)) else { continue };
             match wording.repeats(said) {
                 Some((Repeats::Same, _)) => return Some(None),
                 // Of two things that have opposite names the text may tell the same.
                 Some((Repeats::Other, on)) if texts.iter().any(|text| text.holders.contains_key(on)) => {}
                 Some((Repeats::Denied | Repeats::Opposite | Repeats::Other, on)) => {
-                    turned.get_or_insert((on, text.shown.get(at).map(String::as_str).unwrap_or_default()));
+                    turned.get_or_insert((on, text.shown(at)));
                 }
                 None => others.push(told),
             }
@@ -189,6 +193,15 @@ fn repeated<'a>(
 }
 
 impl Statements {
+    fn shown(&self, at: usize) -> &str {
+        let said = self.said.get(at).map(String::as_str).unwrap_or_default();
+        said.char_indices().nth(SHOWN).map_or(said, |(end, _)| said.get(..end).unwrap_or_default())
+    }
+
+    fn wording(&self, at: usize) -> Option<&Wording> {
+        Some(self.wordings.get(at)?.get_or_init(|| Wording::read(self.said.get(at).map_or("", String::as_str))))
+    }
+
     /// The sentences that hold one of the terms, without those that nearly all do.
     fn near(&self, terms: &BTreeSet<&str>) -> BTreeSet<usize> {
         let holders = |term: &&str| self.holders.get(*term).filter(|holders| holders.len() <= MOST_SENTENCES);

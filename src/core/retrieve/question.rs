@@ -247,7 +247,7 @@ impl Question {
 }
 
 /// Words that shape a question without saying what it is about; their absence is not worth telling.
-const SOFT: [&str; 71] = [
+const SOFT: [&str; 75] = [
     "title",
     "titled",
     "tell",
@@ -300,6 +300,10 @@ const SOFT: [&str; 71] = [
     "old",
     "far",
     "high",
+    "deep",
+    "wide",
+    "tall",
+    "heavy",
     "fast",
     "soon",
     "take",
@@ -322,7 +326,11 @@ const SOFT: [&str; 71] = [
 ];
 
 /// Groups of words, stemmed, that documentation uses for each other.
-const SYNONYMS: [&[&str]; 25] = [
+const SYNONYMS: [&[&str]; 29] = [
+    &["deep", "depth"],
+    &["wide", "width"],
+    &["tall", "height"],
+    &["heavi", "weigh", "weight"],
     &["us", "usag"],
     &["delet", "remov", "drop", "eras"],
     &["start", "launch", "begin"],

@@ -102,13 +102,7 @@ pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64]) -> Vec<u
         let mut at = at;
         // A passage is no longer than three sentences.
         for _ in 0..2 {
-            let Some(unit) = units.get(at) else { break };
-            let start: String = unit.text.chars().take(12).collect::<String>().to_lowercase();
-            let leans = unit.kind == Kind::Prose && LEANING.iter().any(|word| start.starts_with(word));
-            let before = at.checked_sub(1).and_then(|before| units.get(before));
-            let fits = before
-                .is_some_and(|one| one.source == unit.source && one.block == unit.block && one.kind == Kind::Prose);
-            if !leans || !fits {
+            if leans_on(units, at).is_none() {
                 break;
             }
             at -= 1;
@@ -118,6 +112,16 @@ pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64]) -> Vec<u
         }
     }
     all
+}
+
+/// The sentence before a unit that leans on it.
+pub(super) fn leans_on(units: &[Unit], at: usize) -> Option<&Unit> {
+    let unit = units.get(at)?;
+    let start: String = unit.text.chars().take(12).collect::<String>().to_lowercase();
+    let leans = unit.kind == Kind::Prose && LEANING.iter().any(|word| start.starts_with(word));
+    let before = units.get(at.checked_sub(1)?)?;
+    let fits = before.source == unit.source && before.block == unit.block && before.kind == Kind::Prose;
+    (leans && fits).then_some(before)
 }
 
 /// The heading of a unit, where that holds most of what the unit is quoted for.

@@ -257,11 +257,15 @@ mod tests {
     use crate::core::retrieve::{
         extractive::{Options, answer},
         sources::Source,
+        support::{self, ANSWERABLE},
     };
 
+    fn source(name: &str, text: &str) -> Source {
+        Source { reference: name.to_owned(), line: 1, text: text.to_owned(), ..Source::default() }
+    }
+
     fn first(question: &str, text: &str) -> String {
-        let source = Source { reference: "a.md".to_owned(), line: 1, text: text.to_owned(), ..Source::default() };
-        let quotes = answer(question, &[source], &Options { trusted: true, ..Options::default() }).quotes;
+        let quotes = answer(question, &[source("a.md", text)], &Options { trusted: true, ..Options::default() }).quotes;
         let best = quotes.into_iter().max_by(|a, b| a.score.total_cmp(&b.score));
         best.map(|quote| quote.text).unwrap_or_default()
     }
@@ -293,6 +297,24 @@ mod tests {
             let found = first(question, text);
             assert!(found.contains(wanted), "{question}: {found}");
         }
+    }
+
+    #[test]
+    fn x15_how_deep_is_answered_by_a_depth() {
+        let text = "The channel was dredged in 2019.\n\nThe depth of the channel is 7.5 metres.";
+        assert!(first("How deep is the channel?", text).contains("7.5 metres"));
+        assert!(support::of_sources("How deep is the channel?", &[source("a.md", text)]) >= ANSWERABLE);
+    }
+
+    #[test]
+    fn x15_a_sentence_that_leans_on_another_disagrees_for_it() {
+        let old = source("old.md", "The ferry to Husum takes 75 minutes.");
+        let new = source("new.md", "The ferry to Husum leaves at noon. It takes 90 minutes.");
+        let bus = source("bus.md", "The bus to Husum leaves at noon. It takes 60 minutes.");
+        let asked =
+            |sources: &[Source]| answer("How long does the ferry to Husum take?", sources, &Options::default()).text;
+        assert!(asked(&[old.clone(), new]).contains("The sources disagree: 75 [old.md:1], 90 [new.md:1]."));
+        assert!(!asked(&[old, bus]).contains("disagree"));
     }
 
     #[test]
