@@ -4,7 +4,7 @@ use super::{
     Options,
     units::{Unit, sum},
 };
-use crate::core::retrieve::sentences::Kind;
+use crate::core::retrieve::sentences::{Kind, leans};
 
 /// The places of the quotes, best first.
 pub(super) fn choose(
@@ -69,26 +69,6 @@ fn overlap(a: &Unit, b: &Unit) -> f64 {
     both as f64 / a.terms.len().min(b.terms.len()).max(1) as f64
 }
 
-/// Words with which a sentence leans on the one before it.
-const LEANING: [&str; 16] = [
-    "it ",
-    "this ",
-    "they ",
-    "these ",
-    "those ",
-    "that ",
-    "its ",
-    "their ",
-    "he ",
-    "she ",
-    "however",
-    "therefore",
-    "then ",
-    "such ",
-    "both ",
-    "thus ",
-];
-
 /// A sentence that leans on the one before it says little alone: the one before comes with it.
 pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64]) -> Vec<usize> {
     let mut all = chosen.clone();
@@ -117,8 +97,7 @@ pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64]) -> Vec<u
 /// The sentence before a unit that leans on it.
 pub(super) fn leans_on(units: &[Unit], at: usize) -> Option<&Unit> {
     let unit = units.get(at)?;
-    let start: String = unit.text.chars().take(12).collect::<String>().to_lowercase();
-    let leans = unit.kind == Kind::Prose && LEANING.iter().any(|word| start.starts_with(word));
+    let leans = unit.kind == Kind::Prose && leans(&unit.text);
     let before = units.get(at.checked_sub(1)?)?;
     let fits = before.source == unit.source && before.block == unit.block && before.kind == Kind::Prose;
     (leans && fits).then_some(before)
