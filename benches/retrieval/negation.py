@@ -24,7 +24,9 @@ from cranfield import records
 from loopwright import check_citations
 
 AUXILIARY = r"(?:is|are|was|were|will|would|can|could|must|should|has|have|had|does|do|did)"
-NOT = re.compile(rf"\b({AUXILIARY}) not\b|\b({AUXILIARY})n['’]t\b|\bcannot\b|\bnever\b|\bno longer\b", re.IGNORECASE)
+NOT = re.compile(
+    rf"\b({AUXILIARY}) not\b|\b({AUXILIARY})n['\u2019]t\b|\bcannot\b|\bnever\b|\bno longer\b", re.IGNORECASE
+)
 # Past forms and third persons that are no nouns; each with the form that `failed to` wants.
 VERBS = {
     "opened": "open", "won": "win", "said": "say", "went": "go", "made": "make", "took": "take", "found": "find",
@@ -40,7 +42,8 @@ OPPOSITES = [
     ("won", "lost"), ("open", "closed"), ("opened", "closed"), ("large", "small"), ("larger", "smaller"),
     ("big", "little"), ("high", "low"), ("higher", "lower"), ("happy", "sad"), ("good", "bad"), ("first", "last"),
     ("above", "below"), ("always", "never"), ("started", "stopped"), ("began", "ended"), ("old", "new"),
-    ("older", "younger"), ("more", "less"), ("most", "least"), ("early", "late"), ("hot", "cold"), ("same", "different"),
+    ("older", "younger"), ("more", "less"), ("most", "least"), ("early", "late"), ("hot", "cold"),
+    ("same", "different"),
     ("loved", "hated"), ("likes", "hates"), ("found", "lost"), ("possible", "impossible"), ("left", "stayed"),
     ("stronger", "weaker"), ("faster", "slower"), ("accepted", "rejected"), ("with", "without"), ("all", "no"),
     ("north", "south"), ("east", "west"), ("public", "private"), ("success", "failure"), ("remembered", "forgot"),
@@ -49,6 +52,7 @@ OPPOSITE = {one: other for pair in OPPOSITES for one, other in (pair, pair[::-1]
 
 DENIED = "from questions, denied"
 # A text, and the questions about it with their right answer and wrong ones.
+ASKS_OBJECT = re.compile(r"(?:what|who)\s+(?:did|does|do|can|could|will|would|should)\b", re.IGNORECASE)
 Story = tuple[str, list[tuple[str, str, list[str]]]]
 
 
@@ -81,16 +85,22 @@ def opposite(sentence: str) -> str | None:
 
 def only_positive(turn: Callable[[str], str | None]) -> Callable[[str], str | None]:
     """Only sentences without a negation are turned: of others nobody can say what they then mean."""
-    denying = re.compile(r"\b(?:not|no|never|none|nor|neither|nothing|nobody|without|cannot)\b|n['’]t\b", re.IGNORECASE)
+    denying = re.compile(
+        r"\b(?:not|no|never|none|nor|neither|nothing|nobody|without|cannot)\b|n['\u2019]t\b", re.IGNORECASE
+    )
     return lambda sentence: None if denying.search(sentence) else turn(sentence)
 
 
 VERB = r"\b(" + "|".join(VERBS) + r")\b"
 FLIPS: dict[str, Callable[[str], str | None]] = {
     "`not` put in": only_positive(matched(rf"\b({AUXILIARY})\b(?=\s+[a-z])", lambda match: f"{match[0]} not")),
-    "`n't` put in": only_positive(matched(r"\b(is|are|was|were|does|did|has|had)\b(?=\s+[a-z])", lambda m: m[0] + "n't")),
+    "`n't` put in": only_positive(
+        matched(r"\b(is|are|was|were|does|did|has|had)\b(?=\s+[a-z])", lambda m: m[0] + "n't")
+    ),
     "`never` put in": only_positive(matched(VERB, lambda match: f"never {match[0]}")),
-    "`no longer` put in": only_positive(matched(rf"\b({AUXILIARY})\b(?=\s+[a-z])", lambda match: f"{match[0]} no longer")),
+    "`no longer` put in": only_positive(
+        matched(rf"\b({AUXILIARY})\b(?=\s+[a-z])", lambda match: f"{match[0]} no longer")
+    ),
     "`failed to` put in": only_positive(matched(VERB, lambda match: f"failed to {VERBS[match[1]]}")),
     "a negation taken out": without_negation,
     "an opposite put in": only_positive(opposite),
@@ -109,8 +119,9 @@ def parts(sentence: str) -> Iterator[str]:
 def otherwise(sentence: str) -> Iterator[str]:
     """The same with its negation written in another way."""
     for pattern, to in [
-        (rf"\b({AUXILIARY})n['’]t\b", r"\1 not"), (r"\bcannot\b", "can not"), (r"\bdid not\b", "didn't"),
-        (r"\bwas not\b", "wasn't"), (r"\bis not\b", "isn't"), (r"\bnever\b", "not ever"), (r"\bcould not\b", "was unable to"),
+        (rf"\b({AUXILIARY})n['\u2019]t\b", r"\1 not"), (r"\bcannot\b", "can not"), (r"\bdid not\b", "didn't"),
+        (r"\bwas not\b", "wasn't"), (r"\bis not\b", "isn't"), (r"\bnever\b", "not ever"),
+        (r"\bcould not\b", "was unable to"),
     ]:  # fmt: skip
         said = re.sub(pattern, to, sentence)
         if said != sentence and "ca not" not in said and "wo not" not in said:
@@ -123,7 +134,7 @@ def statement(question: str, answer: str) -> str | None:
     answer = answer.strip().rstrip(".")
     if match := re.match(rf"(?:who|what|which \w+)\s+({AUXILIARY}|\w+ed|\w+s)\s+(.+)$", question, re.IGNORECASE):
         verb, rest = match[1], match[2]
-        asks_object = re.match(rf"(?:what|who)\s+(?:did|does|do|can|could|will|would|should)\b", question, re.IGNORECASE)
+        asks_object = ASKS_OBJECT.match(question)
         if not asks_object and re.match(r"who\b|what\s+(?:\w+ed|has|had)\b", question, re.IGNORECASE):
             return f"{answer[0].upper()}{answer[1:]} {verb} {rest}."
         if not asks_object and verb.lower() in ("is", "was", "are", "were"):
@@ -213,7 +224,8 @@ def mctest(path: Path) -> list[Story]:
     answers = path.with_suffix(".ans")
     right = [line.split() for line in answers.read_text().splitlines()] if answers.exists() else []
     stories = []
-    for at, row in enumerate(csv.reader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for at, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)):
         asked = []
         for number in range(4 if right else 0):
             question, *choices = row[3 + 5 * number : 8 + 5 * number]
