@@ -254,6 +254,8 @@ impl Judge<'_> {
                 Place::System | Place::Root | Place::WholeHome | Place::Device => RiskLevel::Dangerous,
                 Place::Private | Place::WholeWorkspace => RiskLevel::Confirm,
                 Place::Home if place == Place::Temporary => RiskLevel::Confirm,
+                // A folder (its name has no ending) leaves the place where it is looked for.
+                _ if leaves(source, target, from, place) => RiskLevel::Confirm,
                 _ => RiskLevel::Cautious,
             };
             keep(
@@ -582,6 +584,19 @@ impl Judge<'_> {
         }
         worst
     }
+}
+
+/// `mv src ..`, `mv .git /tmp/x`: a folder of the work goes out of it.
+fn leaves(source: &Word, target: &Word, from: Place, to: Place) -> bool {
+    let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let folder = !name.is_empty() && !source.pattern && !name.trim_start_matches('.').contains('.');
+    let up = target.text == ".." || target.text.starts_with("../");
+    let inside = !source.text.starts_with(['/', '~', '$']) && !source.text.starts_with("..");
+    folder
+        && inside
+        && !is_made_again(&source.text)
+        && (up || matches!(to, Place::Elsewhere | Place::Temporary | Place::Home) && from != to)
+        && (up || target.text.starts_with(['/', '~']))
 }
 
 /// Keeps the stricter of two verdicts, the first of two that are alike.
