@@ -92,7 +92,7 @@ impl Subject {
                 if found.unread {
                     unparsed = unparsed.or(Some(simple.span.clone()));
                 }
-                list(found, &mut inside, around);
+                list(&found, &mut inside, around);
             }
         }
         for (text, language) in std::mem::take(&mut strings.code) {
@@ -100,7 +100,7 @@ impl Subject {
             if found.unread {
                 unparsed = unparsed.or(Some(0..text.len()));
             }
-            list(found, &mut inside, around);
+            list(&found, &mut inside, around);
         }
         if inside.len() > 2 * shell::MAX_COMMANDS {
             unparsed = unparsed.or(Some(0..0));
@@ -218,7 +218,7 @@ fn command(simple: &SimpleCommand, line: &str, given: bool, around: &Surrounding
 }
 
 /// Lists what was found inside of a command or of code.
-fn list(found: Started, parts: &mut Vec<Part>, around: &Surroundings) {
+fn list(found: &Started, parts: &mut Vec<Part>, around: &Surroundings) {
     let again = found.renamed.iter().map(|simple| Part { again: true, ..command(simple, "", true, around) });
     parts.extend(found.inside.iter().map(|simple| command(simple, "", true, around)).chain(again));
 }
