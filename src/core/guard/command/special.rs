@@ -6,6 +6,7 @@ use super::{
     Ground, Verdict,
     git::git,
     nested::{nested, nested_acts},
+    verbs::verbs,
 };
 use crate::core::guard::{
     RiskLevel,
@@ -53,6 +54,9 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
         }
         "sh" | "bash" | "zsh" | "dash" if words.first().is_some_and(|word| word.text == "$0") => {
             confirm("shell.program.unknown", "starts itself again")
+        }
+        "kubectl" | "oc" | "k" if plugin_of_cluster(words).is_some_and(|rest| verbs("", rest, &span).is_some()) => {
+            confirm("verb", "is told to delete something")
         }
         "kubectl" | "oc" | "k" if takes_away(words) => {
             confirm("kubernetes.unset", "takes a setting of a resource away")
@@ -263,6 +267,24 @@ fn empties_buffer(text: &str) -> bool {
 /// How playbooks and targets are called that destroy.
 pub(super) const RUINS: &[&str] =
     &["destroy", "teardown", "delete", "wipe", "uninstall", "purge", "nuke", "decommission"];
+
+/// What a plugin of `kubectl` is told: `kubectl cnpg destroy x`.
+fn plugin_of_cluster(words: &[Word]) -> Option<&[Word]> {
+    #[rustfmt::skip] // words, not code
+    const OWN: &[&str] = &[
+        "create", "expose", "run", "set", "explain", "get", "edit", "delete", "rollout", "scale", "autoscale",
+        "certificate", "cluster-info", "top", "cordon", "uncordon", "drain", "taint", "describe", "logs", "attach",
+        "exec", "port-forward", "proxy", "cp", "auth", "debug", "events", "diff", "apply", "patch", "replace", "wait",
+        "kustomize", "label", "annotate", "completion", "api-resources", "api-versions", "config", "plugin", "version",
+        "options", "alpha", "login", "logout", "new-app", "new-project", "project", "projects", "start-build", "status",
+        "rsh", "rsync", "whoami", "process", "import-image", "tag", "image", "policy", "extract", "observe", "idle",
+    ];
+    let at = words.iter().position(|word| !word.text.starts_with('-'))?;
+    let known = OWN.contains(&words[at].text.as_str())
+        // The value of an option that stands before: `kubectl -n db get pods`.
+        || at.checked_sub(1).is_some_and(|before| words[before].text.starts_with('-') && !words[before].text.contains('='));
+    (!known).then(|| words.get(at + 1..)).flatten()
+}
 
 /// `label x key-`, `set env x KEY-`, and a patch that puts nothing in the place of something.
 fn takes_away(words: &[Word]) -> bool {

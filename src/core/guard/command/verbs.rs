@@ -42,9 +42,15 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
         "unsubscribe",
         "deleteall",
         "unjoin",
+        "forget",
         "cleanse",
         "reimage",
     ];
+    // `vm.destroy`, `datastore.rm`: some name their things first.
+    let word = match word.split_once('.') {
+        Some((thing, verb)) if !thing.is_empty() && !verb.contains('.') && VERBS.contains(&verb) => verb,
+        _ => word,
+    };
     if word.len() > 64 || word.contains(['/', '.', '=', ' ', '@']) {
         return None;
     }
@@ -57,6 +63,16 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
     };
     let find = |part: &str| VERBS.iter().copied().find(|verb| part.eq_ignore_ascii_case(verb));
     if let Some(verb) = find(first) {
+        return Some(verb);
+    }
+    // `removedb`, `deleteIndex`; not `removed`, `deletes`.
+    if let Some(verb) = ["remove", "delete", "destroy"].into_iter().find(|verb| {
+        first.strip_prefix(verb).is_some_and(|what| {
+            what.len() > 1
+                && what.chars().all(|c| c.is_ascii_alphabetic())
+                && !matches!(what, "er" | "ers" | "rs" | "ing" | "able")
+        })
+    }) {
         return Some(verb);
     }
     // `force-delete`, `batch-delete-image`, `admin-delete-user`, `records-delete`, `schedule-key-deletion`

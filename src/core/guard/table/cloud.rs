@@ -67,6 +67,7 @@ pub(super) const RULES: &[Rule] = &[
     confirm("kubernetes.drain", "kubectl|oc|k drain !--dry-run", "takes a node out of service"),
     confirm("kubernetes.drain", "oc adm drain !--dry-run", "takes a node out of service"),
     confirm("kubernetes.drain", "kubectl|oc|k cordon|taint !--dry-run", "takes a node out of service"),
+    confirm("kubernetes.delete", "oc adm prune --confirm", "deletes what nothing uses"),
     confirm("kubernetes.scale", "kubectl|oc|k scale --replicas=0 !--dry-run", "stops an application"),
     confirm("kubernetes.replace", "kubectl|oc|k replace --force !--dry-run", "deletes resources and makes them anew"),
     confirm("kubernetes.prune", "kubectl|oc|k apply --prune !--dry-run", "deletes resources that are not in the files"),

@@ -187,6 +187,13 @@ pub(super) const RULES: &[Rule] = &[
         "changes the registry of the machine",
     ),
     confirm("system.network", "ip ** del|delete|flush|down", "takes a part of the network down"),
+    confirm("vm.destroy", "esxcli vm process kill", "stops machines"),
+    confirm(
+        "disk.raid",
+        "drbdadm create-md|invalidate|down|detach|disconnect",
+        "changes a disk that two machines share",
+    ),
+    confirm("windows.defender", "dism /disable-feature", "takes a part of the system away"),
     confirm("system.network", "arp -d|--delete", "forgets the addresses of neighbours"),
     confirm("system.network", "tailscale|netbird|zerotier-cli logout|down|leave", "takes the machine out of a network"),
     confirm("system.network", "birdc|birdcl|birdc6 disable|down|restart", "takes a part of the network down"),

@@ -27,6 +27,15 @@ pub(super) fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
             _ => break,
         }
     }
+    // `<Password Value="…"/>`
+    if !closed
+        && name.start > 0
+        && text[name.start - 1] == b'<'
+        && at(text, place) == b' '
+        && let Some(value) = value_attribute(text, blanks(text, place))
+    {
+        return Some((value, Tie::Assign));
+    }
     // `<Pass encoding="base64">…`
     if !closed && name.start > 0 && text[name.start - 1] == b'<' && at(text, place) == b' ' {
         let end = text.len().min(place + 60);

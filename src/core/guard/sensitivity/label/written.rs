@@ -36,6 +36,9 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
     }
     // `= ("…"`, `: ["…"`.
     for _ in 0..2 {
+        if at(text, place) == b'{' && names_member(text, place + 1) {
+            return None;
+        }
         if matches!(at(text, place), b'(' | b'[' | b'{')
             && (quote(at(text, place + 1)) || (at(text, place + 1) == b'b' && quote(at(text, place + 2))))
         {
@@ -92,6 +95,19 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
     value.beside_user = beside_user(text, name.start, value.span.end, tie);
     value.alone = line && matches!(at(text, rest), 0 | b'\n' | b'\r' | b'#') && at(text, value.span.end) != b'#';
     Some(value)
+}
+
+/// `{"type": "string"}`: the name of a member behind the bracket, not a value.
+fn names_member(text: &[u8], place: usize) -> bool {
+    let sign = at(text, place);
+    if !quote(sign) {
+        return false;
+    }
+    let mut end = place + 1;
+    while end - place < 80 && end < text.len() && !matches!(text[end], b'\n') && text[end] != sign {
+        end += 1;
+    }
+    at(text, end) == sign && at(text, blanks(text, end + 1)) == b':'
 }
 
 /// `[]byte{123, 87, 15, …}`, `new byte[] {0x35, …}`, `[0x01, …]`: eight numbers and more that fit bytes.

@@ -29,6 +29,10 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
     {
         return false;
     }
+    if kind == Kind::Key && made_by_chance(name) {
+        let tied = place.tie == Tie::Assign && place.quoted || shape::words(name, 4).len() > 1;
+        return hash(value) && tied && Shape::of(value).letters() > 0 && !shape::stand_in(value);
+    }
     if place.quoted && row_of_numbers(value) {
         // All of them alike, or one behind the other, are filled in.
         let mut numbers: Vec<&[u8]> =
@@ -66,6 +70,12 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
                     && shape::Shape::of(value).letters() > 0)
         }
     }
+}
+
+/// Salts, nonces and seeds: only long hex counts. What a page's policy calls a nonce stands in each of its answers.
+fn made_by_chance(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    [&b"salt"[..], b"nonce", b"seed"].iter().any(|word| name.ends_with(word))
 }
 
 /// `password = "user-password"`, `token: auth_token`: the value is made of the words of the name.
