@@ -186,7 +186,7 @@ impl Client {
                 Ok(response)
             }
             Err((mut failure, partial)) => {
-                if let Some((variable, proxy)) = self.proxy_of(endpoint) {
+                if let Some((variable, proxy)) = endpoint.url.as_ref().and_then(|url| self.proxy_of(url)) {
                     failure = trouble::behind_proxy(failure, variable, &proxy);
                 }
                 failure.message = endpoint.scrub(failure.message);
@@ -197,10 +197,10 @@ impl Client {
         }
     }
 
-    /// The proxy that calls of `endpoint` go through, with the variable it comes from.
-    fn proxy_of(&self, endpoint: &Endpoint) -> Option<(&'static str, Url)> {
+    /// The proxy that requests to `url` go through, with the variable it comes from.
+    pub(super) fn proxy_of(&self, url: &Url) -> Option<(&'static str, Url)> {
         let proxies = Proxies::new(&self.0.options).ok()?;
-        proxies.of(endpoint.url.as_ref()?).map(|(variable, proxy)| (variable, proxy.clone()))
+        proxies.of(url).map(|(variable, proxy)| (variable, proxy.clone()))
     }
 
     /// The connections to models, with or without TLS.

@@ -70,16 +70,23 @@ pub(super) fn behind_proxy(mut failure: Failure, variable: &str, proxy: &Url) ->
         failure.message = format!("{} ({variable} is set)", failure.message);
         if failure.kind == FailureKind::Connect {
             let port = proxy.port_or_known_default().map_or_else(String::new, |port| format!(":{port}"));
-            failure = failure.hint(format!(
-                "check the base URL, and that the proxy {}{port} runs; hosts in NO_PROXY are reached without it",
-                proxy.host_str().unwrap_or_default()
-            ));
+            failure = if proxy.scheme() == "socks5" && failure.message.contains(NO_NAME) {
+                failure
+                    .hint(format!("check the base URL; {variable} has names looked up here, socks5h:// by the proxy"))
+            } else {
+                failure.hint(format!(
+                    "check the base URL, and that the proxy {}{port} runs; hosts in NO_PROXY are reached without it",
+                    proxy.host_str().unwrap_or_default()
+                ))
+            };
         }
     }
     failure
 }
 
 const NO_CONNECTION: &str = "no connection to ";
+/// How the standard library words that a name could not be looked up.
+const NO_NAME: &str = "failed to lookup address information";
 
 fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     // A chain of causes is a few long; a limit costs nothing.
@@ -115,4 +122,19 @@ fn tls_words(error: &rustls::Error) -> String {
 /// The innermost cause in words: `Connection refused (os error 111)` and the like.
 fn root_words(error: &reqwest::Error) -> String {
     causes(error).last().map_or_else(String::new, |cause| cause.to_string().chars().take(300).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_only_the_proxy_knows_is_told_apart() {
+        for (proxy, says) in [("socks5://h:1", "socks5h://"), ("socks5h://h:1", "the proxy h:1 runs")] {
+            let failure = Failure::new(FailureKind::Connect, format!("{NO_CONNECTION}x:80: {NO_NAME}: no such name"));
+            let failure = behind_proxy(failure, "ALL_PROXY", &Url::parse(proxy).unwrap());
+            assert!(failure.message.contains("(ALL_PROXY is set)"), "{}", failure.message);
+            assert!(failure.hint.unwrap().contains(says), "{proxy}");
+        }
+    }
 }

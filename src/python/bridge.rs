@@ -258,8 +258,12 @@ impl Hub {
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        // A call that is still under way never writes into a pipe that nobody reads: that may end a process.
-        self.close();
+        // A call that is still under way never writes into a pipe that nobody reads: that may end a process. Who holds the
+        // lock writes the last byte there is, since nobody empties the queue any more; and in a forked child the lock may
+        // be held by a thread that is not there, so it is not waited for.
+        if let Ok(mut writer) = self.inbox.waker().0.try_lock() {
+            drop(writer.take());
+        }
     }
 }
 

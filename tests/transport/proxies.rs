@@ -2,6 +2,8 @@
 
 use super::*;
 
+use loopwright::drive::fetch::{FetchOptions, fetch_page};
+
 /// A proxy that answers plain requests itself by passing them on, and opens tunnels; it notes first lines.
 async fn proxy(target: String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -91,6 +93,10 @@ async fn a_proxy_that_wants_a_password_is_named_and_told_from_the_provider() {
         assert_eq!(failure.kind, FailureKind::Usage, "{}", failure.message);
         assert!(failure.message.contains(variable) && failure.message.contains("USER:PASSWORD"), "{}", failure.message);
         assert!(!failure.message.contains("pass-word"), "{}", failure.message);
+        // What it says for itself is no page.
+        let error = fetch_page(&client, base, &FetchOptions::default()).await.unwrap_err();
+        assert!(error.message.contains(variable) && error.message.contains("USER:PASSWORD"), "{error}");
+        assert!(!error.to_string().contains("pass-word"), "{error}");
     }
 }
 
