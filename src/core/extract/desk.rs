@@ -56,6 +56,8 @@ pub(super) struct Calls {
     pub(super) arguments_from: usize,
     open: Option<Box<Call>>,
     finished: Option<Box<Call>>,
+    /// Whether the call that was said last had to be mended.
+    pub(super) mended_last: bool,
     /// Where the finished call's own bytes end.
     finished_end: usize,
     /// The first byte that belongs to no event yet.
@@ -104,6 +106,7 @@ impl Calls {
     pub(super) fn close(&mut self, end: usize, writer: &mut Writer, out: &mut Events) {
         if let Some(mut call) = self.finished.take() {
             call.span.end = end;
+            self.mended_last = call.repaired;
             for mut note in self.notes.drain(..) {
                 note.span = call.span;
                 writer.problem(note, out);
