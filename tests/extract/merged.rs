@@ -56,17 +56,16 @@ fn d17_a_name_that_no_tool_has_before_one_that_a_tool_has_is_read_the_same_at_ev
 
 #[test]
 fn d08_two_calls_as_python_never_run_as_one_behind_a_quote_without_partner() {
-    for (open, close) in
-        [("<|tool_call_start|>", "<|tool_call_end|>"), ("<|python_start|>", "<|python_end|>"), ("<function_calls>\n", "\n</function_calls>")]
-    {
+    for (open, close) in [
+        ("<|tool_call_start|>", "<|tool_call_end|>"),
+        ("<|python_start|>", "<|python_end|>"),
+        ("<function_calls>\n", "\n</function_calls>"),
+    ] {
         for broken in ["a=\"x \"y, b=1", "a=\"x y, b=1", "a=\"x y\"\", b=1", "a=\"x y\"b ,=1"] {
             let text = format!("{open}[ff({broken})]{close}\n{open}[gg(c=7, d=\"wake up\")]{close} Bye.");
             for setup in [Setup::auto(), Setup::names(&["ff", "gg"])] {
                 let reading = read(&text, &setup);
-                assert!(
-                    !reading.calls.iter().any(|call| call.complete && call.name == "ff"),
-                    "{text}: {reading:?}"
-                );
+                assert!(!reading.calls.iter().any(|call| call.complete && call.name == "ff"), "{text}: {reading:?}");
                 assert_eq!(reading.prose, " Bye.", "{text}: {reading:?}");
             }
         }

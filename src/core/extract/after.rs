@@ -121,11 +121,8 @@ impl Parser {
                     self.writer.text(self.calls.voice, input.get(..end).unwrap_or_default(), self.at, out);
                 }
                 // Models close a section twice now and then.
-                self.place = if real && !after.over {
-                    Place::After(After { over: true, ..after })
-                } else {
-                    Place::Prose
-                };
+                self.place =
+                    if real && !after.over { Place::After(After { over: true, ..after }) } else { Place::Prose };
                 return (end, true);
             }
             if (!more || last)
@@ -161,7 +158,7 @@ impl Parser {
                 return (0, false);
             }
             if !after.text && !after.over {
-                match self.torn_closer(dialect, after.closed, rest, last) {
+                match self.torn_closer(dialect, (self.at + space, after.closed), rest, last) {
                     None => return (0, false),
                     Some(0) => {}
                     Some(bytes) => {
@@ -236,32 +233,46 @@ impl Parser {
     fn torn_closer(
         &mut self,
         dialect: &'static Dialect,
-        closed: bool,
+        (at, closed): (usize, bool),
         rest: &[u8],
         last: bool,
     ) -> Option<usize> {
         let section = dialect.section.unwrap_or_default();
+        // Where its arguments should begin, what stands before them may be cut too.
+        let (between, fence) = match dialect.grammar {
+            Grammar::Named { between, fenced, .. } if !closed => (between, if fenced { &["```json"][..] } else { &[] }),
+            _ => (&[][..], &[][..]),
+        };
         let message = [dialect.message_end];
-        let closers = dialect.close.iter().filter(|_| !closed).chain(section.1).chain(&message);
-        let same = |text: &str, rest: &[u8]| text.bytes().zip(rest).take_while(|(one, other)| one == *other).count();
-        let most = closers.map(|closer| same(closer, rest)).max().unwrap_or_default();
-        self.touched += most as u64;
+        let closers = || {
+            let own = dialect.close.iter().filter(|_| !closed).chain(section.1).chain(&message);
+            own.chain(between).chain(fence).copied().filter(|text| !text.is_empty())
+        };
+        let cut = self.glances.which(at, rest, closers().map(|closer| ((), closer)));
+        if !last && cut.iter().any(|(.., verdict)| *verdict == Verdict::More) {
+            return None;
+        }
+        let most = closers().map(|closer| self.glances.begun(at, closer)).max().unwrap_or_default();
         let bodied = match dialect.first {
             First::OneOf(strings) if dialect.open.contains(&"") => strings,
             _ => &[],
         };
-        let openers = || dialect.open.iter().chain(section.0).chain(bodied).filter(|open| !open.is_empty());
+        let openers =
+            || dialect.open.iter().chain(section.0).chain(bodied).copied().filter(|open: &&str| !open.is_empty());
         // The last bytes that are like the closer's may be the opener's.
         for torn in (1..=most).rev() {
             let behind = rest.get(torn..).unwrap_or_default();
-            let space = behind.iter().take(MOST_SPACE).take_while(|byte| byte.is_ascii_whitespace()).count();
-            let next = behind.get(space..).unwrap_or_default();
-            let seen = openers().map(|open| same(open, next)).max().unwrap_or_default();
-            self.touched += (space + seen) as u64;
-            if openers().any(|open| same(open, next) == open.len()) {
+            let begins = |byte: &u8| openers().any(|open| open.as_bytes().first() == Some(byte));
+            if torn < most && !behind.first().is_some_and(begins) {
+                continue;
+            }
+            let space = self.glances.space(at + torn, behind, MOST_SPACE);
+            let next = behind.get(space..).filter(|_| space <= MOST_SPACE).unwrap_or_default();
+            let found = self.glances.which(at + torn + space, next, openers().map(|open| ((), open)));
+            if found.iter().any(|(.., verdict)| *verdict == Verdict::Yes) {
                 return Some(torn);
             }
-            if !last && seen == next.len() && space < MOST_SPACE {
+            if !last && space <= MOST_SPACE && (next.is_empty() || !found.is_empty()) {
                 return None;
             }
         }
