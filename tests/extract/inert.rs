@@ -281,3 +281,45 @@ fn d22_an_echoed_result_that_holds_another_is_inert_as_a_whole() {
         assert_eq!(reading.prose, "Hi.  Bye.", "{text}: {reading:?}");
     }
 }
+
+#[test]
+fn d08_a_key_that_ends_with_another_quote_than_it_began_with_costs_no_other_call() {
+    for quote in ["`", "'", "\\`"] {
+        let first = format!("{{\"name\":\"f\",\"arguments\":{{{quote}a\":1}}}}");
+        let next = r#"{"name":"g","arguments":{"b":2}}"#;
+        for text in [
+            format!("<tool_call>{first}</tool_call><tool_call>{next}</tool_call> t"),
+            format!("<TOOLCALL>[{first}, {next}]</TOOLCALL> t"),
+            format!("[TOOL_CALLS]f[ARGS]{{{quote}a\":1}}[TOOL_CALLS]g[ARGS]{{\"b\":2}} t"),
+        ] {
+            for setup in [Setup::auto(), Setup::names(&["f", "g"])] {
+                let reading = read(&text, &setup);
+                assert_eq!(reading.called(), [("f", json!({"a": 1})), ("g", json!({"b": 2}))], "{text}: {reading:?}");
+                assert!(reading.calls[0].repaired && !reading.calls[1].repaired, "{text}: {reading:?}");
+                assert_eq!(reading.prose, " t", "{text}: {reading:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn d08_a_string_without_its_end_costs_no_other_call_behind_a_title() {
+    let head = "<|message_model|>ff<|content_invoke_tool_json|>{\"name\": \"ff\", \"args\": ";
+    let next = "<|message_model|>gg<|content_invoke_tool_json|>{\"name\": \"gg\", \"args\": {\"b\":2}}<|end_message|>";
+    for arguments in ["{\"a\":\"x\",days\":3}}", "{\"a\":\"x\",\"days:3}}", "{\"a\":\"x}}", "{\"a\":\"x\",days\"\":3}}"]
+    {
+        for between in ["", "\n"] {
+            let text = format!("{head}{arguments}<|end_message|>{between}{next} t");
+            for setup in [Setup::auto(), Setup::names(&["ff", "gg"])] {
+                let reading = read(&text, &setup);
+                let [first, second] = reading.calls.as_slice() else { panic!("{text}: {reading:?}") };
+                assert!(first.name == "ff" && !first.complete, "{text}: {reading:?}");
+                assert!(
+                    second.name == "gg" && second.complete && second.arguments == r#"{"b":2}"#,
+                    "{text}: {reading:?}"
+                );
+                assert_eq!(reading.prose, " t", "{text}: {reading:?}");
+            }
+        }
+    }
+}
