@@ -15,8 +15,9 @@ use super::{
     aside::{Ages, Aside, Left},
     chunks,
     count::Count,
-    facts::Facts,
+    facts::{self, Facts},
     finish::{Finish, finish},
+    ids::{Names, with_names},
     pace::{AtOnce, Hand, at_once},
     pairs::{self, Placed},
     plan::{self, Rungs},
@@ -40,7 +41,7 @@ pub struct Compressed {
 }
 
 /// Makes `messages` fit into `budget` tokens. `counts` are the tokens of each message where they are known already.
-/// What leaves goes into `archive`.
+/// What leaves goes into `archive`. A pin that names no message is an error.
 pub fn compress(
     messages: &[Arc<Message>],
     counts: Option<&[usize]>,
@@ -49,14 +50,19 @@ pub fn compress(
     count: &mut dyn Count,
     archive: &mut Archive,
 ) -> Result<Compressed> {
+    if let Some(pin) = policy.pin.iter().find(|pin| **pin >= messages.len()) {
+        let what = format!("pin {pin} names no message: the history has {}, from 0 on", messages.len());
+        return Err(Error::usage("invalid_policy", what).hint("pin messages of the history given, by index"));
+    }
     // What a message holds is at hand when it has just been counted.
     let mut facts = Vec::with_capacity(messages.len());
     let mut counted = Vec::with_capacity(if counts.is_some() { 0 } else { messages.len() });
-    for message in messages {
+    let oldest = messages.len().saturating_sub(policy.attention);
+    for (index, message) in messages.iter().enumerate() {
         if counts.is_none() {
             counted.push(count.message(message));
         }
-        facts.push(Facts::of(message));
+        facts.push(if index < oldest { Facts::of_old(message) } else { Facts::of(message) });
     }
     let base = count.base();
     let given = Given {
@@ -71,6 +77,7 @@ pub fn compress(
         aside: &Aside::default(),
         places: &[],
         skipped: &[],
+        names: None,
     };
     let planned = at_once(plan(given, &mut AtOnce(count)))?;
     archive.take(planned.added);
@@ -95,6 +102,8 @@ pub(super) struct Given<'a> {
     /// all of it is given.
     pub(super) places: &'a [usize],
     pub(super) skipped: &'a [usize],
+    /// Where nothing is wrong with the whole history but ids that stand twice: the new ids of each message.
+    pub(super) names: Option<&'a [Option<Names>]>,
 }
 
 impl Given<'_> {
@@ -112,6 +121,8 @@ pub(super) struct Planned {
     pub(super) units: usize,
     /// What may be left aside from now on.
     pub(super) left: Vec<Left>,
+    /// Whether the ids that stand twice were known before; its report does not speak of those.
+    pub(super) named: bool,
 }
 
 /// Why a plan that leaves something aside can't be trusted to be what one without is: all of it is wanted.
@@ -125,7 +136,13 @@ pub(super) const WANTS_ALL: &str = "wants_all";
 /// Makes the plan.
 pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Planned> {
     let Given { messages, counts, policy, aside, .. } = given;
-    let (placed, repairs) = pairs::repair_known(messages, given.facts, policy.wire)?;
+    let names = given.names.filter(|_| facts::may_end(given.facts));
+    let (placed, repairs) = match names {
+        Some(names) => (renamed(messages, names, hand).await, Vec::new()),
+        None if given.names.is_some() && !aside.is_empty() => return wants_all(),
+        None => pairs::repair_known(messages, given.facts, policy.wire)?,
+    };
+    let ids_known = names.is_some();
     hand.pause(messages.len() * 60).await;
     let mut handles = Handles::new(given.archive, messages, given.facts);
     for index in messages.len().saturating_sub(given.keep)..messages.len() {
@@ -138,7 +155,15 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
     let budget = whole.saturating_sub(beside);
     let (mut tokens, mut facts) = (Cow::Borrowed(counts), Cow::Borrowed(given.facts));
     let as_given = |(at, placed): (usize, &Placed)| placed.origin == Some(at) && !placed.changed;
-    if placed.len() != messages.len() || !placed.iter().enumerate().all(as_given) {
+    if ids_known {
+        // An id more or less is nothing that was noted of a message.
+        let mut own_tokens = counts.to_vec();
+        for (placed, tokens) in placed.iter().zip(&mut own_tokens).filter(|(placed, _)| placed.changed) {
+            *tokens = hand.message(&placed.message).await;
+            hand.pause(100 + *tokens / 2).await;
+        }
+        tokens = Cow::Owned(own_tokens);
+    } else if placed.len() != messages.len() || !placed.iter().enumerate().all(as_given) {
         if !aside.is_empty() {
             return wants_all();
         }
@@ -184,7 +209,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
             handles: &mut handles,
         };
         let made = finish(made, hand).await;
-        return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new() });
+        return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new(), named: ids_known });
     }
     let table = chunks::repeats(&placed, &units, policy.attention, hand).await;
     let weighed = weigh::weigh(&placed, facts, &units, &ages, policy, hand).await;
@@ -270,7 +295,23 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         handles: &mut handles,
     };
     let made = finish(made, hand).await;
-    Ok(Planned { made, added: handles.added, units: ages.units, left })
+    Ok(Planned { made, added: handles.added, units: ages.units, left, named: ids_known })
+}
+
+/// The messages with the ids they get.
+async fn renamed(messages: &[Arc<Message>], names: &[Option<Names>], hand: &mut impl Hand) -> Vec<Placed> {
+    let mut placed = Vec::with_capacity(messages.len());
+    for (index, (message, names)) in messages.iter().zip(names).enumerate() {
+        let own = match names {
+            None => message.clone(),
+            Some(names) => {
+                hand.pause(300).await;
+                with_names(message, names)
+            }
+        };
+        placed.push(Placed { message: own, origin: Some(index), changed: names.is_some() });
+    }
+    placed
 }
 
 /// What is old and gone, and may be left aside from now on.

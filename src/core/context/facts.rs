@@ -73,11 +73,22 @@ const SUMMARY: u16 = 1 << 9;
 const PLAIN: u16 = 1 << 10;
 const DEMANDS: u16 = 1 << 11;
 const FAILS: u16 = 1 << 12;
+/// Nobody looked whether it tells of a failure.
+const UNREAD: u16 = 1 << 13;
 /// A demand stands near the beginning, or nobody reads it.
 const READ: usize = 8_192;
 
 impl Facts {
     pub(super) fn of(message: &Message) -> Self {
+        Self::looked(message, true)
+    }
+
+    /// The same of a message that a plan is not likely to look at closely: what its outputs say is not read.
+    pub(super) fn of_old(message: &Message) -> Self {
+        Self::looked(message, false)
+    }
+
+    fn looked(message: &Message, reads: bool) -> Self {
         let mut marks = 0;
         let mut mark = |bit: u16, on: bool| marks |= if on { bit } else { 0 };
         let mut plain = Plain::default();
@@ -104,7 +115,8 @@ impl Facts {
                 Block::ToolUse(call) => put(&mut plain.call, call.arguments_text().len()),
                 Block::ToolResult(result) => {
                     mark(LATE, words);
-                    mark(FAILS, result.is_error || result.content.iter().any(tells_of_failure));
+                    mark(FAILS, result.is_error || (reads && result.content.iter().any(tells_of_failure)));
+                    mark(UNREAD, !reads);
                     match chunks::only_text(result) {
                         Some(text) => put(&mut plain.result, text.len()),
                         None => simple = false,
@@ -145,6 +157,11 @@ impl Facts {
         self.role == Role::Assistant && self.calls != Ids::None
     }
 
+    /// Whether it names tool uses, whoever speaks.
+    pub(super) fn names_calls(&self) -> bool {
+        self.calls != Ids::None
+    }
+
     /// Whether it holds results.
     pub(super) fn answers(&self) -> bool {
         self.results != Ids::None
@@ -166,8 +183,9 @@ impl Facts {
     }
 
     /// Whether a result of it tells of a failure.
-    pub(super) const fn fails(&self) -> bool {
-        self.is(FAILS)
+    pub(super) fn fails(&self, message: &Message) -> bool {
+        let told = || message.tool_results().any(|result| result.content.iter().any(tells_of_failure));
+        self.is(FAILS) || (self.is(UNREAD) && told())
     }
 
     /// Whether it holds reasoning or a provider's own blocks.
@@ -194,21 +212,54 @@ fn tells_of_failure(part: &Block) -> bool {
 
 /// The uses that wait for their results, by what was said last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waiting(terms::Set);
+pub(super) struct Waiting {
+    /// How many have an id.
+    open: terms::Map<usize>,
+    /// Whether the model spoke last.
+    answered: bool,
+}
 
 impl Waiting {
     pub(super) fn note(&mut self, it: &Facts) {
-        if it.role == Role::Assistant {
-            self.0 = it.calls.as_slice().iter().copied().collect();
+        self.answered = it.role == Role::Assistant;
+        if self.answered {
+            self.open.clear();
+            for key in it.calls.as_slice() {
+                *self.open.entry(*key).or_default() += 1;
+            }
         }
         for key in it.results.as_slice() {
-            self.0.remove(key);
+            if let Some(many) = self.open.get_mut(key) {
+                *many -= 1;
+                if *many == 0 {
+                    self.open.remove(key);
+                }
+            }
         }
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.0.is_empty()
+        self.open.is_empty()
     }
+}
+
+/// Whether a history that is otherwise legal may end with the last of these: no tool use has its result and another not.
+pub(super) fn may_end(facts: &[Facts]) -> bool {
+    let from = facts.iter().rposition(|it| it.role == Role::Assistant).unwrap_or(0);
+    let mut waiting = Waiting::default();
+    for it in facts.get(from..).unwrap_or_default() {
+        waiting.note(it);
+    }
+    waiting.is_over() || waiting.answered
+}
+
+/// Whether a provider would take the message where it stands, as far as this does not hang on ids.
+pub(super) fn stands(it: &Facts, strict: bool, begun: &mut bool) -> bool {
+    if it.is(EMPTY | REFUSED | WRONG | LATE) || (strict && it.is(BLANK)) {
+        return false;
+    }
+    let talks = matches!(it.role, Role::User | Role::Assistant);
+    !(talks && !std::mem::replace(begun, true) && strict && it.role == Role::Assistant)
 }
 
 /// Whether a provider would take a history of these as it is: the same as [`pairs::is_legal`] says of the messages, where
@@ -244,6 +295,11 @@ impl Order {
         }
     }
 
+    /// Whether a provider would take none that goes on from here.
+    pub(super) const fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     /// Whether the history may end here.
     pub(super) fn may_end(&self) -> bool {
         !self.broken && (self.open.is_empty() || self.answered)
@@ -260,11 +316,7 @@ impl Order {
     }
 
     fn takes(&mut self, it: &Facts) -> bool {
-        if it.is(EMPTY | REFUSED | WRONG | LATE) || (self.strict && it.is(BLANK)) {
-            return false;
-        }
-        let talks = matches!(it.role, Role::User | Role::Assistant);
-        if talks && !std::mem::replace(&mut self.begun, true) && self.strict && it.role == Role::Assistant {
+        if !stands(it, self.strict, &mut self.begun) {
             return false;
         }
         for key in it.results.as_slice() {
