@@ -100,7 +100,7 @@ impl Run {
     /// journal is damaged, it stays as it is and the run goes on in a new file beside it. Gives the path too.
     #[staticmethod]
     fn resume(py: Python<'_>, path: &str) -> PyResult<(Self, Vec<machine::Command>, String)> {
-        let mut file = File::options().read(true).append(true).open(path)?;
+        let mut file = File::options().read(true).append(true).open(path).map_err(|error| errors::system(&error))?;
         lock(&file, path)?;
         if let Some((mut beside, continued, behind)) = py.detach(|| Beside::go_on(Path::new(path), &mut file)) {
             if behind.last().is_some_and(|byte| *byte != b'\n') {
@@ -419,7 +419,7 @@ fn unwritten(mut error: Error) -> Error {
 
 /// A new file for a journal, which no other process writes to.
 fn create(path: &str) -> PyResult<Arc<File>> {
-    let file = File::options().write(true).create_new(true).open(path)?;
+    let file = File::options().write(true).create_new(true).open(path).map_err(|error| errors::system(&error))?;
     lock(&file, path)?;
     Ok(Arc::new(file))
 }
@@ -444,7 +444,7 @@ fn apart_from(path: &str) -> PyResult<(File, String)> {
         match File::options().write(true).create_new(true).open(&place) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             file => {
-                let file = file?;
+                let file = file.map_err(|error| errors::system(&error))?;
                 lock(&file, &place)?;
                 return Ok((file, place));
             }

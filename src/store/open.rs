@@ -74,7 +74,6 @@ impl Place {
 
 /// Opens the file, makes it if need be, and brings `tables` up to date.
 pub fn open(options: &Options, tables: &[Tables]) -> Result<Connection> {
-    let name = options.path.name();
     let connection = match &options.path {
         Place::Nowhere => Connection::open_in_memory(),
         Place::File(path) => {
@@ -87,7 +86,7 @@ pub fn open(options: &Options, tables: &[Tables]) -> Result<Connection> {
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         }
     };
-    let mut connection = connection.map_err(|error| trouble(&error, &name))?;
+    let mut connection = connection.map_err(|error| unopened(&error, options))?;
     let failed = match prepare(&mut connection, options, tables) {
         Ok(()) => return Ok(connection),
         Err(Fault::Ours(error)) => return Err(error),
@@ -99,7 +98,43 @@ pub fn open(options: &Options, tables: &[Tables]) -> Result<Connection> {
     {
         check_head(path)?;
     }
-    Err(trouble(&failed, &name))
+    Err(unopened(&failed, options))
+}
+
+/// Why a file can't be opened: SQLite does not tell a place that may not be written to from one that is not there.
+fn unopened(error: &rusqlite::Error, options: &Options) -> Error {
+    let name = options.path.name();
+    if let Place::File(path) = &options.path
+        && !options.read_only
+        && matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure))
+        && may_not_write_beside(path)
+    {
+        return read_only(&name, error);
+    }
+    trouble(error, &name)
+}
+
+/// Whether the folder of a file takes no new files. The file itself is left alone: closing it would end the locks that
+/// others of this process have on it.
+fn may_not_write_beside(path: &Path) -> bool {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!("-may-{}", std::process::id()));
+    let probe = PathBuf::from(name);
+    match File::create_new(&probe) {
+        Ok(_) => {
+            let _ = std::fs::remove_file(probe);
+            false
+        }
+        Err(error) => matches!(
+            error.kind(),
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
+        ),
+    }
+}
+
+fn read_only(name: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::usage("read_only_store", format!("{name} may not be written to: {error}"))
+        .hint("check who may write the file and its folder; nothing was changed")
 }
 
 /// What opening can stumble over.
@@ -315,10 +350,7 @@ pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
         ErrorCode::DatabaseCorrupt => damaged(name, &error.to_string()),
         ErrorCode::NotADatabase => Error::usage("damaged_store", format!("{name} is damaged, or encrypted: {error}"))
             .hint("it was left as it is; bring back a copy, or give another path"),
-        ErrorCode::ReadOnly | ErrorCode::PermissionDenied => {
-            Error::usage("read_only_store", format!("{name} may not be written to: {error}"))
-                .hint("check who may write the file and its folder; nothing was changed")
-        }
+        ErrorCode::ReadOnly | ErrorCode::PermissionDenied => read_only(name, error),
         ErrorCode::DiskFull => Error::usage("store_full", format!("no room is left for {name}"))
             .hint("free some space and try again; what was stored before is safe"),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {

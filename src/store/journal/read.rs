@@ -362,5 +362,7 @@ pub fn runs(path: &Path) -> Result<Vec<Summary>> {
         })?;
         rows.collect()
     };
+    // Whose process is gone is told by its lock: whether its file is there makes no difference.
+    hold::sweep(&std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
     found().map_err(|error| damage.unwrap_or_else(|| trouble(&error, &path.display().to_string())))
 }

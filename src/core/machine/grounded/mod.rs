@@ -283,6 +283,7 @@ impl GroundedMachine {
         outcome.searches += child.searches;
         outcome.roles.add(*child.roles);
         outcome.dropped += child.dropped;
+        outcome.acted = child.acted;
         if child.stop == Stop::HookVeto {
             outcome.message = child.message;
         }
