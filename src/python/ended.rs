@@ -71,8 +71,13 @@ impl Ended {
     /// The end that the JSON of an outcome tells of.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        let outcome = serde_json::from_str(text)
-            .map_err(|error| errors::usage("invalid_value", format!("this is no outcome of a run: {error}")))?;
+        let outcome = serde_json::from_str(text).map_err(|error| {
+            errors::usage(
+                "invalid_value",
+                format!("this is no outcome of a run: {error}"),
+                "give the outcome of a `finish` command, unchanged",
+            )
+        })?;
         Ok(Self::told(outcome))
     }
 

@@ -43,9 +43,9 @@ pub(super) fn exception(error: &Error) -> PyErr {
     })
 }
 
-/// A usage error with a code.
-pub(super) fn usage(code: &'static str, message: impl Into<String>) -> PyErr {
-    exception(&Error::usage(code, message))
+/// A usage error with a code, and what to do about it.
+pub(super) fn usage(code: &'static str, message: impl Into<String>, hint: &str) -> PyErr {
+    exception(&Error::usage(code, message).hint(hint))
 }
 
 /// What the system refused, with its number: by its kind alone Python would not know a disk that may not be written to.

@@ -125,10 +125,9 @@ fn may_not_write_beside(path: &Path) -> bool {
             let _ = std::fs::remove_file(probe);
             false
         }
-        Err(error) => matches!(
-            error.kind(),
-            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
-        ),
+        Err(error) => {
+            matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
+        }
     }
 }
 
