@@ -322,7 +322,7 @@ fn migrate(connection: &mut Connection, name: &str, tables: &[Tables]) -> Result
         let version = version_of(&transaction, table)?;
         check_version(name, table, version)?;
         for migration in table.migrations.iter().skip(version) {
-            transaction.execute_batch(migration)?;
+            transaction.execute_batch(migration).map_err(|error| unmigrated(error, name))?;
         }
         transaction.execute(
             "INSERT INTO loopwright_rooms VALUES (?1, ?2) ON CONFLICT (room) DO UPDATE SET version = excluded.version",
@@ -333,6 +333,17 @@ fn migrate(connection: &mut Connection, name: &str, tables: &[Tables]) -> Result
     Ok(())
 }
 
+/// A migration that does not fit what is there: tables that its version does not know of come from damage; all else that
+/// is wrong with its words is our fault.
+fn unmigrated(error: rusqlite::Error, name: &str) -> Fault {
+    match &error {
+        rusqlite::Error::SqlInputError { msg, .. } if !msg.contains("already exists") => {
+            Fault::Ours(Error::internal("store_failed", format!("{name}: {error}")))
+        }
+        _ => Fault::Sqlite(error),
+    }
+}
+
 /// An error of SQLite in `name` as one of ours.
 pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
     let rusqlite::Error::SqliteFailure(failure, _) = error else {
@@ -341,7 +352,12 @@ pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
             rusqlite::Error::QueryReturnedNoRows
             | rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..)
             | rusqlite::Error::IntegralValueOutOfRange(..) => damaged(name, &error.to_string()),
+            // All statements are ours, and fit the tables that were made.
+            rusqlite::Error::SqlInputError { msg, .. } => {
+                damaged(name, &format!("its tables are not as they were made: {msg}"))
+            }
             _ => Error::internal("store_failed", format!("{name}: {error}")),
         };
     };
@@ -389,8 +405,11 @@ mod tests {
         reads_from: 2,
     };
     const OTHER: Tables = Tables { room: "b", migrations: &["CREATE TABLE b (z INTEGER) STRICT"], reads_from: 1 };
-    const BROKEN: Tables =
-        Tables { room: "c", migrations: &["CREATE TABLE c (z INTEGER) STRICT", "CREATE TABLE a (x)"], reads_from: 2 };
+    const BROKEN: Tables = Tables {
+        room: "c",
+        migrations: &["CREATE TABLE c (z INTEGER) STRICT", "INSERT INTO nowhere VALUES (1)"],
+        reads_from: 2,
+    };
 
     struct Folder(PathBuf);
 

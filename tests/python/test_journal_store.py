@@ -537,3 +537,42 @@ def test_d44_events_of_a_run_can_be_listed_from_its_journal(tmp_path: Path) -> N
     assert found[-1].event_id == ids[-1]
     assert found[-1].result.messages == result.messages
     assert json.loads(json.dumps([event.to_dict() for event in found]))
+
+
+def test_d46_damage_in_how_a_store_is_laid_out_is_damage_and_no_fault_of_ours(tmp_path: Path) -> None:
+    """A bit that flips among the names of tables and columns, and in the numbers of lines."""
+    whole = tmp_path / "whole.db"
+    name = broken_off(whole, 3)
+    original = Journal(whole).text(name)
+    data = pages(whole)
+    names = (
+        b"journal_runs",
+        b"tokens INTEGER",
+        b"run INTEGER PRIMARY",
+        b"version INTEGER",
+        b"CREATE TABLE journal_lines",
+    )
+    for word in names:
+        for at in (found := data.index(word), found + 5):
+            store = tmp_path / f"{at}.db"
+            store.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
+            for look in (lambda: Journal(store).runs(), lambda: replay(store, name), lambda: Journal(store).text(name)):  # noqa: B023
+                try:
+                    look()
+                except UsageError as error:
+                    assert error.code in ("damaged_store", "journal_not_found"), (word, error)  # noqa: PT017
+            try:
+                result = agent().resume_sync(store, name)
+            except UsageError as error:
+                assert error.code == "damaged_store", (word, error)  # noqa: PT017
+            else:
+                assert result.final == "done"
+                assert replay(result.journal, name).identical
+                assert Journal(result.journal).text(name).startswith(original.rstrip("\n").rpartition("\n")[0])
+    with sqlite3.connect(whole) as connection:
+        connection.execute("UPDATE journal_lines SET seq = seq + 2 WHERE seq >= 2")
+    Journal(whole).close()
+    result = agent().resume_sync(whole, name)
+    assert result.final == "done"
+    assert Path(str(result.journal)).name == "whole-recovered-1.db", "a gap is damage"
+    assert pages(whole)[:16] == data[:16]
