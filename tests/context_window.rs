@@ -6,8 +6,8 @@
 use std::{sync::Arc, time::Instant};
 
 use loopwright::core::{
-    context::{Archive, BytesPerFour, ContextWindow, Count, HIGH, LOW, Policy, compress, is_legal},
-    message::{Block, Message, Role, ToolResult, ToolUse},
+    context::{Archive, BytesPerFour, ContextWindow, Count, Fate, HIGH, LOW, Policy, compress, is_legal},
+    message::{Block, Message, Role, ToolResult, ToolUse, Wire},
     tokens::TokenCounter,
 };
 use proptest::prelude::*;
@@ -321,6 +321,119 @@ fn c26_c06_what_is_prepared_and_left_aside_changes_nothing() {
         assert_eq!(restored.view(), window.view());
         assert_eq!(restored.marks(), window.marks());
     }
+}
+
+/// The same history with other ids; `id` is asked with the number of the exchange and of the call in it.
+fn with_ids(all: &[Arc<Message>], id: impl Fn(usize, usize) -> String) -> History {
+    let rename = |name: &mut String| {
+        let mut parts = name.split('_').skip(1).map(|part| part.parse().unwrap());
+        *name = id(parts.next().unwrap(), parts.next().unwrap_or(0));
+    };
+    let renamed = |message: &Arc<Message>| {
+        let mut message = (**message).clone();
+        for block in &mut message.content {
+            match block {
+                Block::ToolUse(call) => rename(&mut call.id),
+                Block::ToolResult(result) => rename(&mut result.id),
+                _ => {}
+            }
+        }
+        Arc::new(message)
+    };
+    all.iter().map(renamed).collect()
+}
+
+/// Notes how often it was asked for a message.
+struct Asked(usize);
+
+impl Count for Asked {
+    fn text(&mut self, text: &str) -> usize {
+        BytesPerFour.text(text)
+    }
+
+    fn message(&mut self, message: &Message) -> usize {
+        self.0 += 1;
+        BytesPerFour.message(message)
+    }
+}
+
+#[test]
+fn c26_c06_ids_that_repeat_are_left_aside_and_change_nothing() {
+    type Naming = fn(usize, usize) -> String;
+    let namings: [(&str, Naming, Option<Wire>); 4] = [
+        ("one id for all calls of a turn on", |_, call| format!("call_{call}"), None),
+        ("one id for all calls", |_, _| "call_0".into(), Some(Wire::OpenaiChat)),
+        ("ids of their own up to the middle", |at, call| format!("call_{}_{call}", at.min(150)), Some(Wire::Anthropic)),
+        ("ids that others would become", |at, call| ["a", "a_2", "b", "a_2_2"][(at + call) % 4].into(), None),
+    ];
+    for (what, naming, wire) in namings {
+        for (seed, budget, attention) in [(7, 9_000, 100), (12_345, 6_000, 80)] {
+            let policy = Policy { attention, wire, ..Policy::default() };
+            let all = with_ids(&long_run(seed, 450), naming);
+            let mut window = ContextWindow::new(budget, policy.clone());
+            let mut other = ContextWindow::new(budget, policy.clone());
+            let mut asked = Asked(0);
+            let (mut made, mut aside, mut counted) = (0, 0, Vec::new());
+            for (at, message) in all.iter().enumerate() {
+                window.append(message.clone(), &mut asked);
+                if at % 61 == 0 {
+                    other = serde_json::from_str(&serde_json::to_string(&other).unwrap()).unwrap();
+                }
+                other.append(message.clone(), &mut BytesPerFour);
+                if at % (all.len() / 4) == 0 {
+                    counted.push(asked.0);
+                }
+                if all.get(at + 1).is_some_and(|next| next.role != Role::Assistant) {
+                    continue;
+                }
+                let settled = window.settles(&mut asked).unwrap();
+                assert_eq!(other.settles(&mut BytesPerFour).unwrap(), settled, "{what}, {at}");
+                if settled {
+                    made += 1;
+                    aside += usize::from(window.report().unwrap().entries.len() > attention * 4);
+                    let changes = window.last_changes();
+                    assert_eq!(changes.0, window.report().unwrap().repairs.len(), "{what}, {at}");
+                    for fate in [Fate::Kept, Fate::Shortened, Fate::Dropped, Fate::Summarised] {
+                        assert_eq!(window.tally(fate), other.tally(fate), "{what}, {at}, {fate:?}");
+                    }
+                    if made % 3 == 1 {
+                        assert_is_a_plan(&window, &all[..=at], &policy, &mut BytesPerFour);
+                    }
+                    assert_eq!(other.view(), window.view(), "{what}, {at}");
+                    assert!(window.archive().iter().eq(other.archive().iter()), "{what}, {at}");
+                }
+            }
+            assert!(made > 5 && aside > 2, "{what}: {made} {aside}");
+            // What a message costs does not grow with the history: counted are those that stand, not all.
+            let [early, late] = [2, 3].map(|quarter| counted[quarter + 1] - counted[quarter]);
+            assert!(late < early + early / 3, "{what}: {early} then {late} counts");
+        }
+    }
+}
+
+#[test]
+fn c26_a_report_stays_whole_when_what_comes_is_no_history() {
+    let stray = ToolResult::text("nobody asked", "read", "x".repeat(400));
+    let mut window = ContextWindow::new(6_000, Policy { attention: 120, ..Policy::default() });
+    let mut looked = 0;
+    for (at, message) in long_run(7, 400).into_iter().enumerate() {
+        window.append(message, &mut BytesPerFour);
+        if window.view().last().is_some_and(|last| last.role == Role::User) {
+            window.settles(&mut BytesPerFour).unwrap();
+        }
+        if at % 50 != 49 || window.compactions() == 0 {
+            continue;
+        }
+        // Reports are put together when they are asked for: here after what was left aside had to be forgotten.
+        let before = window.clone().report().unwrap().clone();
+        let mut other = window.clone();
+        for _ in 0..60 {
+            other.append(Message::new(Role::User, vec![Block::ToolResult(stray.clone())]), &mut BytesPerFour);
+        }
+        assert_eq!(other.report().unwrap(), &before, "{at}");
+        looked += 1;
+    }
+    assert!(looked > 10, "{looked}");
 }
 
 /// Processor time of this thread, in nanoseconds: others that run at the same time do not count.

@@ -12,6 +12,7 @@ use super::{
     compress::{self, Planned, WANTS_ALL, plan},
     count::Count,
     facts::{Facts, Order},
+    ids::{Names, Renaming},
     pace::{AtOnce, Pieces, at_once},
     policy::Policy,
     report::{Entry, Fate, Report},
@@ -61,11 +62,16 @@ pub(super) struct History {
     facts: Vec<Facts>,
     wire: Option<Wire>,
     order: Order,
+    /// Where it is not legal: whether nothing but ids is wrong.
+    renaming: Option<Renaming>,
     aside: Aside,
     /// The messages that are not left aside, and how many units before each are; nothing while none is.
     places: Vec<usize>,
     skipped: Vec<usize>,
     gone: Vec<Gone>,
+    /// What was left aside when nothing was any more, for a report of then; and how often that came.
+    past: Vec<Gone>,
+    forgot: usize,
 }
 
 /// What a plan is wanted for.
@@ -86,15 +92,21 @@ impl History {
             facts: Vec::new(),
             wire,
             order: Order::new(wire),
+            renaming: None,
             aside: Aside::default(),
             places: Vec::new(),
             skipped: Vec::new(),
             gone: Vec::new(),
+            past: Vec::new(),
+            forgot: 0,
         }
     }
 
     pub(super) fn push(&mut self, message: Arc<Message>, tokens: usize, facts: Facts) {
         self.order.goes_on(&facts);
+        if let Some(renaming) = &mut self.renaming {
+            renaming.goes_on(self.messages.len(), &message, &facts);
+        }
         if !self.aside.is_empty() {
             self.places.push(self.messages.len());
             self.skipped.push(self.aside.units);
@@ -102,6 +114,25 @@ impl History {
         self.messages.push(message);
         self.counts.push(tokens);
         self.facts.push(facts);
+        self.follow_ids();
+    }
+
+    /// Looks at the ids of all, where the history has just become one that no provider would take.
+    fn follow_ids(&mut self) {
+        if self.order.is_broken() && self.renaming.is_none() {
+            self.renaming = Some(Renaming::of(self.wire, &self.messages, &self.facts));
+        }
+    }
+
+    /// Whether the history is legal but for ids that stand twice, and may end here.
+    fn may_end(&self) -> bool {
+        self.order.may_end() || self.renaming.as_ref().is_some_and(Renaming::may_end)
+    }
+
+    /// The new ids of messages, where nothing else is wrong with the history.
+    fn names(&self, places: impl Iterator<Item = usize>) -> Option<Vec<Option<Names>>> {
+        let renaming = self.renaming.as_ref().filter(|renaming| renaming.holds())?;
+        Some(places.map(|place| renaming.names(place)).collect())
     }
 
     pub(super) fn messages(&self) -> &[Arc<Message>] {
@@ -133,12 +164,15 @@ impl History {
         self.aside = Aside::default();
         self.places = Vec::new();
         self.skipped = Vec::new();
-        self.gone = Vec::new();
+        if !self.gone.is_empty() {
+            self.past = std::mem::take(&mut self.gone);
+            self.forgot += 1;
+        }
     }
 
     /// From now on these are left aside; their places are those of the last plan.
     pub(super) fn leave(&mut self, left: &[Left]) {
-        if left.is_empty() || !self.order.may_end() {
+        if left.is_empty() || !self.may_end() {
             return;
         }
         if self.aside.is_empty() {
@@ -148,7 +182,9 @@ impl History {
         let mut stays = vec![true; self.places.len()];
         for each in left {
             let place = self.places.get(each.messages.start).copied().unwrap_or_default();
-            self.aside.add(each, place);
+            let places = self.places.get(each.messages.clone()).unwrap_or_default();
+            let before = places.iter().filter_map(|place| self.counts.get(*place)).sum();
+            self.aside.add(each, place, before);
             for at in each.messages.clone() {
                 if let Some(stay) = stays.get_mut(at) {
                     *stay = false;
@@ -189,6 +225,7 @@ impl History {
             aside: self.aside.clone(),
             places: places.to_vec(),
             skipped: self.skipped.get(..places.len()).unwrap_or_default().to_vec(),
+            names: if self.aside.is_empty() { self.names(0..messages) } else { self.names(places.iter().copied()) },
         };
         let mut add = |(message, tokens, facts)| {
             taken.messages.push(message);
@@ -211,8 +248,10 @@ impl History {
             for facts in &self.facts {
                 self.order.goes_on(facts);
             }
+            self.renaming = None;
+            self.follow_ids();
         }
-        if !self.aside.is_empty() && !self.order.may_end() {
+        if !self.aside.is_empty() && !self.may_end() {
             self.forget();
         }
     }
@@ -228,6 +267,7 @@ impl History {
                 done => return done,
             }
         }
+        let names = self.names(0..given.messages.min(self.messages.len()));
         let slice = |len: usize| given.messages.min(len);
         let given = compress::Given {
             messages: self.messages.get(..slice(self.messages.len())).unwrap_or_default(),
@@ -241,6 +281,7 @@ impl History {
             aside: &Aside::default(),
             places: &[],
             skipped: &[],
+            names: names.as_deref(),
         };
         at_once(plan(given, &mut AtOnce(count)))
     }
@@ -254,6 +295,7 @@ struct Taken {
     aside: Aside,
     places: Vec<usize>,
     skipped: Vec<usize>,
+    names: Option<Vec<Option<Names>>>,
 }
 
 impl Taken {
@@ -270,6 +312,7 @@ impl Taken {
             aside: &self.aside,
             places: &self.places,
             skipped: &self.skipped,
+            names: self.names.as_deref(),
         }
     }
 }
@@ -344,23 +387,32 @@ pub(super) struct Made {
     /// How much was left aside, and its tokens.
     gone: usize,
     tokens: usize,
+    /// How often the history had forgotten what was left aside.
+    forgot: usize,
+    /// How many tool uses got another id that the report of the plan does not speak of.
+    renamed: usize,
     /// What came since it was planned, and its tokens.
     since: (usize, usize),
     whole: OnceLock<Report>,
 }
 
 impl Made {
-    pub(super) fn new(planned: Report, messages: usize, units: usize, history: &History) -> Self {
-        let (gone, tokens) = (history.gone.len(), history.aside.tokens);
+    /// Of a plan of `messages` that have `units`; `named`: its report does not speak of ids.
+    pub(super) fn new(planned: Report, messages: usize, units: usize, named: bool, history: &History) -> Self {
+        let (gone, tokens) = (history.gone.len(), history.aside.before);
+        let renaming = history.renaming.as_ref().filter(|_| named);
+        let renamed = renaming.map_or(0, |renaming| renaming.count(messages));
         let since = history.counts.iter().skip(messages);
         let since = since.fold((0, 0), |sum: (usize, usize), tokens| (sum.0 + 1, sum.1.saturating_add(*tokens)));
-        Self { planned, messages, units, gone, tokens, since, whole: OnceLock::new() }
+        let forgot = history.forgot;
+        Self { planned, messages, units, gone, tokens, forgot, renamed, since, whole: OnceLock::new() }
     }
 
     /// A report that was saved.
     pub(super) fn whole(report: Report) -> Self {
         let messages = report.entries.len();
-        Self { planned: report, messages, units: 0, gone: 0, tokens: 0, since: (0, 0), whole: OnceLock::new() }
+        let (gone, tokens, since) = (0, 0, (0, 0));
+        Self { planned: report, messages, units: 0, gone, tokens, forgot: 0, renamed: 0, since, whole: OnceLock::new() }
     }
 
     pub(super) const fn after(&self) -> usize {
@@ -383,11 +435,11 @@ impl Made {
     }
 
     pub(super) const fn changes(&self) -> (usize, Option<usize>) {
-        (self.planned.repairs.len(), self.planned.first_changed)
+        (self.planned.repairs.len() + self.renamed, self.planned.first_changed)
     }
 
     pub(super) fn get(&self, history: &History, policy: &Policy, archive: &Archive) -> &Report {
-        if self.gone == 0 {
+        if self.gone == 0 && self.renamed == 0 {
             return &self.planned;
         }
         self.whole.get_or_init(|| {
@@ -397,7 +449,8 @@ impl Made {
                     *slot = Some(entry.clone());
                 }
             }
-            for gone in history.gone.iter().take(self.gone) {
+            let gone = if self.forgot == history.forgot { &history.gone } else { &history.past };
+            for gone in gone.iter().take(self.gone) {
                 let Some(slot) = entries.get_mut(gone.place) else { continue };
                 let salience = by_age(gone.kind, self.units.saturating_sub(1 + gone.ordinal)).salience(&policy.weights);
                 let known = history.messages.get(gone.place).zip(history.facts.get(gone.place));
@@ -413,7 +466,11 @@ impl Made {
                     tier: Tier::of(salience),
                 });
             }
-            Report { entries: entries.into_iter().flatten().collect(), ..self.planned.clone() }
+            let mut repairs = self.planned.repairs.clone();
+            if let Some(renaming) = history.renaming.as_ref().filter(|_| self.renamed > 0) {
+                repairs.extend(renaming.repairs(self.messages, &history.messages));
+            }
+            Report { entries: entries.into_iter().flatten().collect(), repairs, ..self.planned.clone() }
         })
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Aside {
     pub(super) units: usize,
     pub(super) messages: usize,
     pub(super) tokens: usize,
+    /// Tokens of the messages as they were given.
+    pub(super) before: usize,
     tidied: [usize; 2],
     /// The numbers of the oldest and the youngest.
     oldest: Option<usize>,
@@ -45,9 +47,10 @@ impl Aside {
         self.units == 0
     }
 
-    /// Leaves `left` aside, whose first message is `first` in the history.
-    pub(super) fn add(&mut self, left: &Left, first: usize) {
+    /// Leaves `left` aside, whose first message is `first` in the history, and whose messages had `before` tokens.
+    pub(super) fn add(&mut self, left: &Left, first: usize, before: usize) {
         self.units += 1;
+        self.before = self.before.saturating_add(before);
         self.messages += left.messages.len();
         self.tokens = self.tokens.saturating_add(left.tokens);
         for (sum, own) in self.tidied.iter_mut().zip(left.tidied) {

@@ -15,8 +15,9 @@ use super::{
     aside::{Ages, Aside, Left},
     chunks,
     count::Count,
-    facts::Facts,
+    facts::{self, Facts},
     finish::{Finish, finish},
+    ids::{Names, with_names},
     pace::{AtOnce, Hand, at_once},
     pairs::{self, Placed},
     plan::{self, Rungs},
@@ -71,6 +72,7 @@ pub fn compress(
         aside: &Aside::default(),
         places: &[],
         skipped: &[],
+        names: None,
     };
     let planned = at_once(plan(given, &mut AtOnce(count)))?;
     archive.take(planned.added);
@@ -95,6 +97,8 @@ pub(super) struct Given<'a> {
     /// all of it is given.
     pub(super) places: &'a [usize],
     pub(super) skipped: &'a [usize],
+    /// Where nothing is wrong with the whole history but ids that stand twice: the new ids of each message.
+    pub(super) names: Option<&'a [Option<Names>]>,
 }
 
 impl Given<'_> {
@@ -112,6 +116,8 @@ pub(super) struct Planned {
     pub(super) units: usize,
     /// What may be left aside from now on.
     pub(super) left: Vec<Left>,
+    /// Whether the ids that stand twice were known before; its report does not speak of those.
+    pub(super) named: bool,
 }
 
 /// Why a plan that leaves something aside can't be trusted to be what one without is: all of it is wanted.
@@ -125,7 +131,13 @@ pub(super) const WANTS_ALL: &str = "wants_all";
 /// Makes the plan.
 pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Planned> {
     let Given { messages, counts, policy, aside, .. } = given;
-    let (placed, repairs) = pairs::repair_known(messages, given.facts, policy.wire)?;
+    let names = given.names.filter(|_| facts::may_end(given.facts));
+    let (placed, repairs) = match names {
+        Some(names) => (renamed(messages, names, hand).await, Vec::new()),
+        None if given.names.is_some() && !aside.is_empty() => return wants_all(),
+        None => pairs::repair_known(messages, given.facts, policy.wire)?,
+    };
+    let named = names.is_some();
     hand.pause(messages.len() * 60).await;
     let mut handles = Handles::new(given.archive, messages, given.facts);
     for index in messages.len().saturating_sub(given.keep)..messages.len() {
@@ -138,7 +150,15 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
     let budget = whole.saturating_sub(beside);
     let (mut tokens, mut facts) = (Cow::Borrowed(counts), Cow::Borrowed(given.facts));
     let as_given = |(at, placed): (usize, &Placed)| placed.origin == Some(at) && !placed.changed;
-    if placed.len() != messages.len() || !placed.iter().enumerate().all(as_given) {
+    if named {
+        // An id more or less is nothing that was noted of a message.
+        let mut own_tokens = counts.to_vec();
+        for (placed, tokens) in placed.iter().zip(&mut own_tokens).filter(|(placed, _)| placed.changed) {
+            *tokens = hand.message(&placed.message).await;
+            hand.pause(100 + *tokens / 2).await;
+        }
+        tokens = Cow::Owned(own_tokens);
+    } else if placed.len() != messages.len() || !placed.iter().enumerate().all(as_given) {
         if !aside.is_empty() {
             return wants_all();
         }
@@ -184,7 +204,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
             handles: &mut handles,
         };
         let made = finish(made, hand).await;
-        return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new() });
+        return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new(), named });
     }
     let table = chunks::repeats(&placed, &units, policy.attention, hand).await;
     let weighed = weigh::weigh(&placed, facts, &units, &ages, policy, hand).await;
@@ -270,7 +290,23 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         handles: &mut handles,
     };
     let made = finish(made, hand).await;
-    Ok(Planned { made, added: handles.added, units: ages.units, left })
+    Ok(Planned { made, added: handles.added, units: ages.units, left, named })
+}
+
+/// The messages with the ids they get.
+async fn renamed(messages: &[Arc<Message>], names: &[Option<Names>], hand: &mut impl Hand) -> Vec<Placed> {
+    let mut placed = Vec::with_capacity(messages.len());
+    for (index, (message, names)) in messages.iter().zip(names).enumerate() {
+        let own = match names {
+            None => message.clone(),
+            Some(names) => {
+                hand.pause(300).await;
+                with_names(message, names)
+            }
+        };
+        placed.push(Placed { message: own, origin: Some(index), changed: names.is_some() });
+    }
+    placed
 }
 
 /// What is old and gone, and may be left aside from now on.

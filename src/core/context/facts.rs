@@ -145,6 +145,11 @@ impl Facts {
         self.role == Role::Assistant && self.calls != Ids::None
     }
 
+    /// Whether it names tool uses, whoever speaks.
+    pub(super) fn names_calls(&self) -> bool {
+        self.calls != Ids::None
+    }
+
     /// Whether it holds results.
     pub(super) fn answers(&self) -> bool {
         self.results != Ids::None
@@ -194,21 +199,54 @@ fn tells_of_failure(part: &Block) -> bool {
 
 /// The uses that wait for their results, by what was said last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waiting(terms::Set);
+pub(super) struct Waiting {
+    /// How many have an id.
+    open: terms::Map<usize>,
+    /// Whether the model spoke last.
+    answered: bool,
+}
 
 impl Waiting {
     pub(super) fn note(&mut self, it: &Facts) {
-        if it.role == Role::Assistant {
-            self.0 = it.calls.as_slice().iter().copied().collect();
+        self.answered = it.role == Role::Assistant;
+        if self.answered {
+            self.open.clear();
+            for key in it.calls.as_slice() {
+                *self.open.entry(*key).or_default() += 1;
+            }
         }
         for key in it.results.as_slice() {
-            self.0.remove(key);
+            if let Some(many) = self.open.get_mut(key) {
+                *many -= 1;
+                if *many == 0 {
+                    self.open.remove(key);
+                }
+            }
         }
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.0.is_empty()
+        self.open.is_empty()
     }
+}
+
+/// Whether a history that is otherwise legal may end with the last of these: no tool use has its result and another not.
+pub(super) fn may_end(facts: &[Facts]) -> bool {
+    let from = facts.iter().rposition(|it| it.role == Role::Assistant).unwrap_or(0);
+    let mut waiting = Waiting::default();
+    for it in facts.get(from..).unwrap_or_default() {
+        waiting.note(it);
+    }
+    waiting.is_over() || waiting.answered
+}
+
+/// Whether a provider would take the message where it stands, as far as this does not hang on ids.
+pub(super) fn stands(it: &Facts, strict: bool, begun: &mut bool) -> bool {
+    if it.is(EMPTY | REFUSED | WRONG | LATE) || (strict && it.is(BLANK)) {
+        return false;
+    }
+    let talks = matches!(it.role, Role::User | Role::Assistant);
+    !(talks && !std::mem::replace(begun, true) && strict && it.role == Role::Assistant)
 }
 
 /// Whether a provider would take a history of these as it is: the same as [`pairs::is_legal`] says of the messages, where
@@ -244,6 +282,11 @@ impl Order {
         }
     }
 
+    /// Whether a provider would take none that goes on from here.
+    pub(super) const fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     /// Whether the history may end here.
     pub(super) fn may_end(&self) -> bool {
         !self.broken && (self.open.is_empty() || self.answered)
@@ -260,11 +303,7 @@ impl Order {
     }
 
     fn takes(&mut self, it: &Facts) -> bool {
-        if it.is(EMPTY | REFUSED | WRONG | LATE) || (self.strict && it.is(BLANK)) {
-            return false;
-        }
-        let talks = matches!(it.role, Role::User | Role::Assistant);
-        if talks && !std::mem::replace(&mut self.begun, true) && self.strict && it.role == Role::Assistant {
+        if !stands(it, self.strict, &mut self.begun) {
             return false;
         }
         for key in it.results.as_slice() {

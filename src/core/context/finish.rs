@@ -136,7 +136,7 @@ pub(super) async fn finish(work: Finish<'_, '_>, hand: &mut impl Hand) -> Compre
             hand.pause(64 * 40).await;
         }
     }
-    let beside = beside.saturating_add(given.aside.tokens);
+    let beside = beside.saturating_add(given.aside.before);
     let total = before.iter().fold(beside, |sum, tokens| sum.saturating_add(*tokens));
     Compressed {
         messages,

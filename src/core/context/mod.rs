@@ -14,6 +14,7 @@ mod count;
 mod facts;
 mod finish;
 mod fold;
+mod ids;
 mod marks;
 mod models;
 mod pace;

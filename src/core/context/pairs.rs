@@ -6,7 +6,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     hash::BuildHasherDefault,
     sync::Arc,
 };
@@ -22,6 +22,7 @@ use crate::core::{
 
 use super::{
     facts::{Facts, are_legal},
+    ids::{Call, Ids, Open, said, with_names},
     terms::{self, Set},
 };
 
@@ -217,26 +218,22 @@ pub fn is_legal(messages: &[Arc<Message>], wire: Option<Wire>) -> bool {
 struct Slot {
     placed: Placed,
     results: Vec<Placed>,
-    /// Uses that wait for a result, by their place.
-    open: BTreeMap<usize, Call>,
+    open: Open,
+    /// Whether its results are no longer in the messages that brought them.
+    moved: bool,
 }
 
-/// A use that waits for its result.
-struct Call {
-    /// Its id in the history given.
-    was: String,
-    /// The id it gets.
-    id: String,
-    name: String,
+impl Slot {
+    fn new(placed: Placed) -> Self {
+        Self { placed, results: Vec::new(), open: Open::default(), moved: false }
+    }
 }
 
 #[derive(Default)]
 struct Work {
     slots: Vec<Slot>,
-    /// For an id, the slot and place of the use that it names last.
-    calls: HashMap<String, (usize, usize)>,
-    /// For an id that is used again, the number that the next one gets.
-    numbers: HashMap<String, usize>,
+    /// The ids of tool uses, by their slots.
+    ids: Ids,
     repairs: Vec<Repair>,
 }
 
@@ -263,7 +260,7 @@ impl Work {
 
     fn push(&mut self, message: Arc<Message>, origin: usize, changed: bool) {
         let placed = Placed { message, origin: Some(origin), changed };
-        self.slots.push(Slot { placed, results: Vec::new(), open: BTreeMap::new() });
+        self.slots.push(Slot::new(placed));
     }
 
     fn take(&mut self, index: usize, message: &Arc<Message>) {
@@ -279,33 +276,21 @@ impl Work {
     }
 
     fn take_calls(&mut self, index: usize, message: &Arc<Message>) {
-        let mut message = message.clone();
-        let mut changed = false;
-        let mut open = BTreeMap::new();
+        let mut names: Vec<(usize, Box<str>)> = Vec::new();
+        let mut open = Open::default();
         let slot = self.slots.len();
-        for at in 0..message.content.len() {
-            let Some(block) = message.content.get(at) else { continue };
+        for (at, block) in message.content.iter().enumerate() {
             let Some(was) = call_id(block).map(Cow::into_owned) else { continue };
             let name = if let Block::ToolUse(call) = block { call.name.clone() } else { String::new() };
-            let mut id = was.clone();
-            while self.calls.contains_key(&id) {
-                let number = self.numbers.entry(was.clone()).or_insert(1);
-                *number += 1;
-                id = format!("{was}_{number}");
-            }
+            let id = self.ids.give(&was, slot);
             if id != was {
-                match Arc::make_mut(&mut message).content.get_mut(at) {
-                    Some(Block::ToolUse(call)) => call.id.clone_from(&id),
-                    Some(Block::Provider(block)) => block.raw = renamed(&block.raw, &id),
-                    _ => {}
-                }
-                changed = true;
-                self.say(index, format!("its tool use {was:?} has an id that was used before; it is {id:?} now"));
+                self.repairs.push(said(index, &was, &id));
+                names.push((at, id.as_str().into()));
             }
-            self.calls.insert(was.clone(), (slot, at));
-            self.calls.insert(id.clone(), (slot, at));
-            open.insert(at, Call { was, id, name });
+            open.add(at, Call { was, id, name });
         }
+        let changed = !names.is_empty();
+        let message = if changed { with_names(message, &names) } else { message.clone() };
         self.push(message, index, changed);
         if let Some(slot) = self.slots.last_mut() {
             slot.open = open;
@@ -316,17 +301,17 @@ impl Work {
         // The uses that the results of this message answer.
         let mut wanted: BTreeMap<usize, Vec<Block>> = BTreeMap::new();
         let mut others: Vec<Block> = Vec::new();
-        let (mut same, mut late) = (true, false);
+        let (mut same, mut late, mut lost) = (true, false, false);
         for block in &message.content {
             let Block::ToolResult(result) = block else {
                 others.push(block.clone());
                 continue;
             };
             late |= !others.is_empty();
-            let slot = self.calls.get(&result.id).copied();
-            let id = slot.and_then(|(slot, at)| Some(self.slots.get_mut(slot)?.open.remove(&at)?.id));
-            let (Some((slot, _)), Some(id)) = (slot, id) else {
-                same = false;
+            let slot = self.ids.place(&result.id);
+            let id = slot.and_then(|slot| Some(self.slots.get_mut(slot)?.open.answer(&result.id)?.id));
+            let (Some(slot), Some(id)) = (slot, id) else {
+                (same, lost) = (false, true);
                 let what =
                     if slot.is_some() { "answers a tool use that has its result" } else { "answers no tool use" };
                 self.say(index, format!("its result {:?} {what}; it is in the archive alone", result.id));
@@ -358,6 +343,9 @@ impl Work {
                 let mut content = std::mem::take(blocks);
                 content.append(&mut others);
                 self.answer(slot, with_content(index, message, content));
+                if let Some(slot) = self.slots.get_mut(slot) {
+                    slot.moved |= late || lost;
+                }
                 return;
             }
         }
@@ -369,11 +357,14 @@ impl Work {
         for (slot, blocks) in wanted {
             self.say(index, "its results stand directly behind their tool uses now");
             self.answer(slot, with_content(index, message, blocks));
+            if let Some(slot) = self.slots.get_mut(slot) {
+                slot.moved = true;
+            }
         }
         if !others.is_empty() {
             let rest = with_content(index, message, others);
             if moved > 0 || !same {
-                self.slots.push(Slot { placed: rest, results: Vec::new(), open: BTreeMap::new() });
+                self.slots.push(Slot::new(rest));
             }
         }
     }
@@ -396,12 +387,13 @@ impl Work {
                 out.push(Placed { message: Arc::new(Message::user(OPENING)), origin: None, changed: true });
             }
             let index = slot.placed.origin.unwrap_or(0);
-            let mut results = slot.results;
+            let (mut results, mut moved) = (slot.results, slot.moved);
             // With no result at all and nothing behind it, the uses are still at work.
             let waiting = at == last && results.is_empty();
             if !slot.open.is_empty() && !waiting {
-                let missing: Vec<Block> = slot.open.values().map(|call| missing(&call.id, &call.name)).collect();
-                for call in slot.open.values() {
+                moved = true;
+                let missing: Vec<Block> = slot.open.calls().map(|call| missing(&call.id, &call.name)).collect();
+                for call in slot.open.calls() {
                     self.say(index, format!("its tool use {:?} had no result; one that says so was added", call.was));
                 }
                 // Before results that bring other words with them, for those must come last.
@@ -427,7 +419,7 @@ impl Work {
                 results.push(spoken);
             }
             out.push(slot.placed);
-            if wire == Some(Wire::Anthropic) && results.len() > 1 && results.iter().any(|placed| placed.changed) {
+            if wire == Some(Wire::Anthropic) && results.len() > 1 && moved {
                 results = vec![joined(&results)];
             }
             out.append(&mut results);
@@ -450,7 +442,7 @@ fn joined(results: &[Placed]) -> Placed {
     Placed { message: Arc::new(Message { role: Role::User, content, form, extra }), origin, changed: true }
 }
 
-fn renamed(raw: &Raw, id: &str) -> Raw {
+pub(super) fn renamed(raw: &Raw, id: &str) -> Raw {
     Fields::parse(raw.text()).map_or_else(
         |_| raw.clone(),
         |fields| {

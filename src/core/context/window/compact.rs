@@ -124,12 +124,13 @@ impl ContextWindow {
         let Point { messages, .. } = point;
         let new = self.history.counts().iter().skip(messages);
         let tokens = new.fold(planned.made.report.after, |sum, tokens| sum.saturating_add(*tokens));
-        let shrinks = tokens < self.tokens || !planned.made.report.repairs.is_empty();
-        self.archive.take(planned.added);
+        let Planned { made, added, units, left, named } = planned;
+        self.archive.take(added);
         if let Some(archived) = &mut self.archived {
             *archived = messages.max(*archived);
         }
-        let report = Made::new(planned.made.report, messages, planned.units, &self.history);
+        let report = Made::new(made.report, messages, units, named, &self.history);
+        let shrinks = tokens < self.tokens || report.changes().0 > 0;
         if must_shrink && !shrinks {
             self.report.get_or_insert(report);
             return false;
@@ -139,11 +140,11 @@ impl ContextWindow {
         self.marks.point = Some(point);
         self.marks.compactions += 1;
         self.view.clear();
-        self.view.extend(planned.made.messages.into_iter().map(|placed| placed.message));
+        self.view.extend(made.messages.into_iter().map(|placed| placed.message));
         self.view.extend_from_slice(self.history.messages().get(messages..).unwrap_or_default());
         self.tokens = tokens;
         self.report = Some(report);
-        self.history.leave(&planned.left);
+        self.history.leave(&left);
         // The provider has not seen this view.
         self.marks.reported = 0;
         self.marks.since = messages;
