@@ -65,6 +65,7 @@ def told(journal: str) -> list[Event | UnknownEvent]:
     noted: list[dict[str, Any]] = []
     for seq, text in found:
         numbers.of(seq)
+        event: Event | UnknownEvent
         if text.startswith('{"finish"'):
             _, messages, _ = _core.replay(journal, None)
             (_, finish), *_ = _core.json_members(text)

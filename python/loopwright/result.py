@@ -380,9 +380,9 @@ class Named(NamedTuple):
 
     def acting(self, acted: Mapping[str, Any]) -> str:
         """Who took over, by its place in the chain or by the name that requests hold."""
-        place, name = acted["place"], str(acted["model"])
+        place, name = int(acted["place"]), str(acted["model"])
         if 0 < place <= len(self.chain):
-            return self.chain[place - 1]
+            return str(self.chain[place - 1])
         provider, apart, _ = self.model.partition(":")
         # A bare name is that of another model of the same provider.
         return f"{provider}:{name}" if apart and not place and ":" not in name and name not in self.own else name

@@ -336,17 +336,22 @@ fn migrate(connection: &mut Connection, name: &str, tables: &[Tables]) -> Result
 /// A migration that does not fit what is there: tables that its version does not know of come from damage; all else that
 /// is wrong with its words is our fault.
 fn unmigrated(error: rusqlite::Error, name: &str) -> Fault {
-    match &error {
-        rusqlite::Error::SqlInputError { msg, .. } if !msg.contains("already exists") => {
-            Fault::Ours(Error::internal("store_failed", format!("{name}: {error}")))
-        }
-        _ => Fault::Sqlite(error),
+    let told = match &error {
+        rusqlite::Error::SqlInputError { msg, .. } => Some(msg),
+        rusqlite::Error::SqliteFailure(failure, told) if failure.code == ErrorCode::Unknown => told.as_ref(),
+        _ => None,
+    };
+    if told.is_some_and(|told| !told.contains("already exists")) {
+        return Fault::Ours(Error::internal("store_failed", format!("{name}: {error}")));
     }
+    Fault::Sqlite(error)
 }
 
 /// An error of SQLite in `name` as one of ours.
 pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
-    let rusqlite::Error::SqliteFailure(failure, _) = error else {
+    // All statements are ours, and fit the tables that were made.
+    let misfit = |message: &str| damaged(name, &format!("its tables are not as they were made: {message}"));
+    let rusqlite::Error::SqliteFailure(failure, told) = error else {
         // A column that holds what we never put there.
         return match error {
             rusqlite::Error::QueryReturnedNoRows
@@ -354,13 +359,16 @@ pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
             | rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::Utf8Error(..)
             | rusqlite::Error::IntegralValueOutOfRange(..) => damaged(name, &error.to_string()),
-            // All statements are ours, and fit the tables that were made.
-            rusqlite::Error::SqlInputError { msg, .. } => {
-                damaged(name, &format!("its tables are not as they were made: {msg}"))
-            }
+            rusqlite::Error::SqlInputError { msg, .. } => misfit(msg),
             _ => Error::internal("store_failed", format!("{name}: {error}")),
         };
     };
+    // The words of a statement that was kept are read anew where the tables have changed.
+    if let (ErrorCode::Unknown, Some(told)) = (failure.code, told)
+        && told.starts_with("no such ")
+    {
+        return misfit(told);
+    }
     match failure.code {
         ErrorCode::DatabaseCorrupt => damaged(name, &error.to_string()),
         ErrorCode::NotADatabase => Error::usage("damaged_store", format!("{name} is damaged, or encrypted: {error}"))
@@ -454,6 +462,21 @@ mod tests {
         let tables: i64 =
             connection.query_row("SELECT count(*) FROM sqlite_master WHERE name = 'c'", [], |row| row.get(0)).unwrap();
         assert_eq!(tables, 0);
+    }
+
+    #[test]
+    fn d46_tables_that_are_not_as_they_were_made_are_damage() {
+        let folder = Folder::new();
+        let options = Options::new(folder.0.join("s.db"));
+        let connection = open(&options, &[NEW]).unwrap();
+        let other = open(&options, &[NEW]).unwrap();
+        let kept = |sql: &str| connection.prepare_cached(sql).and_then(|mut kept| kept.execute([]));
+        kept("UPDATE a SET y = 'x'").unwrap();
+        other.execute_batch("ALTER TABLE a RENAME COLUMN y TO z").unwrap();
+        for sql in ["UPDATE a SET y = 'x'", "DELETE FROM a WHERE y = 'z'", "DELETE FROM b"] {
+            let error = trouble(&kept(sql).unwrap_err(), "s.db");
+            assert_eq!((error.code.as_ref(), error.hint.is_some()), ("damaged_store", true), "{sql}: {error}");
+        }
     }
 
     #[test]
