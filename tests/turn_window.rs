@@ -5,7 +5,7 @@
 
 mod turn_support;
 
-use loopwright::core::tokens::TokenCounter;
+use loopwright::core::tokens::{Json, TokenCounter};
 use loopwright::{
     core::{
         context::is_legal,
@@ -64,7 +64,7 @@ fn counted(request: &Request, counter: &mut TokenCounter) -> usize {
             other => serde_json::to_value(other).unwrap(),
         })
         .collect();
-    let tools = counter.json(&serde_json::json!({"messages": [], "tools": tools})).upper_bound - base;
+    let tools = counter.json(&Json::from(&serde_json::json!({"messages": [], "tools": tools}))).upper_bound - base;
     counter.messages(request.messages.iter()).upper_bound + system + tools
 }
 

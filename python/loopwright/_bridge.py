@@ -1,6 +1,6 @@
 """One hub for each event loop: what Rust finishes arrives here, in batches, on the loop's own thread.
 
-A bridge lives as long as runs use it; when the last one has ended and no other has followed, its socket pair is gone.
+A bridge lives as long as runs use it; when the last one has ended and no other has followed, its pipe is gone.
 """
 
 from __future__ import annotations

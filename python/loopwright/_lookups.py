@@ -39,7 +39,7 @@ class Lookups:
     """Who searches, who fetches, who embeds."""
 
     search: tuple[Any, ...] = ()
-    fetch: Callable[[str, int], Any] | None = None
+    fetch: Callable[..., Any] | None = None
     embed: Callable[[list[str]], Any] | None = None
     patience: float = 0.0
     """Seconds that any of them may take at least."""
@@ -180,10 +180,18 @@ def _text(value: Any) -> str:
 
 
 async def _fetch(lookups: Lookups, wanted: Mapping[str, Any], _: list[str]) -> dict[str, Any]:
+    from .search._base import takes_two
+
     fetch = lookups.fetch or _fetch_text
-    page = await _in_time(_PATIENCE["fetch"], fetch, wanted["url"], wanted["max_chars"])
+    # `fetch_page` and whatever wraps it take the address alone.
+    arguments = (wanted["url"], wanted["max_chars"]) if takes_two(fetch) else (wanted["url"],)
+    page = await _in_time(_PATIENCE["fetch"], fetch, *arguments)
     if isinstance(page, str):
         page = {"text": page}
+    status = page.get("status") if isinstance(page, Mapping) else getattr(page, "status", None)
+    if isinstance(status, int) and status >= 400:  # noqa: PLR2004 - HTTP
+        message = f"the page answered {status}"
+        raise ProviderError(message, "http_status")
     found = {}
     for name in ("url", "title", "text", "published"):
         value = page.get(name) if isinstance(page, Mapping) else getattr(page, name, None)
@@ -198,11 +206,7 @@ async def _fetch_text(url: str, max_chars: int) -> Any:
     """A page of the web as text."""
     from .web import fetch_page
 
-    page = await fetch_page(url, max_chars=max_chars, inline_links=False)
-    if page.status >= 400:  # noqa: PLR2004 - HTTP
-        message = f"the page answered {page.status}"
-        raise ProviderError(message, "http_status")
-    return page
+    return await fetch_page(url, max_chars=max_chars, inline_links=False)
 
 
 async def _made(embed: Callable[[list[str]], Any], batch: list[str]) -> list[list[float]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from threading import local
 from typing import Any
 
-__all__ = ["shown_redacted"]
+__all__ = ["brief", "shown_redacted"]
 
 _under_way = local()
 
@@ -35,3 +35,11 @@ def _redacted(plain: Any) -> Any:
 
     shown.__name__, shown.__qualname__ = "__repr__", getattr(plain, "__qualname__", "__repr__")
     return shown
+
+
+def brief(value: object) -> str:
+    """`repr()` of whatever was given wrongly, cut short: of what nests too deep, or can't be shown, its type."""
+    try:
+        return f"{value!r:.100}"
+    except Exception:  # noqa: BLE001 - any class may have a `__repr__` of its own; huge integers have none
+        return f"a value of type {type(value).__name__}"

@@ -360,6 +360,10 @@ def assemble(
     if not isinstance(pins, (list, tuple)) or not all(isinstance(at, int) for at in pins):
         message = f"pin is a list of messages, by index, not {pins!r}"
         raise UsageError(message, "invalid_policy", "give the indexes of messages, say pin=[0, 3]")
+    for at in pins:
+        if not 0 <= at < len(given):
+            message = f"pin {at} names no message: the history has {len(given)}, from 0 on"
+            raise UsageError(message, "invalid_policy", "pin messages of the history given, by index")
     own["pin"] = [*range(len(head)), *(at + len(head) for at in pins)]
     if instructions and shape == "anthropic":
         # They stand beside the messages there, and cost the same.

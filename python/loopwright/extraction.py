@@ -44,6 +44,7 @@ from ._core import (
 from ._core import ExtractedArguments as ArgumentsDelta
 from ._core import ExtractedReasoning as ReasoningDelta
 from ._core import ExtractedText as TextDelta
+from ._shown import brief
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def find_json(text: str, schema: Any = None) -> FoundJson:
     if hasattr(schema, "model_json_schema"):
         schema = schema.model_json_schema()
     if not isinstance(schema, (Mapping, bool, type(None))):
-        message = f"the schema of the answer is {schema!r:.100}"
+        message = f"the schema of the answer is {brief(schema)}"
         raise UsageError(message, "invalid_schema", "give a JSON schema as a dict, or a pydantic model")
     return _core.find_json(text, None if schema is None else _dumped(schema, "the answer"))
 
@@ -262,8 +263,8 @@ def dialects() -> dict[str, str]:
 def _checked(policy: Policy) -> Policy:
     for knob in ("max_calls", "max_argument_bytes", "max_depth"):
         limit = policy.get(knob, 0)
-        if not isinstance(limit, int) or not 0 <= limit < 1 << 63:
-            message = f"{knob} is {limit!r:.100}"
+        if not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit < 1 << 63:
+            message = f"{knob} is {brief(limit)}"
             raise UsageError(message, "invalid_value", "give a whole number from 0 up")
     if policy.get("max_depth", 0) > _DEEPEST:
         message = f"max_depth is {policy['max_depth']}, deeper than Python reads JSON"
@@ -273,7 +274,7 @@ def _checked(policy: Policy) -> Policy:
     for knob in ("bare_json", "starts_in_reasoning", "repair"):
         choice = policy.get(knob, False)
         if not isinstance(choice, bool):
-            message = f"{knob} is {choice!r:.100}"
+            message = f"{knob} is {brief(choice)}"
             raise UsageError(message, "invalid_value", "give True or False")
     return policy
 
@@ -310,9 +311,9 @@ def _declared(tools: Iterable[Any] | Mapping[str, Any] | None) -> list[tuple[str
         return None
     if isinstance(tools, (str, bytes)) or not hasattr(tools, "__iter__"):
         message = f"tools are a list, not {type(tools).__name__}"
-        raise UsageError(message, "invalid_tool", f"write [{tools!r}]")
+        raise UsageError(message, "invalid_tool", f"write [{brief(tools)}]")
     if isinstance(tools, Mapping) and isinstance(tools.get("name", tools.get("type")), str):
-        message = f"tools are a list, and this is one of them: {dict(tools)!r:.100}"
+        message = f"tools are a list, and this is one of them: {brief(dict(tools))}"
         raise UsageError(message, "invalid_tool", "put it into a list: [{...}]")
     pairs: Iterable[Any] = tools.items() if isinstance(tools, Mapping) else (_pair(tool) for tool in tools)
     return [(_name(name), _schema(schema, name)) for name, schema in pairs]
@@ -320,7 +321,7 @@ def _declared(tools: Iterable[Any] | Mapping[str, Any] | None) -> list[tuple[str
 
 def _schema(schema: Any, name: str) -> str:
     if not isinstance(schema, (Mapping, bool, type(None))):
-        message = f"the schema of {name!r:.100} is {schema!r:.100}"
+        message = f"the schema of {brief(name)} is {brief(schema)}"
         raise UsageError(message, "invalid_tool", "a schema is a dict of plain data")
     return _dumped({} if schema is None else schema, name)
 
@@ -356,22 +357,22 @@ def _pair(tool: Any) -> tuple[Any, Any]:
 
         made = Tool(tool)
         return made.name, made.schema
-    message = f"{tool!r:.100} is no tool"
+    message = f"{brief(tool)} is no tool"
     raise UsageError(message, "invalid_tool", "give tools of @tool, definitions with a name and a schema, or names")
 
 
 def _name(name: Any) -> str:
     if not isinstance(name, str) or not name:
-        message = f"{name!r:.100} is no name of a tool"
+        message = f"{brief(name)} is no name of a tool"
         raise UsageError(message, "invalid_tool", "a name is a string that isn't empty")
-    return _told(name, f"the tool's name {name!r:.100}")
+    return _told(name, f"the tool's name {brief(name)}")
 
 
 def _dumped(value: Any, name: Any) -> str:
     try:
-        return json.dumps(value)
+        return json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"the schema of {name!r:.100} can't be written as JSON: {error}"
+        message = f"the schema of {brief(name)} can't be written as JSON: {error}"
         raise UsageError(message, "invalid_tool", "a schema is a dict of plain data") from error
 
 
@@ -381,7 +382,7 @@ def _call_json(call: Any) -> str:
     elif isinstance(call, Mapping):
         inner = call["function"] if isinstance(call.get("function"), Mapping) else call
         if "name" not in inner:
-            message = f"{call!r:.100} is no call: it has no name"
+            message = f"{brief(call)} is no call: it has no name"
             raise UsageError(message, "invalid_value", 'write {"name": ..., "arguments": {...}}')
         given: Any = next((inner[key] for key in ("arguments", "input", "parameters") if key in inner), {})
         # As in OpenAI's shape: arguments that are text are JSON already.
@@ -390,11 +391,11 @@ def _call_json(call: Any) -> str:
     elif hasattr(call, "input_json"):
         name, arguments, call_id = call.name, call.input_json, call.id
     else:
-        message = f"{call!r:.100} is no call"
+        message = f"{brief(call)} is no call"
         raise UsageError(message, "invalid_value", "give what extract found, a ToolUse, or a dict")
     _told(name, "a call's name")
-    _told(call_id or "", f"the id of the call of {name!r:.100}")
-    _core.check_json(_told(arguments, f"the arguments of {name!r:.100}"), f"the arguments of {name!r}")
+    _told("" if call_id is None else call_id, f"the id of the call of {brief(name)}")
+    _core.check_json(_told(arguments, f"the arguments of {brief(name)}"), f"the arguments of {brief(name)}")
     return f'{{"id":{json.dumps(call_id or "")},"name":{json.dumps(name)},"input":{arguments}}}'
 
 
@@ -405,21 +406,33 @@ def _result_json(result: Any) -> str:
         try:
             return block_to_json(result)
         except UnicodeEncodeError as broken:
-            message = f"the result of {result.name!r:.100} holds half a surrogate pair, which UTF-8 can't carry"
+            message = f"the result of {brief(result.name)} holds half a surrogate pair, which UTF-8 can't carry"
             raise UsageError(message, "invalid_value", "replace it, as by U+FFFD") from broken
     if not isinstance(result, Mapping):
-        message = f"{result!r:.100} is no result"
+        message = f"{brief(result)} is no result"
         raise UsageError(message, "invalid_value", "give a ToolResult, or a dict with name and content")
 
-    call_id, name = str(result.get("id") or result.get("tool_call_id") or ""), str(result.get("name") or "")
+    if "content" not in result and result.get("error") is None:
+        message = f"{brief(result)} is no result: it has neither content nor an error"
+        raise UsageError(message, "invalid_value", 'write {"name": ..., "content": ...}')
+    call_id = _word(result, "id", _word(result, "tool_call_id", ""))
+    name = _word(result, "name", "")
     error = result.get("error")
     if error is not None:
-        words = error if isinstance(error, Mapping) else {"message": str(error)}
-        failure = ToolFailure(str(words.get("kind", "exception")), str(words.get("message", "")), words.get("hint"))
+        message = str(error) if isinstance(error, Exception) else error
+        words = error if isinstance(error, Mapping) else {"message": message}
+        hint = _word(words, "hint", "")
+        failure = ToolFailure(_word(words, "kind", "exception"), _word(words, "message", ""), hint or None)
         return _result_json(ToolResult.failed(call_id, name, failure))
     content = result.get("content", "")
     text = content if isinstance(content, str) else _plain_json(content, "the content")
     return _result_json(ToolResult(call_id, name, (Text(text),)))
+
+
+def _word(words: Mapping[str, Any], key: str, usual: str) -> str:
+    """What stands under `key` in a result or in its error; `None` is as good as nothing."""
+    word = words.get(key)
+    return usual if word is None else _told(word, f"a result's {key}")
 
 
 def _plain_json(value: Any, what: str) -> str:

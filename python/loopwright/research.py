@@ -106,8 +106,9 @@ class Research:
             texts, or of dicts with `title`, `url` and `text`).
         embedder: Texts to vectors: a function, sync or async, as `loopwright.memory.minilm()` or `EndpointEmbedder`.
             Without one words are hashed, which knows no meanings but needs nothing.
-        fetch: Who fetches pages, in place of the built-in client: a function of an address and a number of characters
-            that gives text, or an object or dict with `text` and `title`.
+        fetch: Who fetches pages, in place of the built-in client: a function of an address, or of that and a number of
+            characters, that gives text, or an object or dict with `text` and `title` (and `status`: 400 and above is
+            an error); as `lambda url: fetch_page(url, allow_private=True)`.
         style: How reports are written out: `"detailed"`, `"summary"` or `"progress"`.
         limits: How much: `hits` (8), `page_chars` (40,000), `least_chars` (100), `chunk_sentences` (4),
             `section_chunks` (12), `searches` of a plan (6), `topics` (10), `rewrites` (2), `repeated` (0.8), …
@@ -128,7 +129,7 @@ class Research:
         search: Any = (),
         corpus: Any = None,
         embedder: Callable[[list[str]], Any] | None = None,
-        fetch: Callable[[str, int], Any] | None = None,
+        fetch: Callable[..., Any] | None = None,
         style: str = "detailed",
         limits: Mapping[str, Any] | None = None,
         explore: bool = True,

@@ -31,7 +31,7 @@ use super::{
     },
     trouble,
 };
-use crate::core::error::{Error, Guilt, Result};
+use crate::core::error::{Error, Failure, FailureKind, Guilt, Result};
 
 /// How much of a page, how long, and where from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,7 +95,7 @@ fn wrong(code: &'static str, message: impl Into<String>) -> Error {
 }
 
 /// The client for pages, whose failures are no mistakes of whoever runs this.
-pub(super) fn connections(client: &Client, allow_private: bool) -> Result<reqwest::Client> {
+fn connections(client: &Client, allow_private: bool) -> Result<reqwest::Client> {
     client.pages(allow_private).map_err(|failure| failure.to_error())
 }
 
@@ -130,12 +130,11 @@ enum Step {
 
 /// One request, and where it leads.
 async fn step(client: &Client, url: &Url, options: &FetchOptions, accept: &'static str) -> Result<Step> {
-    let pages = connections(client, options.allow_private)?;
     let mut request = Request::new(Method::GET, url.clone());
     let headers = request.headers_mut();
     headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate"));
-    let answer = pages.execute(request).await.map_err(|error| broken(&error, url))?;
+    let answer = execute(client, options.allow_private, request).await?;
     // Not 304 and 300, which are redirections by name only.
     let moved = matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(target) = answer.headers().get(header::LOCATION).filter(|_| moved) else { return Ok(Step::Done(answer)) };
@@ -260,14 +259,28 @@ fn private_address(host: &str) -> Error {
         .hint("only public addresses are fetched unless private ones are allowed")
 }
 
-pub(super) fn broken(error: &reqwest::Error, url: &Url) -> Error {
+/// Sends a request for a page. What a proxy on the way answers for itself is no answer.
+pub(super) async fn execute(client: &Client, allow_private: bool, request: Request) -> Result<reqwest::Response> {
+    let url = request.url().clone();
     let host = url.host_str().unwrap_or_default();
-    if trouble::find::<Refused>(error).is_some() {
-        return private_address(host);
-    }
-    let failure = trouble::sending(error, host, &CONNECT);
+    let proxy = client.proxy_of(&url);
+    let mut failure = match connections(client, allow_private)?.execute(request).await {
+        Ok(answer) if proxy.is_some() && answer.status().as_u16() == 407 => {
+            Failure { status: Some(407), ..Failure::new(FailureKind::Connect, "the proxy wants to know who asks") }
+        }
+        Ok(answer) => return Ok(answer),
+        Err(error) if trouble::find::<Refused>(&error).is_some() => return Err(private_address(host)),
+        Err(error) => trouble::sending(&error, host, &CONNECT),
+    };
     let code = failure.kind.name();
-    wrong(code, failure.message)
+    if let Some((variable, proxy)) = proxy {
+        failure = trouble::behind_proxy(failure, variable, &proxy);
+    }
+    let error = wrong(code, failure.message);
+    Err(match failure.hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    })
 }
 
 const CONNECT: Timeouts = Timeouts { connect: 10.0, first_byte: 0.0, idle: 0.0, total: 0.0 };

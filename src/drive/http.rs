@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use reqwest::{
-    Method, Request, Version,
+    Method, Request, Url, Version,
     header::{self, HeaderMap},
 };
 use tokio::time::Sleep;
@@ -186,8 +186,8 @@ impl Client {
                 Ok(response)
             }
             Err((mut failure, partial)) => {
-                if let Some(variable) = self.proxy_of(endpoint) {
-                    failure = trouble::behind_proxy(failure, variable);
+                if let Some((variable, proxy)) = endpoint.url.as_ref().and_then(|url| self.proxy_of(url)) {
+                    failure = trouble::behind_proxy(failure, variable, &proxy);
                 }
                 failure.message = endpoint.scrub(failure.message);
                 failure.request_id = failure.request_id.map(|id| endpoint.scrub(id));
@@ -197,10 +197,10 @@ impl Client {
         }
     }
 
-    /// The variable whose proxy calls of `endpoint` go through.
-    fn proxy_of(&self, endpoint: &Endpoint) -> Option<&'static str> {
+    /// The proxy that requests to `url` go through, with the variable it comes from.
+    pub(super) fn proxy_of(&self, url: &Url) -> Option<(&'static str, Url)> {
         let proxies = Proxies::new(&self.0.options).ok()?;
-        proxies.of(endpoint.url.as_ref()?).map(|(variable, _)| variable)
+        proxies.of(url).map(|(variable, proxy)| (variable, proxy.clone()))
     }
 
     /// The connections to models, with or without TLS.

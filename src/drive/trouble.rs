@@ -4,6 +4,8 @@
 
 use std::{error::Error as StdError, io};
 
+use reqwest::Url;
+
 use super::options::Timeouts;
 use crate::core::error::{Failure, FailureKind, UNKNOWN_ISSUER};
 
@@ -39,23 +41,52 @@ pub(super) fn receiving(error: &reqwest::Error, host: &str) -> Failure {
     Failure::new(FailureKind::Cut, format!("the answer of {host} broke off: {}", root_words(error)))
 }
 
-/// The same failure, of a request that went through the proxy which `variable` names.
-pub(super) fn behind_proxy(mut failure: Failure, variable: &str) -> Failure {
-    if failure.status == Some(407) || failure.message.contains("proxy authorization required") {
+/// What the ways to a proxy say when it lets nobody in without a user and a password, or not with these.
+const REFUSED: [&str; 3] = [
+    "proxy authorization required",
+    "SOCKS error: credentials not accepted",
+    "SOCKS error: server does not support user/pass authentication",
+];
+
+/// The same failure, of a request that went through `proxy`, which `variable` names.
+pub(super) fn behind_proxy(mut failure: Failure, variable: &str, proxy: &Url) -> Failure {
+    let unreached = matches!(failure.kind, FailureKind::Connect | FailureKind::Timeout)
+        && failure.message.starts_with(NO_CONNECTION);
+    if failure.status == Some(407) || (unreached && REFUSED.iter().any(|words| failure.message.contains(words))) {
         failure.kind = FailureKind::Usage;
-        failure.message = format!(
-            "the proxy that {variable} names wants a user and a password (407); write them into its address, \
-             http://USER:PASSWORD@HOST:PORT"
-        );
-    } else if matches!(failure.kind, FailureKind::Connect | FailureKind::Timeout)
-        && failure.message.starts_with(NO_CONNECTION)
-    {
+        let (scheme, status) = (proxy.scheme(), if proxy.scheme().starts_with("http") { " (407)" } else { "" });
+        failure.message = if proxy.username().is_empty() {
+            format!(
+                "the proxy that {variable} names wants a user and a password{status}; write them into its address, \
+                 {scheme}://USER:PASSWORD@HOST:PORT"
+            )
+        } else {
+            format!(
+                "the proxy that {variable} names does not take the user and the password of its address{status}; \
+                 correct them: {scheme}://USER:PASSWORD@HOST:PORT"
+            )
+        };
+    } else if unreached {
         failure.message = format!("{} ({variable} is set)", failure.message);
+        if failure.kind == FailureKind::Connect {
+            let port = proxy.port_or_known_default().map_or_else(String::new, |port| format!(":{port}"));
+            failure = if proxy.scheme() == "socks5" && failure.message.contains(NO_NAME) {
+                failure
+                    .hint(format!("check the base URL; {variable} has names looked up here, socks5h:// by the proxy"))
+            } else {
+                failure.hint(format!(
+                    "check the base URL, and that the proxy {}{port} runs; hosts in NO_PROXY are reached without it",
+                    proxy.host_str().unwrap_or_default()
+                ))
+            };
+        }
     }
     failure
 }
 
 const NO_CONNECTION: &str = "no connection to ";
+/// How the standard library words that a name could not be looked up.
+const NO_NAME: &str = "failed to lookup address information";
 
 fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     // A chain of causes is a few long; a limit costs nothing.
@@ -91,4 +122,19 @@ fn tls_words(error: &rustls::Error) -> String {
 /// The innermost cause in words: `Connection refused (os error 111)` and the like.
 fn root_words(error: &reqwest::Error) -> String {
     causes(error).last().map_or_else(String::new, |cause| cause.to_string().chars().take(300).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_only_the_proxy_knows_is_told_apart() {
+        for (proxy, says) in [("socks5://h:1", "socks5h://"), ("socks5h://h:1", "the proxy h:1 runs")] {
+            let failure = Failure::new(FailureKind::Connect, format!("{NO_CONNECTION}x:80: {NO_NAME}: no such name"));
+            let failure = behind_proxy(failure, "ALL_PROXY", &Url::parse(proxy).unwrap());
+            assert!(failure.message.contains("(ALL_PROXY is set)"), "{}", failure.message);
+            assert!(failure.hint.unwrap().contains(says), "{proxy}");
+        }
+    }
 }

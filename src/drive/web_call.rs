@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::{
     answer::retry_after,
-    fetch::{body, broken, check, connections, parse},
+    fetch::{body, check, execute, parse},
     http::Client,
     options::limit,
 };
@@ -121,8 +121,7 @@ async fn send(client: &Client, call: &WebCall) -> Result<WebAnswer> {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         *request.body_mut() = Some(body.clone().into());
     }
-    let answer =
-        connections(client, call.allow_private)?.execute(request).await.map_err(|error| broken(&error, &url))?;
+    let answer = execute(client, call.allow_private, request).await?;
     let status = answer.status();
     if status.is_redirection() {
         return Err(wrong("redirected", format!("{host} points elsewhere ({status}); a key is not sent there"))

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::{prelude::*, types::PyList};
-use serde_json::Value;
 
 use super::{errors, given::Reader, wire::named};
 use crate::core::{
@@ -14,7 +13,7 @@ use crate::core::{
     error::{Error, Result},
     json::Raw,
     message::{Message, Role, Wire},
-    tokens::{TokenCounter, Tokenizer, o200k_base},
+    tokens::{Json, TokenCounter, Tokenizer, o200k_base},
     wire,
 };
 
@@ -372,17 +371,17 @@ fn sum_of(messages: &[Arc<Message>], count: &mut dyn Count) -> usize {
 #[pyfunction]
 #[pyo3(signature = (tools, count, model))]
 pub(super) fn count_tools(tools: &str, count: Option<Bound<'_, PyAny>>, model: Option<&str>) -> PyResult<usize> {
-    let tools: Vec<Value> = serde_json::from_str(tools).map_err(|error| {
+    let request = Json::parse(&format!(r#"{{"messages":[],"tools":{tools}}}"#)).map_err(|error| {
         errors::usage(
             "invalid_value",
             format!("the tools are no list: {error}"),
             "give a list of tools, each a dict with name, description and schema",
         )
     })?;
+    let tools = request.get("tools").and_then(Json::as_array).unwrap_or_default();
     let Some(function) = count else {
         return Ok(with_counter(model, |counter| {
             let base = counter.base();
-            let request = serde_json::json!({"messages": [], "tools": tools});
             counter.json(&request).upper_bound.saturating_sub(base)
         }));
     };

@@ -10,10 +10,9 @@ use pyo3::{
     prelude::*,
     types::{PyList, PyString},
 };
-use serde_json::Value;
 
 use super::{convert, errors};
-use crate::core::tokens::{self, Count, Kind, Tokenizer, o200k_base};
+use crate::core::tokens::{self, Count, Json, Kind, Tokenizer, o200k_base};
 
 fn tokenizer(model: Option<&str>, encoding: Option<&str>) -> PyResult<Tokenizer> {
     match (encoding, model) {
@@ -64,19 +63,17 @@ fn whole(text: &str) -> String {
 }
 
 /// Anything that is no text, as JSON: dicts, lists of them, messages, lists of messages.
-fn json(value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    fn read(text: &str) -> PyResult<Value> {
-        serde_json::from_str(text).or_else(|error| serde_json::from_str(&whole(text)).map_err(|_| error)).map_err(
-            |error| {
-                errors::usage(
-                    "invalid_value",
-                    format!("invalid messages: {error}"),
-                    "give text, a message, a dict, or a list of them",
-                )
-            },
-        )
+fn json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
+    fn read(text: &str) -> PyResult<Json> {
+        Json::parse(text).or_else(|error| Json::parse(&whole(text)).map_err(|_| error)).map_err(|error| {
+            errors::usage(
+                "invalid_value",
+                format!("invalid messages: {error}"),
+                "give text, a message, a dict, or a list of them",
+            )
+        })
     }
-    fn one(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    fn one(value: &Bound<'_, PyAny>) -> PyResult<Json> {
         if value.hasattr("to_json")? {
             let text: String = value.call_method0("to_json")?.extract()?;
             return read(&text);
@@ -88,7 +85,7 @@ fn json(value: &Bound<'_, PyAny>) -> PyResult<Value> {
         read(&text)
     }
     match value.cast::<PyList>() {
-        Ok(list) => list.iter().map(|item| one(&item)).collect::<PyResult<Vec<_>>>().map(Value::Array),
+        Ok(list) => list.iter().map(|item| one(&item)).collect::<PyResult<Vec<_>>>().map(Json::List),
         Err(_) => one(value),
     }
 }

@@ -460,8 +460,33 @@ fn d17_what_is_declared_outdoes_the_type_that_the_markup_says() {
         (kimi("boolean", "True"), "integer", json!(true), true),
         (kimi("string", "12"), "integer", json!("12"), true),
         (kimi("string", "12"), "string", json!("12"), false),
+        // A string that may be something else too: what it can't be it isn't.
+        (dsml("false", "12"), "string null", json!("12"), false),
+        (dsml("false", "{\"x\": 1}"), "string null", json!("{\"x\": 1}"), false),
+        (dsml("false", "Oslo"), "string null", json!("Oslo"), false),
+        (dsml("false", "\"Oslo\""), "string null", json!("Oslo"), false),
+        (dsml("false", "null"), "string null", json!(null), false),
+        (dsml("false", "None"), "string null", json!(null), false),
+        (dsml("false", "12"), "string integer", json!(12), false),
+        (dsml("false", "1.5"), "string integer", json!("1.5"), false),
+        (dsml("false", "[1]"), "string array", json!([1]), false),
+        (kimi("number", "12"), "string null", json!("12"), false),
+        (kimi("object", "{\"x\": 1}"), "string null", json!("{\"x\": 1}"), false),
+        (kimi("boolean", "True"), "string boolean", json!(true), false),
+        (kimi("boolean", "true"), "string null", json!("true"), false),
+        (kimi("null", "null"), "string null", json!(null), false),
+        (kimi("number", "twelve"), "string null", json!("twelve"), false),
+        // Words of Python where the markup says JSON.
+        (dsml("false", "True"), "boolean", json!(true), false),
+        (dsml("false", "None"), "null", json!(null), false),
+        (dsml("false", "True"), "integer", json!(true), true),
+        ("<|tool_call>call:f{a:12}<tool_call|>".into(), "string null", json!("12"), false),
+        ("<|tool_call>call:f{a:null}<tool_call|>".into(), "string null", json!(null), false),
+        ("<|tool_call>call:f{a:12}<tool_call|>".into(), "string integer", json!(12), false),
     ] {
-        let setup = Setup::tools(&[("f", json!({"properties": {"a": {"type": declared}}}))]);
+        let types: Vec<&str> = declared.split(' ').collect();
+        let kind = if types.len() == 1 { json!(declared) } else { json!(types) };
+        let setup = Setup::tools(&[("f", json!({"properties": {"a": {"type": kind}}}))]);
         let reading = read(&text, &setup);
         assert_eq!(reading.called(), [("f", json!({"a": made}))], "{text}: {reading:?}");
         assert!(reading.calls[0].complete, "{text}: {reading:?}");

@@ -152,10 +152,29 @@ fn quote(text: &str) -> String {
     Value::from(text).to_string()
 }
 
+/// A string with escapes that JSON has and that nobody must write.
+fn spelled() -> impl Strategy<Value = String> {
+    let pieces = [
+        "\\/",
+        "<\\/tool_call>",
+        "\\\\",
+        "\\\"",
+        "\\u0041",
+        "\\u003c",
+        "\\ud83d\\ude80",
+        "\\u000b",
+        "\\b\\f",
+        "/",
+        "a ",
+    ];
+    prop::collection::vec(select(pieces.to_vec()), 1..6).prop_map(|pieces| format!("\"{}\"", pieces.concat()))
+}
+
 /// JSON text of any shape.
 fn value(key: impl Strategy<Value = String> + Clone + 'static) -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         5 => string().prop_map(|text| quote(&text)),
+        1 => spelled(),
         2 => number(),
         1 => select(vec!["true", "false", "null"]).prop_map(str::to_owned),
     ];
@@ -431,6 +450,18 @@ fn strings_that_read_as_other_values_come_back_without_a_schema() {
             let text = render_call("f", &raw, None, dialect).unwrap();
             check(&pieces([text.as_bytes()], &setup), &[("f", raw.text())], &text, dialect);
         }
+    });
+}
+
+#[test]
+fn d08_escapes_that_only_json_has_come_back() {
+    each(dialects(), |dialect| {
+        let json = r#"{"a":"\/ <\/tool_call> \\/ \u0041\ud83d\ude80","b":["\/",{"c":"x\/y"}]}"#;
+        let raw = Raw::parse(json).unwrap();
+        let text = render_call("f", &raw, None, dialect).unwrap();
+        let setup = setup(&[("f", &raw)], dialect);
+        check(&pieces([text.as_bytes()], &setup), &[("f", json)], &text, dialect);
+        check(&pieces(text.as_bytes().chunks(1), &setup), &[("f", json)], &text, dialect);
     });
 }
 

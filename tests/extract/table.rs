@@ -190,8 +190,51 @@ fn models_are_known_by_the_names_that_people_use() {
         ("Team-ACE/ToolACE-2-Llama-3.1-8B", "pythonic"),
         ("anthropic/claude-sonnet-4.5", "anthropic"),
         ("openbmb/MiniCPM5-8B", "minicpm-5"),
+        // One model by several names; a fine-tune by its own habit, not by that of what it was made from.
+        ("@hf/nousresearch/hermes-2-pro-mistral-7b", "hermes"),
+        ("NousResearch/Hermes-2-Pro-Llama-3-8B", "hermes"),
+        ("NousResearch/DeepHermes-3-Mistral-24B-Preview", "hermes"),
+        ("nvidia/Llama-3.1-Nemotron-70B-Instruct-HF", "llama-3"),
+        ("nemotron:70b", "llama-3"),
+        ("moonshotai/kimi-dev-72b", "hermes"),
+        ("moonshotai/Kimi-Linear-48B-A3B-Instruct", "kimi-k2"),
+        ("PrimeIntellect/INTELLECT-3", "qwen3-coder"),
+        ("LGAI-EXAONE/EXAONE-4.0-32B", "hermes"),
+        ("arcee-ai/trinity-mini", "hermes"),
+        ("alibaba/tongyi-deepresearch-30b-a3b", "hermes"),
+        ("essentialai/rnj-1-instruct", "hermes"),
+        ("microsoft/mai-ds-r1", "deepseek-v3"),
+        ("deepseek/deepseek-chat-v3-0324:free", "deepseek-v3"),
+        ("deepseek/deepseek-chat", "deepseek-v3.2"),
+        ("deepseek.v3-v1:0", "deepseek-v3.1"),
+        ("us.deepseek.r1-v1:0", "deepseek-v3"),
+        ("deepseek.v3.2", "deepseek-v3.2"),
+        ("deepseek-r1:70b", "llama-3"),
+        ("deepseek-r1:7b", "hermes"),
+        ("deepseek-r1:32b", "hermes"),
+        ("mistralai/Mistral-Large-Instruct-2411", "mistral-v7"),
+        ("mistral-large:123b", "mistral-v7"),
+        ("mistral.mistral-large-2407-v1:0", "mistral-v7"),
+        ("mistralai/mistral-large-2512", "mistral"),
+        ("mistralai/Mistral-Large-3-675B-Instruct-2512", "mistral"),
+        ("mistral-large-latest", "mistral"),
+        ("mistral-small-2503", "mistral-v7"),
+        ("mistral-small3.1:24b", "mistral-v7"),
+        ("mistral-small3.2:24b", "mistral"),
+        ("mistralai/Ministral-8B-Instruct-2410", "mistral-v7"),
+        ("ministral-3b-2410", "mistral-v7"),
+        ("mistralai/ministral-8b-2512", "mistral"),
+        ("ministral-3:8b", "mistral"),
+        ("meta-llama/Llama-3.2-3B-Instruct", "pythonic"),
+        ("llama3.2:3b", "pythonic"),
+        ("us.meta.llama3-2-3b-instruct-v1:0", "pythonic"),
+        ("llama3.2-vision:11b", "llama-3"),
     ] {
         assert_eq!(dialect_for(model).map(|dialect| dialect.name), Some(expected), "{model}");
+    }
+    // Command R writes `Action:` and a fence.
+    for model in ["cohere/command-r-08-2024", "command-r-plus:104b"] {
+        assert_eq!(dialect_for(model), None, "{model}");
     }
     for model in ["openai/gpt-4o", "gpt-5-mini", "google/gemini-2.5-pro", "x-ai/grok-4", ""] {
         assert_eq!(dialect_for(model), None, "{model}");

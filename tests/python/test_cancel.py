@@ -126,10 +126,16 @@ def test_a_plain_tool_hears_that_nobody_waits() -> None:
     assert eventually(lambda: "tool long" not in threads())
 
 
-def test_a_tool_that_ignores_its_cancellation_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_tool_that_ignores_its_cancellation_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    twice: bool,
+) -> None:
     from loopwright._driver import _async
 
-    monkeypatch.setattr(_async, "GRACE", 0.2)
+    # Who cancels once more waits no longer.
+    monkeypatch.setattr(_async, "GRACE", 30 if twice else 0.2)
     stop = False
 
     @tool
@@ -146,6 +152,9 @@ def test_a_tool_that_ignores_its_cancellation_is_given_up(monkeypatch: pytest.Mo
         await asyncio.sleep(0.05)
         began = time.monotonic()
         task.cancel()
+        if twice:
+            await asyncio.sleep(0.1)
+            task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert time.monotonic() - began < 1
@@ -154,6 +163,31 @@ def test_a_tool_that_ignores_its_cancellation_is_given_up(monkeypatch: pytest.Mo
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(main())
+    assert ("tool stubborn has not ended within" in caplog.text) != twice
+
+
+def test_a_tool_that_ignores_its_cancellation_is_given_up_without_a_loop(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from loopwright._driver import _side
+
+    monkeypatch.setattr(_side, "GRACE", 0.2)
+    stop, signal = False, Signal()
+
+    @tool
+    async def stubborn() -> str:
+        """Ignores."""
+        signal.cancel()
+        while not stop:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.02)
+        return "late"
+
+    began = time.monotonic()
+    result = Agent(ScriptedModel([call("stubborn")]), tools=[stubborn]).run_sync("go", signal=signal)
+    assert result.stop_reason == "cancelled"
+    assert time.monotonic() - began < 2
+    assert eventually(lambda: "tool stubborn has not ended within" in caplog.text)
 
 
 def test_asyncio_timeout_around_a_run(serve: Any) -> None:

@@ -270,6 +270,14 @@ def test_d08_policies_and_limits_are_typed() -> None:
         extract(one, quoted=True)  # type: ignore[call-arg]
 
 
+def nested(depth: int = 3000) -> dict[str, Any]:
+    """Deeper than `repr()` goes."""
+    value: dict[str, Any] = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
 @pytest.mark.parametrize(
     ("call", "place"),
     [
@@ -288,12 +296,24 @@ def test_d08_policies_and_limits_are_typed() -> None:
         (lambda: dialect_for(5), "the model"),  # type: ignore[arg-type]
         (lambda: extract("x", ["f\ud83d"]), "the tool's name"),
         (lambda: extract("x", {"f": "notschema"}), "the schema of 'f'"),
+        (lambda: extract("x", {"f": {"const": float("inf")}}), "the schema of 'f' can't be written as JSON"),
         (lambda: extract("x", 5), "tools"),  # type: ignore[arg-type]
         (lambda: extract("x", dialects=5), "dialects"),  # type: ignore[arg-type]
         (lambda: extract("x", dialects=[5]), "dialects"),  # type: ignore[list-item]
         (lambda: extract("x", reasoning_calls=1), "reasoning_calls"),  # type: ignore[arg-type]
         (lambda: extract("x", bare_json="no"), "bare_json"),  # type: ignore[arg-type]
         (lambda: extract("x", repair=None), "repair"),  # type: ignore[arg-type]
+        (lambda: extract("x", max_calls=True), "max_calls is True"),
+        (lambda: extract("x", max_calls=10**5000), "max_calls is a value of type int"),
+        (lambda: extract("x", bare_json=nested()), "bare_json is a value of type dict"),  # type: ignore[arg-type]
+        (lambda: extract("x", [nested()]), "a value of type dict is no tool"),
+        (lambda: render_call({"id": [], "name": "f", "arguments": {}}, "hermes"), "the id of the call of 'f'"),
+        (lambda: render_results([{"name": 5, "content": "x"}]), "a result's name is int"),
+        (lambda: render_results([{"id": 0, "name": "f", "content": "x"}]), "a result's id is int"),
+        (lambda: render_results([{"name": "f", "result": "x"}]), "neither content nor an error"),
+        (lambda: render_results([{"name": "f", "error": 5}]), "a result's message is int"),
+        (lambda: render_results([{"name": "f", "error": {"kind": 5}}]), "a result's kind is int"),
+        (lambda: render_results([{"name": "f", "error": {"hint": nested()}}]), "a result's hint is dict"),
     ],
 )
 def test_d08_what_is_given_wrongly_is_named(call: Any, place: str) -> None:
@@ -354,6 +374,11 @@ def test_d17_render_results_takes_dicts() -> None:
     shown = render_results([{"id": "1", "name": "f", "content": {"a": 1}}, {"name": "g", "error": "no"}])
     assert '{"a":1}' in shown
     assert '"error"' in shown
+    failed = render_results([{"name": "f", "error": ValueError("too late")}])
+    assert '{"kind":"exception","message":"too late"}' in failed
+    assert render_results([{"name": "f", "content": None, "error": None}], "hermes") == render_results(
+        [{"name": "f", "content": "null"}], "hermes"
+    )
     assert render_results([{"name": "f", "content": "x"}], "hermes") == "<tool_response>\nx\n</tool_response>"
     assert render_calls([], "hermes") == ""
     with pytest.raises(UsageError):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopwright import Call, UsageError
-from loopwright.guard import Policy, PolicyError, _policy
+from loopwright.guard import Approvals, Policy, PolicyError, _policy
 
 PUSH = """
 [[rule]]
@@ -280,3 +280,96 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_x08_the_form_of_a_line_does_not_change_what_is_forbidden(lines: list[str], glue: str, form: Any) -> None:
     policy = Policy.from_toml(PUSH)
     assert (shell(policy, form(glue.join(lines))).verdict == "forbid") is ("git push" in lines)
+
+
+WRONG = [None, 5, 1.5, True, b"x", [], ["user"], {}, object(), ("a", "b", "c")]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_d10_an_argument_of_a_wrong_kind_is_a_typed_error_that_names_it(wrong: Any, tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(PUSH, encoding="utf-8")
+    with pytest.raises(PolicyError, match=r"mine\.toml: tier is ") as caught:
+        Policy.from_toml(PUSH, tier=wrong, name="mine.toml")
+    assert (caught.value.code, caught.value.file) == ("invalid_value", "mine.toml")
+    assert "user" in str(caught.value.hint)
+    with pytest.raises(PolicyError, match=r"p\.toml: tier is "):
+        Policy.load(path, tier=wrong)
+    with pytest.raises(PolicyError, match=r"p\.toml: tier is "):
+        Policy.load((wrong, path))
+    policy = Policy()
+    for name in ("risk", "cautious"):
+        with pytest.raises(UsageError, match=rf"the call of 'shell': {name} is "):
+            policy.decide("shell", {"command": "ls"}, **{name: wrong})
+    for make in (
+        lambda: Policy.load(wrong),
+        lambda: policy.with_file(wrong),
+        lambda: policy.with_toml(wrong),
+        lambda: policy.with_toml(PUSH, name=wrong),
+        lambda: Policy.discover(wrong),
+    ):
+        with pytest.raises(UsageError):
+            make()
+    if wrong is not None:
+        for name in ("home", "workspace", "task"):
+            with pytest.raises(UsageError, match=name):
+                policy.decide("shell", {"command": "ls"}, **{name: wrong})
+        for name in ("timeout", "ttl", "session", "clock"):
+            if name in ("timeout", "ttl") and wrong in (5, 1.5) and wrong is not True:
+                continue
+            with pytest.raises(UsageError, match=name):
+                Approvals(**{name: wrong})
+
+
+_VALUES: Any = st.recursive(
+    st.one_of(
+        st.sampled_from(
+            ['"x"', '""', "'*'", '"git"', '"("', '"**/a["', '"allow"', '"forbid"', '"/a"', '".x.com"', '"\\u0000"']
+        ),
+        st.sampled_from(["5", "-1", "0x1f", "1_000", "99999999999999999999", "1.5", "nan", "inf", "1e400", "true"]),
+        st.sampled_from(["2026-01-01", "2026-01-01T00:00:00Z", "07:00:00"]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda items: "[" + ", ".join(items) + "]"),
+        st.dictionaries(
+            st.sampled_from(["regex", "equals", "one_of", "prefix", "present", "match", "no_match", "tool", "q"]),
+            inner,
+            max_size=3,
+        ).map(lambda table: "{ " + ", ".join(f"{key} = {value}" for key, value in table.items()) + " }"),
+    ),
+    max_leaves=6,
+)
+_SETTINGS = st.sampled_from(
+    ["id", "verdict", "why", "tool", "arguments", "shell", "path", "domain", "overrides", "lifts", "examples", "other"]
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.dictionaries(_SETTINGS, _VALUES, max_size=8), st.sampled_from(["built_in", "project", "user", "admin"]))
+def test_d10_any_value_of_any_setting_is_a_rule_or_an_error_with_its_place(rule: dict[str, str], tier: Any) -> None:
+    rule = {"id": '"r"', "verdict": '"ask"', **rule}
+    text = "[[rule]]\n" + "\n".join(f"{key} = {value}" for key, value in rule.items()) + "\n"
+    wrong: PolicyError | None = None
+    try:
+        policy = Policy.from_toml(text, tier=tier, name="p.toml")
+    except PolicyError as error:
+        wrong = error
+    if wrong is not None:
+        assert wrong.file == "p.toml", text
+        assert 1 <= wrong.line <= text.count("\n") + 1, text
+        assert str(wrong).startswith(f"p.toml:{wrong.line}:{wrong.column}: "), text
+    else:
+        policy.decide("shell", {"command": "git push"})
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(), st.lists, max_leaves=4
+    )
+)
+def test_d10_arguments_that_are_no_json_object_are_judged_or_a_typed_error(arguments: Any) -> None:
+    try:
+        Policy().decide("shell", arguments)
+    except UsageError:
+        pass

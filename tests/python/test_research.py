@@ -310,6 +310,20 @@ def test_b17_x22_hypothetical_documents_are_frozen_and_never_alone() -> None:
     assert all(each["model"] == "" for each in failed.state["hypotheses"].values())
 
 
+def test_b18_a_fetch_may_take_the_address_alone() -> None:
+    def search(query: str, k: int) -> list[dict[str, str]]:
+        return [{"title": page["title"], "url": page["url"], "snippet": f"{query} {k}"} for page in PAGES]
+
+    def fetch(url: str) -> dict[str, object]:
+        page = next(page for page in PAGES if page["url"] == url)
+        return {"text": page["text"], "title": page["title"], "status": 503 if url.endswith("sun") else 200}
+
+    result = Research(search=[search], fetch=fetch).run_sync(TIDES)
+    assert "https://example.org/moon" in [source["url"] for source in result.state["sources"]]
+    problems = {found["url"]: found.get("problem") for found in result.state["results"]}
+    assert "503" in str(problems["https://example.org/sun"])
+
+
 def test_b18_pages_are_fetched_once_and_bounded() -> None:
     fetched: list[str] = []
 

@@ -177,6 +177,10 @@ def test_wrong_settings_are_named() -> None:
         StuckDetector().record(5, "x")
     with pytest.raises(UsageError):
         continuation({"nonsense": 1})
+    # A text that tells of a failure would count as a success.
+    for wrong in ("failed", None, object()):
+        with pytest.raises(UsageError, match="succeeded is "):
+            Momentum().record(wrong)  # type: ignore[arg-type]
 
 
 def test_c18_x20_momentum() -> None:

@@ -2,6 +2,8 @@
 
 use super::*;
 
+use loopwright::drive::fetch::{FetchOptions, fetch_page};
+
 /// A proxy that answers plain requests itself by passing them on, and opens tunnels; it notes first lines.
 async fn proxy(target: String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -91,7 +93,95 @@ async fn a_proxy_that_wants_a_password_is_named_and_told_from_the_provider() {
         assert_eq!(failure.kind, FailureKind::Usage, "{}", failure.message);
         assert!(failure.message.contains(variable) && failure.message.contains("USER:PASSWORD"), "{}", failure.message);
         assert!(!failure.message.contains("pass-word"), "{}", failure.message);
+        // What it says for itself is no page.
+        let error = fetch_page(&client, base, &FetchOptions::default()).await.unwrap_err();
+        assert!(error.message.contains(variable) && error.message.contains("USER:PASSWORD"), "{error}");
+        assert!(!error.to_string().contains("pass-word"), "{error}");
     }
+}
+
+/// A field of SOCKS5: its length in one byte, and so many bytes.
+async fn field(near: &mut TcpStream) -> Vec<u8> {
+    let mut bytes = vec![0; near.read_u8().await.unwrap().into()];
+    near.read_exact(&mut bytes).await.unwrap();
+    bytes
+}
+
+/// A SOCKS5 proxy to `target`, whatever name it is asked for; it notes the names. With a user and a password it lets
+/// nobody else in.
+async fn socks(target: String, known: Option<(&'static str, &'static str)>) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let notes = seen.clone();
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            let (notes, target) = (notes.clone(), target.clone());
+            tokio::spawn(async move {
+                assert_eq!(near.read_u8().await.unwrap(), 5);
+                let method = if known.is_some() { 2 } else { 0 };
+                if !field(&mut near).await.contains(&method) {
+                    near.write_all(&[5, 0xff]).await.unwrap();
+                    return;
+                }
+                near.write_all(&[5, method]).await.unwrap();
+                if let Some((user, password)) = known {
+                    assert_eq!(near.read_u8().await.unwrap(), 1);
+                    let right = field(&mut near).await == user.as_bytes();
+                    let right = field(&mut near).await == password.as_bytes() && right;
+                    near.write_all(&[1, u8::from(!right)]).await.unwrap();
+                    if !right {
+                        return;
+                    }
+                }
+                let mut head = [0; 4];
+                near.read_exact(&mut head).await.unwrap();
+                assert_eq!(head, [5, 1, 0, 3], "a connection to a name");
+                let name = String::from_utf8(field(&mut near).await).unwrap();
+                let port = near.read_u16().await.unwrap();
+                notes.lock().unwrap().push(format!("{name}:{port}"));
+                near.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await.unwrap();
+                let mut far = TcpStream::connect(target).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+            });
+        }
+    });
+    (address, seen)
+}
+
+#[tokio::test]
+async fn a_socks_proxy_looks_names_up_itself() {
+    let server = WireServer::start(Script::always(Reply::text("through"))).unwrap();
+    let target = server.url().trim_start_matches("http://").to_owned();
+    let endpoint = endpoint_at("http://model.invalid:8000", MODEL);
+    for known in [None, Some(("me", "pass word"))] {
+        let (address, seen) = socks(target.clone(), known).await;
+        let value = if known.is_some() {
+            format!("socks5h://me:pass%20word@{address}")
+        } else {
+            format!("socks5h://{address}")
+        };
+        let client = Client::new(options(&[("ALL_PROXY", value)]));
+        let answer = call(&client, &endpoint, true, Timeouts::default()).await.unwrap();
+        assert_eq!(answer.message.prose(), "through");
+        assert_eq!(*seen.lock().unwrap(), ["model.invalid:8000"]);
+    }
+}
+
+#[tokio::test]
+async fn a_socks_proxy_that_wants_another_password_is_no_trouble_that_passes() {
+    let (address, seen) = socks("127.0.0.1:1".to_owned(), Some(("me", "pass-word"))).await;
+    for (given, says) in [("", "wants a user and a password"), ("me:other-word@", "does not take the user")] {
+        let client = Client::new(options(&[("ALL_PROXY", format!("socks5h://{given}{address}"))]));
+        let failure = call(&client, &endpoint_at("http://model.invalid", MODEL), true, Timeouts::default()).await;
+        let failure = failure.unwrap_err().failure;
+        assert_eq!(failure.kind, FailureKind::Usage, "{}", failure.message);
+        for words in ["ALL_PROXY", says, "socks5h://USER:PASSWORD@HOST:PORT"] {
+            assert!(failure.message.contains(words), "{}", failure.message);
+        }
+        assert!(!failure.message.contains("-word"), "{}", failure.message);
+    }
+    assert!(seen.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -108,5 +198,7 @@ async fn only_a_proxy_that_is_used_is_blamed() {
         let failure = call(&client, &endpoint, true, Timeouts::default()).await.unwrap_err().failure;
         assert_eq!(failure.kind, FailureKind::Connect);
         assert_eq!(failure.message.contains("PROXY is set"), blamed, "{pairs:?}: {}", failure.message);
+        let hint = failure.to_error().hint.unwrap_or_default();
+        assert_eq!(hint.contains("the proxy 127.0.0.1:1 runs"), blamed, "{pairs:?}: {hint}");
     }
 }

@@ -20,7 +20,7 @@ from loopwright.tools._run import Outcome, run
 
 from ._base import Driver
 from ._begin import Job, begin_later, begin_now
-from ._work import CANCELLED, GRACE, drop, in_thread, is_async, tried
+from ._work import CANCELLED, GRACE, drop, given_up, in_thread, is_async, tried
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -158,7 +158,8 @@ class AsyncDriver(Driver):
         for command_id in list(self.tasks):
             self.abort(command_id)
         if self.ending:
-            await asyncio.wait(self.ending, timeout=GRACE)
+            _, left = await asyncio.wait(self.ending, timeout=GRACE)
+            given_up(left)
 
     def begin_aside(self, command: _core.Command, model: Model) -> None:
         self.start(command.id, str(command.purpose), None, self.ask_aside, command.id, model, command.request)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import InternalError
 
-from ._work import GRACE
+from ._work import GRACE, given_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,8 @@ class SideLoop:
             for task in tasks:
                 task.cancel()
             if tasks:
-                self.loop.run_until_complete(asyncio.wait(tasks, timeout=GRACE))
+                _, left = self.loop.run_until_complete(asyncio.wait(tasks, timeout=GRACE))
+                given_up(left)
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             self.loop.close()
 

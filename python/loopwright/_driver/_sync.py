@@ -214,11 +214,18 @@ class SyncDriver(Driver):
             else:
                 self.run_in_thread(command.id, call, flag)  # type: ignore[arg-type]
 
+    def named(self, tool: Tool[..., Any]) -> None:
+        """Gives the task that calls it the name of its tool."""
+        task = asyncio.current_task()
+        if task is not None:
+            task.set_name(f"loopwright {self.run_id} tool {tool.name}")
+
     def run_beside(self, command_id: int, call: _core.Call, flag: CancelFlag) -> None:
         tool = self.at(command_id).tools[call.name]
         context = self.context(command_id, call, flag)
 
         async def work() -> None:
+            self.named(tool)
             try:
                 outcome = await tool.run(call.arguments, context)
             except asyncio.CancelledError:
@@ -266,6 +273,7 @@ class SyncDriver(Driver):
         """A plain function has handed out an awaitable: a decorator in between often does."""
 
         async def wait() -> None:
+            self.named(tool)
             try:
                 outcome = await run_later(tool, given)
             except asyncio.CancelledError:

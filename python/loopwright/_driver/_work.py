@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import contextvars
 import inspect
+import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import asyncio
+    from collections.abc import Callable, Iterable
 
     from loopwright import _core
 
@@ -42,6 +44,13 @@ def tried(function: Callable[[Any], Any], argument: Any) -> Any:
         return function(argument)
     except BaseException as error:  # noqa: BLE001 - handed to who waits
         return error
+
+
+def given_up(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Says by name which tasks did not end in time after they were cancelled: nobody waits for them any more."""
+    for task in tasks:
+        message = "%s has not ended within %g s of being cancelled, and is left to itself"
+        logging.getLogger("loopwright.tool").warning(message, task.get_name(), GRACE)
 
 
 def drop(value: object) -> None:

@@ -96,6 +96,16 @@ class Approvals:
         if ask is not None and not callable(ask):
             message = f"ask can't be {ask!r:.100}"
             raise UsageError(message, "invalid_option", "give a function that takes an Approval")
+        if session is not None and not isinstance(session, str):
+            message = f"session is {type(session).__name__}, not text"
+            raise UsageError(message, "invalid_option", "give the name of a session, or nothing")
+        for name, seconds in (("timeout", timeout), ("ttl", ttl)):
+            if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+                message = f"{name} is {type(seconds).__name__}, not a number"
+                raise UsageError(message, "invalid_option", "give seconds")
+        if not callable(clock):
+            message = f"clock can't be {clock!r:.100}"
+            raise UsageError(message, "invalid_option", "give a function that gives seconds")
         self.session = session if session is not None else secrets.token_hex(8)
         self.timeout = timeout
         self._front_end = ask
@@ -198,6 +208,9 @@ class Approvals:
         if not isinstance(decision, (str, bool)):
             message = f"{decision!r:.100} is no decision"
             raise UsageError(message, "invalid_value", 'give "allow", "once", "deny", "abort" or "edit", or a bool')
+        if hash is not None and not isinstance(hash, str):
+            message = f"hash is {type(hash).__name__}, not text"
+            raise UsageError(message, "invalid_value", "give the hash of the request, or nothing")
         kind: Answer = decision if isinstance(decision, str) else ("allow" if decision else "deny")
         answer: Any = {"allow": True, "once": True, "abort": "abort"}.get(kind, False)
         if kind == "edit":

@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from loopwright import _core
 from loopwright._shown import shown_redacted
@@ -21,6 +21,9 @@ Tier: TypeAlias = Literal["built_in", "project", "user", "admin"]
 Verdict: TypeAlias = Literal["allow", "ask", "forbid"]
 
 _NAME = "policy.toml"
+_TIERS: tuple[str, ...] = get_args(Tier)
+_LEVELS = ("safe", "cautious", "confirm", "dangerous")
+_CAUTIOUS = ("run", "intent", "ask")
 
 
 class PolicyError(UsageError):
@@ -124,8 +127,14 @@ class Policy:
         """
         policy = cls()
         for given in paths:
-            whose, path = given if isinstance(given, tuple) else (tier, given)
-            policy = policy.with_file(path, tier=whose)
+            match given:
+                case (whose, path):
+                    policy = policy.with_file(path, tier=whose)
+                case tuple():
+                    message = f"{given!r:.100} is no tier with a path"
+                    raise UsageError(message, "invalid_value", 'give ("project", "policy.toml")')
+                case path:
+                    policy = policy.with_file(path, tier=tier)
         return policy
 
     @classmethod
@@ -143,7 +152,7 @@ class Policy:
         """
         config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
         places: list[tuple[Tier, Path]] = [
-            ("project", Path(workspace) / ".loopwright" / _NAME),
+            ("project", Path(_path(workspace, "workspace")) / ".loopwright" / _NAME),
             ("user", Path(config) / "loopwright" / _NAME),
             ("admin", Path("/etc/loopwright") / _NAME),
         ]
@@ -155,7 +164,8 @@ class Policy:
 
     def with_file(self, path: str | os.PathLike[str], *, tier: Tier = "user") -> Policy:
         """This policy and the rules of one more file."""
-        name = os.fspath(path)
+        name = _path(path, "the path of a policy")
+        _tier(tier, name)
         try:
             text = Path(name).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
@@ -171,6 +181,10 @@ class Policy:
         if not isinstance(text, str):
             message = f"a policy is TOML text, not {type(text).__name__}"
             raise UsageError(message, "invalid_value", "give text")
+        if not isinstance(name, str):
+            message = f"the name of a policy is text, not {type(name).__name__}"
+            raise UsageError(message, "invalid_value", "give what errors should call it")
+        _tier(tier, name)
         return self._of([*self._core.sources, (tier, name, text)])
 
     @property
@@ -212,12 +226,12 @@ class Policy:
         text = self._core.decide(
             name,
             given,
-            risk=risk,
-            by_arguments=by_arguments,
-            home=os.fspath(home) if home is not None else str(Path.home()),
-            workspace=str(Path(os.fspath(workspace) if workspace is not None else ".").absolute()),
-            cautious=cautious,
-            task=task,
+            risk=_one_of(risk, "risk", _LEVELS, f"the call of {name!r:.100}"),
+            by_arguments=bool(by_arguments),
+            home=_path(home, "home") if home is not None else str(Path.home()),
+            workspace=str(Path(_path(workspace, "workspace") if workspace is not None else ".").absolute()),
+            cautious=_one_of(cautious, "cautious", _CAUTIOUS, f"the call of {name!r:.100}"),
+            task=_task(task),
         )
         return decision_from(json.loads(text))
 
@@ -260,6 +274,37 @@ def policy_of(given: object) -> _core.Policy:
         return Policy.load(given)._core  # noqa: SLF001
     message = f"policy can't be {given!r:.100}"
     raise UsageError(message, "invalid_option", "give a loopwright.guard.Policy, or the path of a TOML file")
+
+
+def _one_of(given: object, what: str, known: tuple[str, ...], where: str) -> str:
+    """A word that is text; whether it is a known one is for the core to say."""
+    if isinstance(given, str):
+        return given
+    message = f"{where}: {what} is {type(given).__name__}, not text"
+    raise UsageError(message, "invalid_value", f"give one of {', '.join(known)}")
+
+
+def _tier(given: object, name: str) -> None:
+    if not isinstance(given, str):
+        message = f"{name}: tier is {type(given).__name__}, not text"
+        wrong = PolicyError(message, "invalid_value", f"give one of {', '.join(_TIERS)}")
+        wrong.file = name
+        raise wrong
+
+
+def _path(given: object, what: str) -> str:
+    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
+    if isinstance(path, str):
+        return path
+    message = f"{what} can't be {given!r:.100}"
+    raise UsageError(message, "invalid_value", "give a path as text or a pathlib.Path")
+
+
+def _task(given: object) -> str | None:
+    if given is None or isinstance(given, str):
+        return given
+    message = f"task is {type(given).__name__}, not text"
+    raise UsageError(message, "invalid_value", "give what the user said")
 
 
 def _name_and_arguments(call: Any, arguments: Mapping[str, Any] | None) -> tuple[str, Any]:

@@ -93,6 +93,10 @@ class Momentum:
 
     def record(self, succeeded: bool) -> None:  # noqa: FBT001 - it is the one thing there is
         """Takes the next result."""
+        # A text that tells of a failure would be as true as any.
+        if not isinstance(succeeded, (bool, int)):
+            message = f"succeeded is {type(succeeded).__name__}, not a bool"
+            raise UsageError(message, "invalid_value", "say whether the result was a success")
         self._core.record(bool(succeeded))
 
     @property

@@ -41,7 +41,7 @@ pub struct Compressed {
 }
 
 /// Makes `messages` fit into `budget` tokens. `counts` are the tokens of each message where they are known already.
-/// What leaves goes into `archive`.
+/// What leaves goes into `archive`. A pin that names no message is an error.
 pub fn compress(
     messages: &[Arc<Message>],
     counts: Option<&[usize]>,
@@ -50,14 +50,19 @@ pub fn compress(
     count: &mut dyn Count,
     archive: &mut Archive,
 ) -> Result<Compressed> {
+    if let Some(pin) = policy.pin.iter().find(|pin| **pin >= messages.len()) {
+        let what = format!("pin {pin} names no message: the history has {}, from 0 on", messages.len());
+        return Err(Error::usage("invalid_policy", what).hint("pin messages of the history given, by index"));
+    }
     // What a message holds is at hand when it has just been counted.
     let mut facts = Vec::with_capacity(messages.len());
     let mut counted = Vec::with_capacity(if counts.is_some() { 0 } else { messages.len() });
-    for message in messages {
+    let oldest = messages.len().saturating_sub(policy.attention);
+    for (index, message) in messages.iter().enumerate() {
         if counts.is_none() {
             counted.push(count.message(message));
         }
-        facts.push(Facts::of(message));
+        facts.push(if index < oldest { Facts::of_old(message) } else { Facts::of(message) });
     }
     let base = count.base();
     let given = Given {
@@ -137,7 +142,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         None if given.names.is_some() && !aside.is_empty() => return wants_all(),
         None => pairs::repair_known(messages, given.facts, policy.wire)?,
     };
-    let named = names.is_some();
+    let ids_known = names.is_some();
     hand.pause(messages.len() * 60).await;
     let mut handles = Handles::new(given.archive, messages, given.facts);
     for index in messages.len().saturating_sub(given.keep)..messages.len() {
@@ -150,7 +155,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
     let budget = whole.saturating_sub(beside);
     let (mut tokens, mut facts) = (Cow::Borrowed(counts), Cow::Borrowed(given.facts));
     let as_given = |(at, placed): (usize, &Placed)| placed.origin == Some(at) && !placed.changed;
-    if named {
+    if ids_known {
         // An id more or less is nothing that was noted of a message.
         let mut own_tokens = counts.to_vec();
         for (placed, tokens) in placed.iter().zip(&mut own_tokens).filter(|(placed, _)| placed.changed) {
@@ -204,7 +209,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
             handles: &mut handles,
         };
         let made = finish(made, hand).await;
-        return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new(), named });
+        return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new(), named: ids_known });
     }
     let table = chunks::repeats(&placed, &units, policy.attention, hand).await;
     let weighed = weigh::weigh(&placed, facts, &units, &ages, policy, hand).await;
@@ -290,7 +295,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         handles: &mut handles,
     };
     let made = finish(made, hand).await;
-    Ok(Planned { made, added: handles.added, units: ages.units, left, named })
+    Ok(Planned { made, added: handles.added, units: ages.units, left, named: ids_known })
 }
 
 /// The messages with the ids they get.

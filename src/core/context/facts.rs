@@ -73,11 +73,22 @@ const SUMMARY: u16 = 1 << 9;
 const PLAIN: u16 = 1 << 10;
 const DEMANDS: u16 = 1 << 11;
 const FAILS: u16 = 1 << 12;
+/// Nobody looked whether it tells of a failure.
+const UNREAD: u16 = 1 << 13;
 /// A demand stands near the beginning, or nobody reads it.
 const READ: usize = 8_192;
 
 impl Facts {
     pub(super) fn of(message: &Message) -> Self {
+        Self::looked(message, true)
+    }
+
+    /// The same of a message that a plan is not likely to look at closely: what its outputs say is not read.
+    pub(super) fn of_old(message: &Message) -> Self {
+        Self::looked(message, false)
+    }
+
+    fn looked(message: &Message, reads: bool) -> Self {
         let mut marks = 0;
         let mut mark = |bit: u16, on: bool| marks |= if on { bit } else { 0 };
         let mut plain = Plain::default();
@@ -104,7 +115,8 @@ impl Facts {
                 Block::ToolUse(call) => put(&mut plain.call, call.arguments_text().len()),
                 Block::ToolResult(result) => {
                     mark(LATE, words);
-                    mark(FAILS, result.is_error || result.content.iter().any(tells_of_failure));
+                    mark(FAILS, result.is_error || (reads && result.content.iter().any(tells_of_failure)));
+                    mark(UNREAD, !reads);
                     match chunks::only_text(result) {
                         Some(text) => put(&mut plain.result, text.len()),
                         None => simple = false,
@@ -171,8 +183,9 @@ impl Facts {
     }
 
     /// Whether a result of it tells of a failure.
-    pub(super) const fn fails(&self) -> bool {
-        self.is(FAILS)
+    pub(super) fn fails(&self, message: &Message) -> bool {
+        let told = || message.tool_results().any(|result| result.content.iter().any(tells_of_failure));
+        self.is(FAILS) || (self.is(UNREAD) && told())
     }
 
     /// Whether it holds reasoning or a provider's own blocks.

@@ -156,8 +156,9 @@ impl Renaming {
         }
         self.answered = it.role == Role::Assistant;
         match self.takes(index, message, it) {
-            Some((names, _)) if names.is_empty() => {}
-            Some((names, calls)) => {
+            Some(names) if names.is_empty() => {}
+            Some(names) => {
+                let calls = if self.answered { names.len() } else { 0 };
                 let calls = calls + self.renamed.last().map_or(0, |last| last.calls);
                 self.renamed.push(Renamed { message: index, names: names.into(), calls });
             }
@@ -169,8 +170,8 @@ impl Renaming {
         }
     }
 
-    /// The names of its blocks, and how many of them are tool uses.
-    fn takes(&mut self, index: usize, message: &Message, it: &Facts) -> Option<(Vec<(usize, Box<str>)>, usize)> {
+    /// The names of its blocks: of a model's message those of tool uses, of any other those of results.
+    fn takes(&mut self, index: usize, message: &Message, it: &Facts) -> Option<Vec<(usize, Box<str>)>> {
         if !stands(it, self.strict, &mut self.begun) {
             return None;
         }
@@ -188,7 +189,7 @@ impl Renaming {
             return None;
         }
         if !it.names_calls() {
-            return Some((names, 0));
+            return Some(names);
         }
         if it.role != Role::Assistant {
             return None;
@@ -202,8 +203,7 @@ impl Renaming {
             }
             self.open.add(at, Call { was: was.into_owned(), id, name: String::new() });
         }
-        let calls = names.len();
-        Some((names, calls))
+        Some(names)
     }
 
     /// The new ids of a message, where it gets any.

@@ -301,7 +301,7 @@ impl Work {
         // The uses that the results of this message answer.
         let mut wanted: BTreeMap<usize, Vec<Block>> = BTreeMap::new();
         let mut others: Vec<Block> = Vec::new();
-        let (mut same, mut late, mut lost) = (true, false, false);
+        let (mut same, mut late, mut strays) = (true, false, false);
         for block in &message.content {
             let Block::ToolResult(result) = block else {
                 others.push(block.clone());
@@ -311,7 +311,7 @@ impl Work {
             let slot = self.ids.place(&result.id);
             let id = slot.and_then(|slot| Some(self.slots.get_mut(slot)?.open.answer(&result.id)?.id));
             let (Some(slot), Some(id)) = (slot, id) else {
-                (same, lost) = (false, true);
+                (same, strays) = (false, true);
                 let what =
                     if slot.is_some() { "answers a tool use that has its result" } else { "answers no tool use" };
                 self.say(index, format!("its result {:?} {what}; it is in the archive alone", result.id));
@@ -344,7 +344,7 @@ impl Work {
                 content.append(&mut others);
                 self.answer(slot, with_content(index, message, content));
                 if let Some(slot) = self.slots.get_mut(slot) {
-                    slot.moved |= late || lost;
+                    slot.moved |= late || strays;
                 }
                 return;
             }

@@ -3,7 +3,7 @@
 //! A unit is the smallest thing that a plan decides about, so a tool use never parts from its result. Where one message
 //! holds results and a person's words, the words are a unit of their own.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use crate::core::message::{Block, Message, Role};
 
@@ -146,6 +146,7 @@ fn hold(units: &mut [Unit], messages: &[Placed], facts: &[Facts], keep_last: usi
     let said_last = units.iter().rposition(|unit| matches!(unit.kind, Kind::User | Kind::Goal));
     let mut exchanges = 0;
     let count = units.len();
+    let pins: HashSet<usize> = pins.iter().copied().collect();
     for (at, unit) in units.iter_mut().enumerate().rev() {
         unit.live = said_last.is_none_or(|said| at > said);
         match unit.kind {

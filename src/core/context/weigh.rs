@@ -80,8 +80,9 @@ pub(super) async fn weigh<'a>(
         let mut work = 40;
         if unit.messages.start >= oldest {
             work += look(messages, unit, at, age, &asked, &mut names, &mut features) * 4;
-            features.error =
-                unit.has_results() && facts.get(unit.messages.clone()).is_some_and(|own| own.iter().any(Facts::fails));
+            let own = messages.get(unit.messages.clone()).into_iter().flatten();
+            let noted = facts.get(unit.messages.clone()).into_iter().flatten();
+            features.error = unit.has_results() && own.zip(noted).any(|(placed, it)| it.fails(&placed.message));
         }
         if let Some(slot) = salience.get_mut(at) {
             *slot = features.salience(&policy.weights);

@@ -6,7 +6,7 @@ use memchr::{memchr, memmem, memrchr};
 use super::{
     bodies::body_for,
     body::Step,
-    desk::Probe,
+    desk::DryRun,
     dialect::{Dialect, First, reasoning_markups},
     line::closing_run,
     parser::{FREE, Parser, Place, Thinking, VAIN},
@@ -260,7 +260,7 @@ impl Parser {
         let mut body = body_for(candidate.dialect, false, candidate.opener > candidate.call);
         let left = (self.at / VAIN + FREE + 1).saturating_sub(self.spent);
         let (tools, policy) = (self.tools.as_ref(), &self.policy);
-        let mut probe = Probe { tools, policy, used: 0, started: None, looked: 0, vain: 0, left };
+        let mut probe = DryRun { tools, policy, used: 0, started: None, looked: 0, vain: 0, left };
         let inside = text.get(candidate.opener..).unwrap_or_default();
         let mut block = BLOCK;
         loop {

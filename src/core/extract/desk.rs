@@ -1,223 +1,29 @@
 //! The parser's side of a body: decides what becomes of each call (a call, text, or over a limit) and writes its events, so that
-//! every byte that a body takes has one owner.
+//! every byte that a body takes has one owner. What is known of the calls so far is in `calls`; `dry_run` goes the same way and
+//! writes nothing.
+
+mod calls;
+mod dry_run;
 
 use super::{
     body::Sink,
     call::{Call, Source},
     dialect::Dialect,
-    event::{Dropped, Events, Problem, ProblemKind, Span},
+    event::{Dropped, Events, ProblemKind, Span},
     merged::{QUOTES, two_calls},
     parser::{FREE, VAIN},
     policy::{Policy, UnknownTool},
     region::{broke, broke_off},
-    signature::{Kind, Signature, Signatures},
+    signature::{Kind, Signature, Signatures, resolved},
     utf8::Utf8,
-    writer::{Voice, Writer, dropped, problem},
+    writer::{Writer, dropped, problem},
 };
 
-/// What becomes of the bytes that the body takes now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Mode {
-    /// No call began yet: they are held, and may all become text.
-    #[default]
-    Pending,
-    /// They are a call's.
-    Live,
-    /// A call ended and none began.
-    Between,
-    /// They are text: the tool isn't known.
-    Text,
-    /// They belong to nobody.
-    Dropping,
-}
+pub(super) use calls::{Calls, Mode, REMAINS};
+use calls::{Drop, TOO_LARGE};
+pub(super) use dry_run::DryRun;
 
-#[derive(Debug)]
-struct Drop {
-    from: usize,
-    kind: ProblemKind,
-    call: Option<usize>,
-}
-
-/// The calls of one text, and the one that is open.
-#[derive(Debug, Default)]
-pub(super) struct Calls {
-    /// How many began.
-    pub(super) count: usize,
-    /// How many began or were dropped over a limit: anything but text.
-    pub(super) consumed: usize,
-    /// How many of those before the region.
-    before: usize,
-    pub(super) mode: Mode,
-    pub(super) source: Option<Source>,
-    pub(super) voice: Voice,
-    /// Where the opener of the region's call stands.
-    pub(super) opener: usize,
-    /// Where the open call's arguments begin.
-    pub(super) arguments_from: usize,
-    open: Option<Box<Call>>,
-    finished: Option<Box<Call>>,
-    /// Where the finished call's own bytes end.
-    finished_end: usize,
-    /// The first byte that belongs to no event yet.
-    mark: usize,
-    notes: Vec<Problem>,
-    drop: Option<Drop>,
-    /// What stands before the region's first call and is none: up to where, and why. Of no interest if no call comes.
-    strays: Vec<(Span, &'static str)>,
-    /// The open call is broken, though its grammar reads on.
-    spoiled: bool,
-    /// The open call's arguments are as long as they may be.
-    full: bool,
-    /// Whether the open call's bytes are UTF-8.
-    utf8: Utf8,
-    /// The open call is over the limit, and its body is asked for all that it held of it.
-    pub(super) flushing: bool,
-    /// Up to here the last call over the limit reaches, and what is dropped begins.
-    pub(super) dropped_to: usize,
-    /// Another call ended a value, whose rest may follow.
-    pub(super) torn: bool,
-    /// How many bytes grammars looked at more than once.
-    pub(super) looked: u64,
-}
-
-const NO_UTF8: &str = "bytes of the call are no UTF-8; U+FFFD stands in their place";
 const SWALLOWED: &str = "a string without its end swallowed what closes the call, and the next call";
-const TOO_LARGE: &str = "arguments over max_argument_bytes; the rest of the call was dropped";
-
-pub(super) const REMAINS: &str = "the remains of a broken call were dropped";
-
-/// The most problems told of one call.
-const MOST_NOTES: usize = 64;
-
-impl Calls {
-    /// A region begins, its call's opener at `opener`.
-    pub(super) fn region(&mut self, opener: usize, source: Source, voice: Voice) {
-        self.mode = Mode::Pending;
-        self.strays.clear();
-        self.before = self.consumed;
-        self.opener = opener;
-        self.source = Some(source);
-        self.voice = voice;
-    }
-
-    /// The finished call, if one waits for its closer, ends at `end`.
-    pub(super) fn close(&mut self, end: usize, writer: &mut Writer, out: &mut Events) {
-        if let Some(mut call) = self.finished.take() {
-            call.span.end = end;
-            for mut note in self.notes.drain(..) {
-                note.span = call.span;
-                writer.problem(note, out);
-            }
-            writer.finished(call, Span { start: self.mark, end }, out);
-            self.mark = end;
-        }
-        if let Some(drop) = self.drop.take() {
-            let span = Span { start: drop.from, end };
-            let message = match drop.kind {
-                ProblemKind::TooManyCalls => "more calls than max_calls allows; this one was dropped",
-                ProblemKind::ArgumentsTooLarge => TOO_LARGE,
-                _ => REMAINS,
-            };
-            let why = if drop.kind == ProblemKind::Malformed { Dropped::Malformed } else { Dropped::Limit };
-            writer.problem(dropped(drop.kind, message.to_owned(), span, drop.call, why), out);
-            self.mark = end;
-        }
-    }
-
-    /// Arguments of the open call that stand at `span`, just as they stand there.
-    pub(super) fn straight(&mut self, json: &str, span: Span, writer: &mut Writer, out: &mut Events) {
-        if let Some(call) = &mut self.open {
-            call.arguments.push_str(json);
-            self.utf8.sound();
-            writer.arguments(call.index, json, span, out);
-            self.mark = span.end;
-        }
-    }
-
-    /// How much longer the open call's arguments may become; nothing if none is open.
-    pub(super) fn room(&self, most: usize) -> usize {
-        self.open.as_ref().filter(|_| !self.full).map_or(0, |call| most.saturating_sub(call.arguments.len()))
-    }
-
-    /// Whether something waits for its closer.
-    pub(super) fn waits(&self) -> bool {
-        self.finished.is_some() || self.drop.is_some()
-    }
-
-    /// The open call ends here, broken or cut.
-    pub(super) fn break_off(
-        &mut self,
-        end: usize,
-        kind: ProblemKind,
-        why: &str,
-        writer: &mut Writer,
-        out: &mut Events,
-    ) {
-        if let Some(mut call) = self.open.take() {
-            let index = call.index;
-            self.judge_bytes(&mut call, false);
-            self.finished = Some(call);
-            self.notes.push(Problem {
-                kind,
-                message: why.to_owned(),
-                span: Span::default(),
-                call: Some(index),
-                dropped: None,
-            });
-            self.mode = Mode::Between;
-        }
-        self.close(end, writer, out);
-    }
-
-    /// The open call is over the limit: it ends here, what follows of it is dropped.
-    pub(super) fn overflow(&mut self, end: usize, writer: &mut Writer, out: &mut Events) {
-        self.flushing = false;
-        let call = self.open.take().or_else(|| self.finished.take());
-        let index = call.as_ref().map(|call| call.index);
-        if let Some(mut call) = call {
-            self.judge_bytes(&mut call, false);
-            call.complete = false;
-            self.finished = Some(call);
-            self.close(end, writer, out);
-        }
-        self.dropped_to = end;
-        self.drop = Some(Drop { from: end, kind: ProblemKind::ArgumentsTooLarge, call: index });
-        self.mode = Mode::Dropping;
-    }
-
-    /// A call's bytes are all there: whether U+FFFD had to stand in for some of them.
-    fn judge_bytes(&mut self, call: &mut Call, whole: bool) {
-        if !self.utf8.end(whole) {
-            call.repaired = true;
-            self.note(ProblemKind::InvalidUtf8, NO_UTF8.to_owned(), call.index);
-        }
-    }
-
-    /// The open call was mended, or the one that waits for its closer.
-    fn mended(&mut self, behind: bool, how: &str, policy: &Policy) {
-        let Some(call) = (if behind { &mut self.finished } else { &mut self.open }) else { return };
-        call.repaired = true;
-        call.complete &= policy.repair;
-        let index = call.index;
-        // Whatever a grammar mends of its own accord: where nothing may be mended, such a call must not run.
-        let how = if policy.repair { how.to_owned() } else { format!("{how}; repair is off: it must not run") };
-        self.note(ProblemKind::Repaired, how, index);
-    }
-
-    fn note(&mut self, kind: ProblemKind, message: String, call: usize) {
-        let notes = &mut self.notes;
-        if notes.len() < MOST_NOTES && !notes.iter().any(|note| note.kind == kind && note.message == message) {
-            // When a mend is told depends on the cut: they stand first, in an order of their own.
-            let place = if kind == ProblemKind::Repaired {
-                notes.iter().position(|note| note.kind != kind || note.message > message)
-            } else {
-                None
-            };
-            let place = place.unwrap_or(notes.len());
-            notes.insert(place, Problem { kind, message, span: Span::default(), call: Some(call), dropped: None });
-        }
-    }
-}
 
 /// One step of a body: where its bytes stand and where its events go.
 pub(super) struct Desk<'a> {
@@ -266,6 +72,13 @@ impl Desk<'_> {
                 from
             }
         }
+    }
+
+    fn live_markup(&mut self, start: usize, bytes: usize) {
+        let end = self.base + self.used;
+        self.writer.markup(Span { start, end }, self.out);
+        self.calls.utf8.read(self.whole.get(self.used - bytes..self.used).unwrap_or_default());
+        self.calls.mark = end;
     }
 
     fn is_bare(&self) -> bool {
@@ -424,7 +237,7 @@ impl Sink for Desk<'_> {
 
     fn wrong_type(&mut self, parameter: &str, declared: &Kind) {
         if let Some(index) = self.calls.open.as_ref().map(|call| call.index) {
-            let message = format!("{parameter:?} isn't {}; it was kept as it stood", said(declared));
+            let message = format!("{parameter:?} isn't {}; it was kept as it stood", declared.in_words());
             self.calls.note(ProblemKind::WrongType, message, index);
         }
     }
@@ -560,112 +373,5 @@ impl Sink for Desk<'_> {
 
     fn repairs(&self) -> bool {
         self.policy.repair && self.calls.source != Some(Source::Bare)
-    }
-}
-
-impl Desk<'_> {
-    fn live_markup(&mut self, start: usize, bytes: usize) {
-        let end = self.base + self.used;
-        self.writer.markup(Span { start, end }, self.out);
-        self.calls.utf8.read(self.whole.get(self.used - bytes..self.used).unwrap_or_default());
-        self.calls.mark = end;
-    }
-}
-
-/// The tool that a name means: models put the namespace of their training before it.
-pub(super) fn resolved<'a>(tools: Option<&Signatures>, name: &'a str) -> &'a str {
-    let knows = |name: &str| tools.is_some_and(|tools| tools.get(name).is_some());
-    match name.strip_prefix("functions.") {
-        Some(short) if !knows(name) && knows(short) => short,
-        _ => name,
-    }
-}
-
-/// A kind in words.
-fn said(kind: &Kind) -> &'static str {
-    match kind {
-        Kind::String => "a string",
-        Kind::Integer => "an integer",
-        Kind::Number => "a number",
-        Kind::Boolean => "a boolean",
-        Kind::Null => "null",
-        Kind::Array(_) => "an array",
-        Kind::Object(_) => "an object",
-        Kind::OneOf(_) => "of a declared type",
-        Kind::Any => "a value",
-    }
-}
-
-/// Runs a body to see how far its region goes, and writes nothing.
-pub(super) struct Probe<'a> {
-    pub(super) tools: Option<&'a Signatures>,
-    pub(super) policy: &'a Policy,
-    pub(super) used: usize,
-    /// Where the first call's name ended.
-    pub(super) started: Option<usize>,
-    /// How many bytes were looked at more than once.
-    pub(super) looked: usize,
-    /// How many of those in vain, and how many more may be before no look ahead is made.
-    pub(super) vain: usize,
-    pub(super) left: usize,
-}
-
-impl Sink for Probe<'_> {
-    fn asks(&self) -> bool {
-        true
-    }
-
-    fn markup(&mut self, bytes: usize) {
-        self.used += bytes;
-    }
-
-    fn start(&mut self, name: &str, _id: Option<&str>, bytes: usize) -> Option<&Signature> {
-        self.used += bytes;
-        self.started.get_or_insert(self.used);
-        self.tools.and_then(|tools| tools.get(resolved(self.tools, name)))
-    }
-
-    fn arguments(&mut self, _json: &str, bytes: usize) {
-        self.used += bytes;
-    }
-
-    fn repaired(&mut self, _how: &'static str) {}
-
-    fn wrong_type(&mut self, _parameter: &str, _declared: &Kind) {}
-
-    fn finish(&mut self, bytes: usize, _complete: bool) {
-        self.used += bytes;
-    }
-
-    fn looked(&mut self, bytes: usize) {
-        self.looked += bytes;
-    }
-
-    fn vain(&mut self, bytes: usize) {
-        self.vain += bytes;
-    }
-
-    fn may_look(&self) -> bool {
-        self.vain < self.left
-    }
-
-    fn room(&self) -> usize {
-        usize::MAX
-    }
-
-    fn hears(&self) -> bool {
-        false
-    }
-
-    fn knows(&self, tool: &str) -> bool {
-        self.tools.is_none_or(|tools| tools.get(resolved(self.tools, tool)).is_some())
-    }
-
-    fn max_depth(&self) -> usize {
-        self.policy.max_depth
-    }
-
-    fn repairs(&self) -> bool {
-        self.policy.repair
     }
 }

@@ -263,11 +263,15 @@ impl Loose {
         self.word.clear();
     }
 
+    /// Whether a bare word of this sort is a string: what is declared one, among other types or alone, and can't be any of those.
+    fn is_string(&self, sort: Sort) -> bool {
+        self.kind().is_some_and(|kind| Sort::String.fits(kind) && !sort.fits(kind))
+    }
+
     fn bare(&mut self, sink: &mut dyn Sink) -> Result<(), &'static str> {
         let word = std::mem::take(&mut self.word);
         sink.looked(word.len());
         let text = word.trim_ascii();
-        let string = matches!(self.kind(), Some(Kind::String));
         let constant = match text {
             b"" => return Err("a key without a value"),
             b"null" | b"None" => Some(("null", Sort::Null)),
@@ -275,7 +279,7 @@ impl Loose {
             b"false" | b"False" => Some(("false", Sort::Boolean)),
             _ => None,
         };
-        if let (false, Some((text, sort))) = (string, constant) {
+        if let Some((text, sort)) = constant.filter(|(_, sort)| !self.is_string(*sort)) {
             self.out.push_str(text);
             self.wrote(sort, sink);
             return Ok(());
@@ -283,9 +287,12 @@ impl Loose {
         let start = self.out.len();
         let mut number = Number::new();
         let digits = text.iter().all(|byte| number.push(*byte, &mut self.out).unwrap_or(false));
-        if !string && digits && !number.text() && number.end(&mut self.out).is_ok() {
-            self.wrote(if number.float() { Sort::Number } else { Sort::Integer }, sink);
-            return Ok(());
+        if digits && !number.text() && number.end(&mut self.out).is_ok() {
+            let sort = if number.float() { Sort::Number } else { Sort::Integer };
+            if !self.is_string(sort) {
+                self.wrote(sort, sink);
+                return Ok(());
+            }
         }
         self.out.truncate(start);
         if !sink.repairs() {

@@ -2,10 +2,9 @@
 //! call must not run. Looks at arguments that were mended only, and at each byte a fixed number of times.
 
 use super::{
-    desk::resolved,
     dialect::{Dialect, First, Grammar},
     json::Mend,
-    signature::Signatures,
+    signature::{Signatures, resolved},
 };
 
 /// So near behind the end of a call the name of the next one ends, if two became one.

@@ -34,6 +34,23 @@ pub enum Kind {
     Any,
 }
 
+impl Kind {
+    /// In words, as what a value isn't.
+    pub(super) fn in_words(&self) -> &'static str {
+        match self {
+            Self::String => "a string",
+            Self::Integer => "an integer",
+            Self::Number => "a number",
+            Self::Boolean => "a boolean",
+            Self::Null => "null",
+            Self::Array(_) => "an array",
+            Self::Object(_) => "an object",
+            Self::OneOf(_) => "of a declared type",
+            Self::Any => "a value",
+        }
+    }
+}
+
 /// The parameters of one tool, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Signature {
@@ -93,6 +110,15 @@ impl Signatures {
     /// The tool's parameters, if it was declared.
     pub fn get(&self, name: &str) -> Option<&Signature> {
         self.tools.get(name)
+    }
+}
+
+/// The tool that a name means: models put the namespace of their training before it.
+pub(super) fn resolved<'a>(tools: Option<&Signatures>, name: &'a str) -> &'a str {
+    let knows = |name: &str| tools.is_some_and(|tools| tools.get(name).is_some());
+    match name.strip_prefix("functions.") {
+        Some(short) if !knows(name) && knows(short) => short,
+        _ => name,
     }
 }
 

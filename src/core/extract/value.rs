@@ -9,6 +9,8 @@
 //! - several types, a string among them, or nothing declared: `null`, `true`, `false`, a number, an array or an object where
 //!   the whole text is exactly one in JSON and such a thing is allowed; a string otherwise. `"quoted"` is a string with its quotes.
 //!
+//! Where the markup says a type, it decides between those that are declared; a string that is declared outdoes it.
+//!
 //! A value that isn't what was declared is reported and kept: as the JSON literal that it is, or else as a string.
 
 use super::{
@@ -247,8 +249,19 @@ impl Value {
         let depth = sink.max_depth();
         sink.looked(written.len());
         let found = literal(written);
-        // A declared string is never parsed, but for one that is written as a string of JSON where the markup says that it is JSON.
-        let text = json && matches!(kind, Some(Kind::String)) && (found != 0 || !is_json(written));
+        // Its type is said by the markup.
+        let marked = json || self.forms == Forms::LITERAL;
+        // Where a string is declared, among other types or alone, that says nothing: it is one unless it is a literal that is allowed, or
+        // written as a string of JSON where the markup says that it is JSON.
+        let strings = kind.map(Forms::of).filter(|forms| forms.has(STRING) && *forms != Forms::ANY);
+        let text = marked
+            && strings.is_some_and(|forms| match found {
+                0 => {
+                    let word = python(written).is_some_and(|(_, form)| forms.has(form));
+                    !(word || (json && is_json(written)))
+                }
+                found => !forms.has(found),
+            });
         if found & (ARRAY | OBJECT) != 0 && !text {
             sink.looked(written.len());
             if depth_of(written) > depth {
@@ -261,8 +274,6 @@ impl Value {
             }
         }
         let forms = self.forms;
-        // Its type is said by the markup.
-        let marked = json || forms == Forms::LITERAL;
         let container = json || forms.has(ARRAY | OBJECT);
         let mended = || {
             let mended = if found == 0 && container && sink.repairs() { mend(written) } else { None };
@@ -276,7 +287,7 @@ impl Value {
         } else if found & forms.0 != 0 || (json && is_json(written)) {
             sink.arguments(written, bytes);
             fits = suits(if found == 0 { STRING } else { found });
-        } else if !forms.has(STRING)
+        } else if (json || !forms.has(STRING))
             && let Some(word) = python(written).filter(|(_, form)| forms.has(*form))
         {
             sink.arguments(word.0, bytes);
@@ -292,7 +303,7 @@ impl Value {
             sink.arguments(&mended, bytes);
             sink.repaired("a value that was almost JSON");
         } else {
-            fits = false;
+            fits = found == 0 && kind.is_none_or(|kind| Forms::of(kind).has(STRING));
             if marked {
                 sink.repaired("kept as a string what its markup says is none");
             }

@@ -83,7 +83,7 @@ fn shell_risk(text: &str, argument: &str, context: &RiskContext) -> Risk {
 }
 
 fn script_risk(script: &Script, text: &str, argument: &str, context: &RiskContext) -> Risk {
-    let ground = Ground { context, depth: 0 };
+    let ground = Ground::new(context);
     let mut worst = Risk {
         level: RiskLevel::Safe,
         rule: "shell.empty",
@@ -341,6 +341,18 @@ pub(super) fn is_command(key: &str, nature: &Nature) -> bool {
         )
 }
 
+/// The language of the code that an argument holds, if it holds any.
+pub(super) fn code_of(key: &str, nature: &Nature) -> Option<Language> {
+    let code_key = matches!(
+        key,
+        "code" | "python" | "source" | "script" | "python_code" | "cell" | "program" | "snippet" | "javascript"
+    );
+    nature
+        .code
+        .or((code_key && !nature.writes).then_some(Language::Python))
+        .filter(|_| code_key || key.is_empty() || matches!(key, "input" | "text" | "content") && nature.code.is_some())
+}
+
 fn words_risk(words: &[String], path: &str, context: &RiskContext) -> Risk {
     let text = words.join(" ");
     script_risk(&shell::parse_words(words), &text, path, context)
@@ -375,28 +387,10 @@ fn text_risk(text: &str, path: &str, key: &str, nature: &Nature, context: &RiskC
         };
         keep(Risk::of(verdict, path, text, "This request"));
     }
-    let code_key = matches!(
-        key,
-        "code" | "python" | "source" | "script" | "python_code" | "cell" | "program" | "snippet" | "javascript"
-    );
-    let language = nature.code.or((code_key && !nature.writes).then_some(Language::Python));
-    if let Some(language) = language
-        .filter(|_| code_key || key.is_empty() || matches!(key, "input" | "text" | "content") && nature.code.is_some())
-    {
-        let command = SimpleCommand {
-            words: Vec::new(),
-            redirects: Vec::new(),
-            input: shell::Input::None,
-            span: 0..text.len(),
-            via: shell::Via::Direct,
-            elevated: false,
-            remote: false,
-            cwd: None,
-            pipeline: 0,
-            grouped: false,
-        };
+    if let Some(language) = code_of(key, nature) {
+        let command = SimpleCommand::nothing(0..text.len());
         let word = Word { text: String::new(), exact: true, pattern: false, span: 0..text.len() };
-        let ground = Ground { context, depth: 0 };
+        let ground = Ground::new(context);
         for act in code::acts(text, language) {
             if let Some(verdict) = command::act_verdict(&act, &word, &command, &ground) {
                 keep(Risk::of(verdict, path, text, "This code"));

@@ -207,6 +207,13 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
                 "" | "\"" => None,
                 _ => found("sql.drop", RiskLevel::Confirm, "drops what is in the database", at),
             },
+            "DETACH"
+                if statement[at..].iter().any(
+                    |(token, _)| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case("PERMANENTLY")),
+                ) =>
+            {
+                found("sql.drop", RiskLevel::Confirm, "takes a table away for good", at)
+            }
             "TRUNCATE" if !next.is_empty() => found("sql.truncate", RiskLevel::Confirm, "empties a table", at),
             "DELETE" if next == "FROM" || next == "TOP" || first == "DELETE" => {
                 if spares_rows(&statement[at..]) {

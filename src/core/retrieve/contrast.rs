@@ -401,6 +401,14 @@ fn pole(word: &str, before: Option<&Token>, next: Option<&Token>) -> Option<(usi
     Some((pair, first))
 }
 
+/// Whether one of two words, as they are written, is the opposite of the other.
+pub(super) fn are_opposites(one: &str, other: &str) -> bool {
+    turned(one, other)
+        || OPPOSITES.iter().any(|(_, first, second)| {
+            first.contains(&one) && second.contains(&other) || first.contains(&other) && second.contains(&one)
+        })
+}
+
 /// A word as it stands in a sentence.
 pub(super) struct Token {
     /// In lower case, without apostrophes.

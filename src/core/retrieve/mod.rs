@@ -1,6 +1,7 @@
 //! Finding what answers a question in text that is at hand: words, ranking, chunks, sources, and an answer made of
 //! quotes. Nothing here needs a network, a key or a model; everything is deterministic and bounded by its input.
 
+mod asked;
 pub mod bm25;
 pub mod chunks;
 pub(crate) mod contrast;
@@ -21,5 +22,6 @@ pub mod sources;
 mod stem;
 pub mod support;
 mod tongues;
+mod verbatim;
 mod way;
 pub mod words;

@@ -4,12 +4,16 @@
 //! is said. Two sentences clash where one denies what the other states of the same thing, and no other sentence of the
 //! text stands beside it as near. Where a negation can be read in two ways there is no clash: sound sentences pass.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::OnceLock,
+};
 
 use super::{
     chunks::Format,
     denial::{Standing, Told},
     sentences::{Kind, sentences},
+    verbatim::{Repeats, Wording},
 };
 
 /// So much of what is denied must stand in the other sentence.
@@ -24,14 +28,16 @@ const NEAR: f64 = 0.4;
 const MOST_SENTENCES: usize = 256;
 /// What a number weighs against a word.
 const NUMBER: usize = 2;
-/// Sentences are kept up to this length, to be shown.
+/// Sentences are shown up to this length.
 const SHOWN: usize = 200;
 
 /// The statements of a text.
 #[derive(Debug, Default)]
 pub(crate) struct Statements {
     all: Vec<Told>,
-    shown: Vec<String>,
+    said: Vec<String>,
+    /// Read once they are asked for: few sentences are.
+    wordings: Vec<OnceLock<Wording>>,
     holders: HashMap<String, Vec<usize>>,
 }
 
@@ -76,7 +82,8 @@ impl Statements {
                 holders.push(at);
             }
         }
-        self.shown.push(sentence.chars().take(SHOWN).collect());
+        self.said.push(sentence.to_owned());
+        self.wordings.push(OnceLock::new());
         self.all.push(told);
     }
 }
@@ -99,8 +106,12 @@ pub(crate) fn denied<'a>(claim: &str, texts: &[&'a Statements]) -> Option<&'a st
     if claim.trim_end().ends_with('?') {
         return None;
     }
+    let wording = Wording::read(claim);
     let claim = Told::read(claim)?;
     let terms = claim.terms();
+    if let Some(repeated) = repeated(&wording, &claim, &terms, texts) {
+        return repeated;
+    }
     let total: usize = terms.iter().map(|term| weight(term)).sum();
     let mut weighed: BTreeMap<&str, Weighed<'_, 'a>> = BTreeMap::new();
     // First what speaks against it, for most claims nothing; then what stands beside it.
@@ -120,7 +131,7 @@ pub(crate) fn denied<'a>(claim: &str, texts: &[&'a Statements]) -> Option<&'a st
                 let slot = weighed.entry(term).or_default();
                 if near > slot.against {
                     (slot.against, slot.common) = (near, common.clone());
-                    slot.by = text.shown.get(at).map(String::as_str).unwrap_or_default();
+                    slot.by = text.shown(at);
                 }
             }
         }
@@ -148,7 +159,49 @@ pub(crate) fn denied<'a>(claim: &str, texts: &[&'a Statements]) -> Option<&'a st
     weighed.into_values().find(|slot| !slot.excused).map(|slot| slot.by)
 }
 
+/// The sentence that a claim repeats word for word but for one turn of meaning; `None` if it repeats none, and nothing
+/// inside if it says the same as one, or one that is not the same speaks for it.
+#[allow(clippy::option_option, reason = "no repetition, a sound one, a turned one")]
+fn repeated<'a>(
+    wording: &Wording,
+    claim: &Told,
+    terms: &BTreeSet<&str>,
+    texts: &[&'a Statements],
+) -> Option<Option<&'a str>> {
+    let mut turned: Option<(&str, &'a str)> = None;
+    let mut others: Vec<&Told> = Vec::new();
+    for text in texts {
+        for at in text.near(terms) {
+            let (Some(said), Some(told)) = (text.wording(at), text.all.get(at)) else { continue };
+            match wording.repeats(said) {
+                Some((Repeats::Same, _)) => return Some(None),
+                // Of two things that have opposite names the text may tell the same.
+                Some((Repeats::Other, on)) if texts.iter().any(|text| text.holders.contains_key(on)) => {}
+                Some((Repeats::Denied | Repeats::Opposite | Repeats::Other, on)) => {
+                    turned.get_or_insert((on, text.shown(at)));
+                }
+                None => others.push(told),
+            }
+        }
+    }
+    let (on, by) = turned?;
+    // Another sentence may say in other words what the claim says.
+    let stands: Vec<Standing> = claim.standings(on).collect();
+    let speaks_for =
+        |said: &&Told| said.standings(on).any(|standing| stands.contains(&standing)) && terms.is_subset(&said.terms());
+    Some(if others.iter().any(speaks_for) { None } else { Some(by) })
+}
+
 impl Statements {
+    fn shown(&self, at: usize) -> &str {
+        let said = self.said.get(at).map(String::as_str).unwrap_or_default();
+        said.char_indices().nth(SHOWN).map_or(said, |(end, _)| said.get(..end).unwrap_or_default())
+    }
+
+    fn wording(&self, at: usize) -> Option<&Wording> {
+        Some(self.wordings.get(at)?.get_or_init(|| Wording::read(self.said.get(at).map_or("", String::as_str))))
+    }
+
     /// The sentences that hold one of the terms, without those that nearly all do.
     fn near(&self, terms: &BTreeSet<&str>) -> BTreeSet<usize> {
         let holders = |term: &&str| self.holders.get(*term).filter(|holders| holders.len() <= MOST_SENTENCES);
@@ -257,6 +310,10 @@ mod tests {
             ("El puente no abrió en 1932.", "El puente abrió en 1932."),
             ("The bridge did not open, or so they say, in 1932.", "The bridge opened in 1932."),
             ("Nobody survived the crash of 1932.", "Two people survived the crash of 1932."),
+            ("When the bridge did not open, it rained.", "When the bridge opened, it rained."),
+            ("Only the bridge never opened in 1932.", "Only the bridge opened in 1932."),
+            ("The bridge was closed in 1932.", "The bridge was open in 1932."),
+            ("The lift falls with the angle of attack.", "The lift rises with the angle of attack."),
         ] {
             if !turns(claim, source) {
                 missed.push(format!("{claim} | {source} | {:?} | {:?}", Told::read(claim), Told::read(source)));
@@ -303,6 +360,10 @@ mod tests {
             ("The cache holds ten pages.", "The cache does not hold what was opened. It holds ten pages."),
             ("He went home.", "He did not want to go home. But he went home."),
             ("It is not uncommon.", "It is common."),
+            ("The north tower is high.", "The south tower is high. So is the north tower."),
+            ("John found the flowers.", "John could not find the flowers. By the fence John found the flowers."),
+            ("John found the flowers.", "John never found the flowers. Later John went out and found the flowers."),
+            ("The bridge did not open in May.", "The bridge opened in May. No: the bridge did not open in May."),
         ] {
             if turns(claim, source) {
                 wrong.push(format!("{claim} | {source} | {:?} | {:?}", Told::read(claim), Told::read(source)));

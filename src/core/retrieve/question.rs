@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
+    asked::{Asked, LASTING, asked, holds},
     tongues,
     way::{self, Way},
     words::{self, Word},
@@ -10,27 +11,6 @@ use super::{
 
 /// At most this many words of a question count.
 const MAX_NEEDS: usize = 48;
-
-/// The kind of thing that is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// A number.
-    Number,
-    /// A span of time.
-    Duration,
-    /// A date or time.
-    When,
-    /// A place, path or address.
-    Where,
-    /// A person or team.
-    Who,
-    /// A reason.
-    Why,
-    /// A way to do something.
-    How,
-    /// What a thing is.
-    Meaning,
-}
 
 /// A word of the question.
 pub(super) struct Need {
@@ -99,6 +79,8 @@ pub(super) struct Question {
     pub(super) unstemmed: bool,
     /// Whether it asks what something is called.
     pub(super) asks_name: bool,
+    /// Whether it asks for what stands in a table.
+    pub(super) asks_table: bool,
 }
 
 impl Question {
@@ -107,6 +89,8 @@ impl Question {
         let mut needs: Vec<Need> = Vec::new();
         // Stop words are those of English.
         let all = words::words(text);
+        let mut asked = asked(&lower);
+        let lasting = asked.contains(&Asked::Duration);
         let written: Vec<String> =
             lower.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '-')).map(str::to_owned).collect();
         let empty: HashSet<&String> = written
@@ -131,7 +115,15 @@ impl Question {
             let soft = SOFT.contains(&surface.as_str()) && !named;
             let others =
                 SYNONYMS.iter().find(|group| group.contains(&word.whole.as_str())).copied().unwrap_or_default();
-            needs.push(Need { word, others, weight: if soft { 0.3 } else { 1.0 }, nameable: !soft });
+            let lasts = lasting && LASTING.contains(&surface.as_str());
+            let weight = if soft {
+                0.3
+            } else if lasts {
+                0.5
+            } else {
+                1.0
+            };
+            needs.push(Need { word, others, weight, nameable: !soft });
         }
         if needs.iter().all(|need| !need.nameable) {
             // "What does it mean?": soft words are all there is.
@@ -140,7 +132,6 @@ impl Question {
                 need.weight = 1.0;
             }
         }
-        let mut asked = asked(&lower);
         let few = needs.iter().filter(|need| need.nameable).count() <= 2;
         let starts =
             ["what is ", "what are ", "what's ", "what does "].iter().any(|w| lower.trim_start().starts_with(w));
@@ -155,10 +146,13 @@ impl Question {
             Some(Way::Working) => meant == 0,
             None => false,
         };
+        let asks_table = ["table", "tables", "row", "rows", "column", "columns"]
+            .iter()
+            .any(|word| lower.split(|c: char| !c.is_alphanumeric()).any(|one| one == *word));
         let asks_name = ["name", "title", "called", "titled", "heading", "named"]
             .iter()
             .any(|word| lower.split(|c: char| !c.is_alphanumeric()).any(|one| one == *word));
-        Self { needs, asked, way, vague, unstemmed: !empty.is_empty(), asks_name }
+        Self { needs, asked, way, vague, unstemmed: !empty.is_empty(), asks_name, asks_table }
     }
 
     /// Whether it asks for a way to do something with so few words that a sentence which holds them need not tell it.
@@ -231,8 +225,10 @@ impl Question {
         }
         for asked in &self.asked {
             fit *= match (asked, holds(*asked, text) || (is_code && *asked == Asked::How)) {
-                (Asked::Duration | Asked::Number, true) => 1.35,
-                (Asked::Duration | Asked::Number, false) => 0.75,
+                (Asked::Duration | Asked::Size | Asked::Number, true) => 1.35,
+                // Words of the question without what it asks for answer nothing.
+                (Asked::Duration | Asked::Size, false) => 0.5,
+                (Asked::Number, false) => 0.65,
                 (Asked::Why | Asked::When | Asked::Who, true) => 1.3,
                 (Asked::Where, true) => 1.25,
                 (Asked::How, true) => 1.1,
@@ -250,137 +246,8 @@ impl Question {
     }
 }
 
-fn asked(question: &str) -> Vec<Asked> {
-    let has = |phrases: &[&str]| phrases.iter().any(|phrase| question.contains(phrase));
-    let mut all = Vec::new();
-    if has(&["how long", "how often", "timeout", "time-out", "interval", "duration", "how soon", "how fast", "delay"]) {
-        all.push(Asked::Duration);
-    } else if has(&[
-        "how many",
-        "how much",
-        "how large",
-        "how big",
-        "how old",
-        "how far",
-        "how high",
-        "which port",
-        "what port",
-        "number of",
-        "maximum",
-        "minimum",
-        "limit",
-        "size",
-        "which version",
-        "what version",
-        "price",
-        "cost",
-        "percent",
-        "how small",
-        "what is the port",
-    ]) || (has(&["version", "port"]) && has(&["which", "what"]))
-    {
-        all.push(Asked::Number);
-    }
-    let starts = |words: &[&str]| words.iter().any(|word| question.trim_start().starts_with(word));
-    if starts(&["when "]) || has(&["what time", "which day", "what date", "which date", "since when"]) {
-        all.push(Asked::When);
-    }
-    if starts(&["where ", "in which", "which file", "which folder", "which directory"]) || has(&[" where "]) {
-        all.push(Asked::Where);
-    }
-    if starts(&["who ", "whom ", "whose "]) {
-        all.push(Asked::Who);
-    }
-    if starts(&["why "]) || has(&["reason", "what for"]) {
-        all.push(Asked::Why);
-    }
-    if starts(&["how do ", "how can ", "how to ", "how does one ", "how is ", "how are "])
-        || has(&["which command", "what command", "how do i"])
-    {
-        all.push(Asked::How);
-    }
-    all
-}
-
-fn holds(asked: Asked, text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let has = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
-    let mut of_words = lower.split(|c: char| !c.is_alphanumeric());
-    let number = || {
-        text.bytes().any(|b| b.is_ascii_digit())
-            || lower.split(|c: char| !c.is_alphanumeric()).any(|word| NUMBERS.contains(&word))
-    };
-    match asked {
-        Asked::Number => number(),
-        Asked::Duration => {
-            number() && of_words.any(|word| TIMES.contains(&word.trim_start_matches(|c: char| c.is_ascii_digit())))
-                || has(&[
-                    "every ", "hourly", "daily", "weekly", "monthly", "forever", "never", " times", "once", "twice",
-                ])
-        }
-        Asked::When => {
-            number()
-                || has(&["when ", "after ", "before ", "during ", "every ", "once ", "day", "until ", "as soon as"])
-        }
-        Asked::Where => {
-            has(&["/", "://", ".toml", ".json", ".md", " in ", " at ", " under ", " on ", "folder", "director"])
-        }
-        Asked::Who => {
-            has(&[" by ", "@", "team", "owner", "maintain"]) || {
-                let mut words = text.split_whitespace().skip(1);
-                words.any(|word| word.chars().next().is_some_and(char::is_uppercase))
-            }
-        }
-        Asked::Why => has(&[
-            "because",
-            "since ",
-            "so that",
-            "therefore",
-            "reason",
-            "in order to",
-            "otherwise",
-            "to avoid",
-            "prevent",
-        ]),
-        Asked::Meaning => false,
-        Asked::How => has(&["`", "run ", "set ", "use ", "with ", "add ", "--", "call "]),
-    }
-}
-
-const NUMBERS: [&str; 20] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "twenty", "hundred", "thousand", "million", "dozen", "once", "twice",
-];
-
-const TIMES: [&str; 24] = [
-    "s",
-    "ms",
-    "us",
-    "sec",
-    "second",
-    "seconds",
-    "millisecond",
-    "milliseconds",
-    "min",
-    "mins",
-    "minute",
-    "minutes",
-    "h",
-    "hour",
-    "hours",
-    "d",
-    "day",
-    "days",
-    "week",
-    "weeks",
-    "month",
-    "months",
-    "year",
-    "years",
-];
-
 /// Words that shape a question without saying what it is about; their absence is not worth telling.
-const SOFT: [&str; 71] = [
+const SOFT: [&str; 75] = [
     "title",
     "titled",
     "tell",
@@ -433,6 +300,10 @@ const SOFT: [&str; 71] = [
     "old",
     "far",
     "high",
+    "deep",
+    "wide",
+    "tall",
+    "heavy",
     "fast",
     "soon",
     "take",
@@ -455,7 +326,11 @@ const SOFT: [&str; 71] = [
 ];
 
 /// Groups of words, stemmed, that documentation uses for each other.
-const SYNONYMS: [&[&str]; 25] = [
+const SYNONYMS: [&[&str]; 29] = [
+    &["deep", "depth"],
+    &["wide", "width"],
+    &["tall", "height"],
+    &["heavi", "weigh", "weight"],
     &["us", "usag"],
     &["delet", "remov", "drop", "eras"],
     &["start", "launch", "begin"],

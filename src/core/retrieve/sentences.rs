@@ -10,6 +10,36 @@ use super::chunks::{Fence, Format, Lines, heading, underlined};
 /// A sentence longer than this is cut at white space.
 const MAX_SENTENCE: usize = 800;
 
+/// Words with which a sentence leans on the one before it.
+const LEANING: [&str; 20] = [
+    "it ",
+    "this ",
+    "they ",
+    "these ",
+    "those ",
+    "that ",
+    "its ",
+    "their ",
+    "he ",
+    "she ",
+    "however",
+    "therefore",
+    "then ",
+    "such ",
+    "both ",
+    "thus ",
+    "but ",
+    "and ",
+    "also ",
+    "so ",
+];
+
+/// Whether a sentence leans on the one before it, and says little alone.
+pub(crate) fn leans(sentence: &str) -> bool {
+    let start: String = sentence.chars().take(12).collect::<String>().to_lowercase();
+    LEANING.iter().any(|word| start.starts_with(word))
+}
+
 /// What a unit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -6,7 +6,7 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use super::reading::{Kind, Phrases, Reading, Sentence, Side, Token};
+use super::reading::{Kind, Phrases, Reading, Sentence, Side, Token, Words};
 
 /// What the model says it will do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +69,12 @@ static CUES: LazyLock<Phrases<Cue>> = LazyLock::new(|| {
 });
 
 /// Words between the cue and its verb.
-const ADVERBS: &str = "now|then|next|also|first|just|quickly|still|again|therefore|simply|begin|carefully|immediately|\
-    instead|only|briefly|go|ahead|and|try|to|start|by|proceed|continue|directly|finally|thus|i|will";
+static ADVERBS: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(
+        "now|then|next|also|first|just|quickly|still|again|therefore|simply|begin|carefully|immediately|\
+    instead|only|briefly|go|ahead|and|try|to|start|by|proceed|continue|directly|finally|thus|i|will",
+    )
+});
 
 /// What stands behind a cue and announces nothing that will be done: states, courtesies, refusals, habits.
 static NOT_STEPS: LazyLock<Phrases<()>> = LazyLock::new(|| {
@@ -367,7 +371,7 @@ fn behind(
         }
         // Behind adverbs, too, a refusal is one: "I will just not".
         let mut next = after;
-        while tokens.get(next).is_some_and(|token| ADVERBS.split('|').any(|adverb| adverb == token.word)) {
+        while tokens.get(next).is_some_and(|token| ADVERBS.hold(&token.word)) {
             next += 1;
             if NOT_STEPS.at(tokens, next).is_some() && !is_look(tokens, next) {
                 return None;

@@ -5,7 +5,8 @@
 //! lets rules speak of words alone, never of parts of words. Time is linear, memory is bounded by a window.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
+    hash::{BuildHasherDefault, Hasher},
     ops::Range,
 };
 
@@ -435,15 +436,54 @@ fn written_out(word: &str) -> Option<(&str, &'static str)> {
     (!head.is_empty()).then_some((head, second))
 }
 
+/// A hash of short words, for tables that hold only words of ours: nobody can fill those with words that collide.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WordHasher(u64);
+
+impl Hasher for WordHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for piece in bytes.chunks(8) {
+            let mut whole = [0; 8];
+            whole.iter_mut().zip(piece).for_each(|(to, from)| *to = *from);
+            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(whole)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    // What stands behind a text's bytes, so that texts in a row differ; a table of single texts needs nothing.
+    fn write_u8(&mut self, _: u8) {}
+
+    fn finish(&self) -> u64 {
+        // The lower half of a product knows little of the upper half of what was multiplied.
+        self.0 ^ (self.0 >> 32)
+    }
+}
+
+type Hashed = BuildHasherDefault<WordHasher>;
+
+/// A list of words.
+pub(super) struct Words(HashSet<&'static str, Hashed>);
+
+impl Words {
+    /// `list` holds words separated by `|`.
+    pub(super) fn new(list: &'static str) -> Self {
+        Self(list.split('|').collect())
+    }
+
+    /// Whether the word is one of them.
+    pub(super) fn hold(&self, word: &str) -> bool {
+        self.0.contains(word)
+    }
+}
+
 /// Phrases by their first word, the longest match first.
 pub(super) struct Phrases<T: 'static> {
-    by_first: HashMap<&'static str, Vec<(Vec<&'static str>, T)>>,
+    by_first: HashMap<&'static str, Vec<(Vec<&'static str>, T)>, Hashed>,
 }
 
 impl<T: Copy> Phrases<T> {
     /// Each line of `lists` holds phrases separated by `|`.
     pub(super) fn new(lists: &[(T, &'static str)]) -> Self {
-        let mut by_first: HashMap<&'static str, Vec<(Vec<&'static str>, T)>> = HashMap::new();
+        let mut by_first: HashMap<&'static str, Vec<(Vec<&'static str>, T)>, Hashed> = HashMap::default();
         for (kind, list) in lists {
             for phrase in list.split('|') {
                 let words: Vec<&'static str> = phrase.split_whitespace().collect();
@@ -512,6 +552,17 @@ mod tests {
         assert_eq!(read("日本語です。はい？"), ["日本語です.", "はい?"]);
         assert!(read("```\nI will never end").is_empty());
         assert!(read("").is_empty() && read("\u{0}…'\"`«„").is_empty());
+    }
+
+    #[test]
+    fn words_are_whole() {
+        let words = Words::new("done|all set|finished|internationalization|internationalizations|ü");
+        for word in ["done", "all set", "finished", "internationalization", "internationalizations", "ü"] {
+            assert!(words.hold(word), "{word}");
+        }
+        for word in ["", "don", "donee", "done|all set", "set", "internationalizatio", "u", "|"] {
+            assert!(!words.hold(word), "{word}");
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::{ops::Range, sync::LazyLock};
 use serde::Serialize;
 
 use super::{
-    next_step::next_step_in,
-    reading::{Kind, Phrases, Reading, Sentence, Side, Token},
+    next_step::{NextStep, next_step_in},
+    reading::{Kind, Phrases, Reading, Sentence, Side, Token, Words},
 };
 
 /// What was found.
@@ -70,12 +70,13 @@ pub struct Signals {
 
 /// What a reply signals.
 pub fn signals(text: &str) -> Signals {
-    signals_in(&Reading::of(text, Side::Tail))
+    let reading = Reading::of(text, Side::Tail);
+    signals_in(&reading, next_step_in(&reading).as_ref())
 }
 
-fn signals_in(reading: &Reading) -> Signals {
+/// What a reply signals that was read already, with the step that it states.
+pub(super) fn signals_in(reading: &Reading, step: Option<&NextStep>) -> Signals {
     let mut found: Vec<Signal> = Vec::new();
-    let step = next_step_in(reading);
     let announced = reading.sentences.iter().any(|sentence| ANNOUNCED.find(reading.words(sentence)).is_some());
     let (mut asked_at, mut told_at) = (None, None);
     for (at, sentence) in reading.sentences.iter().enumerate() {
@@ -97,9 +98,7 @@ fn signals_in(reading: &Reading) -> Signals {
     let complete = completion.is_some_and(|done| {
         let later = found.get(done + 1..).unwrap_or_default();
         !later.iter().any(|signal| matches!(signal.kind, SignalKind::Unfinished | SignalKind::Clarification))
-            && step
-                .as_ref()
-                .is_none_or(|step| found.get(done).is_some_and(|signal| signal.words.start > step.step.start))
+            && step.is_none_or(|step| found.get(done).is_some_and(|signal| signal.words.start > step.step.start))
             && !found
                 .get(..done)
                 .unwrap_or_default()
@@ -107,7 +106,7 @@ fn signals_in(reading: &Reading) -> Signals {
                 .any(|s| s.kind == SignalKind::Unfinished && s.rule == "remaining")
     });
     let asks = asked_at.is_some_and(|asked| told_at.is_none_or(|told| told < asked))
-        && step.as_ref().is_none_or(|step| {
+        && step.is_none_or(|step| {
             let last = asked_at.and_then(|at| reading.sentences.get(at));
             last.is_some_and(|sentence| sentence.bytes.start > step.sentence.start)
         });
@@ -134,25 +133,42 @@ fn word(tokens: &[Token], at: usize) -> &str {
 // ---- completion -----------------------------------------------------------------------------------------------------
 
 /// States in which work is over.
-const DONE: &str = "done|complete|completed|finished|finalized|resolved|fixed|implemented|solved|accomplished|ready|working|passing|\
+static DONE: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(
+        "done|complete|completed|finished|finalized|resolved|fixed|implemented|solved|accomplished|ready|working|passing|\
     deployed|merged|concluded|fulfilled|closed|shipped|live|installed|configured|added|updated|removed|created|migrated|\
-    renamed|refactored|applied|committed|pushed|published|achieved|wrapped";
+    renamed|refactored|applied|committed|pushed|published|achieved|wrapped",
+    )
+});
 /// Those that say it without a subject.
-const DONE_ALONE: &str = "done|complete|completed|finished|fixed|resolved|implemented|solved|accomplished";
+static DONE_ALONE: LazyLock<Words> =
+    LazyLock::new(|| Words::new("done|complete|completed|finished|fixed|resolved|implemented|solved|accomplished"));
 /// What a writer did.
 /// Names of work, for "implementation complete".
-const WORK: &str = "implementation|migration|setup|refactor|refactoring|fix|deployment|build|installation|upgrade|cleanup|update|\
-    analysis|review|conversion|import|export|backup|merge|release|rename|rewrite";
+static WORK: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(
+        "implementation|migration|setup|refactor|refactoring|fix|deployment|build|installation|upgrade|cleanup|update|\
+    analysis|review|conversion|import|export|backup|merge|release|rename|rewrite",
+    )
+});
 
-const DID: &str = "done|completed|finished|fixed|implemented|resolved|solved|added|updated|created|written|wrote|removed|deleted|\
+static DID: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(
+        "done|completed|finished|fixed|implemented|resolved|solved|added|updated|created|written|wrote|removed|deleted|\
     renamed|refactored|migrated|deployed|merged|committed|pushed|published|installed|configured|built|applied|changed|\
     replaced|moved|converted|corrected|set|made|cleaned|wrapped|finalized|addressed|successfully|accomplished|optimized|\
     documented|tested|verified|generated|upgraded|translated|summarized|extracted|put|adjusted|improved|restored|sent|\
-    booked|scheduled|ordered|saved|prepared|enabled|disabled|reverted|rewritten|split|bumped|patched";
+    booked|scheduled|ordered|saved|prepared|enabled|disabled|reverted|rewritten|split|bumped|patched",
+    )
+});
 /// Those that only prepare the work: reading is not having done it.
-const TAKES_BACK: &str = "not|never|almost|nearly|partially|partly|half|barely|hardly|once|when|until|till|before|if|unless|after|whether|will|\
+static TAKES_BACK: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(
+        "not|never|almost|nearly|partially|partly|half|barely|hardly|once|when|until|till|before|if|unless|after|whether|will|\
     would|should|could|can|must|may|might|shall|cannot|need|needs|needed|being|get|gets|getting|far|to|no|without|how|\
-    what|nothing|soon|mostly|because|while|as|want|wants|hope|about|supposed|expected|neither|halfway|only|failed|cannot";
+    what|nothing|soon|mostly|because|while|as|want|wants|hope|about|supposed|expected|neither|halfway|only|failed|cannot",
+    )
+});
 
 static WHOLE: LazyLock<Phrases<&'static str>> = LazyLock::new(|| {
     Phrases::new(&[
@@ -249,16 +265,13 @@ fn claim(reading: &Reading, sentence: &Sentence, tokens: &[Token], position: usi
     if let Some((rule, at, length)) = whole {
         return Some(signal(SignalKind::Completion, rule, sentence, tokens, at, length));
     }
-    let listed = |list: &str, at: usize| {
-        let word = word(tokens, at);
-        !word.is_empty() && list.split('|').any(|one| one == word)
-    };
+    let listed = |list: &Words, at: usize| list.hold(word(tokens, at));
     // "Done.", "Done: the file is there", "Successfully deployed the app", "Fixed the bug."
     let first = usize::from(matches!(
         word(tokens, 0),
         "ok" | "okay" | "great" | "and" | "now" | "perfect" | "yes" | "alright" | "all"
     ));
-    if listed(DONE_ALONE, first)
+    if listed(&DONE_ALONE, first)
         && (tokens.len() == first + 1
             || tokens.get(first + 1).is_some_and(|token| token.after_mark)
             || matches!(
@@ -272,10 +285,10 @@ fn claim(reading: &Reading, sentence: &Sentence, tokens: &[Token], position: usi
         return Some(signal(SignalKind::Completion, "alone", sentence, tokens, first, 1));
     }
     // "Implementation complete."
-    if tokens.len() == first + 2 && listed(WORK, first) && listed(DONE_ALONE, first + 1) && !sentence.heading {
+    if tokens.len() == first + 2 && listed(&WORK, first) && listed(&DONE_ALONE, first + 1) && !sentence.heading {
         return Some(signal(SignalKind::Completion, "alone", sentence, tokens, first, 2));
     }
-    if word(tokens, first) == "successfully" && listed(DID, first + 1) {
+    if word(tokens, first) == "successfully" && listed(&DID, first + 1) {
         return Some(signal(SignalKind::Completion, "alone", sentence, tokens, first, 2));
     }
     for at in 0..tokens.len() {
@@ -310,12 +323,12 @@ fn claim(reading: &Reading, sentence: &Sentence, tokens: &[Token], position: usi
                 });
                 let perfect = matches!(here, "has" | "have");
                 let hit = if perfect && writer {
-                    listed(DID, next)
+                    listed(&DID, next)
                 } else if perfect {
                     tokens.get(at + 1..next).is_some_and(|some| some.iter().any(|token| token.word == "been"))
-                        && listed(DONE, next)
+                        && listed(&DONE, next)
                 } else {
-                    listed(DONE, next)
+                    listed(&DONE, next)
                         && !matches!(
                             word(tokens, next),
                             "added"
@@ -353,7 +366,7 @@ fn claim(reading: &Reading, sentence: &Sentence, tokens: &[Token], position: usi
             "i" | "we" if !taken_back(tokens, at) => {
                 let next = adverbs(at + 1);
                 let act = word(tokens, next);
-                if listed(DID, next)
+                if listed(&DID, next)
                     && !matches!(
                         act,
                         "set" | "put" | "made" | "successfully" | "split" | "done" | "tested" | "verified" | "written"
@@ -364,7 +377,7 @@ fn claim(reading: &Reading, sentence: &Sentence, tokens: &[Token], position: usi
                 {
                     return Some(signal(SignalKind::Completion, "i_did", sentence, tokens, at, next + 1 - at));
                 }
-                if act == "successfully" && listed(DID, next + 1) {
+                if act == "successfully" && listed(&DID, next + 1) {
                     return Some(signal(SignalKind::Completion, "i_did", sentence, tokens, at, next + 2 - at));
                 }
             }
@@ -394,7 +407,7 @@ fn taken_back(tokens: &[Token], at: usize) -> bool {
         if matches!(word, "but") {
             return false;
         }
-        if TAKES_BACK.split('|').any(|back| back == word) {
+        if TAKES_BACK.hold(word) {
             return true;
         }
         left -= 1;

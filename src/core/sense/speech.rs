@@ -1,13 +1,25 @@
 //! What the turn machine wants to know of a reply without tool calls: words, not models.
 
 use super::{
-    next_step::next_step,
-    signals::{SignalKind, signals},
+    next_step::{next_step, next_step_in},
+    reading::{Reading, Side},
+    signals::{SignalKind, signals, signals_in},
 };
 
-/// Whether the reply ends by stating what the model is about to do, without doing it.
-pub fn states_next_step(reply: &str) -> bool {
-    next_step(reply).is_some()
+/// What decides how a run goes on behind a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// It asks the person for something.
+    pub asks: bool,
+    /// It ends by stating what the model is about to do, without doing it.
+    pub states_next_step: bool,
+}
+
+/// What the reply says, read once.
+pub fn said(reply: &str) -> Said {
+    let reading = Reading::of(reply, Side::Tail);
+    let step = next_step_in(&reading);
+    Said { asks: signals_in(&reading, step.as_ref()).asks, states_next_step: step.is_some() }
 }
 
 /// What the reply says it will do next, in its own words.
@@ -15,11 +27,6 @@ pub fn stated_step(reply: &str) -> Option<String> {
     let step = reply.get(next_step(reply)?.step)?;
     let step = step.trim_end().trim_end_matches(['.', '!', ':', '…']).trim_end();
     (!step.is_empty()).then(|| step.to_owned())
-}
-
-/// Whether the reply asks the person anything.
-pub fn asks(reply: &str) -> bool {
-    asked(reply).is_some()
 }
 
 /// Whether the reply asks which of several things is meant.
@@ -53,7 +60,7 @@ mod tests {
     #[test]
     fn x03_next_steps() {
         for reply in ["I'll read the file.", "Found it. Let me check the tests", "Ok.\nNext, I run it:"] {
-            assert!(states_next_step(reply), "{reply}");
+            assert!(said(reply).states_next_step, "{reply}");
         }
         for reply in [
             "Done.",
@@ -64,12 +71,22 @@ mod tests {
             "…",
             "Shall I go on? I will be here.",
         ] {
-            assert!(!states_next_step(reply), "{reply}");
+            assert!(!said(reply).states_next_step, "{reply}");
         }
     }
 
     #[test]
     fn c23_questions_to_the_person() {
+        for (reply, asks) in [
+            ("There are two. Could you clarify which file you mean?", true),
+            ("Which file do you mean?", true),
+            ("It is 4. Is there anything else?", false),
+            ("I'll read it.", false),
+            ("", false),
+        ] {
+            assert_eq!(said(reply).asks, asks, "{reply}");
+            assert_eq!(asked(reply).is_some(), asks, "{reply}");
+        }
         assert!(asks_for_input("There are two. Could you clarify which file you mean?"));
         assert!(asks_for_input("Please provide the path."));
         assert!(!asks_for_input("It is 4. Is there anything else?"));

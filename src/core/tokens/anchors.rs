@@ -3,12 +3,18 @@
 //! A report anchors the messages that it was about. A request that begins with them counts as what was reported, and
 //! what is new is counted; what the two reports of a growing history differ by is learned from.
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, VecDeque},
+};
 
-use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use super::{Count, TokenCounter, count::Sum};
+use super::{
+    Count, TokenCounter,
+    count::Sum,
+    json::{Json, Members},
+};
 
 /// How many reports are kept; the oldest goes.
 const KEPT: usize = 1_024;
@@ -42,10 +48,10 @@ impl Anchors {
 }
 
 /// The messages of a request or of a list, and a hash for each number of them from none on.
-fn beginnings(value: &Value) -> Option<(&[Value], Vec<u128>)> {
+fn beginnings(value: &Json) -> Option<(&[Json], Vec<u128>)> {
     let (messages, head) = match value {
-        Value::Array(messages) => (messages, None),
-        Value::Object(request) => {
+        Json::List(messages) => (messages.as_slice(), None),
+        Json::Object(request) => {
             let messages = request.get("messages").or_else(|| request.get("input"))?.as_array()?;
             (messages, Some(request))
         }
@@ -56,42 +62,45 @@ fn beginnings(value: &Value) -> Option<(&[Value], Vec<u128>)> {
         hash = xxh3_128_with_seed(text.as_bytes(), (hash ^ hash >> 64) as u64) ^ hash.rotate_left(1);
         hash
     };
-    for (key, value) in head.into_iter().flatten() {
+    for (key, value) in head.into_iter().flat_map(Members::iter) {
         // What is counted of a request, and nothing of what only says how to answer.
-        if matches!(key.as_str(), "system" | "instructions" | "tools" | "functions" | "model") {
+        if matches!(key, "system" | "instructions" | "tools" | "functions" | "model") {
             add(key);
-            add(&value.to_string());
+            add(&value.sorted());
         }
     }
     let mut hashes = Vec::with_capacity(messages.len() + 1);
     hashes.push(add("messages"));
-    hashes.extend(messages.iter().map(|message| add(&unmarked(message).to_string())));
+    hashes.extend(messages.iter().map(|message| add(&unmarked(message).sorted())));
     Some((messages, hashes))
 }
 
 /// A message without marks for a cache, which move on from request to request.
-fn unmarked(message: &Value) -> std::borrow::Cow<'_, Value> {
-    let marked = |part: &Value| part.get("cache_control").is_some();
-    let parts = message.get("content").and_then(Value::as_array);
+fn unmarked(message: &Json) -> Cow<'_, Json> {
+    const MARK: &str = "cache_control";
+    let marked = |part: &Json| part.get(MARK).is_some();
+    let parts = message.get("content").and_then(Json::as_array);
     if !marked(message) && !parts.is_some_and(|parts| parts.iter().any(marked)) {
-        return std::borrow::Cow::Borrowed(message);
+        return Cow::Borrowed(message);
     }
-    let mut plain = message.clone();
-    if let Some(fields) = plain.as_object_mut() {
-        fields.remove("cache_control");
-        for part in fields.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten() {
-            if let Some(fields) = part.as_object_mut() {
-                fields.remove("cache_control");
-            }
-        }
-    }
-    std::borrow::Cow::Owned(plain)
+    let plain = |part: &Json| match part {
+        Json::Object(members) => Json::Object(members.without(MARK)),
+        other => other.clone(),
+    };
+    let content = |content: &Json| match content {
+        Json::List(parts) => Json::List(parts.iter().map(plain).collect()),
+        other => other.clone(),
+    };
+    Cow::Owned(match message {
+        Json::Object(members) => Json::Object(members.without(MARK).with("content", content)),
+        other => other.clone(),
+    })
 }
 
 impl TokenCounter {
     /// Messages or a request as [`Self::json`] takes them. What begins with something that the provider reported on
     /// counts as that, and only what is new is counted here.
-    pub fn anchored(&mut self, value: &Value) -> Count {
+    pub fn anchored(&mut self, value: &Json) -> Count {
         if self.tokenizer().is_exact() || self.anchors.order.is_empty() {
             return self.json(value);
         }
@@ -107,7 +116,7 @@ impl TokenCounter {
 
     /// The provider reported so many tokens for messages or a request. From now on what begins with them goes by
     /// that; and the ratios learn from it, where there was a report before, from what was new.
-    pub fn reported(&mut self, value: &Value, tokens: usize) {
+    pub fn reported(&mut self, value: &Json, tokens: usize) {
         if self.tokenizer().is_exact() || tokens == 0 {
             return;
         }
@@ -123,7 +132,7 @@ impl TokenCounter {
             }
             Some((known, _)) if known == messages.len() => {}
             // A list of messages does not show what instructions and tools there were.
-            _ if value.is_array() => {}
+            _ if value.as_array().is_some() => {}
             _ => {
                 let counted = self.json(value);
                 self.learn(counted, tokens);
@@ -134,7 +143,7 @@ impl TokenCounter {
         }
     }
 
-    fn after(&mut self, reported: usize, new: &[Value]) -> Count {
+    fn after(&mut self, reported: usize, new: &[Json]) -> Count {
         if new.is_empty() {
             return Count { tokens: reported, upper_bound: reported, ..Count::default() };
         }
@@ -149,7 +158,7 @@ impl TokenCounter {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -168,24 +177,24 @@ mod tests {
         let mut counter = TokenCounter::for_model("claude-sonnet-4-5");
         // A provider that makes a fifth more of it than we thought, and adds instructions of its own.
         let mut plain = TokenCounter::for_model("claude-sonnet-4-5");
-        let mut truth = |messages: &[Value]| 900 + plain.json(&json!(messages)).tokens * 6 / 5;
+        let mut truth = |messages: &[Value]| 900 + plain.json(&Json::from(&json!(messages))).tokens * 6 / 5;
         let mut errors = Vec::new();
         for rounds in 1..30 {
             let messages = history(rounds);
-            let found = counter.anchored(&json!(messages));
+            let found = counter.anchored(&Json::from(&json!(messages)));
             let real = truth(&messages);
             errors.push(found.tokens.abs_diff(real));
             if rounds > 1 {
                 assert!(found.upper_bound >= real, "{rounds}: {found:?} {real}");
                 assert!(found.margin * 20 < found.tokens * 3 + 600, "only what is new is unsure: {found:?}");
             }
-            counter.reported(&json!(messages), real);
-            assert_eq!(counter.anchored(&json!(messages)).tokens, real);
-            assert_eq!(counter.anchored(&json!(messages)).margin, 0);
+            counter.reported(&Json::from(&json!(messages)), real);
+            assert_eq!(counter.anchored(&Json::from(&json!(messages))).tokens, real);
+            assert_eq!(counter.anchored(&Json::from(&json!(messages))).margin, 0);
         }
         assert!(errors[0] > 500 && errors[20..].iter().all(|error| *error < 40), "{errors:?}");
         // Another conversation knows nothing of it but the ratios.
-        let other = counter.anchored(&json!([{"role": "user", "content": "Something else."}]));
+        let other = counter.anchored(&Json::from(&json!([{"role": "user", "content": "Something else."}])));
         assert!(other.tokens < 40);
     }
 
@@ -198,9 +207,11 @@ mod tests {
             json!({"model": "claude-sonnet-4-5", "max_tokens": max, "system": "Be brief.",
                 "messages": [{"role": "user", "content": [part]}]})
         };
-        counter.reported(&request(&marked, 10), 4_321);
-        assert_eq!(counter.anchored(&request(&part, 99)).tokens, 4_321);
-        assert!(counter.anchored(&json!({"messages": [{"role": "user", "content": [part]}]})).tokens < 100);
+        counter.reported(&Json::from(&request(&marked, 10)), 4_321);
+        assert_eq!(counter.anchored(&Json::from(&request(&part, 99))).tokens, 4_321);
+        assert!(
+            counter.anchored(&Json::from(&json!({"messages": [{"role": "user", "content": [part]}]}))).tokens < 100
+        );
     }
 
     #[test]
@@ -208,15 +219,15 @@ mod tests {
         let mut counter = TokenCounter::for_model("claude-sonnet-4-5");
         for n in 0..3 * KEPT {
             let value = json!([{"role": "user", "content": format!("message {n}")}]);
-            counter.reported(&value, if n % 3 == 0 { usize::MAX } else { n });
+            counter.reported(&Json::from(&value), if n % 3 == 0 { usize::MAX } else { n });
         }
         assert!(counter.anchors.order.len() <= KEPT && counter.anchors.reported.len() <= KEPT);
         for value in [json!(null), json!([]), json!({}), json!({"messages": 3}), json!("text"), json!([[[]], 7])] {
-            counter.reported(&value, 10);
-            assert!(counter.anchored(&value).tokens < 1_000, "{value}");
+            counter.reported(&Json::from(&value), 10);
+            assert!(counter.anchored(&Json::from(&value)).tokens < 1_000, "{value}");
         }
         let mut exact = TokenCounter::for_model("gpt-4o");
-        let value = json!([{"role": "user", "content": "Hello"}]);
+        let value = Json::from(&json!([{"role": "user", "content": "Hello"}]));
         let count = exact.anchored(&value);
         exact.reported(&value, 5_000);
         assert_eq!(exact.anchored(&value), count);

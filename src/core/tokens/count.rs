@@ -9,17 +9,20 @@ use std::{
     hash::{BuildHasherDefault, Hasher},
 };
 
-use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
-use super::{anchors::Anchors, kinds::KINDS};
 use super::{
-    kinds::{Kind, Mix, Shares},
+    anchors::Anchors,
+    json::Json,
+    kinds::{KINDS, Kind, Mix, Shares},
     learned::{Learned, Rates},
     model::Tokenizer,
     picture, request,
 };
-use crate::core::message::{Block, Media, Message, Source};
+use crate::core::{
+    json::Fields,
+    message::{Block, Media, Message, Source},
+};
 
 /// Texts shorter than this are counted faster than they are looked up.
 const REMEMBERED_FROM: usize = 192;
@@ -198,8 +201,7 @@ impl TokenCounter {
 
     /// Messages of a request, with what comes before the answer.
     pub fn messages<'a>(&mut self, messages: impl IntoIterator<Item = &'a Message>) -> Count {
-        let mut sum = Sum::default();
-        sum.fixed(PRIMING);
+        let mut sum = self.begun();
         for message in messages {
             self.add_message(&mut sum, message);
         }
@@ -208,21 +210,21 @@ impl TokenCounter {
 
     /// Messages as JSON, in the shape of this crate, of Anthropic or of `OpenAI` (Chat Completions and Responses); or a
     /// whole request body, with its instructions and tools.
-    pub fn json(&mut self, value: &Value) -> Count {
+    pub fn json(&mut self, value: &Json) -> Count {
         let mut sum = Sum::default();
         match value {
-            Value::String(text) => self.add_text(&mut sum, text),
-            Value::Array(messages) => {
-                sum.fixed(PRIMING);
+            Json::Text(text) => self.add_text(&mut sum, text),
+            Json::List(messages) => {
+                sum = self.begun();
                 for message in messages {
                     self.add_json_message(&mut sum, message);
                 }
             }
-            Value::Object(request) if request.contains_key("messages") || request.contains_key("input") => {
-                sum.fixed(PRIMING);
-                for (key, value) in request {
-                    match (key.as_str(), value) {
-                        ("messages" | "input", Value::Array(messages)) => {
+            Json::Object(request) if request.contains_key("messages") || request.contains_key("input") => {
+                sum = self.begun();
+                for (key, value) in request.iter() {
+                    match (key, value) {
+                        ("messages" | "input", Json::List(messages)) => {
                             for message in messages {
                                 self.add_json_message(&mut sum, message);
                             }
@@ -231,7 +233,7 @@ impl TokenCounter {
                             sum.fixed(self.tokenizer.per_message);
                             self.add_content(&mut sum, content);
                         }
-                        ("tools" | "functions", Value::Array(tools)) => {
+                        ("tools" | "functions", Json::List(tools)) => {
                             for tool in tools {
                                 sum.fixed(PER_TOOL);
                                 self.add_value(&mut sum, tool);
@@ -295,9 +297,14 @@ impl TokenCounter {
 
     /// What comes before the answer, at most, whatever was learned.
     pub(crate) fn base_at_most(&self) -> usize {
-        let mut sum = Sum::default();
+        self.bounded(&self.begun(), &self.prior).upper_bound
+    }
+
+    /// A request without messages.
+    fn begun(&self) -> Sum {
+        let mut sum = Sum { guessed: self.tokenizer.opening, ..Sum::default() };
         sum.fixed(PRIMING);
-        self.bounded(&sum, &self.prior).upper_bound
+        sum
     }
 
     fn sum_at_most(&mut self, message: &Message) -> Sum {
@@ -306,7 +313,7 @@ impl TokenCounter {
         // A provider's own block may be a call: whichever way of counting it gives more.
         for block in &message.content {
             if let Block::Provider(block) = block
-                && let Ok(value) = serde_json::from_str::<Value>(block.raw.text())
+                && let Ok(value) = Json::parse(block.raw.text())
             {
                 let (mut part, mut text) = (Sum::default(), Sum::default());
                 self.add_part(&mut part, &value, 0);
@@ -434,15 +441,18 @@ impl TokenCounter {
 
     fn add_media(&mut self, sum: &mut Sum, media: &Media, image: bool) {
         if let Some(citations) = media.extra.as_ref().and_then(|extra| extra.fields.get("citations")) {
-            let part = serde_json::json!({"citations": citations.value()});
-            sum.cited = sum.cited.max(request::citations(&self.tokenizer, &part));
+            let cited = Json::parse(citations.text()).map_or(0.0, |it| request::cited(&self.tokenizer, &it));
+            sum.cited = sum.cited.max(cited);
         }
         match &media.source {
             Source::Text { data, .. } => {
                 self.add_text(sum, data);
                 sum.guessed += request::document(&self.tokenizer);
             }
-            Source::Base64 { data, .. } if image => self.add_picture(sum, data, false),
+            Source::Base64 { data, .. } if image => {
+                let low = media.extra.as_ref().is_some_and(|extra| is_small(&extra.fields));
+                self.add_picture(sum, data, low);
+            }
             Source::Base64 { data, .. } => sum.guessed += document(data),
             Source::Url(_) | Source::File(_) => sum.guessed += PICTURE,
         }
@@ -455,20 +465,20 @@ impl TokenCounter {
         }
     }
 
-    pub(super) fn add_json_message(&mut self, sum: &mut Sum, message: &Value) {
+    pub(super) fn add_json_message(&mut self, sum: &mut Sum, message: &Json) {
         let Some(fields) = message.as_object() else {
             self.add_value(sum, message);
             return;
         };
         // Items of Responses are blocks that stand for themselves.
-        if !fields.contains_key("role") && fields.get("type").is_some_and(Value::is_string) {
+        if !fields.contains_key("role") && fields.get("type").and_then(Json::as_str).is_some() {
             sum.fixed(self.tokenizer.per_message);
             self.add_part(sum, message, 0);
             return;
         }
         sum.fixed(self.tokenizer.per_message);
-        for (key, value) in fields {
-            match key.as_str() {
+        for (key, value) in fields.iter() {
+            match key {
                 "content" | "reasoning_content" | "refusal" => self.add_content(sum, value),
                 "name" => {
                     sum.fixed(1.0);
@@ -489,26 +499,26 @@ impl TokenCounter {
     }
 
     /// Text, or a list of parts.
-    fn add_content(&mut self, sum: &mut Sum, content: &Value) {
+    fn add_content(&mut self, sum: &mut Sum, content: &Json) {
         self.add_parts(sum, content, 0);
     }
 
-    fn add_parts(&mut self, sum: &mut Sum, content: &Value, depth: usize) {
+    fn add_parts(&mut self, sum: &mut Sum, content: &Json, depth: usize) {
         match content {
-            Value::Null => {}
-            Value::String(text) => self.add_text(sum, text),
+            value if value.is_null() => {}
+            Json::Text(text) => self.add_text(sum, text),
             // Parts of parts of a result are as deep as any provider goes; deeper is text.
-            Value::Array(parts) if depth < 4 => parts.iter().for_each(|part| self.add_part(sum, part, depth + 1)),
+            Json::List(parts) if depth < 4 => parts.iter().for_each(|part| self.add_part(sum, part, depth + 1)),
             other => self.add_value(sum, other),
         }
     }
 
-    fn add_part(&mut self, sum: &mut Sum, part: &Value, depth: usize) {
+    fn add_part(&mut self, sum: &mut Sum, part: &Json, depth: usize) {
         let Some(fields) = part.as_object() else {
             self.add_value(sum, part);
             return;
         };
-        let text = |key: &str| fields.get(key).and_then(Value::as_str);
+        let text = |key: &str| fields.get(key).and_then(Json::as_str);
         let kind = text("type").unwrap_or_default();
         sum.cited = sum.cited.max(request::citations(&self.tokenizer, part));
         match kind {
@@ -524,8 +534,8 @@ impl TokenCounter {
             }
             "summary_text" => self.add_text(sum, text("text").unwrap_or_default()),
             "image" | "image_url" | "input_image" => {
-                let low = text("detail") == Some("low")
-                    || part.pointer("/image_url/detail").and_then(Value::as_str) == Some("low");
+                let low = ["/detail", "/image_url/detail", "/extra/fields/detail", "/extra/fields/image_url/detail"];
+                let low = low.iter().any(|path| part.pointer(path).and_then(Json::as_str) == Some("low"));
                 match base64_in(part) {
                     Some(base64) => self.add_picture(sum, base64, low),
                     None => sum.guessed += PICTURE,
@@ -561,7 +571,7 @@ impl TokenCounter {
                     self.add_parts(sum, content, depth);
                 }
             }
-            _ => match fields.get("function").and_then(Value::as_object).or_else(|| {
+            _ => match fields.get("function").and_then(Json::as_object).or_else(|| {
                 (fields.contains_key("name") && (fields.contains_key("input") || fields.contains_key("arguments")))
                     .then_some(fields)
             }) {
@@ -570,8 +580,13 @@ impl TokenCounter {
                     sum.fixed(self.tokenizer.per_call);
                     let input = if call.contains_key("invalid") { "invalid" } else { "input" };
                     for key in ["name", "arguments", input] {
-                        if let Some(value) = call.get(key) {
-                            self.add_value(sum, value);
+                        match call.get(key) {
+                            // No arguments are sent as an object of none.
+                            Some(Json::Text(text)) if key == "arguments" && text.trim().is_empty() => {
+                                self.add_text(sum, "{}");
+                            }
+                            Some(value) => self.add_value(sum, value),
+                            None => {}
                         }
                     }
                 }
@@ -581,18 +596,24 @@ impl TokenCounter {
     }
 
     /// Text as it is, anything else as JSON.
-    fn add_value(&mut self, sum: &mut Sum, value: &Value) {
+    fn add_value(&mut self, sum: &mut Sum, value: &Json) {
         match value {
-            Value::Null => {}
-            Value::String(text) => self.add_text(sum, text),
+            value if value.is_null() => {}
+            Json::Text(text) => self.add_text(sum, text),
             other => self.add_text(sum, &other.to_string()),
         }
     }
 }
 
+/// Whether a picture is asked to be looked at in low detail, on either wire of `OpenAI`.
+fn is_small(extra: &Fields) -> bool {
+    let inner = || extra.get("image_url").and_then(|image| Fields::parse(image.text()).ok())?.get_str("detail");
+    extra.get_str("detail").or_else(inner).is_some_and(|detail| detail == "low")
+}
+
 /// Inline bytes of a picture or document in any of the shapes.
-fn base64_in(part: &Value) -> Option<&str> {
-    let text = |path: &str| part.pointer(path).and_then(Value::as_str);
+fn base64_in(part: &Json) -> Option<&str> {
+    let text = |path: &str| part.pointer(path).and_then(Json::as_str);
     let plain = text("/source/type") == Some("text");
     text("/source/data").filter(|_| !plain).or_else(|| text("/source/base64/data")).or_else(|| {
         ["/image_url/url", "/image_url", "/file/file_data", "/file_data"]
@@ -610,12 +631,14 @@ fn document(base64: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::core::{
-        message::{Role, ToolResult, ToolUse},
+        json::Raw,
+        message::{Role, ToolResult, ToolUse, Wire},
         tokens::o200k_base,
+        wire,
     };
 
     fn history() -> Vec<Message> {
@@ -636,10 +659,58 @@ mod tests {
             let mut counter = TokenCounter::for_model(model);
             let history = history();
             let value = serde_json::to_value(&history).unwrap();
-            assert_eq!(counter.messages(&history), counter.json(&value), "{model}");
+            assert_eq!(counter.messages(&history), counter.json(&Json::from(&value)), "{model}");
             for message in &history {
                 let value = serde_json::to_value(message).unwrap();
-                assert_eq!(counter.message(message), counter.json(&value), "{model} {message:?}");
+                assert_eq!(counter.message(message), counter.json(&Json::from(&value)), "{model} {message:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn c30_what_stands_in_every_request_of_a_model_counts() {
+        // As their providers reported them: one line to gpt-oss-120b, and a request with tools to qwen-3-coder-480b.
+        let line = Json::from(&json!([{"role": "user", "content": "What is the capital of France?"}]));
+        let told = |model: &str, value: &Json| TokenCounter::for_model(model).json(value);
+        let (plain, found) = (told("gpt-4o", &line), told("gpt-oss-120b", &line));
+        assert_eq!((plain.margin, found.tokens - plain.tokens), (0, 60));
+        assert!(found.margin > 0 && found.upper_bound >= found.tokens + found.margin);
+        let request = |tools: Value| Json::from(&json!({"messages": [], "tools": tools}));
+        let tool = json!([{"type": "function", "function": {"name": "f", "parameters": {}}}]);
+        let added = |model: &str| told(model, &request(tool.clone())).tokens - told(model, &request(json!([]))).tokens;
+        assert!(added("qwen-3-coder-480b") > added("gpt-4o") + 100);
+        // The parts of a history count for as much.
+        let mut counter = TokenCounter::for_model("gpt-oss-120b");
+        let message = Message::user("What is the capital of France?");
+        let parts = counter.base_at_most() + counter.message_at_most(&message);
+        assert_eq!(parts, counter.messages([&message]).upper_bound);
+    }
+
+    #[test]
+    fn c30_a_message_of_a_wire_costs_what_it_is_read_as() {
+        const PICTURE: &str =
+            "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP8z4APMOGVHbHSAEEsAROxCnMTAAAAAElFTkSuQmCC";
+        let url = format!("data:image/png;base64,{PICTURE}");
+        let call = |arguments: &str| {
+            json!({"role": "assistant", "content": null, "tool_calls":
+                [{"id": "a", "type": "function", "function": {"name": "read", "arguments": arguments}}]})
+        };
+        let picture = |detail: &str| json!({"type": "image_url", "image_url": {"url": &url, "detail": detail}});
+        for written in [
+            call(""),
+            call("{}"),
+            call(&format!(r#"{{"z":{},"a":1}}"#, "7".repeat(400))),
+            json!({"role": "user", "content": [picture("low")]}),
+            json!({"role": "user", "content": [picture("high"), picture("low")]}),
+        ] {
+            let text = written.to_string();
+            let message = wire::decode_message(Wire::OpenaiChat, &Raw::parse(text.as_str()).unwrap()).unwrap();
+            for model in ["gpt-4o", "claude-sonnet-4-5"] {
+                let mut counter = TokenCounter::for_model(model);
+                let found = counter.message(&message);
+                assert_eq!(counter.json(&Json::parse(&text).unwrap()), found, "{text}");
+                let ours = serde_json::to_string(&message).unwrap();
+                assert_eq!(counter.json(&Json::parse(&ours).unwrap()), found, "{ours}");
             }
         }
     }
@@ -700,7 +771,7 @@ mod tests {
         for value in
             [json!(null), json!(3), json!([[[]]]), json!({"role": 1, "content": {"a": 1}}), json!([{"type": 5}]), deep]
         {
-            assert!(counter.json(&value).tokens < 3_000, "{value}");
+            assert!(counter.json(&Json::from(&value)).tokens < 3_000, "{value}");
         }
     }
 }

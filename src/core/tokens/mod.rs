@@ -11,6 +11,7 @@ mod class;
 mod count;
 mod estimate;
 mod exact;
+mod json;
 mod kinds;
 mod learned;
 mod merge;
@@ -24,6 +25,7 @@ mod wide;
 
 pub use count::{Count, TokenCounter};
 pub use exact::{Encoding, cl100k_base, o200k_base};
+pub use json::Json;
 pub use kinds::{KINDS, Kind, Mix};
 pub use learned::Learned;
 pub use model::Tokenizer;

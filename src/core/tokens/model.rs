@@ -23,6 +23,8 @@ pub struct Tokenizer {
     pub per_message: f64,
     /// What the provider writes into a request with tools, and into one in which a tool has to be used.
     pub(super) instructions: [f64; 2],
+    /// What stands at the beginning of every request, about.
+    pub(super) opening: f64,
     /// How pictures are counted.
     pub(super) pictures: Pictures,
     /// Whether requests cost what Anthropic adds to them.
@@ -49,6 +51,7 @@ impl Tokenizer {
             per_result: 0.0,
             per_message: 4.0,
             instructions: [0.0; 2],
+            opening: 0.0,
             pictures: Pictures::Tiles,
             anthropic: false,
         }
@@ -97,7 +100,15 @@ impl Tokenizer {
         };
         if starts(&["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-6", "gpt-oss", "chatgpt", "codex", "o1", "o3", "o4"])
         {
-            return Self::of(o200k_base());
+            // Its instructions of its own (who it is, the date, its channels) stand in every request.
+            let opening = if starts(&["gpt-oss"]) {
+                60.0
+            } else if starts(&["o1-mini", "o1-preview"]) {
+                8.0
+            } else {
+                0.0
+            };
+            return Self { opening, ..Self::of(o200k_base()) };
         }
         if starts(&["gpt-4", "gpt-3.5", "gpt-35", "text-embedding", "davinci-002", "babbage-002"]) {
             return Self::of(cl100k_base());
@@ -133,7 +144,14 @@ impl Tokenizer {
                 ..near
             };
         }
-        Self { ratios: [1.1, 1.1, 1.15, 1.35, 1.4, 1.0], margins: [0.3, 0.3, 0.35, 0.5, 0.45, 0.3], ..near }
+        // A template says how tools are called: 60 to 250 tokens among those whose templates are known.
+        let instructions = [120.0; 2];
+        Self {
+            ratios: [1.1, 1.1, 1.15, 1.35, 1.4, 1.0],
+            margins: [0.3, 0.3, 0.35, 0.5, 0.45, 0.3],
+            instructions,
+            ..near
+        }
     }
 }
 

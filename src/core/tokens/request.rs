@@ -3,9 +3,7 @@
 //! Anthropic publishes some of these numbers and reports the rest with each answer; those here are from recorded
 //! requests. They are guesses, so they widen the margin and count twice in an upper bound.
 
-use serde_json::Value;
-
-use super::model::Tokenizer;
+use super::{json::Json, model::Tokenizer};
 
 /// Tools of the provider's own, by how their types begin: what they add to the instructions.
 const NATIVE: [(&str, f64); 10] = [
@@ -27,16 +25,17 @@ const CITATIONS: f64 = 600.0;
 const SERVER: f64 = 2_500.0;
 
 /// What tools add beside what they say of themselves.
-pub(super) fn tools(tokenizer: &Tokenizer, tools: &[Value]) -> f64 {
-    if !tokenizer.anthropic || tools.is_empty() {
+pub(super) fn tools(tokenizer: &Tokenizer, tools: &[Json]) -> f64 {
+    if tools.is_empty() {
         return 0.0;
     }
-    tokenizer.instructions[0] + tools.iter().map(native).sum::<f64>()
+    let native = if tokenizer.anthropic { tools.iter().map(native).sum() } else { 0.0 };
+    tokenizer.instructions[0] + native
 }
 
-fn native(tool: &Value) -> f64 {
+fn native(tool: &Json) -> f64 {
     let own = tool.get("raw").unwrap_or(tool);
-    let kind = own.get("type").and_then(Value::as_str).unwrap_or("function");
+    let kind = own.get("type").and_then(Json::as_str).unwrap_or("function");
     let described = ["input_schema", "parameters", "schema", "function"].iter().any(|key| own.get(key).is_some());
     if described || matches!(kind, "function" | "custom") {
         return 0.0;
@@ -45,16 +44,16 @@ fn native(tool: &Value) -> f64 {
 }
 
 /// What an option of a request adds.
-pub(super) fn option(tokenizer: &Tokenizer, key: &str, value: &Value) -> f64 {
+pub(super) fn option(tokenizer: &Tokenizer, key: &str, value: &Json) -> f64 {
     if !tokenizer.anthropic {
         return 0.0;
     }
     match key {
         // Instructions are others where a tool has to be used.
-        "tool_choice" if matches!(value.get("type").and_then(Value::as_str), Some("any" | "tool")) => {
+        "tool_choice" if matches!(value.get("type").and_then(Json::as_str), Some("any" | "tool")) => {
             tokenizer.instructions[1] - tokenizer.instructions[0]
         }
-        "thinking" if value.get("type").and_then(Value::as_str) == Some("enabled") => 28.0,
+        "thinking" if value.get("type").and_then(Json::as_str) == Some("enabled") => 28.0,
         "output_config" => {
             let has = |key: &str| value.get(key).is_some_and(|value| !value.is_null());
             let format = if has("format") { 120.0 } else { 0.0 };
@@ -62,7 +61,7 @@ pub(super) fn option(tokenizer: &Tokenizer, key: &str, value: &Value) -> f64 {
         }
         "output_format" => 120.0,
         "context_management" => 60.0,
-        "mcp_servers" => SERVER * value.as_array().map_or(0, Vec::len) as f64,
+        "mcp_servers" => SERVER * value.as_array().map_or(0, <[Json]>::len) as f64,
         _ => 0.0,
     }
 }
@@ -73,15 +72,20 @@ pub(super) const fn document(tokenizer: &Tokenizer) -> f64 {
 }
 
 /// What a document or a result of a search adds that shall be cited; the first of a request adds it.
-pub(super) fn citations(tokenizer: &Tokenizer, part: &Value) -> f64 {
-    let asked = part.pointer("/citations/enabled").and_then(Value::as_bool) == Some(true);
+pub(super) fn citations(tokenizer: &Tokenizer, part: &Json) -> f64 {
+    part.get("citations").map_or(0.0, |citations| cited(tokenizer, citations))
+}
+
+/// The same for what is said of citations.
+pub(super) fn cited(tokenizer: &Tokenizer, citations: &Json) -> f64 {
+    let asked = citations.get("enabled").is_some_and(Json::is_true);
     if tokenizer.anthropic && asked { CITATIONS } else { 0.0 }
 }
 
 /// The schema of an answer, which counts as text on every wire.
-pub(super) fn schema<'a>(key: &str, value: &'a Value) -> Option<&'a Value> {
+pub(super) fn schema<'a>(key: &str, value: &'a Json) -> Option<&'a Json> {
     match key {
-        "output_format" | "response_format" => Some(value).filter(|value| value.is_object()),
+        "output_format" | "response_format" => Some(value).filter(|value| value.as_object().is_some()),
         "output_config" | "text" => value.get("format").filter(|format| format.get("schema").is_some()),
         _ => None,
     }

@@ -81,6 +81,8 @@ struct Reader {
     row: Option<Row>,
     first_row: bool,
     social_title: Option<String>,
+    /// Whether the title has been read.
+    titled: bool,
 }
 
 impl tokens::Reader for Reader {
@@ -158,6 +160,10 @@ impl tokens::Reader for Reader {
     fn text(&mut self, text: &str) {
         let Some(top) = self.stack.last() else { return self.words(text) };
         if top.role == Role::Title && !top.skipped {
+            // The first of several is the page's.
+            if self.titled {
+                return;
+            }
             let room = MAX_TITLE.saturating_sub(self.document.title.len());
             self.document.title.push_str(head(text, room));
         } else if top.literal && !top.skipped {
@@ -189,6 +195,7 @@ impl Reader {
             row: None,
             first_row: false,
             social_title: None,
+            titled: false,
         }
     }
 
@@ -317,7 +324,8 @@ impl Reader {
                     // The rest of a row around it is no data.
                     self.row = None;
                 }
-                Role::Inline | Role::Title => {}
+                Role::Title => self.titled |= !self.document.title.trim().is_empty(),
+                Role::Inline => {}
                 _ => self.flush(),
             }
             if role == Role::Item {

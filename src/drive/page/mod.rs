@@ -162,6 +162,9 @@ mod tests {
         assert_eq!(texts, ["A is 1. B is 2. C is 3. D is 4.", "E is 5."]);
         assert_eq!(read.passages[0].heading, "One");
         assert_eq!((read.document.title.as_str(), read.charset, read.truncated), ("T", "UTF-8", false));
+        let two = "<title> </title><title>One &amp; only</title><p>A.</p><title>Two</title>";
+        let read = read_page(&page("text/html", two), &ReadOptions::default()).unwrap();
+        assert_eq!(read.document.title, "One & only");
     }
 
     #[test]

@@ -295,7 +295,7 @@ fn tokens(json: &str) -> Vec<Token<'_>> {
 
 /// A value as a Python literal.
 fn python(value: &Raw) -> String {
-    let json = json::without_markers(value.text(), false);
+    let json = json::without_markers(&json::bare_slashes(value.text()), false);
     let mut text = String::with_capacity(json.len());
     for token in tokens(&json) {
         text.push_str(match token {

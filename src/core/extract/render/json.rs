@@ -1,7 +1,7 @@
 //! JSON text in which no marker stands: each marker's first character becomes a `\u` escape, so that not even a reader that
 //! searches for markers can be fooled by a string.
 
-use std::{collections::BTreeSet, fmt::Write as _, sync::LazyLock};
+use std::{borrow::Cow, collections::BTreeSet, fmt::Write as _, sync::LazyLock};
 
 use aho_corasick::AhoCorasick;
 
@@ -80,6 +80,26 @@ pub(super) fn without_markers(json: &str, fenced: bool) -> String {
     }
     text.push_str(json.get(written..).unwrap_or_default());
     text
+}
+
+/// JSON text whose slashes have no backslash before them: of JSON's escapes the one that Python doesn't have.
+pub(super) fn bare_slashes(json: &str) -> Cow<'_, str> {
+    if !json.contains("\\/") {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len());
+    let mut characters = json.chars();
+    while let Some(character) = characters.next() {
+        match (character, characters.clone().next()) {
+            ('\\', Some('/')) => {}
+            ('\\', Some(escaped)) => {
+                text.extend([character, escaped]);
+                characters.next();
+            }
+            _ => text.push(character),
+        }
+    }
+    Cow::Owned(text)
 }
 
 /// A string as JSON without markers.

@@ -73,7 +73,7 @@ pub(super) fn targets_of(subject: &Subject) -> Vec<String> {
             found.push(name);
         }
     };
-    for part in subject.all() {
+    for part in subject.named() {
         for path in &part.paths {
             // Words of a line that only may be paths count where they look like names of files.
             let sure = !subject.runs_lines() || path.raw.contains(['/', '.', '~']);

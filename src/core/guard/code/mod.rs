@@ -6,13 +6,15 @@
 mod calls;
 mod lex;
 mod path;
+mod words;
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use self::{
     calls::{CALL_BACKS, DECODE, DELETE, DELETE_ALL, EMPTIES, EVALUATE, MOVE, RUN, SQL},
     lex::{Token, lex, string_at},
     path::{aliases, arguments, assigned, names, path_from, text_before, texts},
+    words::partly_known,
 };
 use super::{RiskLevel, flow};
 
@@ -124,6 +126,20 @@ fn held_by_another(tokens: &[(Token<'_>, Range<usize>)]) -> Option<Act> {
         .then(|| Act::Named { level: RiskLevel::Confirm, what: "lets another machine run commands".to_owned() })
 }
 
+/// Whether the first argument is text alone: no call and no name makes something else of it.
+fn says_all(tokens: &[(Token<'_>, Range<usize>)], range: Range<usize>, strings: &BTreeMap<&str, String>) -> bool {
+    for (token, _) in &tokens[range] {
+        match token {
+            Token::Text { .. } | Token::Sign('+') => {}
+            Token::Name(name) if strings.contains_key(name) => {}
+            // `exec(code, globals)`, `eval "use Foo" or die`
+            Token::Sign(',') | Token::Name("or" | "and" | "if" | "unless") => return true,
+            Token::Sign(_) | Token::Name(_) => return false,
+        }
+    }
+    true
+}
+
 fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
     const MOST: usize = 256;
     let mut found = Vec::new();
@@ -165,6 +181,17 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             });
         if of_query {
             found.push(Act::Named { level: RiskLevel::Confirm, what: "deletes all that a query finds".to_owned() });
+            continue;
+        }
+        // `fetch(url).then(r => r.text()).then(eval)`: code that comes from elsewhere.
+        if matches!(first, "eval" | "Function")
+            && language == Language::JavaScript
+            && here > 1
+            && matches!(tokens[here - 1].0, Token::Sign('('))
+            && matches!(tokens[here - 2].0, Token::Name(_))
+            && matches!(tokens.get(here + 1), Some((Token::Sign(')'), _)))
+        {
+            found.push(Act::Unknown { what: format!("the code that {first}() is given") });
             continue;
         }
         // A method of something that is not read as a path: `Model.all.destroy_all`, `client().deleteIndex(…)`.
@@ -319,12 +346,15 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
         {
             // `/x/.exec(text)` is a regular expression.
         } else if EVALUATE.contains(&last)
-            && (last != "exec" || language == Language::Python || language == Language::Perl)
+            && (last != "exec" || language == Language::Python)
             && !path.contains('.')
             && path != "re.compile"
         {
             match values.as_slice() {
-                [(code, true), ..] if arguments.len() <= 8 => found.extend(acts_at(code, language, depth + 1)),
+                // Written out, and not only a part of what another call makes of it.
+                [(code, true), ..] if arguments.len() <= 8 && says_all(tokens, arguments.clone(), &strings) => {
+                    found.extend(acts_at(code, language, depth + 1));
+                }
                 _ if anything && last != "compile" => {
                     found.push(Act::Unknown { what: format!("the code that {last}() is given") });
                 }
@@ -333,10 +363,23 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
         } else if is(RUN)
             && !(last == "script" || last == "sh" && language != Language::Ruby && language != Language::JavaScript)
         {
-            let words: Vec<String> = values.into_iter().map(|(value, _)| value).collect();
+            // What only joins words says nothing: `" ".join(["git", "push"])`.
+            let mut words: Vec<String> =
+                values.into_iter().map(|(value, _)| value).filter(|value| !value.trim().is_empty()).collect();
+            // `os.execvp("git", ["git", "push"])`: the program, then all its words from its name on.
+            if path.starts_with("os.")
+                && matches!(words.as_slice(), [file, name, ..] if file.rsplit('/').next() == name.rsplit('/').next())
+            {
+                words.remove(0);
+            }
             // The text is put together from another alphabet: what it says is hidden.
             if DECODE.iter().any(|name| names(tokens, arguments.clone(), name)) {
                 found.push(Act::Unknown { what: format!("the hidden text that {last}() is given") });
+                continue;
+            }
+            if let Some(text) = partly_known(tokens, arguments.clone(), &strings) {
+                found.push(Act::Shell { text });
+                at = at.max(arguments.end);
                 continue;
             }
             match words.as_slice() {

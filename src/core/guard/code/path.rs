@@ -201,7 +201,8 @@ pub(super) fn arguments(tokens: &[(Token<'_>, Range<usize>)], at: usize, languag
             Some(at + 1..tokens.len())
         }
         Some((token, _)) if matches!(language, Language::Ruby | Language::Perl | Language::Other) => {
-            let starts = matches!(token, Token::Text { .. } | Token::Name(_) | Token::Sign('$' | '@' | '<'));
+            let starts = matches!(token, Token::Text { .. } | Token::Name(_) | Token::Sign('$' | '@' | '<'))
+                || language == Language::Ruby && matches!(token, Token::Sign('*' | '['));
             if !starts {
                 return None;
             }

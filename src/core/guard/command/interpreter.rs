@@ -28,7 +28,7 @@ fn interpreter_of(name: &str) -> Option<(Language, &'static [&'static str], &'st
             "-e --eval -p --print -pe -r --require --import",
         ),
         "ruby" | "jruby" => (Language::Ruby, &["-e"], "-e -I -r -C"),
-        "perl" => (Language::Perl, &["-e", "-E"], "-e -E -I"),
+        "perl" => (Language::Perl, &["-e", "-E"], "-e -E -I -M -m -F"),
         "php" => (Language::Other, &["-r", "--run"], "-r --run -d -f -B -R"),
         "lua" | "luajit" | "rscript" | "r" | "groovy" | "julia" | "scala" | "elixir" | "ghc" | "swift"
         | "osascript" | "tclsh" | "clojure" | "guile" | "erl" => {
@@ -38,6 +38,11 @@ fn interpreter_of(name: &str) -> Option<(Language, &'static [&'static str], &'st
             Language::JavaScript,
             &["--eval"],
             "--eval --host --port -u -p --username --password --authenticationDatabase -f --file",
+        ),
+        "arangosh" => (
+            Language::JavaScript,
+            &["--javascript.execute-string"],
+            "--javascript.execute-string --javascript.execute --server.endpoint --server.username --server.database",
         ),
         _ => return None,
     })
@@ -174,9 +179,11 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
     // Statements that a database makes up are run unseen; a script may say by its name what it does.
     if SQL_CLIENTS.contains(&name) {
         if let Input::Piped(from) = &command.input
-            && SQL_CLIENTS.contains(&from.as_str())
+            && !from.ends_with("dump")
         {
-            keep(&mut worst, piped(from, command));
+            // Also by way of `cat`: a script that is named is run as one, one that flows in may be anything.
+            let why = "runs the statements that another program prints";
+            keep(&mut worst, Verdict::new(RiskLevel::Confirm, "shell.pipe.unknown", why, command.span.clone()));
         }
         // A dump of this kind drops each table before it makes it anew.
         if matches!(name, "mysql" | "mariadb")
@@ -251,7 +258,7 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
                     ),
                 );
             }
-            if matches!(name, "mongosh" | "mongo") {
+            if matches!(name, "mongosh" | "mongo" | "arangosh") {
                 mongo(code, word, worst);
             }
             if let Some(verdict) = nested_acts(&code::acts(code, language), word, command, ground) {
@@ -406,6 +413,10 @@ fn mongo(code: &str, word: &Word, worst: &mut Option<Verdict>) {
         "shutdown:1",
         "].drop(",
         ".renameCollection(",
+        "db._drop(",
+        "db._truncate(",
+        ".truncate(",
+        "db._dropDatabase(",
     ]
     .iter()
     .any(|call| bare.contains(call))

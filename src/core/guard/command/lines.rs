@@ -14,9 +14,10 @@ fn option_of(name: &str) -> Option<&'static [&'static str]> {
         "smbclient" => &["-c", "--command"],
         "ftp" | "sftp" | "ncftp" | "tftp" | "hbase" | "tclsh" | "jshell" | "parted" | "zkcli.sh" | "kcadm"
         | "cadaver" | "asterisk" | "telnet" | "nc" | "ncat" | "netcat" | "gdb" | "ldapmodify" | "diskpart" | "dos"
-        | "ed" | "virsh" | "ceph" | "kadmin.local" | "zpool" => &[],
+        | "ed" | "virsh" | "ceph" | "kadmin.local" | "zpool" | "bconsole" => &[],
         "ghci" | "emacs" | "emacsclient" => &["--eval", "-eval", "-e"],
         "osascript" => &["-e"],
+        "vtysh" | "clish" | "imish" | "rtrcli" => &["-c"],
         _ => return None,
     })
 }
@@ -66,6 +67,8 @@ fn destroys(line: &str) -> bool {
         "shutdown",
         "poweroff",
         "delprinc",
+        "reload",
+        "zeroize",
         "glob",
     ];
     let line = line.trim().to_ascii_lowercase();
@@ -85,6 +88,13 @@ fn destroys(line: &str) -> bool {
         }
         "%d" | "1,$d" | "g/./d" => true,
         "delete-directory" | "delete-file" | "shell-command" | "kill-emacs" => first.starts_with("delete"),
+        // What a router is told not to be any more.
+        "no" => rest.first().is_some_and(|what| {
+            matches!(
+                *what,
+                "router" | "interface" | "ip" | "ipv6" | "neighbor" | "route-map" | "access-list" | "vlan" | "network"
+            )
+        }),
         verb => VERBS.contains(&verb) || verb.starts_with("files.delete") || verb.starts_with("removedirectory"),
     }
 }

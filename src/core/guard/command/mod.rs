@@ -5,6 +5,7 @@ mod git;
 mod interpreter;
 mod known;
 mod lines;
+mod listing;
 mod nested;
 mod program;
 mod reads;
@@ -14,7 +15,7 @@ mod special;
 mod tasks;
 mod verbs;
 
-use std::ops::Range;
+use std::{cell::RefCell, ops::Range};
 
 use super::{
     RiskLevel,
@@ -23,6 +24,7 @@ use super::{
     shell::{SimpleCommand, Via},
 };
 
+pub(super) use listing::{Started, started, started_by_code};
 pub(super) use nested::act_verdict;
 
 /// What was found of a command.
@@ -47,9 +49,16 @@ pub(super) struct Ground<'c> {
     pub(super) context: &'c RiskContext,
     /// How deep the command lies in code in commands in code.
     pub(super) depth: usize,
+    /// Where the commands that are found inside are listed, for whoever wants to know them.
+    pub(super) found: Option<&'c RefCell<Started>>,
 }
 
-impl Ground<'_> {
+impl<'c> Ground<'c> {
+    /// The ground that a call itself stands on.
+    pub(super) fn new(context: &'c RiskContext) -> Self {
+        Self { context, depth: 0, found: None }
+    }
+
     fn deeper(&self) -> Option<Self> {
         (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, ..*self })
     }

@@ -1,7 +1,7 @@
 //! What lies inside of a command: shell text, and the acts of a piece of code. Looked into only so deep; what lies
 //! deeper is asked about.
 
-use super::{Ground, Verdict, judge};
+use super::{Ground, Verdict, judge, listing};
 use crate::core::guard::{
     RiskLevel,
     code::Act,
@@ -21,12 +21,14 @@ pub(super) fn nested(
     worst: &mut Option<Verdict>,
 ) {
     let Some(ground) = ground.deeper() else {
+        listing::unread(ground);
         return keep(
             worst,
             Verdict::new(RiskLevel::Confirm, "shell.unparsed", "hides too deep to be read", word.span.clone()),
         );
     };
     if text.len() > shell::MAX_TEXT {
+        listing::unread(&ground);
         return keep(
             worst,
             Verdict::new(RiskLevel::Confirm, "shell.unparsed", "holds more than can be read", word.span.clone()),
@@ -40,11 +42,13 @@ pub(super) fn nested(
     for mut inner in script.commands {
         inner.elevated |= command.elevated;
         inner.remote |= command.remote;
+        listing::inside(&inner, &ground);
         let mut verdict = judge(&inner, &ground);
         verdict.span = word.span.clone();
         keep(worst, verdict);
     }
     if script.unparsed.is_some() {
+        listing::unread(&ground);
         keep(worst, Verdict::new(RiskLevel::Confirm, "shell.unparsed", "holds what cannot be read", word.span.clone()));
     }
 }
@@ -98,10 +102,12 @@ pub(in crate::core::guard) fn act_verdict(
         Act::Run { words } => {
             let mut worst = None;
             let Some(ground) = ground.deeper() else {
+                listing::unread(ground);
                 return Some(Verdict::new(RiskLevel::Confirm, "shell.unparsed", "hides too deep to be read", span));
             };
             for mut inner in shell::parse_words(words).commands {
                 inner.elevated |= command.elevated;
+                listing::inside(&inner, &ground);
                 let mut verdict = judge(&inner, &ground);
                 verdict.span = span.clone();
                 keep(&mut worst, verdict);

@@ -51,6 +51,23 @@ pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: 
             redirect.span.clone(),
         ));
     }
+    // Random bytes or nothing but zeros over what is there.
+    if redirect.kind == RedirectKind::Write
+        && level < RiskLevel::Confirm
+        && !matches!(place, Place::Temporary)
+        && !files::is_made_again(target)
+        && command.words.iter().any(|word| {
+            matches!(word.text.as_str(), "/dev/urandom" | "/dev/random" | "/dev/zero")
+                || matches!(word.text.as_str(), "if=/dev/urandom" | "if=/dev/random" | "if=/dev/zero")
+        })
+    {
+        return Some(Verdict::new(
+            RiskLevel::Confirm,
+            "file.truncate",
+            format!("writes noise over a file in {}", place.words()),
+            redirect.span.clone(),
+        ));
+    }
     let verb = if redirect.kind == RedirectKind::Append { "adds to" } else { "overwrites" };
     Some(Verdict::new(level, "file.redirect", format!("{verb} a file in {}", place.words()), redirect.span.clone()))
 }

@@ -1,7 +1,7 @@
 //! Programs that start another by its name: `python -m alembic`, `pnpm prisma`, `yarn run rimraf`, `cross-env A=1 x`.
 //! What they start is judged as if it had been typed itself, and only what is asked about then counts.
 
-use super::{Ground, Verdict, program::program};
+use super::{Ground, Verdict, listing, program::program};
 use crate::core::guard::{
     RiskLevel,
     shell::{SimpleCommand, Word, basename},
@@ -53,6 +53,7 @@ const INSTALLED: &[&str] = &[
 pub(super) fn handed_on(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Option<Verdict> {
     let rest = started(name, words).filter(|rest| !rest.is_empty())?;
     let Some(ground) = ground.deeper() else {
+        listing::unread(ground);
         return Some(Verdict::new(
             RiskLevel::Confirm,
             "shell.unparsed",
@@ -68,6 +69,7 @@ pub(super) fn handed_on(name: &str, command: &SimpleCommand, words: &[Word], gro
             _ => {}
         }
     }
+    listing::renamed(&inner, &ground);
     Some(program(&inner, &ground)).filter(|verdict| verdict.level >= RiskLevel::Confirm)
 }
 

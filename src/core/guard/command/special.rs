@@ -6,6 +6,7 @@ use super::{
     Ground, Verdict,
     git::git,
     nested::{nested, nested_acts},
+    verbs::verbs,
 };
 use crate::core::guard::{
     RiskLevel,
@@ -53,6 +54,12 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
         }
         "sh" | "bash" | "zsh" | "dash" if words.first().is_some_and(|word| word.text == "$0") => {
             confirm("shell.program.unknown", "starts itself again")
+        }
+        "kubectl" | "oc" | "k" if plugin_of_cluster(words).is_some_and(|rest| verbs("", rest, &span).is_some()) => {
+            confirm("verb", "is told to delete something")
+        }
+        "kubectl" | "oc" | "k" if takes_away(words) => {
+            confirm("kubernetes.unset", "takes a setting of a resource away")
         }
         "kubectl" | "oc" | "k" if words.iter().any(|word| word.text.contains("\"finalizers\"")) => {
             confirm("kubernetes.delete", "takes away what holds a resource back from being deleted")
@@ -112,6 +119,30 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
                 && words.iter().any(|word| word.text.ends_with("=0")) =>
         {
             confirm("platform.stop", "stops an application")
+        }
+        "salt" | "salt-call" | "salt-ssh"
+            if words.iter().any(|word| {
+                word.text.split_once('.').is_some_and(|(module, verb)| {
+                    module.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+                        && verb.split('_').any(|part| {
+                            [
+                                "remove", "delete", "purge", "absent", "kill", "stop", "reboot", "shutdown", "drop",
+                                "flush",
+                            ]
+                            .contains(&part)
+                        })
+                })
+            }) =>
+        {
+            confirm("ansible", "removes or stops something on many machines")
+        }
+        "new-item" | "ni"
+            if words.iter().any(|word| word.text.eq_ignore_ascii_case("-force"))
+                && !words.iter().any(|word| {
+                    ["directory", "junction", "symboliclink"].iter().any(|kind| word.text.eq_ignore_ascii_case(kind))
+                }) =>
+        {
+            confirm("file.truncate", "makes a file anew over what is there")
         }
         "move-item" | "mi" if words.iter().any(|word| word.text.eq_ignore_ascii_case("-force")) => {
             confirm("file.move", "moves files over what is there")
@@ -199,7 +230,18 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
                         ),
                     );
                 }
-                if let Some(text) = word.text.trim_start_matches('+').trim_start_matches(':').strip_prefix('!') {
+                let typed = word.text.trim_start_matches(['+', ':']);
+                // Functions of the editor, and of the language that it has built in.
+                if ["call ", "lua ", "echo ", "let ", "eval "].iter().any(|verb| typed.starts_with(verb)) {
+                    if typed.contains("delete(") {
+                        let why = "deletes files from an editor";
+                        keep(&mut worst, Verdict::new(RiskLevel::Confirm, "code.delete", why, word.span.clone()));
+                    }
+                    if let Some(verdict) = nested_acts(&code::acts(typed, Language::Other), word, command, ground) {
+                        keep(&mut worst, verdict);
+                    }
+                }
+                if let Some(text) = typed.strip_prefix('!') {
                     nested(text, word, command, ground, &mut worst);
                 }
             }
@@ -216,16 +258,64 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
 fn empties_buffer(text: &str) -> bool {
     text.split(['|', ';', '\n']).any(|command| {
         let command = command.trim().trim_start_matches(['+', ':']);
-        matches!(
-            command,
-            "%d" | "%d_" | "%delete" | "1,$d" | "1,$delete" | "g/./d" | "g/^/d" | "g/.*/d" | "0,$d" | "ggdG"
-        )
+        // The lines may be put into a register: that of `_` keeps nothing.
+        let command = command.strip_suffix('_').map_or(command, str::trim_end);
+        matches!(command, "%d" | "%delete" | "1,$d" | "1,$delete" | "g/./d" | "g/^/d" | "g/.*/d" | "0,$d" | "ggdG")
     })
 }
 
 /// How playbooks and targets are called that destroy.
 pub(super) const RUINS: &[&str] =
     &["destroy", "teardown", "delete", "wipe", "uninstall", "purge", "nuke", "decommission"];
+
+/// What a plugin of `kubectl` is told: `kubectl cnpg destroy x`.
+fn plugin_of_cluster(words: &[Word]) -> Option<&[Word]> {
+    #[rustfmt::skip] // words, not code
+    const OWN: &[&str] = &[
+        "create", "expose", "run", "set", "explain", "get", "edit", "delete", "rollout", "scale", "autoscale",
+        "certificate", "cluster-info", "top", "cordon", "uncordon", "drain", "taint", "describe", "logs", "attach",
+        "exec", "port-forward", "proxy", "cp", "auth", "debug", "events", "diff", "apply", "patch", "replace", "wait",
+        "kustomize", "label", "annotate", "completion", "api-resources", "api-versions", "config", "plugin", "version",
+        "options", "alpha", "login", "logout", "new-app", "new-project", "project", "projects", "start-build", "status",
+        "rsh", "rsync", "whoami", "process", "import-image", "tag", "image", "policy", "extract", "observe", "idle",
+    ];
+    let at = words.iter().position(|word| !word.text.starts_with('-'))?;
+    let known = OWN.contains(&words[at].text.as_str())
+        // The value of an option that stands before: `kubectl -n db get pods`.
+        || at.checked_sub(1).is_some_and(|before| words[before].text.starts_with('-') && !words[before].text.contains('='));
+    (!known).then(|| words.get(at + 1..)).flatten()
+}
+
+/// `label x key-`, `set env x KEY-`, and a patch that puts nothing in the place of something.
+fn takes_away(words: &[Word]) -> bool {
+    let mut plain = words.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-'));
+    if words.iter().any(|word| word.text.starts_with("--dry-run")) {
+        return false;
+    }
+    match plain.next() {
+        Some("label" | "annotate") => plain.skip(1).any(|text| text.len() > 1 && text.ends_with('-')),
+        Some("set") => plain.next() == Some("env") && plain.any(|text| text.len() > 1 && text.ends_with('-')),
+        Some("patch") => words.iter().any(|word| {
+            let bare: String = word.text.chars().filter(|c| !c.is_whitespace()).collect();
+            bare.starts_with(['{', '[']) && (bare.contains(":null") || bare.contains("\"op\":\"remove\""))
+        }),
+        _ => false,
+    }
+}
+
+/// A body that says so: `{"drop_all": true}`, `mutation { deleteUser(id: 1) { id } }`.
+fn asks_to_delete(body: &str) -> bool {
+    let body = body.to_ascii_lowercase();
+    if body.contains("mutation") {
+        return ["delete", "remove", "destroy", "purge", "drop", "wipe", "truncate"].iter().any(|verb| {
+            body.match_indices(verb)
+                .any(|(at, _)| !body[..at].ends_with(|c: char| c.is_ascii_alphanumeric()) && body[at..].contains('('))
+        });
+    }
+    ["\"drop_all\"", "\"delete_all\"", "\"dropall\"", "\"deleteall\"", "\"drop_attr\"", "\"drop_op\"", "\"truncate\""]
+        .iter()
+        .any(|key| body.contains(key))
+}
 
 /// A request that writes, to an address that says what becomes of it: `POST …/_delete_by_query`, `POST …/doDelete`.
 fn request(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
@@ -244,6 +334,15 @@ fn request(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
         return None;
     }
     let address = options.rest.iter().find(|word| word.text.contains('/'))?;
+    let sent = ["-d", "--data", "--json", "--data-raw", "--data-binary", "--post-data"];
+    if sent.iter().filter_map(|name| options.value(name)).any(asks_to_delete) {
+        return Some(Verdict::new(
+            RiskLevel::Confirm,
+            "web.request",
+            "asks a server to delete something",
+            span.clone(),
+        ));
+    }
     let path = address.text.split_once("://").map_or(address.text.as_str(), |(_, rest)| rest);
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let ruins = path.split('/').skip(1).any(|segment| {

@@ -104,11 +104,14 @@ fn drops_first(task: &str) -> bool {
 
 /// `drop_all.sql`, `teardown.sql`, `01-reset.sql`.
 pub(super) fn ruinous_script(path: &str) -> bool {
-    let name = basename(path);
+    let name = basename(path.trim_start_matches('@'));
     let Some((stem, ending)) = name.rsplit_once('.') else { return false };
     matches!(ending, "sql" | "cql" | "cypher" | "hql" | "psql" | "ddl")
         && stem.to_ascii_lowercase().split(['-', '_', '.']).any(|part| {
             RUINS.contains(&part)
-                || matches!(part, "drop" | "reset" | "truncate" | "cleanup" | "dropall" | "rollback" | "down")
+                || matches!(
+                    part,
+                    "drop" | "restore" | "reset" | "truncate" | "cleanup" | "dropall" | "rollback" | "down"
+                )
         })
 }

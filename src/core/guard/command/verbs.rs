@@ -41,14 +41,38 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
         "undefine",
         "unsubscribe",
         "deleteall",
+        "unjoin",
+        "forget",
+        "cleanse",
+        "reimage",
     ];
+    // `vm.destroy`, `datastore.rm`: some name their things first.
+    let word = match word.split_once('.') {
+        Some((thing, verb)) if !thing.is_empty() && !verb.contains('.') && VERBS.contains(&verb) => verb,
+        _ => word,
+    };
     if word.len() > 64 || word.contains(['/', '.', '=', ' ', '@']) {
         return None;
     }
     let mut parts = word.split(['-', ':', '_']);
     let first = parts.next().unwrap_or_default();
+    // `DeleteInstance`, as calls of clouds are named.
+    let first = match first.char_indices().skip(1).find(|(_, c)| c.is_ascii_uppercase()) {
+        Some((end, _)) if first.starts_with(|c: char| c.is_ascii_uppercase()) => &first[..end],
+        _ => first,
+    };
     let find = |part: &str| VERBS.iter().copied().find(|verb| part.eq_ignore_ascii_case(verb));
     if let Some(verb) = find(first) {
+        return Some(verb);
+    }
+    // `removedb`, `deleteIndex`; not `removed`, `deletes`.
+    if let Some(verb) = ["remove", "delete", "destroy"].into_iter().find(|verb| {
+        first.strip_prefix(verb).is_some_and(|what| {
+            what.len() > 1
+                && what.chars().all(|c| c.is_ascii_alphabetic())
+                && !matches!(what, "er" | "ers" | "rs" | "ing" | "able")
+        })
+    }) {
         return Some(verb);
     }
     // `force-delete`, `batch-delete-image`, `admin-delete-user`, `records-delete`, `schedule-key-deletion`
@@ -81,7 +105,8 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
         }
         last = part;
     }
-    (last == "deletion").then_some("delete")
+    // `schedule-key-deletion`, `lr-del`, `volume-rm`
+    matches!(last, "deletion" | "del" | "rm").then_some("delete")
 }
 
 /// Verbs that only read.
@@ -92,7 +117,77 @@ const READING_VERBS: &[&str] = &[
 ];
 
 /// Clients whose first word names a service.
-const CLOUDS: &[&str] = &["aws", "gcloud", "az", "oci", "ibmcloud", "aliyun", "tccli", "yc", "doctl", "scw", "exo"];
+const CLOUDS: &[&str] = &[
+    "aws",
+    "gcloud",
+    "az",
+    "oci",
+    "ibmcloud",
+    "aliyun",
+    "tccli",
+    "yc",
+    "doctl",
+    "scw",
+    "exo",
+    "hcloud",
+    "linode-cli",
+    "vultr-cli",
+    "civo",
+    "upctl",
+    "upcloud",
+    "openstack",
+    "fly",
+    "flyctl",
+    "heroku",
+    "hetzner",
+    "ionosctl",
+    "ovhcloud",
+    "katapult",
+    "equinix",
+    "metal",
+];
+
+/// What is done to a machine or a store of a cloud so that what ran or lay there is gone or out of reach.
+fn undoes_in_cloud(word: &str) -> bool {
+    matches!(
+        word.split(['-', ':', '_']).next().unwrap_or_default(),
+        "rebuild"
+            | "reinstall"
+            | "detach"
+            | "deactivate"
+            | "suspend"
+            | "poweroff"
+            | "restore"
+            | "failover"
+            | "rollback"
+    )
+}
+
+/// `--status Inactive`, `Status=Suspended`: something of a cloud is switched off.
+fn switches_off(words: &[Word]) -> Option<&Word> {
+    let off =
+        |text: &str| matches!(text, "Inactive" | "Suspended" | "Disabled" | "INACTIVE" | "SUSPENDED" | "DISABLED");
+    words.iter().enumerate().find_map(|(at, word)| {
+        let before = at.checked_sub(1).and_then(|at| words.get(at)).map_or("", |word| word.text.as_str());
+        let said = word.text.split(',').any(|part| {
+            part.split_once('=')
+                .is_some_and(|(name, value)| matches!(name, "Status" | "--status" | "State" | "--state") && off(value))
+        });
+        (said || matches!(before, "--status" | "--state") && off(&word.text)).then_some(word)
+    })
+}
+
+/// `bcachefs format /dev/sdb`: whatever the program, a device is named behind a verb that empties it.
+fn formats_device(words: &[Word]) -> Option<&Word> {
+    let plain: Vec<&Word> = words.iter().filter(|word| !word.text.starts_with('-')).collect();
+    let (verb, rest) = plain.split_first()?;
+    let device = |word: &&&Word| {
+        word.text.starts_with("/dev/") && !matches!(word.text.as_str(), "/dev/null" | "/dev/stdin" | "/dev/stdout")
+    };
+    matches!(verb.text.as_str(), "format" | "mkfs" | "wipe" | "erase" | "zero" | "init")
+        .then(|| rest.iter().find(device).copied())
+        .flatten()
+}
 
 /// A verb that destroys among the first words of a program without rules of its own, or as an option.
 pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
@@ -136,6 +231,22 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
             ));
         }
     }
+    if let Some(word) = formats_device(words) {
+        return Some(Verdict::new(RiskLevel::Dangerous, "disk.format", "formats a disk", word.span.clone()));
+    }
+    if CLOUDS.contains(&name)
+        && let Some(word) = switches_off(words)
+    {
+        return Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to switch something off", word.span.clone()));
+    }
+    // Amazon's own rules name its words, of which some sound alike and only make something new.
+    if CLOUDS.contains(&name)
+        && name != "aws"
+        && let Some(word) =
+            words.iter().filter(|word| !word.text.starts_with('-')).take(4).find(|word| undoes_in_cloud(&word.text))
+    {
+        return Some(Verdict::new(RiskLevel::Confirm, "verb", "takes away what runs or lies there", word.span.clone()));
+    }
     if let Some(word) = empties_store(words) {
         return Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to empty a store", word.span.clone()));
     }
@@ -172,6 +283,16 @@ fn empties_store(words: &[Word]) -> Option<&Word> {
     const STORES: &[&str] =
         &["data", "db", "database", "storage", "queue", "queues", "state", "cluster", "bucket", "volume", "volumes"];
     let plain: Vec<&Word> = words.iter().filter(|word| !word.text.starts_with('-')).take(4).collect();
+    // `clear-backlog`, `reset-state`
+    if let Some(word) = plain.iter().find(|word| {
+        let mut parts = word.text.split('-');
+        matches!(parts.next(), Some("clear" | "reset" | "empty"))
+            && parts
+                .next()
+                .is_some_and(|part| STORES.contains(&part) || matches!(part, "backlog" | "messages" | "history"))
+    }) {
+        return Some(word);
+    }
     plain.windows(2).find_map(|pair| {
         let [store, verb] = pair else { return None };
         let ends = matches!(verb.text.as_str(), "clear" | "reset" | "empty" | "prune");

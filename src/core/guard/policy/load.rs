@@ -418,11 +418,12 @@ impl Reader<'_> {
             }
         };
         let subject = Subject::new(&tool, &input, &Surroundings::of_examples());
-        let mut parts = subject.parts.iter().map(|part| rule.matches(&subject, part));
+        let matches = |part| rule.matches(&subject, part) == Match::Yes;
         let found = if rule.verdict == Verdict::Allow {
-            !subject.parts.is_empty() && parts.all(|found| found == Match::Yes)
+            !subject.parts.is_empty()
+                && subject.parts.iter().chain(&subject.inside).all(|part| part.again || matches(part))
         } else {
-            parts.any(|found| found == Match::Yes)
+            subject.parts.iter().chain(&subject.inside).any(matches)
         };
         if found == wanted {
             return Ok(());

@@ -299,9 +299,9 @@ impl Policy {
         let mut covered = !subject.parts.is_empty();
         for part in subject.all() {
             let found = self.rules_for(subject, part);
-            let aside = subject.beside.as_ref().is_some_and(|beside| std::ptr::eq(beside, part));
+            let aside = part.again || subject.beside.as_ref().is_some_and(|beside| std::ptr::eq(beside, part));
             let Some((verdict, deciding)) = found.filter(|(verdict, _)| !aside || *verdict > Verdict::Allow) else {
-                // What stands beside commands is looked at where they are permitted.
+                // What stands beside commands is looked at where they are permitted; what was seen before is permitted there.
                 covered &= aside;
                 continue;
             };

@@ -12,8 +12,11 @@ use super::{
     place::{Place, Surroundings},
 };
 use crate::core::guard::{
+    RiskContext,
+    code::Language,
+    command::{Started, started, started_by_code},
     lines,
-    risk::{Nature, is_command, nature},
+    risk::{Nature, code_of, is_command, nature},
     shell::{self, RedirectKind, SimpleCommand, Via, Word as ShellWord},
 };
 
@@ -29,6 +32,9 @@ pub(crate) struct Subject {
     /// The arguments that hold shell lines, as JSON pointers.
     pub(crate) lines: Vec<String>,
     pub(crate) parts: Vec<Part>,
+    /// The commands that code in a call starts, and what is another program by its name: what forbids or asks meets
+    /// them like any other.
+    pub(crate) inside: Vec<Part>,
     /// What stands beside shell lines: a folder to run in, for one.
     pub(crate) beside: Option<Part>,
     /// What of a shell line nobody understands.
@@ -45,6 +51,8 @@ pub(crate) struct Part {
     pub(crate) writes: Vec<Place>,
     pub(crate) paths: Vec<Place>,
     pub(crate) hosts: Vec<String>,
+    /// It is a part that was seen before, under another name: what permits need not cover it twice.
+    pub(crate) again: bool,
 }
 
 /// A word of a command; `exact` if nothing in it depends on variables, substitutions or files.
@@ -59,7 +67,9 @@ impl Subject {
         let nature = nature(tool);
         let mut strings = Strings::default();
         strings.walk("", "", input, &nature, around);
-        let (mut parts, mut unparsed, mut lines) = (Vec::new(), None, Vec::new());
+        let (mut parts, mut inside, mut unparsed, mut lines) = (Vec::new(), Vec::new(), None, Vec::new());
+        let context =
+            RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
         for (pointer, line) in std::mem::take(&mut strings.lines) {
             let (text, script) = match &line {
                 Line::Text(text) => (text.clone(), shell::parse(text)),
@@ -78,20 +88,43 @@ impl Subject {
                     unparsed = unparsed.or(Some(simple.span.clone()));
                 }
                 parts.push(part);
+                let found = started(simple, &context);
+                if found.unread {
+                    unparsed = unparsed.or(Some(simple.span.clone()));
+                }
+                list(&found, &mut inside, around);
             }
+        }
+        for (text, language) in std::mem::take(&mut strings.code) {
+            let found = started_by_code(&text, language, &context);
+            if found.unread {
+                unparsed = unparsed.or(Some(0..text.len()));
+            }
+            list(&found, &mut inside, around);
+        }
+        if inside.len() > 2 * shell::MAX_COMMANDS {
+            unparsed = unparsed.or(Some(0..0));
         }
         let Strings { paths, hosts, seen, .. } = strings;
         if seen > MOST_STRINGS || hosts.len() > MOST_HOSTS || parts.len() * (paths.len() + hosts.len()) > MOST_PAIRS {
             unparsed = unparsed.or(Some(0..0));
         }
-        let whole = Part { text: tool.to_owned(), span: None, words: Vec::new(), writes: Vec::new(), paths, hosts };
+        let whole = Part {
+            text: tool.to_owned(),
+            span: None,
+            words: Vec::new(),
+            writes: Vec::new(),
+            paths,
+            hosts,
+            again: false,
+        };
         let mut beside = None;
         if lines.is_empty() {
             parts.push(whole);
         } else if !(whole.paths.is_empty() && whole.hosts.is_empty()) {
             beside = Some(whole);
         }
-        Self { tool: tool.to_owned(), input: input.clone(), lines, parts, beside, unparsed }
+        Self { tool: tool.to_owned(), input: input.clone(), lines, parts, inside, beside, unparsed }
     }
 
     /// The value that a rule names: by a JSON pointer, or by its key.
@@ -109,9 +142,14 @@ impl Subject {
         })
     }
 
-    /// All parts, and what stands beside them.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Part> {
+    /// The parts that the call itself names, and what stands beside them.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &Part> {
         self.parts.iter().chain(&self.beside)
+    }
+
+    /// All parts, those inside of code too.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().chain(&self.inside).chain(&self.beside)
     }
 
     /// Whether it runs shell lines.
@@ -176,7 +214,13 @@ fn command(simple: &SimpleCommand, line: &str, given: bool, around: &Surrounding
         paths.push(to);
     }
     let words = simple.words.iter().map(|word| Word { text: word.text.clone(), exact: word.exact && !word.pattern });
-    Part { text, span: Some(simple.span.clone()), words: words.collect(), writes, paths, hosts }
+    Part { text, span: Some(simple.span.clone()), words: words.collect(), writes, paths, hosts, again: false }
+}
+
+/// Lists what was found inside of a command or of code.
+fn list(found: &Started, parts: &mut Vec<Part>, around: &Surroundings) {
+    let again = found.renamed.iter().map(|simple| Part { again: true, ..command(simple, "", true, around) });
+    parts.extend(found.inside.iter().map(|simple| command(simple, "", true, around)).chain(again));
 }
 
 /// The name of a program, without its folders.
@@ -190,6 +234,7 @@ struct Strings {
     paths: Vec<Place>,
     hosts: Vec<String>,
     lines: Vec<(String, Line)>,
+    code: Vec<(String, Language)>,
     seen: usize,
 }
 
@@ -205,6 +250,9 @@ impl Strings {
                 if is_command(&key.to_ascii_lowercase(), nature) {
                     self.lines.push((pointer.to_owned(), Line::Text(text.clone())));
                     return;
+                }
+                if let Some(language) = code_of(&key.to_ascii_lowercase(), nature) {
+                    self.code.push((text.clone(), language));
                 }
                 hosts_in(text, &mut self.hosts);
                 if names_a_host(key) {

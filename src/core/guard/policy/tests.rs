@@ -82,6 +82,86 @@ fn x08_what_forbids_needs_no_certainty_and_what_allows_does() {
 }
 
 #[test]
+fn d10_commands_inside_of_code_meet_the_rules() {
+    let policy = policy(Tier::User, &shell("push", "forbid", r#"["git", "push"]"#));
+    let mut wrong = Vec::new();
+    for text in [
+        r#"python -c "import os; os.system('git push')""#,
+        r#"python3 -c 'import subprocess; subprocess.run(["git", "-C", "lib", "push"])'"#,
+        r#"python3 -c 'import subprocess as s; s.check_call("git push origin main", shell=True)'"#,
+        r#"python3 -c 'import subprocess; subprocess.run(["bash", "-c", "git push"])'"#,
+        r#"python3 -c 'import subprocess; subprocess.run(["sh", "-c", "cd lib && git push"])'"#,
+        r#"python3 -c 'import os; os.execvp("git", ["git", "push"])'"#,
+        r#"python3 -c 'import os; os.system(" ".join(["git", "push"]))'"#,
+        r#"python3 -c 'import subprocess; subprocess.run("git push".split())'"#,
+        r#"python3 -c "exec('import os; os.system(\'git push\')')""#,
+        "python3 <<'E'\nimport os\nos.system(\"python3 -c 'import os; os.system(\\\"git push\\\")'\")\nE",
+        "python3 <<'E'\nimport os\nos.system('git push')\nE",
+        "echo 'import os; os.system(\"git push\")' | python3",
+        r#"bash -c "git push""#,
+        r"sh -c 'env A=1 git push'",
+        r"env -S 'git push'",
+        "echo origin | xargs git push",
+        r#"ruby -e 'system("git push")'"#,
+        r#"ruby -e 'system("git", "push")'"#,
+        r"ruby -e '`git push`'",
+        r"ruby -e 'exec *%w[git push]'",
+        r#"perl -e 'system("git push")'"#,
+        r#"perl -e 'exec "git", "push"'"#,
+        r"perl -e 'print qx(git push)'",
+        r#"node -e 'require("child_process").execSync("git push")'"#,
+        r#"node -e 'require("child_process").spawnSync("git", ["push", "origin"])'"#,
+        r#"node -e 'const {execSync: e} = require("child_process"); e("git push")'"#,
+        r#"bun eval 'Bun.spawnSync(["git", "push"])'"#,
+        r#"php -r 'system("git push");'"#,
+        r#"lua -e 'os.execute("git push")'"#,
+        r#"Rscript -e 'system("git push")'"#,
+        r#"awk 'BEGIN { system("git push") }'"#,
+        r"psql -c '\! git push'",
+        r"vim -c '!git push' -c q",
+        r#"sudo bash -c 'python3 -c "import os; os.system(\"git push\")"'"#,
+        "git -c alias.p=push p",
+        "find . -maxdepth 0 -exec git push \\;",
+        "timeout 5 git push",
+    ] {
+        wrong.extend((line(&policy, text).0 != Some(Verdict::Forbid)).then_some(text));
+    }
+    // It may be a push: a person is asked.
+    for text in [
+        r#"python3 -c 'import subprocess, sys; subprocess.run(["git", sys.argv[1]])' push"#,
+        r#"python3 -c 'import os, sys; os.system(f"git {sys.argv[1]}")' push"#,
+        r#"node -e 'require("child_process").spawnSync("git", [process.argv[1]])' push"#,
+    ] {
+        wrong.extend((line(&policy, text).0 != Some(Verdict::Ask)).then_some(text));
+    }
+    for text in [
+        r#"python3 -c 'print("git push")'"#,
+        r#"python3 -c 'import subprocess; subprocess.run(["git", "status"])'"#,
+        r#"node -e 'console.log("git push")'"#,
+        "bash -c 'echo git push'",
+    ] {
+        wrong.extend(line(&policy, text).0.is_some().then_some(text));
+    }
+    assert_eq!(wrong, Vec::<&str>::new());
+    let tool = |tool: &str, input: serde_json::Value| policy.rule_on(tool, &input, &around());
+    let code = json!({"code": "import subprocess\nsubprocess.run(['git', 'push'])"});
+    let ruling = tool("run_python", code);
+    assert_eq!((ruling.verdict, ruling.part.as_deref()), (Some(Verdict::Forbid), Some("git push")));
+    assert_eq!(tool("write_file", json!({"path": "a.py", "source": "os.system('git push')"})).verdict, None);
+}
+
+#[test]
+fn d10_what_permits_covers_the_commands_inside_of_code_too() {
+    let text = shell("python", "allow", r#"["python"]"#) + &shell("ls", "allow", r#"["ls"]"#);
+    let policy = policy(Tier::User, &text);
+    assert_eq!(line(&policy, "python -c 'print(1)'").0, Some(Verdict::Allow));
+    assert_eq!(line(&policy, "python -c 'import os; os.system(\"ls -l\")'").0, Some(Verdict::Allow));
+    assert_eq!(line(&policy, "python -c 'import os; os.system(\"make\")'").0, None);
+    // The same program by another name is covered by what permits it as it stands.
+    assert_eq!(line(&policy, "python -m pytest -q").0, Some(Verdict::Allow));
+}
+
+#[test]
 fn d10_arguments_paths_and_domains() {
     let text =
         rule(

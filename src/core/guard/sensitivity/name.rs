@@ -210,7 +210,8 @@ pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
             return None;
         }
         let before = at.checked_sub(1).and_then(|before| words.get(before)).map(String::as_str);
-        let found = if password(word) {
+        // `wifi_psk`; in longer names it is a word of protocols.
+        let found = if password(word) || word == "psk" && at + 1 == words.len() && at < 2 {
             // `pass` alone also is what tests do; it is a noun of names such as `DB_PASS`, `smtp.pass`.
             Some(Kind::Password)
         } else if secret(word) {
@@ -222,6 +223,11 @@ pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
             Some(if opens { Kind::Secret } else { Kind::Key })
         } else if words.len() > 1 && matches!(word, "access" | "private" | "ticket") {
             Some(Kind::Key)
+        } else if matches!(word, "salt" | "nonce" | "seed") {
+            // Chance made it, and with it what hangs on it can be guessed.
+            kind = Some(Kind::Key);
+            noun = at;
+            continue;
         } else if credential(word) {
             Some(if matches!(word, "auth" | "oauth") || before == Some("with") { Kind::Key } else { Kind::Secret })
         } else {

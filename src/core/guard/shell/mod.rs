@@ -58,6 +58,22 @@ pub struct SimpleCommand {
 }
 
 impl SimpleCommand {
+    /// A command of no words, to stand for what is no shell text.
+    pub(in crate::core::guard) fn nothing(span: Range<usize>) -> Self {
+        Self {
+            words: Vec::new(),
+            redirects: Vec::new(),
+            input: Input::None,
+            span,
+            via: Via::Direct,
+            elevated: false,
+            remote: false,
+            cwd: None,
+            pipeline: 0,
+            grouped: false,
+        }
+    }
+
     /// The program's name without its folder, where it is known. `/bin/rm` and `rm` are one.
     pub fn program(&self) -> Option<&str> {
         self.words.first().and_then(program_of)

@@ -38,6 +38,11 @@ pub(super) const RULES: &[Rule] = &[
         "redis-cli|valkey-cli ** script|function|config|cluster|acl|CONFIG|CLUSTER|ACL|SCRIPT|FUNCTION flush|kill|set|reset|deluser|resetstat|FLUSH|SET|RESET|DELUSER",
         "changes a store",
     ),
+    confirm("redis.delete", "redis-cli|valkey-cli|keydb-cli ** del-node|reshard|fix", "changes a cluster of stores"),
+    confirm("queue.delete", "mosquitto_pub -r -n", "deletes a kept message"),
+    confirm("queue.delete", "rq empty", "deletes waiting jobs"),
+    confirm("queue.delete", "pulsar-admin ** skip-all|reset-cursor|unload", "loses what waits"),
+    confirm("etcd.delete", "etcdctl|etcdutl snapshot restore", "writes over what a cluster stands on"),
     confirm("cache.flush", "memcflush|memcrm|varnishadm", "empties a cache"),
     confirm("etcd.delete", "etcdctl del|rm|compact|defrag|auth", "deletes or changes what a cluster stands on"),
     confirm(
@@ -47,7 +52,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     confirm(
         "kafka.delete",
-        "kafka-topics|kafka-topics.sh|kafka-consumer-groups|kafka-consumer-groups.sh|kafka-acls|kafka-acls.sh --delete|--reset-offsets|--remove",
+        "kafka-topics|kafka-topics.sh|kafka-consumer-groups|kafka-consumer-groups.sh|kafka-acls|kafka-acls.sh --delete|--reset-offsets|--remove !--dry-run",
         "deletes topics or positions",
     ),
     confirm(
@@ -57,7 +62,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     confirm(
         "kafka.delete",
-        "kafka-configs|kafka-configs.sh|kafka-reassign-partitions|kafka-reassign-partitions.sh --delete-config|--execute",
+        "kafka-configs|kafka-configs.sh|kafka-reassign-partitions|kafka-reassign-partitions.sh --delete-config|--execute|--alter",
         "changes what is kept",
     ),
     confirm(

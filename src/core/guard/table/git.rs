@@ -41,6 +41,7 @@ pub(super) const RULES: &[Rule] = &[
     confirm("git.submodule.deinit", "git submodule deinit --force|-f|--all", "deletes the work trees of submodules"),
     confirm("git.rm", "git rm -r !--cached|--dry-run|-n", "deletes folders of the work tree"),
     confirm("git.rm", "git rm --force|-f !--cached|--dry-run|-n", "deletes files with their changes"),
+    confirm("git.rm", "git rm -r --cached .|:/ !--dry-run|-n", "takes everything out of the index"),
     cautious("git.rm", "git rm", "removes files from the repository"),
     confirm("git.remote.remove", "git remote remove|rm", "forgets a remote with its branches"),
     confirm("git.read-tree", "git read-tree --reset", "throws away uncommitted changes"),
@@ -76,5 +77,5 @@ pub(super) const RULES: &[Rule] = &[
     ),
     confirm("forge.merge", "gh pr merge --admin", "merges past the rules of a repository"),
     confirm("forge.delete", "hub delete", "deletes a repository"),
-    confirm("forge.delete", "gh|glab api --method=DELETE|-X=DELETE", "deletes something of the forge"),
+    confirm("forge.delete", "gh|glab|hub api --method=DELETE|-X=DELETE", "deletes something of the forge"),
 ];

@@ -29,6 +29,7 @@ pub(super) fn valued(program: &str) -> &'static str {
         "terraform" | "tofu" | "terragrunt" => "@ -chdir -var -var-file -target -state",
         "systemctl" => "-H --host -M --machine -t --type -p --property -n --lines -s --signal --state",
         "redis-cli" | "valkey-cli" => "-h -p -a -n -u -s --user --pass",
+        "mosquitto_pub" => "-h -p -t -m -f -u -P -q -i",
         "npm" | "pnpm" | "yarn" => "--prefix -C --dir --cwd -w --workspace --filter",
         "aws" => {
             "--profile --region --output --endpoint-url --query --exclude --include --acl --desired-capacity --desired-count --max-size --min-size"
@@ -43,7 +44,9 @@ pub(super) fn valued(program: &str) -> &'static str {
         "curl" => {
             "-X --request -H --header -d --data --data-raw --data-binary --data-ascii --data-urlencode --json --form-string --key -E -u --user -o --output -A --user-agent -e -F --form -b --cookie -T --upload-file -w --write-out -m --max-time --connect-timeout --cacert --cert --key -x --proxy --url --retry --resolve -K --config"
         }
-        "gh" | "glab" => "-R --repo -X --method -f --field -F --raw-field -q --jq -H --header --input -t --template",
+        "gh" | "glab" | "hub" => {
+            "-R --repo -X --method -f --field -F --raw-field -q --jq -H --header --input -t --template"
+        }
         "iptables" | "ip6tables" => "-t --table",
         "ufw" | "nft" | "zfs" => "",
         "find" | "gfind" => "@",

@@ -9,7 +9,7 @@ use super::state::Chunk;
 use crate::core::retrieve::{
     chunks::Format,
     contrast::{Stance, disagree},
-    sentences::{Kind, sentences},
+    sentences::{Kind, leans, sentences},
     words,
 };
 
@@ -157,10 +157,19 @@ fn in_words(chunks: &[Chunk]) -> Vec<Contradiction> {
 fn in_numbers(chunks: &[Chunk]) -> Vec<Contradiction> {
     let mut all: Vec<Sentence> = Vec::new();
     for chunk in chunks {
+        // The block and the text of the sentence before.
+        let mut last: Option<(usize, String)> = None;
         for unit in sentences(&chunk.text, Format::Markdown) {
             let text = chunk.text.get(unit.bytes).unwrap_or_default();
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             let numbers = counted(&text);
+            let prose = unit.kind == Kind::Prose;
+            let before = last.replace((unit.block, text.clone())).filter(|(block, _)| *block == unit.block && prose);
+            // "It takes 90 minutes." says nothing without what takes so long.
+            let text = match before {
+                Some((_, before)) if leans(&text) => format!("{before} {text}"),
+                _ => text,
+            };
             if numbers.is_empty() || !matches!(unit.kind, Kind::Prose | Kind::Row) || all.len() >= COMPARED {
                 continue;
             }
@@ -211,6 +220,17 @@ mod tests {
         ]);
         let pairs: Vec<(usize, usize)> = found.iter().map(|one| (one.one.source, one.other.source)).collect();
         assert_eq!(pairs, [(0, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn b30_a_sentence_that_leans_on_another_contradicts_for_it() {
+        let found = contradictions(&[
+            chunk(0, "The ferry to Husum takes 75 minutes."),
+            chunk(1, "The ferry to Husum leaves at noon. It takes 90 minutes."),
+            chunk(2, "The bus to Kiel is green. It takes 60 minutes."),
+        ]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].other.text, "The ferry to Husum leaves at noon. It takes 90 minutes.");
     }
 
     #[test]

@@ -243,8 +243,15 @@ pub(super) fn not_found(state: &ResearchState, sections: &[Section]) -> Vec<Stri
             all.push(shown);
         }
     }
+    let statements = sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+    let said: Vec<std::collections::HashSet<String>> =
+        statements.map(|one| words::terms(&one.text).into_iter().collect()).collect();
     for topic in &state.outline {
-        let empty = sections.iter().any(|section| section.topic == topic.topic && section.paragraphs.is_empty());
+        // What is told under another topic was found.
+        let terms = words::terms(&topic.topic);
+        let elsewhere = !terms.is_empty() && said.iter().any(|said| terms.iter().all(|term| said.contains(term)));
+        let none = sections.iter().any(|section| section.topic == topic.topic && section.paragraphs.is_empty());
+        let empty = none && !elsewhere;
         let covered = state
             .last_coverage_vector
             .as_ref()

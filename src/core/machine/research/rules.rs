@@ -14,7 +14,7 @@ use crate::core::{
     retrieve::{
         chunks::Format,
         extractive, marks,
-        sentences::{Kind, sentences},
+        sentences::{Kind, leans, sentences},
         sources::Source,
         words,
     },
@@ -86,12 +86,6 @@ const BOILERPLATE: [&str; 22] = [
     "as an ai",
     "disregard",
 ];
-/// Beginnings that lean on the sentence before.
-const LEANING: [&str; 16] = [
-    "it ", "this ", "they ", "these ", "that ", "its ", "their ", "those ", "he ", "she ", "such ", "however", "but ",
-    "and ", "also ", "then ",
-];
-
 /// Three broad queries: the question, its words, and half of them.
 pub(super) fn broad(query: &str) -> Vec<String> {
     let asked = query.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -424,10 +418,8 @@ pub(super) fn section(
                 continue;
             }
             before = Some(text.clone());
-            let lower = text.to_lowercase();
-            let leans = LEANING.iter().any(|start| lower.starts_with(start));
             // A sentence that leans on the one before is lifted to it, or left out.
-            let whole = match (leans, previous) {
+            let whole = match (leans(&text), previous) {
                 (true, Some(previous)) => format!("{} {text}", previous.trim_end()),
                 (true, None) => continue,
                 (false, _) => text.clone(),

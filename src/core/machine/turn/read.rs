@@ -21,7 +21,7 @@ use crate::core::{
     request::Response,
     sense::{
         continuation::{Standing, continuation},
-        speech,
+        speech::{self, Said},
         stuck::REPEATED_TEXT,
     },
 };
@@ -80,6 +80,8 @@ impl TurnMachine {
             return self.finish(stop, out);
         }
         let judged = self.judge_all(&calls);
+        // A reply with calls goes by its calls; its words are not read.
+        let said = if no_calls { speech::said(&prose) } else { Said::default() };
         let situation = Situation {
             interrupted: self.interrupted,
             tool_calls: calls.len(),
@@ -88,14 +90,12 @@ impl TurnMachine {
             stuck: self.goes_on_in_circles(&calls),
             pace: self.pace(),
             provider_paused: stop == StopReason::PauseTurn,
-            // A reply with calls goes by its calls; its words are not read.
-            asks_for_input: no_calls && speech::asks(&prose),
-            may_nudge: no_calls
+            asks_for_input: said.asks,
+            may_nudge: said.states_next_step
                 && !self.nudged
                 && !self.tools_off
                 && !self.without_tools
-                && !self.config.tools.is_empty()
-                && speech::states_next_step(&prose),
+                && !self.config.tools.is_empty(),
         };
         let decision = assess(&situation);
         self.tell_decision(decision, &situation, &calls, out);

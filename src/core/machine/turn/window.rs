@@ -19,7 +19,7 @@ use crate::core::{
     machine::{Command, Notice, command::Tally, tree::LONG},
     message::{Block, Message, ToolFailure, ToolResult, ToolUse},
     request::{Entry, FunctionTool, History, Request, Tool},
-    tokens::TokenCounter,
+    tokens::{Json, TokenCounter},
 };
 
 /// How requests are held inside the model's window.
@@ -667,7 +667,8 @@ fn tools_tokens(tools: &[Tool], counter: &mut TokenCounter) -> usize {
         })
         .collect();
     let base = Count::base(counter);
-    counter.json(&serde_json::json!({"messages": [], "tools": tools})).upper_bound.saturating_sub(base)
+    let request = serde_json::json!({"messages": [], "tools": tools});
+    counter.json(&Json::from(&request)).upper_bound.saturating_sub(base)
 }
 
 fn told_of(round: u32, reason: &str, before: usize, window: &ContextWindow) -> Notice {

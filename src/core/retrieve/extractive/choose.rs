@@ -4,7 +4,7 @@ use super::{
     Options,
     units::{Unit, sum},
 };
-use crate::core::retrieve::sentences::Kind;
+use crate::core::retrieve::sentences::{Kind, leans};
 
 /// The places of the quotes, best first.
 pub(super) fn choose(
@@ -69,26 +69,6 @@ fn overlap(a: &Unit, b: &Unit) -> f64 {
     both as f64 / a.terms.len().min(b.terms.len()).max(1) as f64
 }
 
-/// Words with which a sentence leans on the one before it.
-const LEANING: [&str; 16] = [
-    "it ",
-    "this ",
-    "they ",
-    "these ",
-    "those ",
-    "that ",
-    "its ",
-    "their ",
-    "he ",
-    "she ",
-    "however",
-    "therefore",
-    "then ",
-    "such ",
-    "both ",
-    "thus ",
-];
-
 /// A sentence that leans on the one before it says little alone: the one before comes with it.
 pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64]) -> Vec<usize> {
     let mut all = chosen.clone();
@@ -102,13 +82,7 @@ pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64]) -> Vec<u
         let mut at = at;
         // A passage is no longer than three sentences.
         for _ in 0..2 {
-            let Some(unit) = units.get(at) else { break };
-            let start: String = unit.text.chars().take(12).collect::<String>().to_lowercase();
-            let leans = unit.kind == Kind::Prose && LEANING.iter().any(|word| start.starts_with(word));
-            let before = at.checked_sub(1).and_then(|before| units.get(before));
-            let fits = before
-                .is_some_and(|one| one.source == unit.source && one.block == unit.block && one.kind == Kind::Prose);
-            if !leans || !fits {
+            if leans_on(units, at).is_none() {
                 break;
             }
             at -= 1;
@@ -118,6 +92,15 @@ pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64]) -> Vec<u
         }
     }
     all
+}
+
+/// The sentence before a unit that leans on it.
+pub(super) fn leans_on(units: &[Unit], at: usize) -> Option<&Unit> {
+    let unit = units.get(at)?;
+    let leans = unit.kind == Kind::Prose && leans(&unit.text);
+    let before = units.get(at.checked_sub(1)?)?;
+    let fits = before.source == unit.source && before.block == unit.block && before.kind == Kind::Prose;
+    (leans && fits).then_some(before)
 }
 
 /// The heading of a unit, where that holds most of what the unit is quoted for.

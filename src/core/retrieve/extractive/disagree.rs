@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::units::{Unit, sum};
+use super::{
+    choose::leans_on,
+    units::{Unit, sum},
+};
 use crate::core::retrieve::{
     contrast::{Stance, disagree},
     sentences::Kind,
@@ -63,19 +66,19 @@ fn numbers(sources: &[Source], units: &[Unit], chosen: &[usize], weights: &[f64]
     if numbers.is_empty() {
         return None;
     }
-    let words = |unit: &Unit| -> HashSet<String> {
-        unit.terms.iter().filter(|term| !term.bytes().any(|byte| byte.is_ascii_digit())).cloned().collect()
-    };
-    let own = words(best);
-    let said = sum(&best.direct, weights);
+    let (own, direct) = spoken_of(units, *chosen.first()?);
+    let said = sum(&direct, weights);
     let mut sides: Vec<(Vec<String>, &Unit)> = vec![(numbers, best)];
-    for unit in units {
+    for (at, unit) in units.iter().enumerate() {
         let other = numbers_of(&unit.text);
         let near = unit.source == best.source && unit.line.abs_diff(best.line) <= 1;
-        if near || other.is_empty() || unit.kind != best.kind || sum(&unit.direct, weights) < 0.9 * said {
+        if near || other.is_empty() || unit.kind != best.kind {
             continue;
         }
-        let theirs = words(unit);
+        let (theirs, direct) = spoken_of(units, at);
+        if sum(&direct, weights) < 0.9 * said {
+            continue;
+        }
         let shared = own.intersection(&theirs).count();
         let alike = shared >= 2 && shared * 10 >= own.len().max(theirs.len()) * 6;
         if alike && sides.len() < MOST_SIDES && sides.iter().all(|(known, _)| known.iter().all(|n| !other.contains(n)))
@@ -93,6 +96,21 @@ fn numbers(sources: &[Source], units: &[Unit], chosen: &[usize], weights: &[f64]
         })
         .collect();
     Some(format!("\n\nThe sources disagree: {}.", told.join(", ")))
+}
+
+/// The words of a unit without its numbers, and how much of each word of the question it holds; of one that leans on the
+/// sentence before it ("It takes 90 minutes.") what that speaks of, too.
+fn spoken_of(units: &[Unit], at: usize) -> (HashSet<String>, Vec<f64>) {
+    let Some(unit) = units.get(at) else { return (HashSet::new(), Vec::new()) };
+    let (mut terms, mut direct) = (unit.terms.clone(), unit.direct.clone());
+    if let Some(before) = leans_on(units, at) {
+        terms.extend(before.terms.iter().cloned());
+        for (mine, theirs) in direct.iter_mut().zip(&before.direct) {
+            *mine = mine.max(*theirs);
+        }
+    }
+    terms.retain(|term| !term.bytes().any(|byte| byte.is_ascii_digit()));
+    (terms, direct)
 }
 
 /// The numbers of a sentence as written.

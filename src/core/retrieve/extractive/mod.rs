@@ -220,6 +220,7 @@ fn nothing(asked: &Question, found: &[bool], sources: usize, together: bool) -> 
     let missing = asked.names(|at| !found.get(at).copied().unwrap_or(false));
     let all = asked.names(|_| true);
     let place = match sources {
+        0 => "in any source".to_owned(),
         1 => "in 1 source".to_owned(),
         n => format!("in {n} sources"),
     };

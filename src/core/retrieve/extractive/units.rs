@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use super::Options;
 use crate::core::retrieve::{
+    asked::Asked,
     bm25,
     chunks::Format,
     marks::clean,
-    question::{Asked, Question},
+    question::Question,
     sentences::{Kind, sentences},
     sources::{Source, SourceKind},
     words,
@@ -24,6 +25,9 @@ const BY_PATH: f64 = 0.3;
 
 /// A heading with this part of what is asked for holds it.
 const NAMED: f64 = 0.75;
+
+/// A row of a table with more words than these is a list.
+const LONG_ROW: usize = 40;
 
 /// A piece of a source that can be quoted.
 pub(super) struct Unit {
@@ -224,6 +228,10 @@ pub(super) fn score(asked: &Question, sources: &[Source], units: &mut [Unit], we
             Kind::Heading if asked.asks_name && ((holds && says_more(unit)) || follows) => 1.3,
             Kind::Heading | Kind::Columns => 0.3,
             Kind::Code if !asked.is(Asked::How) => 0.7,
+            // A row leans on its columns; one of many words lists what belongs to something.
+            Kind::Row if asked.asks_table => 1.6,
+            Kind::Row if unit.length > LONG_ROW => 0.4,
+            Kind::Row => 0.9,
             _ if unit.asks => 0.3,
             _ => 1.0,
         };
@@ -242,4 +250,83 @@ fn says_more(unit: &Unit) -> bool {
 
 pub(super) fn sum(credit: &[f64], weights: &[f64]) -> f64 {
     credit.iter().zip(weights).map(|(credit, weight)| credit * weight).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::retrieve::{
+        extractive::{Options, answer},
+        sources::Source,
+        support::{self, ANSWERABLE},
+    };
+
+    fn source(name: &str, text: &str) -> Source {
+        Source { reference: name.to_owned(), line: 1, text: text.to_owned(), ..Source::default() }
+    }
+
+    fn first(question: &str, text: &str) -> String {
+        let quotes = answer(question, &[source("a.md", text)], &Options { trusted: true, ..Options::default() }).quotes;
+        let best = quotes.into_iter().max_by(|a, b| a.score.total_cmp(&b.score));
+        best.map(|quote| quote.text).unwrap_or_default()
+    }
+
+    #[test]
+    fn x15_what_is_asked_for_by_its_kind_is_preferred() {
+        for (question, text, wanted) in [
+            (
+                "How long does an approval wait?",
+                "An approval waits in `pending` until somebody decides.\n\nAn approval lapses after 60 seconds.",
+                "60 seconds",
+            ),
+            (
+                "How large may a report be?",
+                "A report may be large: `report?page=3` shows one part.\n\nReports end at 10 MB.",
+                "10 MB",
+            ),
+            (
+                "How many retries of a request are made?",
+                "Retries of a request are made by the client.\n\nA request has 4 retries.",
+                "4 retries",
+            ),
+            (
+                "How long was the reign of the queen?",
+                "The reign of the queen was in the 1990s.\n\nThe queen had a reign of twelve years.",
+                "twelve years",
+            ),
+        ] {
+            let found = first(question, text);
+            assert!(found.contains(wanted), "{question}: {found}");
+        }
+    }
+
+    #[test]
+    fn x15_how_deep_is_answered_by_a_depth() {
+        let text = "The channel was dredged in 2019.\n\nThe depth of the channel is 7.5 metres.";
+        assert!(first("How deep is the channel?", text).contains("7.5 metres"));
+        assert!(support::of_sources("How deep is the channel?", &[source("a.md", text)]) >= ANSWERABLE);
+    }
+
+    #[test]
+    fn x15_a_sentence_that_leans_on_another_disagrees_for_it() {
+        let old = source("old.md", "The ferry to Husum takes 75 minutes.");
+        let new = source("new.md", "The ferry to Husum leaves at noon. It takes 90 minutes.");
+        let bus = source("bus.md", "The bus to Husum leaves at noon. It takes 60 minutes.");
+        let asked =
+            |sources: &[Source]| answer("How long does the ferry to Husum take?", sources, &Options::default()).text;
+        assert!(asked(&[old.clone(), new]).contains("The sources disagree: 75 [old.md:1], 90 [new.md:1]."));
+        assert!(!asked(&[old, bus]).contains("disagree"));
+    }
+
+    #[test]
+    fn x15_long_rows_of_tables_stand_behind_prose() {
+        let tests = "`tests/a.py: a_failed_request_is_retried` ".repeat(20);
+        let text = format!(
+            "| Row | What | Tests |\n| --- | --- | --- |\n| A1 | A failed request is retried | {tests} |\n\n\
+             A request that failed is retried after a second, up to 3 times.\n"
+        );
+        assert!(first("When is a failed request retried?", &text).contains("up to 3 times"));
+        assert!(first("Which row of the table says that a failed request is retried?", &text).contains("A1"));
+        let short = "| Setting | Default |\n| --- | --- |\n| `server.port` | 7420 |\n\nThe server listens on it.\n";
+        assert!(first("What is the default port?", short).contains("7420"));
+    }
 }

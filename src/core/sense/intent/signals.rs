@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Evidence,
-    words::{ACTS, ASKING, Act, MARKS, Mark, among, of_code, stem_of},
+    words::{ACTS, ASKING, Act, MARKS, Mark, of_code, stem_of},
 };
 use crate::core::{
     retrieve::words::is_stop_word,
@@ -283,7 +283,7 @@ impl<'a> Reader<'a> {
             at += 1;
         }
         let Some(first) = words.get(at) else { return false };
-        if !among(ASKING, first) {
+        if !ASKING.hold(&first.word) {
             return false;
         }
         let word = |at: usize| words.get(at).map_or("", |token| token.word.as_str());

@@ -1,12 +1,12 @@
 //! What a request is about: code, destruction, looking around, reading up, planning.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::LazyLock};
 
 use super::{
     signals::{Reader, is_code_name, is_content, marked},
     words::{ALL_OF_IT, Act, Mark, PRONOUNS, among, of_code, of_data, stem_of},
 };
-use crate::core::sense::reading::{Kind, Token};
+use crate::core::sense::reading::{Kind, Token, Words};
 
 impl Reader<'_> {
     pub(super) fn code(&mut self) {
@@ -70,7 +70,7 @@ impl Reader<'_> {
             && self.acts.iter().any(|found| {
                 let object = self.object(found);
                 matches!(found.act, Act::Code | Act::Change)
-                    && (object.is_empty() || object.iter().take(2).any(|token| among(PRONOUNS, token)))
+                    && (object.is_empty() || object.iter().take(2).any(|token| PRONOUNS.hold(&token.word)))
                     && !object.iter().any(|token| among("into|to", token))
             });
         self.seen.signals.is_code_task |= refers;
@@ -107,7 +107,7 @@ impl Reader<'_> {
                 }
                 Act::Remove
                     if (data && !head_is_code)
-                        || (object.iter().any(|t| among(ALL_OF_IT, t)) && !head_is_code && !code_names) =>
+                        || (object.iter().any(|t| ALL_OF_IT.hold(&t.word)) && !head_is_code && !code_names) =>
                 {
                     own.push(found.own.clone());
                     irreversible = true;
@@ -237,8 +237,15 @@ fn is_destructive_code(code: &str) -> bool {
 
 /// Whether what an act is on is a piece of a text of code: to take it out is to edit.
 fn is_piece_of_code(object: &[Token]) -> bool {
-    const PIECES: &str = "unused|dead|import|imports|function|functions|comment|comments|line|lines|whitespace|parameter|parameters|button|class|method|variable|variables|semicolon|semicolons|dependency|argument|flag|warning|warnings|test|tests|redundant|duplicate|duplicated|trailing|print|prints|debug|word|words|sentence|paragraph|section|space|spaces|field|spacing|punctuation|accents|background|stop|typo|deprecated";
-    object.iter().find(|token| token.kind != Kind::Plain || is_content(token)).is_some_and(|token| among(PIECES, token))
+    static PIECES: LazyLock<Words> = LazyLock::new(|| {
+        Words::new(
+            "unused|dead|import|imports|function|functions|comment|comments|line|lines|whitespace|parameter|parameters|button|class|method|variable|variables|semicolon|semicolons|dependency|argument|flag|warning|warnings|test|tests|redundant|duplicate|duplicated|trailing|print|prints|debug|word|words|sentence|paragraph|section|space|spaces|field|spacing|punctuation|accents|background|stop|typo|deprecated",
+        )
+    });
+    object
+        .iter()
+        .find(|token| token.kind != Kind::Plain || is_content(token))
+        .is_some_and(|token| PIECES.hold(&token.word))
 }
 
 fn stem_plain(word: &str) -> String {

@@ -1,12 +1,12 @@
 //! Whether a request says what it is about: references to nothing, and acts without a target.
 
-use std::ops::Range;
+use std::{ops::Range, sync::LazyLock};
 
 use super::{
     signals::{Reader, is_content},
     words::{ALL_OF_IT, AT_HAND, Act, MANY, NAMELESS, PRONOUNS, among},
 };
-use crate::core::sense::reading::{Kind, Token};
+use crate::core::sense::reading::{Kind, Token, Words};
 
 impl Reader<'_> {
     pub(super) fn ambiguity(&mut self) {
@@ -31,14 +31,14 @@ impl Reader<'_> {
             let behind = tokens.get(found.end..).unwrap_or_default();
             let antecedent = tokens.get(..found.own.start).unwrap_or_default().iter().enumerate().any(|(at, t)| {
                 (t.kind != Kind::Plain || is_content(t))
-                    && !among(NAMELESS, t)
-                    && !among(ALL_OF_IT, t)
+                    && !NAMELESS.hold(&t.word)
+                    && !ALL_OF_IT.hold(&t.word)
                     && !self.acts.iter().any(|one| one.own.contains(&at))
                     && !among("please|help|hey|hi|hello|quickly|just|now|anyone|maybe", t)
             });
             let named = object.iter().any(|t| t.kind != Kind::Plain);
             let content: Vec<&Token> =
-                object.iter().filter(|t| t.kind != Kind::Plain || (is_content(t) && !among(VAGUE, t))).collect();
+                object.iter().filter(|t| t.kind != Kind::Plain || (is_content(t) && !VAGUE.hold(&t.word))).collect();
             // "Translate this: good morning."
             let given = object.iter().skip(1).any(|t| t.after_mark && is_content(t))
                 && object.iter().take(3).any(|t| among("this|these|following|below", t))
@@ -50,7 +50,7 @@ impl Reader<'_> {
             let destroys = matches!(found.act, Act::Destroy | Act::Remove);
             let head =
                 object.iter().find(|t| !among("all|of|the|a|an|to|with|for|in|on|at|up|my|our|your|please|just", t));
-            let pronoun = head.filter(|t| among(PRONOUNS, t));
+            let pronoun = head.filter(|t| PRONOUNS.hold(&t.word));
             if named && pronoun.is_none() {
                 continue;
             }
@@ -59,7 +59,7 @@ impl Reader<'_> {
                 let at = tokens.iter().position(|t| t.start == pronoun.start).unwrap_or(found.own.end);
                 let noun = next.filter(|t| is_content(t) && !t.after_mark);
                 let demonstrative = among("this|that|these|those", pronoun);
-                if demonstrative && noun.is_some_and(|t| among(AT_HAND, t)) {
+                if demonstrative && noun.is_some_and(|t| AT_HAND.hold(&t.word)) {
                     continue;
                 }
                 if demonstrative && noun.is_some() {
@@ -77,24 +77,24 @@ impl Reader<'_> {
                     && next.is_some_and(|t| {
                         is_content(t) || among("the|a|an|all|it|there|every|my|our|your|no|each|you|we|i", t)
                     })
-                    && !next.is_some_and(|t| among(VAGUE, t));
+                    && !next.is_some_and(|t| VAGUE.hold(&t.word));
                 if content.len() < 3 && !clause && hit.is_none() {
                     hit = Some((at..at + 1, format!("What does “{}” refer to?", pronoun.word)));
                 }
                 continue;
             }
-            let nameless = (!content.is_empty() && content.iter().all(|t| among(NAMELESS, t)))
-                || (content.first().is_some_and(|t| among(NAMELESS, t))
+            let nameless = (!content.is_empty() && content.iter().all(|t| NAMELESS.hold(&t.word)))
+                || (content.first().is_some_and(|t| NAMELESS.hold(&t.word))
                     && object.iter().any(|t| among("talked|discussed|mentioned|said|spoke", t)));
             let transitive = !matches!(found.act, Act::Other)
                 || among(
                     "summarize|summarise|explain|describe|proofread|rephrase|paraphrase|review|convert|calculate|verify|define|open|save|export|import",
                     first,
                 );
-            let all = object.iter().any(|t| among(ALL_OF_IT, t));
+            let all = object.iter().any(|t| ALL_OF_IT.hold(&t.word));
             let many = destroys
                 && content.len() == 1
-                && content.iter().all(|t| among(MANY, t))
+                && content.iter().all(|t| MANY.hold(&t.word))
                 && !object.iter().any(|t| among("my|our|all|every|whole|entire", t));
             let nothing = content.is_empty()
                 && (transitive || all || among("do|help|handle|use|make|give|try|start|check|get|keep", first))
@@ -136,14 +136,16 @@ impl Reader<'_> {
         let tokens = &self.reading.tokens;
         let telling = tokens
             .iter()
-            .filter(|t| t.kind != Kind::Plain || (is_content(t) && !among(NAMELESS, t) && !among(ALL_OF_IT, t) && !among(VAGUE, t)))
+            .filter(|t| t.kind != Kind::Plain || (is_content(t) && !NAMELESS.hold(&t.word) && !ALL_OF_IT.hold(&t.word) && !VAGUE.hold(&t.word)))
             .filter(|t| !among("work|works|working|happen|happens|happened|mean|means|broken|wrong|go|goes|going|wait|still|doing|help|need|want|fails|failing|like|look|looks|weird|bad|slow|good|right|possible|come|say|said|think|thing|fix|idea", t))
             .count();
         if telling > 0 {
             return None;
         }
         let at = tokens.iter().position(|t| {
-            among(PRONOUNS, t) || among(NAMELESS, t) || among("something|anything|stuff|everything|whatever|somehow", t)
+            PRONOUNS.hold(&t.word)
+                || NAMELESS.hold(&t.word)
+                || among("something|anything|stuff|everything|whatever|somehow", t)
         });
         let personal = tokens.iter().any(|t| among("you|your|yourself|i|me|my", t))
             && !tokens.iter().any(|t| among("help|something|stuff|thing|things|that|this|it", t));
@@ -161,5 +163,9 @@ impl Reader<'_> {
 }
 
 /// Words that say no more of what is wanted.
-const VAGUE: &str = "better|nicer|good|great|changes|change|improvements|improvement|stuff|things|thing|something|somehow|whatever|asap|quickly|now|again|\
-    properly|right|work|working|usual|magic|faster|cleaner|please|today|carefully|immediately|permanently|somewhere|anything|everything|nice|prettier|bit|little|lot|way|some|done|up|pretty|awesome|well|real|quick|forever|completely|entirely|ready|cool|safely";
+static VAGUE: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(
+        "better|nicer|good|great|changes|change|improvements|improvement|stuff|things|thing|something|somehow|whatever|asap|quickly|now|again|\
+    properly|right|work|working|usual|magic|faster|cleaner|please|today|carefully|immediately|permanently|somewhere|anything|everything|nice|prettier|bit|little|lot|way|some|done|up|pretty|awesome|well|real|quick|forever|completely|entirely|ready|cool|safely",
+    )
+});

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use crate::core::sense::reading::{Phrases, Token};
+use crate::core::sense::reading::{Phrases, Token, Words};
 
 /// What kind of act a verb asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,8 +118,11 @@ const DATA: &str = "account archiv backup bill branch bucket cach calendar clust
     session snapshot stack storag subscript tabl tag tenant ticket user video vm volum workspac machin system product prod member playlist";
 
 /// Everything: a scope rather than a target.
-pub(super) const ALL_OF_IT: &str =
-    "everything|all|anything|lot|whole|it|them|that|this|those|these|stuff|things|thing|one|ones|some|something";
+pub(super) static ALL_OF_IT: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(
+        "everything|all|anything|lot|whole|it|them|that|this|those|these|stuff|things|thing|one|ones|some|something",
+    )
+});
 
 fn set(list: &'static str) -> Vec<&'static str> {
     let mut all: Vec<&'static str> = list.split_whitespace().collect();
@@ -230,19 +233,36 @@ pub(super) fn among(list: &str, token: &Token) -> bool {
 }
 
 /// Words that refer to something said elsewhere.
-pub(super) const PRONOUNS: &str = "it|them|that|this|those|these|they|him|her|one|ones";
+pub(super) static PRONOUNS: LazyLock<Words> =
+    LazyLock::new(|| Words::new("it|them|that|this|those|these|they|him|her|one|ones"));
 /// Things that stand before everybody's eyes: "this repo" needs no further name.
-pub(super) const AT_HAND: &str = "repo|repository|project|codebase|directory|folder|workspace|machine|session|chat|conversation|week|year|month|morning|\
+pub(super) static AT_HAND: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(
+        "repo|repository|project|codebase|directory|folder|workspace|machine|session|chat|conversation|week|year|month|morning|\
     evening|afternoon|day|time|way|computer|app|application|system|branch|weekend|summer|winter|spring|package|company|country|\
-    team|site|website|document|library|city|room|house|service|kind|case|point|context|crate|module|server|cluster|season|text|night";
+    team|site|website|document|library|city|room|house|service|kind|case|point|context|crate|module|server|cluster|season|text|night",
+    )
+});
 /// Nouns that name nothing by themselves: "the issue".
-pub(super) const NAMELESS: &str = "thing|things|stuff|issue|problem|one|ones|other|others|rest|same|task|job|it|matter|error|part|bit|item|items|mess|situation";
+pub(super) static NAMELESS: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(
+        "thing|things|stuff|issue|problem|one|ones|other|others|rest|same|task|job|it|matter|error|part|bit|item|items|mess|situation",
+    )
+});
 /// Nouns of which there are many: without a name, a destructive act has no target.
-pub(super) const MANY: &str = "file|files|folder|directory|table|database|branch|record|records|row|rows|account|user|users|server|instance|bucket|document|\
-    documents|entry|entries|data|container|cluster|volume|email|emails|message|messages|object|objects|repo|key|keys";
+pub(super) static MANY: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(
+        "file|files|folder|directory|table|database|branch|record|records|row|rows|account|user|users|server|instance|bucket|document|\
+    documents|entry|entries|data|container|cluster|volume|email|emails|message|messages|object|objects|repo|key|keys",
+    )
+});
 
 /// Words that ask.
-pub(super) const ASKING: &str = "what|why|how|when|where|who|whose|which|whom|is|are|was|were|does|do|did|can|could|will|would|should|has|have|had|am|may|might|shall|isn't";
+pub(super) static ASKING: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(
+        "what|why|how|when|where|who|whose|which|whom|is|are|was|were|does|do|did|can|could|will|would|should|has|have|had|am|may|might|shall|isn't",
+    )
+});
 
 /// The stem of a word, by the rules of retrieval.
 pub(super) fn stem_of<'a>(word: &str, known: &'a mut HashMap<String, String>) -> &'a str {

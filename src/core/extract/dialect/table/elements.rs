@@ -42,7 +42,16 @@ const DSML: Tags = Tags {
 pub(super) const QWEN3_CODER: Dialect = Dialect {
     name: "qwen3-coder",
     models: "Qwen3-Coder, Qwen 3.5 and later, MiMo, Step 3.5, Nemotron 3",
-    patterns: &["qwen3-coder", "qwen3.5", "qwen3.6", "mimo", "step-3.5", "nemotron-3", "nemotron-nano-3"],
+    patterns: &[
+        "qwen3-coder",
+        "qwen3.5",
+        "qwen3.6",
+        "mimo",
+        "step-3.5",
+        "nemotron-3",
+        "nemotron-nano-3",
+        "intellect-3",
+    ],
     open: &["<tool_call>", ""],
     close: &["</tool_call>", ""],
     first: First::OneOf(&["<function="]),
@@ -154,7 +163,7 @@ pub(super) const MINICPM_5: Dialect = Dialect {
 pub(super) const DEEPSEEK_V3_2: Dialect = Dialect {
     name: "deepseek-v3.2",
     models: "DeepSeek V3.2",
-    patterns: &["deepseek-v3.2", "deepseek-v3p2", "deepseek-chat", "deepseek-reasoner"],
+    patterns: &["deepseek-v3.2", "deepseek-v3p2", "deepseek.v3.2", "deepseek-chat", "deepseek-reasoner"],
     open: &["<｜DSML｜function_calls>", ""],
     close: &["</｜DSML｜function_calls>", ""],
     first: First::OneOf(&["<｜DSML｜invoke name="]),

@@ -10,7 +10,17 @@ const DEEPSEEK: Option<(&[&str], &[&str])> = Some((&["<｜tool▁calls▁begin�
 pub(super) const MISTRAL: Dialect = Dialect {
     name: "mistral",
     models: "Mistral from tokenizer 11: Small 3.2, Medium 3, Large 3, Ministral 3, Magistral, Devstral",
-    patterns: &["mistral", "magistral", "devstral", "ministral"],
+    patterns: &[
+        "mistral",
+        "magistral",
+        "devstral",
+        "ministral",
+        "ministral-3b-25",
+        "ministral-3b-latest",
+        "ministral-8b-25",
+        "ministral-8b-latest",
+        "mistral-large-25",
+    ],
     open: &["[TOOL_CALLS]"],
     first: First::NameThen(&["[ARGS]", "[CALL_ID]", "{"]),
     grammar: Grammar::Named { before: "", between: &["[ARGS]", ""], fenced: false, indexed: false, id: "[CALL_ID]" },
@@ -20,7 +30,7 @@ pub(super) const MISTRAL: Dialect = Dialect {
 pub(super) const DEEPSEEK_V3: Dialect = Dialect {
     name: "deepseek-v3",
     models: "DeepSeek V3 and R1",
-    patterns: &["deepseek-v3", "deepseek-r1"],
+    patterns: &["deepseek-v3", "deepseek-chat-v3", "deepseek-r1", "deepseek.r1", "mai-ds-r1"],
     section: DEEPSEEK,
     open: &["<｜tool▁call▁begin｜>"],
     close: &["<｜tool▁call▁end｜>"],
@@ -38,7 +48,7 @@ pub(super) const DEEPSEEK_V3: Dialect = Dialect {
 pub(super) const DEEPSEEK_V3_1: Dialect = Dialect {
     name: "deepseek-v3.1",
     models: "DeepSeek V3.1",
-    patterns: &["deepseek-v3.1", "deepseek-v3p1", "deepseek-chat-v3.1", "deepseek-terminus"],
+    patterns: &["deepseek-v3.1", "deepseek-v3p1", "deepseek-chat-v3.1", "deepseek.v3", "deepseek-terminus"],
     section: DEEPSEEK,
     open: &["<｜tool▁call▁begin｜>"],
     close: &["<｜tool▁call▁end｜>"],

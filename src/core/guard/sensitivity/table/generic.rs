@@ -117,11 +117,43 @@ pub(super) const TABLE: &[Detector] = &[
     near(
         "command-password",
         "a password of a command",
-        &["mysql", "sshpass", "mongo", "psql", "redis-cli", "unzip", "docker login", "htpasswd", "psexec"],
+        &["mysql", "sshpass", "mongo", "psql", "redis-cli", "unzip", "docker login", "podman login", "registry login", "htpasswd", "psexec"],
         (0, 160),
-        r#"(?i)^(?:sshpass\s+-p\s*|psexec\b[^\n|;]{0,80}?\s-p\s+|mysql(?:admin|dump)?\b[^\n|;]{0,80}?\s-p|redis-cli\b[^\n|;]{0,80}?\s-a\s+|mongo\w*\b[^\n|;]{0,80}?\s-p\s+|docker login\b[^\n|;]{0,80}?\s-p\s+|unzip\s+-P\s+|htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+)["']?([^\s"'-][^\s"']{2,80})"#,
+        r#"(?i)^(?:sshpass\s+-p\s*|psexec\b[^\n|;]{0,80}?\s-p\s+|mysql(?:admin|dump)?\b[^\n|;]{0,80}?\s-p|redis-cli\b[^\n|;]{0,80}?\s-a\s+|mongo\w*\b[^\n|;]{0,80}?\s-p\s+|(?:docker|podman|registry) login\b[^\n|;]{0,80}?\s-p\s+|unzip\s+-P\s+|htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+)["']?([^\s"'-][^\s"']{2,80})"#,
     )
     .check(Check::Password),
+    near(
+        "piped-password",
+        "a password that is printed into a login",
+        &["password-stdin", "passphrase-fd 0"],
+        (160, 20),
+        r#"echo\s+(?:-n\s+)?["']?([^\s"'$`|<>]{4,80})["']?\s*\|[^|\n]{0,120}(?:password-stdin|passphrase-fd 0)"#,
+    )
+    .check(Check::Password),
+    near(
+        "account-password",
+        "a password of an account or a device",
+        &["net user", "snmp-server community", "jdbc:oracle:"],
+        (0, 160),
+        r#"(?i)^(?:net user\s+[^\s/*"']{1,40}\s+([^\s/*"'%$]{4,60})\s|snmp-server community\s+(\S{3,60})(?:\s|$)|jdbc:oracle:(?:thin|oci8?):[\w.-]{1,40}/([^\s"'@/$<{%]{4,60})@)"#,
+    )
+    .check(Check::Password),
+    near(
+        "set-password",
+        "a password of a variable of the environment",
+        &["setenv ", "ENV "],
+        (0, 160),
+        r#"^(?:setenv|SETENV|ENV)\s{1,4}[A-Za-z0-9_]{0,40}(?i:password|passwd|secret|token|passphrase)\s{1,4}["']?([^\s"'$<{=]{4,100})["']?(?:\s|$)"#,
+    )
+    .check(Check::Password),
+    near(
+        "mnemonic",
+        "the words that a wallet is made from",
+        &["mnemonic", "seed phrase", "seed_phrase", "seedphrase", "recovery_phrase", "recovery phrase"],
+        (0, 320),
+        r#"(?i)^(?:mnemonic|(?:seed|recovery)[ _]?phrase)\w{0,12}["']?\s{0,3}(?:=>|:=|=|:)\s{0,3}["'`]?((?-i:(?:[a-z]{3,8} ){11}(?:(?:[a-z]{3,8} ){3}){0,4}[a-z]{3,8}))(?:["'`\s]|$)"#,
+    )
+    .check(Check::None),
     near(
         "sql-password",
         "a password in a statement",

@@ -5,10 +5,12 @@
 
 use super::{Input, SimpleCommand, Via, Word};
 
+mod machines;
 mod options;
 mod special;
 mod table;
 
+use machines::machines;
 pub(in crate::core::guard) use options::Options;
 pub(in crate::core::guard) use special::{encoded, hidden};
 use special::{env, find, git, kubectl, option_text, parallel, shell, su, terminal, windows, xargs};
@@ -119,6 +121,7 @@ pub(super) fn inner(command: &SimpleCommand) -> Vec<Inner> {
                 words.iter().skip(at + 1).take(8).for_each(|word| outer.text(word, Via::Remote));
             }
         }
+        "aws" | "az" | "knife" | "bolt" => machines(name, &mut outer, words),
         "fab" | "dsh-run" => {
             if let Some(at) = words.iter().position(|word| word.text == "--") {
                 outer.text(&join(words.get(at + 1..).unwrap_or_default()), Via::Remote);
