@@ -234,7 +234,14 @@ fn x08_a_journal_holds_its_policy_and_no_other() {
     assert_eq!(journal::replay_under(&journal, Some("other")).unwrap_err().code, "policy_changed");
     let loosened = journal.replacen(r#"verdict = \"forbid\""#, r#"verdict = \"allow\""#, 1);
     assert_ne!(loosened, journal);
-    assert_eq!(journal::replay(&loosened).unwrap_err().code, "policy_changed");
+    let damaged = journal::replay(&loosened).unwrap_err();
+    assert_eq!((damaged.code.as_ref(), damaged.message.contains("line 1")), ("invalid_journal", true));
+    // Somebody who sets the sum right, too, has changed the policy.
+    let first = loosened.lines().next().unwrap();
+    let body = first.rsplit_once(",\"sum\"").unwrap().0;
+    let sum = xxhash_rust::xxh3::xxh3_64_with_seed(body.as_bytes(), 0);
+    let resealed = format!("{body},\"sum\":\"{sum:016x}\"}}\n");
+    assert_eq!(journal::replay(&resealed).unwrap_err().code, "policy_changed");
     // A saved machine is held to its policy, too.
     let saved = serde_json::to_string(run.tree()).unwrap();
     assert!(serde_json::from_str::<Tree>(&saved).is_ok());

@@ -426,6 +426,14 @@ class History:
 class Ended:
     """How a run ended. Reads like the dict that `Command.outcome` gives."""
 
+    @staticmethod
+    def from_json(text: str) -> Ended:
+        """The end that the JSON of an outcome tells of."""
+
+    @property
+    def children(self) -> list[tuple[str, str, str, str, History, Ended]]:
+        """Its sub-agents: name, path, call, task, messages and end of each. Messages are as they were written."""
+
     def __getitem__(self, name: str, /) -> Any: ...
     def get(self, name: str, default: Any = None) -> Any:
         """A member, or `default` where there is none."""

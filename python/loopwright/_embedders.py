@@ -49,7 +49,9 @@ class EndpointEmbedder:
         if not base_url.startswith(("http://", "https://")):
             raise UsageError(f"{base_url!r} is no address", "invalid_value", "begin with https://")
         if batch < 1:
-            raise UsageError("batch is a number from 1 up", "invalid_value")
+            raise UsageError(
+                "batch is a number from 1 up", "invalid_value", "give batch=64, or another whole number above zero"
+            )
         self.base_url = base_url.rstrip("/")
         self.model = model
         self.name = f"{self.base_url} {model}"

@@ -46,7 +46,11 @@ def _text(lost: dict[str, Any], ended: dict[str, set[str]]) -> str | None:
     """The journal of a run, if it has ended: of those that have not, as little as can be is read."""
     path, run = lost["journal"], lost["run"]
     if not Path(path).exists():
-        raise UsageError(f"there is no journal {path!r}", "journal_not_found")
+        raise UsageError(
+            f"there is no journal {path!r}",
+            "journal_not_found",
+            "nothing can be taken from a run whose journal is gone",
+        )
     place = located(path, run)
     if place.run is not None:
         if path not in ended:
@@ -56,5 +60,7 @@ def _text(lost: dict[str, Any], ended: dict[str, set[str]]) -> str | None:
     try:
         whole = Path(path).read_bytes()
     except OSError as error:
-        raise UsageError(f"{path!r} can't be read: {error}", "journal_unreadable") from error
+        raise UsageError(
+            f"{path!r} can't be read: {error}", "journal_unreadable", "check who may read the file"
+        ) from error
     return whole.decode(errors="replace") if b"finish" in whole else None

@@ -15,6 +15,7 @@ from .events import RunFinished, from_notice
 
 if TYPE_CHECKING:
     from .events import Event, UnknownEvent
+    from .result import Named
 
 __all__ = ["PLACES", "Numbers", "told"]
 
@@ -56,7 +57,7 @@ class Numbers:
 
 def told(journal: str) -> list[Event | UnknownEvent]:
     """What a run told, from the lines of its journal."""
-    from .result import from_outcome
+    from .result import Named, from_outcome
 
     run, model, found = _core.journal_told(journal)
     events: list[Event | UnknownEvent] = []
@@ -64,39 +65,41 @@ def told(journal: str) -> list[Event | UnknownEvent]:
     noted: list[dict[str, Any]] = []
     for seq, text in found:
         numbers.of(seq)
-        command = json.loads(text)
-        if "emit" in command:
-            notice = command["emit"]["notice"]
-            event = from_notice(notice)
-            if notice["type"] in ("intent_assessed", "goal_drifted"):
-                noted.append(notice)
-        else:
+        event: Event | UnknownEvent
+        if text.startswith('{"finish"'):
             _, messages, _ = _core.replay(journal, None)
-            outcome = command["finish"]["outcome"]
+            (_, finish), *_ = _core.json_members(text)
             result = from_outcome(
-                outcome,
+                _core.Ended.from_json(dict(_core.json_members(finish))["outcome"]),
                 messages=messages,
                 run_id=run,
-                model=model,
+                named=Named(model),
                 journal=None,
                 models=_models(journal),
                 noted=noted,
             )
             event = RunFinished(result)
+        else:
+            notice = json.loads(text)["emit"]["notice"]
+            event = from_notice(notice)
+            if notice["type"] in ("intent_assessed", "goal_drifted"):
+                noted.append(notice)
         events.append(numbers.of(event))
     return events
 
 
-def _models(journal: str) -> dict[str, str]:
+def _models(journal: str) -> dict[str, Named]:
     """The models of the sub-agents of a run, by their kinds, as its journal names them."""
     _, _, machine = _core.journal_head(journal)
     config = json.loads(machine)
-    found: dict[str, str] = {}
+    from .result import Named
+
+    found: dict[str, Named] = {}
     waiting = [("", config.get("turn") or next(iter(config.values()))["turn"])]
     while waiting:
         above, turn = waiting.pop()
         for agent in turn.get("children", {}).get("agents", ()):
             kind = f"{above}{agent['name']}"
-            found[kind] = agent["turn"]["model"]
+            found[kind] = Named(agent["turn"]["model"])
             waiting.append((f"{kind}/", agent["turn"]))
     return found

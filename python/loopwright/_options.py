@@ -63,6 +63,7 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: value in ("simple", "moderate", "complex", "breaking", "auto"),
         "'simple', 'moderate', 'complex', 'breaking' or 'auto'",
     ),
+    "escalate_to": (lambda value: isinstance(value, str), "the name of a model, provider:model"),
     "wind_down": (_count, "a whole number from 0 up, and below 2**32"),
 }
 _PLAIN = {"api_key", "headers"}

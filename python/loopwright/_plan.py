@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from dataclasses import dataclass, field
@@ -23,7 +24,18 @@ if TYPE_CHECKING:
     from .roles import Releases, Serving
     from .tools import Tool
 
-__all__ = ["Plan", "about", "model_name", "new_run", "of_chain", "place_of", "run_id", "sink_of", "writing"]
+__all__ = [
+    "Plan",
+    "about",
+    "model_name",
+    "new_run",
+    "of_chain",
+    "place_of",
+    "run_id",
+    "sink_of",
+    "unwritten",
+    "writing",
+]
 
 
 @dataclass
@@ -199,7 +211,16 @@ def writing(path: str | None, what: str, hint: str) -> Iterator[None]:
         yield
     except OSError as error:
         message = f"the journal {path!r} can't {what}: {error.strerror or error}"
-        raise UsageError(message, "journal", hint) from error
+        raise UsageError(message, unwritten(error), hint) from error
+
+
+def unwritten(error: OSError) -> str:
+    """The code for what keeps a journal from being written: the same when it is made and later."""
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return "journal_read_only"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return "journal_full"
+    return "journal"
 
 
 def about(labels: Mapping[str, Any]) -> str | None:

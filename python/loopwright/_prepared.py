@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import _core
-from ._options import written
+from ._options import check, written
 from ._plan import Plan
 from ._setup import _check_policies, _checked_budget, _chooser_of, _hooks_of
 from .budget import Budget
@@ -73,6 +73,7 @@ class Prepared(Generic[Output]):
         if inside:
             self._config["hooks"] = inside
         self._chooser = _chooser_of(choose_model)
+        check(escalate_to=escalate_to)
         self._escalate_to = escalate_to
         ask = self._chooser is not None
         if ask or escalate_to is not None:

@@ -14,7 +14,7 @@ from ._remember import Following
 from ._stream import _OUTPUT_ATTEMPTS, RunStream, _caused, _checked, _heard, _heard_out, _last, _once_more
 from .errors import LoopwrightError, UsageError
 from .messages import prompt_of
-from .result import Messages, Result, added, error_of, from_outcome
+from .result import Messages, Named, Result, added, error_of, from_outcome
 
 if TYPE_CHECKING:
     import os
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._driver import Driver, SyncDriver
     from ._plan import Plan
     from .budget import Budget
+    from .children import AgentPlan
     from .events import Event
     from .signal import Signal
 
@@ -163,9 +164,9 @@ class Running(Prepared[Output]):
             outcome,
             messages=history,
             run_id=name,
-            model=plan.model_name,
+            named=_named(plan),
             journal=path or run.journal,
-            models={kind: model_name(each.endpoint, each.model) for kind, each in plan.agents.items()},
+            models={kind: _named(each) for kind, each in plan.agents.items()},
             noted=run.noted_json(),
         )
         if plan.session is not None:
@@ -201,3 +202,9 @@ class Running(Prepared[Output]):
         """Gives an error that broke a run off what the run had reached."""
         if error.result is None and driver.outcome is not None:
             error.result = self._finish(driver.outcome, run, plan, name, path, earlier)[0]
+
+
+def _named(plan: Plan | AgentPlan) -> Named:
+    """How the models are shown that may act for a run, or for a sub-agent."""
+    chain = [model_name(endpoint, model) for endpoint, model in plan.chains.get("executor", ())]
+    return Named(model_name(plan.endpoint, plan.model), chain, getattr(plan, "own_models", ()))

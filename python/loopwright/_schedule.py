@@ -20,7 +20,7 @@ class Schedule:
 
     def __init__(self, memory: Memory, every: float, repeats: int) -> None:
         if not every > 0:
-            raise UsageError("every is a number of seconds above zero", "invalid_value")
+            raise UsageError("every is a number of seconds above zero", "invalid_value", "give seconds, say every=3600")
         self.every = every
         self.runs = 0
         self.last: Consolidated | None = None

@@ -49,7 +49,7 @@ class Budget:
             wanted = (int, float) if name in ("wall_time", "cost") else (int,)
             if isinstance(value, bool) or not isinstance(value, wanted) or not 0 <= value < float("inf"):
                 message = f"Budget.{name} must be a number from 0 up, not {value!r}"
-                raise UsageError(message, "invalid_budget")
+                raise UsageError(message, "invalid_budget", "give a finite number from 0 up, or None for no limit")
             most = _MOST.get(name, 2**32 - 1)
             if value > most:
                 message = f"Budget.{name} can be {most:,.0f} at most, and is more"

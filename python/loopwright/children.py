@@ -19,16 +19,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import _core
 from ._plan import of_chain
 from .errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from . import _core
     from .agent import Agent
     from .budget import Budget
     from .models import Model
+    from .result import Named
     from .roles import Serving
     from .tools import Tool
 
@@ -238,21 +239,21 @@ def compose(
     return configs, plans
 
 
-def children_of(outcome: Mapping[str, Any] | _core.Ended, *, run_id: str, models: Mapping[str, str]) -> list[ChildRun]:
+def children_of(outcome: _core.Ended, *, run_id: str, models: Mapping[str, Named]) -> list[ChildRun]:
     """The children of a run that ended so."""
-    from .result import from_outcome
+    from .result import Named, from_outcome
 
     found: list[ChildRun] = []
-    for child in outcome.get("children", ()):
+    for name, path, call, task, messages, ended in outcome.children:
         result = from_outcome(
-            child["outcome"],
-            messages=_core.History(child["messages"]),
+            ended,
+            messages=messages,
             run_id=run_id,
-            model=models.get(_kind(child["path"]), ""),
+            named=models.get(_kind(path), Named("")),
             journal=None,
             models=models,
         )
-        found.append(ChildRun(child["name"], child["path"], child["task"], child["call"], result))
+        found.append(ChildRun(name, path, task, call, result))
     return found
 
 

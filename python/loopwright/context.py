@@ -231,18 +231,20 @@ class ContextPolicy:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 message = f"{name} is a number of tokens above 0, not {value!r}"
-                raise UsageError(message, "invalid_option")
+                raise UsageError(
+                    message, "invalid_option", "give a whole number above 0, or None for what the model has"
+                )
         for name in ("high", "low"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 message = f"{name} is a share of the budget, not {value!r}"
-                raise UsageError(message, "invalid_option")
+                raise UsageError(message, "invalid_option", "give a number between 0 and 1")
         if not 0 < self.low < self.high <= 1:
             message = f"high is {self.high} and low is {self.low}"
             raise UsageError(message, "invalid_option", "give shares of the budget: 0 < low < high <= 1")
         if self.policy is not None and not isinstance(self.policy, Mapping):
             message = f"policy is a dict of what to change, not {type(self.policy).__name__}"
-            raise UsageError(message, "invalid_option")
+            raise UsageError(message, "invalid_option", "give a dict such as {'pin': [0]}, or None")
 
     def _config(self, wire: str | None) -> dict[str, Any]:
         """As the machine wants it."""
@@ -339,11 +341,11 @@ def assemble(
     for name, text in (("system", system), ("memory", memory), ("goal", goal), ("plan", plan)):
         if not isinstance(text, str):
             message = f"{name} is text, not {type(text).__name__}"
-            raise UsageError(message, "invalid_value")
+            raise UsageError(message, "invalid_value", "give a str; decode bytes first")
     for pair in pairs:
         if not (isinstance(pair, (tuple, list)) and len(pair) == _PAIR and all(isinstance(each, str) for each in pair)):
             message = f"gathered holds pairs of a source and its text, not {pair!r:.100}"
-            raise UsageError(message, "invalid_value")
+            raise UsageError(message, "invalid_value", "give pairs such as ('notes.md', 'its text'), or a dict of them")
     ours = isinstance(given[0], Message) if given else shape == "canonical"
     instructions, texts = checked(
         _core.assemble_context, system, memory, goal, plan, [(source, text) for source, text in pairs], shape
@@ -357,7 +359,7 @@ def assemble(
     pins = own.get("pin", ())
     if not isinstance(pins, (list, tuple)) or not all(isinstance(at, int) for at in pins):
         message = f"pin is a list of messages, by index, not {pins!r}"
-        raise UsageError(message, "invalid_policy")
+        raise UsageError(message, "invalid_policy", "give the indexes of messages, say pin=[0, 3]")
     for at in pins:
         if not 0 <= at < len(given):
             message = f"pin {at} names no message: the history has {len(given)}, from 0 on"
@@ -655,7 +657,7 @@ class ContextWindow:
 def _listed(messages: Iterable[Any]) -> list[Any]:
     if isinstance(messages, (str, bytes, Mapping, Message)):
         message = f"messages are a list of messages, not {type(messages).__name__}"
-        raise UsageError(message, "invalid_messages")
+        raise UsageError(message, "invalid_messages", "put it into a list")
     return list(messages)
 
 
@@ -669,7 +671,7 @@ def _known(shape: str) -> str:
 def _budget(budget: int) -> int:
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
         message = f"a budget is a number of tokens, not {budget!r}"
-        raise UsageError(message, "invalid_value")
+        raise UsageError(message, "invalid_value", "give a whole number of tokens from 0 up")
     return min(budget, 1 << 62)
 
 
@@ -688,7 +690,9 @@ def _changes(policy: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     if not isinstance(policy, Mapping):
         message = f"policy is a dict of what to change, not {type(policy).__name__}"
-        raise UsageError(message, "invalid_policy")
+        raise UsageError(
+            message, "invalid_policy", "give a dict such as {'pin': [0]}; the fields are in docs/context.md"
+        )
     return dict(policy)
 
 
@@ -702,7 +706,9 @@ def _counter(count: Count | None) -> Count | None:
     if count is None or callable(count):
         return count
     message = f"count is a function of a text, not {type(count).__name__}"
-    raise UsageError(message, "invalid_value")
+    raise UsageError(
+        message, "invalid_value", "give a function that takes a text and gives its number of tokens, or leave it out"
+    )
 
 
 def _shape(messages: Sequence[Any], shape: str | None) -> str:
@@ -749,7 +755,7 @@ def _plain(message: Any) -> Any:
     if isinstance(message, Mapping):
         return message if isinstance(message, dict) else dict(message)
     shown = f"a message is a Message or a dict, not {type(message).__name__}"
-    raise UsageError(shown, "invalid_messages")
+    raise UsageError(shown, "invalid_messages", "give Message.user('…'), or a dict with role and content")
 
 
 def _writer(messages: list[Any], shape: str) -> Callable[[Any, int], str]:

@@ -192,7 +192,11 @@ class _Media:
                 return base64.b64decode(self.source.data, validate=True)
             except ValueError as error:
                 message = f"the data of {type(self).__name__} is no base64: {error}"
-                raise UsageError(message, "invalid_base64") from None
+                raise UsageError(
+                    message,
+                    "invalid_base64",
+                    "give data as base64.b64encode makes it, or the bytes themselves to from_bytes",
+                ) from None
         return None
 
     @property
@@ -514,14 +518,14 @@ def message_of(message: object) -> Message:
     if isinstance(message, dict):
         return Message.from_dict(message)
     shown = f"a message is a Message or a dict in the canonical form, not {type(message).__name__}"
-    raise UsageError(shown, "invalid_messages")
+    raise UsageError(shown, "invalid_messages", "give Message.user('…'), or a dict with role and content")
 
 
 def messages_json(messages: Iterable[Any]) -> str:
     """The canonical form of messages, as a list."""
     if isinstance(messages, (str, bytes, dict, Message)):
         shown = f"messages are a list of messages, not {type(messages).__name__}"
-        raise UsageError(shown, "invalid_messages")
+        raise UsageError(shown, "invalid_messages", "put it into a list")
     return f"[{','.join(message_of(message).to_json() for message in messages)}]"
 
 
@@ -669,7 +673,7 @@ def _source_json(source: object) -> str:
     if isinstance(source, FileId):
         return f'{{"file":{_string(source.id)}}}'
     message = f"a source is Base64, PlainText, Url or FileId, not {type(source).__name__}"
-    raise UsageError(message, "invalid_value")
+    raise UsageError(message, "invalid_value", "wrap the data in one of these")
 
 
 def extra_json(extra: object) -> str:
@@ -693,7 +697,7 @@ def _raw(text: object, what: str) -> str:
     # Checked alone: text that is no JSON by itself must not become part of something else.
     if not isinstance(text, str):
         message = f"{what} must be JSON text, not {type(text).__name__}"
-        raise UsageError(message, "invalid_value")
+        raise UsageError(message, "invalid_value", "give the text that json.dumps makes of it")
     checked(_core.check_json, text, what)
     return text
 
@@ -731,7 +735,9 @@ def decoded(text: str | bytes) -> str:
         return bytes(text).decode("utf-8")
     except UnicodeDecodeError as error:
         message = f"this is no UTF-8: {error}"
-        raise UsageError(message, "invalid_value") from None
+        raise UsageError(
+            message, "invalid_value", "decode the bytes with the encoding that they have, and give text"
+        ) from None
 
 
 def _blocks(content: object) -> tuple[Block, ...]:

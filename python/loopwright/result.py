@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from ._core import History
 from ._shown import shown_redacted
@@ -162,6 +162,7 @@ class Result(Generic[Output]):
     """Seconds."""
     run_id: str
     model: str
+    """Who acted: the last one, where another model took over."""
     verified: bool | None = None
     message: str | None = None
     """What to tell people where no answer passed verification."""
@@ -188,6 +189,8 @@ class Result(Generic[Output]):
     """What the roles found and used, as journals hold it: `summaries`, `summary`, `sanity`, `supervised`, `spent`."""
     known_cost: float | None = field(default_factory=lambda: None)
     """Money for the tokens of those models whose price is known; all of it where `cost` is there."""
+    asked_model: str | None = None
+    """The model that was named, where another one took over: one that was chosen, a fallback, a stronger one."""
 
     if not TYPE_CHECKING:
 
@@ -254,8 +257,9 @@ class Result(Generic[Output]):
         for each in fields(self):
             value = getattr(self, each.name)
             if each.name == "messages":
-                value = value.to_dicts()
-            elif each.name == "error":
+                told.update(_plain_messages(value))
+                continue
+            if each.name == "error":
                 value = None if value is None else {"kind": type(value).__name__, **_said(value)}
             elif each.name == "output":
                 if callable(getattr(value, "model_dump", None)):
@@ -290,7 +294,7 @@ class Result(Generic[Output]):
             **{
                 "output": given["final"],
                 **given,
-                "messages": Messages.from_json(json.dumps(given["messages"])),
+                "messages": _messages_of(data),
                 "usage": Usage(**given["usage"]),
                 "tool_calls": [ToolCall(**call) for call in given["tool_calls"]],
                 "sources": [Source(**source) for source in given["sources"]],
@@ -317,6 +321,23 @@ class Result(Generic[Output]):
 _LIMITS = frozenset({"max_iterations", "tool_rounds", "wall_time", "tokens", "cost", "approvals"})
 _SHOWN = 60
 _LOOKED_AT = 4_000
+
+
+def _plain_messages(messages: Messages) -> dict[str, Any]:
+    """Messages as plain data; and as they were written, where these are not the same: Python reads 1.50 as 1.5."""
+    plain = messages.to_dicts()
+    same = Messages.from_json(json.dumps(plain)) == messages
+    return {"messages": plain} if same else {"messages": plain, "messages_json": messages.to_json()}
+
+
+def _messages_of(data: Mapping[str, Any]) -> Messages:
+    """The messages as they were written, where the plain data still are what was made of that."""
+    written = data.get("messages_json")
+    if written is not None:
+        found = Messages.from_json(written)
+        if found.to_dicts() == data["messages"]:
+            return found
+    return Messages.from_json(json.dumps(data["messages"]))
 
 
 def _told_of(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -348,18 +369,38 @@ def _is_json(value: object) -> bool:
     return True
 
 
+class Named(NamedTuple):
+    """How the models are called that may act in a run."""
+
+    model: str
+    chain: Sequence[str] = ()
+    """Those that take over, in their order."""
+    own: Collection[str] = ()
+    """Those that are known by a bare name."""
+
+    def acting(self, acted: Mapping[str, Any]) -> str:
+        """Who took over, by its place in the chain or by the name that requests hold."""
+        place, name = int(acted["place"]), str(acted["model"])
+        if 0 < place <= len(self.chain):
+            return str(self.chain[place - 1])
+        provider, apart, _ = self.model.partition(":")
+        # A bare name is that of another model of the same provider.
+        return f"{provider}:{name}" if apart and not place and ":" not in name and name not in self.own else name
+
+
 def from_outcome(
-    outcome: Mapping[str, Any] | Ended,
+    outcome: Ended,
     *,
     messages: History,
     run_id: str,
-    model: str,
+    named: Named,
     journal: str | None,
-    models: Mapping[str, str] | None = None,
+    models: Mapping[str, Named] | None = None,
     noted: Sequence[dict[str, Any]] | str = (),
 ) -> Any:
     """The result for how a machine ended. `noted` is what was told of plans and drifts, parsed or as JSON."""
     said = outcome["final"]
+    acted = outcome.get("acted")
     result: Result[Any] = object.__new__(Result)
     result.__dict__.update(
         final=said,
@@ -367,13 +408,14 @@ def from_outcome(
         messages=Messages(messages),
         stop_reason=outcome["stop"],
         run_id=run_id,
-        model=model,
+        model=named.model if acted is None else named.acting(acted),
         verified=outcome["verified"],
         message=outcome.get("message"),
         attempts=outcome["attempts"],
         searches=outcome["searches"],
         journal=journal,
         dropped=outcome["dropped"],
+        asked_model=None if acted is None else named.model,
         _later=_Later(outcome, run_id, models, noted),
     )
     return result
@@ -386,9 +428,9 @@ class _Later:
 
     def __init__(
         self,
-        outcome: Mapping[str, Any] | Ended,
+        outcome: Ended,
         run_id: str,
-        models: Mapping[str, str] | None,
+        models: Mapping[str, Named] | None,
         noted: Sequence[dict[str, Any]] | str,
     ) -> None:
         self.outcome = outcome

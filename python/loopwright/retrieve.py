@@ -133,7 +133,9 @@ def fuse(rankings: Iterable[Sequence[int]], k: int = 10, *, weights: Sequence[fl
     if not all(math.isfinite(share) and share >= 0 for share in shares):
         raise UsageError("a weight is below 0, or no number", "invalid_value", "give finite numbers from 0")
     if len(shares) != len(lists):
-        raise UsageError("there must be a weight for each ranking", "invalid_value")
+        raise UsageError(
+            "there must be a weight for each ranking", "invalid_value", "give as many weights as rankings, or none"
+        )
     return [number for number, _ in _core.retrieve_fuse(list(zip(lists, shares, strict=True)), count)]
 
 
@@ -177,7 +179,9 @@ class Index:
         more = [whole(each) if isinstance(each, str) else each for each in texts]
         wrong = next((each for each in more if not isinstance(each, str)), None)
         if wrong is not None:
-            raise UsageError(f"a passage is text, not {type(wrong).__name__}", "invalid_value")
+            raise UsageError(
+                f"a passage is text, not {type(wrong).__name__}", "invalid_value", "give a str for each passage"
+            )
         self._take(more, None if self._embedder is None else self._embed(more))
 
     def _take(self, texts: list[str], vectors: list[list[float]] | None) -> None:
@@ -287,7 +291,11 @@ class Index:
                     file.write(json.dumps(line) + "\n")
             os.replace(draft, place)  # noqa: PTH105
         except OSError as error:
-            raise UsageError(f"the index can't be written to {place!r}: {error}", "index_file") from error
+            raise UsageError(
+                f"the index can't be written to {place!r}: {error}",
+                "index_file",
+                "check that the folder is there, who may write in it, and that there is room",
+            ) from error
 
     @classmethod
     def load(
@@ -315,7 +323,11 @@ class Index:
             if len(texts) != head["passages"] or not all(isinstance(text, str) for text in texts):
                 raise ValueError("the file is cut off")
         except OSError as error:
-            raise UsageError(f"the index {place!r} can't be read: {error}", "index_file") from error
+            raise UsageError(
+                f"the index {place!r} can't be read: {error}",
+                "index_file",
+                "give the path of a file that `save` wrote, and check who may read it",
+            ) from error
         except (ValueError, KeyError, IndexError, TypeError) as error:
             raise UsageError(f"{place!r} is no index: {error}", "index_file", "give a file that save wrote") from error
         index._take(texts, vectors)

@@ -438,4 +438,4 @@ def _text(body: object) -> str:
     if isinstance(body, (str, bytes, bytearray, memoryview)):
         return decoded(body if isinstance(body, str) else bytes(body))
     message = f"a body is text, bytes or a dict, not {type(body).__name__}"
-    raise UsageError(message, "invalid_body")
+    raise UsageError(message, "invalid_body", "give the body as it is sent, or the dict that it is made of")

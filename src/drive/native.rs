@@ -458,10 +458,12 @@ impl Work<'_> {
             Command::Recall { id, query, hits, characters } => {
                 let memory = self.driver.memory.clone();
                 self.start(id, async move {
-                    let ask = move || match memory {
-                        Some(memory) => memory(&query, hits, characters),
-                        None => Err(Error::usage("no_memory", "the driver has no memory")),
-                    };
+                    let ask =
+                        move || match memory {
+                            Some(memory) => memory(&query, hits, characters),
+                            None => Err(Error::usage("no_memory", "the driver has no memory")
+                                .hint("give it one: Driver::memory")),
+                        };
                     let found = tokio::task::spawn_blocking(|| caught_now(ask)).await;
                     let found = found.unwrap_or_else(|error| Err(error.to_string()));
                     let found = found.unwrap_or_else(|words| Err(Error::internal("memory_failed", words)));

@@ -96,8 +96,14 @@ impl World {
             approve: Box::new(|_, _| None),
             search: Box::new(|_| Ok(Gathered::default())),
             hits: Box::new(|_, _| Ok(Vec::new())),
-            page: Box::new(|_| Err(Error::usage("unavailable", "there are no pages in this world"))),
-            embed: Box::new(|_| Err(Error::usage("unavailable", "there is no embedder in this world"))),
+            page: Box::new(|_| {
+                Err(Error::usage("unavailable", "there are no pages in this world")
+                    .hint("give the simulation a page function"))
+            }),
+            embed: Box::new(|_| {
+                Err(Error::usage("unavailable", "there is no embedder in this world")
+                    .hint("give the simulation an embedder"))
+            }),
             hooks: Box::new(|_, _| Some((0.0, Vec::new()))),
             choose: Box::new(|_| None),
             memory: Box::new(|_| Some((0.0, Ok(Recollection::default())))),

@@ -14,7 +14,9 @@ use super::errors;
 use crate::core::analysis::{self, Coverage, Cut, LatentPolicy, Matrix, Rows, SelectPolicy, StopPolicy, TrendPolicy};
 
 fn parsed<T: DeserializeOwned>(text: &str, what: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| errors::usage("invalid_value", format!("invalid {what}: {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
+    })
 }
 
 fn raised<T>(outcome: crate::core::error::Result<T>) -> PyResult<T> {
@@ -116,7 +118,7 @@ fn array<'py>(
     let mut owner = value.clone();
     if !matches!(kind.as_bytes().get(1), Some(b'f' | b'i' | b'u')) {
         let message = format!("an array of {kind} holds no vectors");
-        return Err(errors::usage("invalid_value", message));
+        return Err(errors::usage("invalid_value", message, "give numbers: an array of floats or integers"));
     }
     if !fits(address, &kind, whole) {
         let options = PyDict::new(value.py());
@@ -127,12 +129,16 @@ fn array<'py>(
         owner = numpy.call_method("array", (value,), Some(&options))?;
         let (moved, kind, same, whole) = look(&owner)?;
         if !fits(moved, &kind, whole) {
-            return Err(errors::usage("invalid_value", "the array can't be read as 32-bit floats"));
+            return Err(errors::usage(
+                "invalid_value",
+                "the array can't be read as 32-bit floats",
+                "convert it first: numpy.asarray(vectors, dtype='float32')",
+            ));
         }
         (address, shape) = (moved, same);
     }
     let Some(count) = shape.iter().try_fold(1_usize, |all, side| all.checked_mul(*side)) else {
-        return Err(errors::usage("invalid_value", "the array is too large"));
+        return Err(errors::usage("invalid_value", "the array is too large", "give fewer vectors at once"));
     };
     kept.push(owner.unbind());
     Ok(Some((Values::Lent(address, count), shape)))
@@ -149,13 +155,13 @@ fn one_vector<'py>(
     {
         if shape.len() != 1 {
             let message = format!("{name} holds an array of {} dimensions where a vector belongs", shape.len());
-            return Err(errors::usage("ragged", message));
+            return Err(errors::usage("ragged", message, "give one vector, an array of one dimension"));
         }
         return Ok(values);
     }
     value.extract::<Vec<f32>>().map(Values::Own).map_err(|error| {
         let message = format!("{name} holds what is no vector of numbers: {}", error.value(value.py()));
-        errors::usage("invalid_value", message)
+        errors::usage("invalid_value", message, "give numbers, all of the same count")
     })
 }
 
@@ -171,7 +177,7 @@ fn given(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Given> {
             [0] => Ok(Given { shape: Shape::Rows(Vec::new()), _kept: kept }),
             _ => {
                 let message = format!("{name} is an array of {} dimensions, not of 2", shape.len());
-                Err(errors::usage("ragged", message))
+                Err(errors::usage("ragged", message, "give one vector in each row"))
             }
         };
     }
@@ -182,7 +188,11 @@ fn given(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Given> {
         let values: Vec<f32> = whole.iter().map(|four| f32::from_ne_bytes(*four)).collect();
         let width = values.len().checked_div(count).unwrap_or(0);
         if !rest.is_empty() {
-            return Err(errors::usage("ragged", format!("{name} holds a part of a number")));
+            return Err(errors::usage(
+                "ragged",
+                format!("{name} holds a part of a number"),
+                "give whole 32-bit floats, four bytes each",
+            ));
         }
         raised(Matrix::new(&values, count, width).map(|_| ()))?;
         return Ok(Given { shape: Shape::Matrix { values: Values::Own(values), count, width }, _kept: kept });
@@ -191,7 +201,11 @@ fn given(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Given> {
         Ok(list) => list.clone(),
         Err(_) => value.cast::<PyTuple>().map(PyTupleMethods::to_list).map_err(|_| {
             let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-            errors::usage("invalid_value", format!("{name} is {kind}, not vectors"))
+            errors::usage(
+                "invalid_value",
+                format!("{name} is {kind}, not vectors"),
+                "give a list of vectors, or an array of two dimensions",
+            )
         })?,
     };
     let rows: PyResult<Vec<Values>> =

@@ -155,7 +155,11 @@ impl Hub {
         repeats: Option<u32>,
     ) -> PyResult<ModelCall> {
         let Command::Generate { id, .. } = &*command.0 else {
-            return Err(errors::usage("invalid_value", "only a `generate` command can be sent to a model"));
+            return Err(errors::usage(
+                "invalid_value",
+                "only a `generate` command can be sent to a model",
+                "give a command whose `kind` is \"generate\"",
+            ));
         };
         let id = *id;
         let handle = runtime::handle(py)?;
@@ -211,10 +215,19 @@ impl Hub {
         others: Option<&str>,
         failures: Vec<String>,
     ) -> PyResult<ModelCall> {
-        let others: Vec<Document> = serde_json::from_str(others.unwrap_or("[]"))
-            .map_err(|error| errors::usage("invalid_value", format!("invalid documents: {error}")))?;
+        let others: Vec<Document> = serde_json::from_str(others.unwrap_or("[]")).map_err(|error| {
+            errors::usage(
+                "invalid_value",
+                format!("invalid documents: {error}"),
+                "give a list of documents, each with its reference and its text",
+            )
+        })?;
         let Command::Search { id, .. } = &*command.0 else {
-            return Err(errors::usage("invalid_value", "only a `search` command can be searched for"));
+            return Err(errors::usage(
+                "invalid_value",
+                "only a `search` command can be searched for",
+                "give a command whose `kind` is \"search\"",
+            ));
         };
         let id = *id;
         let (inbox, command) = (self.inbox.clone(), command.0.clone());
@@ -386,7 +399,11 @@ impl Endpoint {
                 Some(seconds) if seconds > 0.0 && seconds.is_finite() => *slot = seconds,
                 Some(seconds) => {
                     let message = format!("the time limit {name} must be a positive number of seconds, not {seconds}");
-                    return Err(errors::usage("invalid_timeout", message));
+                    return Err(errors::usage(
+                        "invalid_timeout",
+                        message,
+                        "give a number of seconds above 0, or leave it out",
+                    ));
                 }
                 None => {}
             }

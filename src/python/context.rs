@@ -37,8 +37,13 @@ impl ContextArchive {
     /// An archive from what `to_json` gave.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        let archive = serde_json::from_str(text)
-            .map_err(|error| errors::usage("invalid_value", format!("invalid archive: {error}")))?;
+        let archive = serde_json::from_str(text).map_err(|error| {
+            errors::usage(
+                "invalid_value",
+                format!("invalid archive: {error}"),
+                "give what `to_json` of an archive gave, unchanged",
+            )
+        })?;
         Ok(Self(Mutex::new(archive)))
     }
 
@@ -154,7 +159,9 @@ fn shape_of(shape: &str) -> PyResult<Option<Wire>> {
 
 pub(super) fn decode(shape: Option<Wire>, raw: &Raw) -> Result<Message> {
     match shape {
-        None => raw.to().map_err(|error| Error::usage("invalid_message", error.to_string())),
+        None => raw.to().map_err(|error| {
+            Error::usage("invalid_message", error.to_string()).hint("give the message as `to_dict` writes it")
+        }),
         Some(wire) => wire::decode_message(wire, raw),
     }
 }
@@ -210,8 +217,13 @@ impl ContextReport {
     /// A report from what `to_json` gave.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        let report = serde_json::from_str(text)
-            .map_err(|error| errors::usage("invalid_value", format!("invalid report: {error}")))?;
+        let report = serde_json::from_str(text).map_err(|error| {
+            errors::usage(
+                "invalid_value",
+                format!("invalid report: {error}"),
+                "give what `to_json` of a report gave, unchanged",
+            )
+        })?;
         Ok(Self(report))
     }
 
@@ -272,8 +284,13 @@ impl ContextReport {
 fn policy_of(policy: Option<&str>, shape: Option<Wire>) -> PyResult<Policy> {
     let mut policy: Policy = match policy {
         None => Policy::default(),
-        Some(text) => serde_json::from_str(text)
-            .map_err(|error| errors::usage("invalid_policy", format!("invalid policy: {error}")))?,
+        Some(text) => serde_json::from_str(text).map_err(|error| {
+            errors::usage(
+                "invalid_policy",
+                format!("invalid policy: {error}"),
+                "the fields are those of docs/context.md; leave out what shall stay as it is",
+            )
+        })?,
     };
     policy.wire = policy.wire.or(shape);
     Ok(policy)
@@ -354,8 +371,13 @@ fn sum_of(messages: &[Arc<Message>], count: &mut dyn Count) -> usize {
 #[pyfunction]
 #[pyo3(signature = (tools, count, model))]
 pub(super) fn count_tools(tools: &str, count: Option<Bound<'_, PyAny>>, model: Option<&str>) -> PyResult<usize> {
-    let request = Json::parse(&format!(r#"{{"messages":[],"tools":{tools}}}"#))
-        .map_err(|error| errors::usage("invalid_value", format!("the tools are no list: {error}")))?;
+    let request = Json::parse(&format!(r#"{{"messages":[],"tools":{tools}}}"#)).map_err(|error| {
+        errors::usage(
+            "invalid_value",
+            format!("the tools are no list: {error}"),
+            "give a list of tools, each a dict with name, description and schema",
+        )
+    })?;
     let tools = request.get("tools").and_then(Json::as_array).unwrap_or_default();
     let Some(function) = count else {
         return Ok(with_counter(model, |counter| {
@@ -567,8 +589,13 @@ impl Window {
     #[staticmethod]
     #[pyo3(signature = (text, shape, count, model))]
     fn from_json(text: &str, shape: &str, count: Option<Py<PyAny>>, model: Option<&str>) -> PyResult<Self> {
-        let mut inner: ContextWindow = serde_json::from_str(text)
-            .map_err(|error| errors::usage("invalid_value", format!("invalid window: {error}")))?;
+        let mut inner: ContextWindow = serde_json::from_str(text).map_err(|error| {
+            errors::usage(
+                "invalid_value",
+                format!("invalid window: {error}"),
+                "give what `to_json` of a window gave, unchanged",
+            )
+        })?;
         let mut count = Counting::of(count, model);
         if let Counting::Model(counter) = &mut count {
             inner.resume(&mut **counter);

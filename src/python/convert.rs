@@ -71,7 +71,13 @@ pub(super) fn dumps(value: &Bound<'_, PyAny>) -> PyResult<String> {
 pub(super) fn parse<T: DeserializeOwned>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
     let text = dumps(value).map_err(|error| {
         let message = format!("the {what} can't be written as JSON: {}", error.value(value.py()));
-        errors::usage("invalid_value", message)
+        errors::usage(
+            "invalid_value",
+            message,
+            "give dicts with text as keys, lists, text, numbers, true, false and null",
+        )
     })?;
-    serde_json::from_str(&text).map_err(|error| errors::usage("invalid_value", format!("invalid {what}: {error}")))
+    serde_json::from_str(&text).map_err(|error| {
+        errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
+    })
 }

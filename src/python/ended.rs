@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::{IntoPyObjectExt as _, exceptions::PyKeyError, prelude::*, sync::PyOnceLock, types::PyDict};
 
-use super::convert;
+use super::{convert, errors, history::History};
 use crate::core::{
     json::Raw,
     machine::{Command, Outcome},
@@ -22,6 +22,10 @@ impl Ended {
     /// The end that a command tells of, if it does.
     pub(super) fn of(command: &Arc<Command>) -> Option<Self> {
         matches!(**command, Command::Finish { .. }).then(|| Self { command: command.clone(), whole: PyOnceLock::new() })
+    }
+
+    fn told(outcome: Outcome) -> Self {
+        Self { command: Arc::new(Command::Finish { outcome: Box::new(outcome) }), whole: PyOnceLock::new() }
     }
 
     fn outcome(&self) -> Option<&Outcome> {
@@ -54,6 +58,7 @@ impl Ended {
             // Left out where there are none.
             "message" if outcome.message.is_none() => return Ok(None),
             "children" if outcome.children.is_empty() => return Ok(None),
+            "acted" if outcome.acted.is_none() => return Ok(None),
             "error" if outcome.error.is_none() => Ok(py.None().into_bound(py)),
             _ => return self.whole(py)?.get_item(name),
         };
@@ -63,6 +68,31 @@ impl Ended {
 
 #[pymethods]
 impl Ended {
+    /// The end that the JSON of an outcome tells of.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        let outcome = serde_json::from_str(text).map_err(|error| {
+            errors::usage(
+                "invalid_value",
+                format!("this is no outcome of a run: {error}"),
+                "give the outcome of a `finish` command, unchanged",
+            )
+        })?;
+        Ok(Self::told(outcome))
+    }
+
+    /// Its sub-agents: name, path, call, task, messages and end of each. Messages are as they were written.
+    #[getter]
+    fn children(&self) -> Vec<(String, String, String, String, History, Self)> {
+        let children = self.outcome().map(|outcome| outcome.children.as_slice()).unwrap_or_default();
+        let told = children.iter().map(|child| {
+            let ended = Self::told((*child.outcome).clone());
+            let messages = History(child.messages.clone());
+            (child.name.clone(), child.path.clone(), child.call.clone(), child.task.clone(), messages, ended)
+        });
+        told.collect()
+    }
+
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         self.member(py, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }

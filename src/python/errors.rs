@@ -1,6 +1,6 @@
 //! Errors of the core as exceptions of `loopwright.errors`, by guilt.
 
-use pyo3::{prelude::*, sync::PyOnceLock, types::PyType};
+use pyo3::{exceptions::PyOSError, prelude::*, sync::PyOnceLock, types::PyType};
 
 use crate::core::{
     error::{Error, Guilt},
@@ -43,7 +43,15 @@ pub(super) fn exception(error: &Error) -> PyErr {
     })
 }
 
-/// A usage error with a code.
-pub(super) fn usage(code: &'static str, message: impl Into<String>) -> PyErr {
-    exception(&Error::usage(code, message))
+/// A usage error with a code, and what to do about it.
+pub(super) fn usage(code: &'static str, message: impl Into<String>, hint: &str) -> PyErr {
+    exception(&Error::usage(code, message).hint(hint))
+}
+
+/// What the system refused, with its number: by its kind alone Python would not know a disk that may not be written to.
+pub(super) fn system(error: &std::io::Error) -> PyErr {
+    let Some(number) = error.raw_os_error() else { return PyOSError::new_err(error.to_string()) };
+    let told = error.to_string();
+    let told = told.strip_suffix(&format!(" (os error {number})")).unwrap_or(&told).to_owned();
+    PyOSError::new_err((number, told))
 }

@@ -31,16 +31,15 @@ fn policy_error(error: policy::PolicyError) -> PyErr {
 
 fn tier_of(name: &str) -> PyResult<Tier> {
     Tier::named(name).ok_or_else(|| {
-        let message = format!("there is no tier named {name:?}; use \"built_in\", \"project\", \"user\" or \"admin\"");
-        errors::usage("invalid_value", message)
+        let message = format!("there is no tier named {name:?}");
+        errors::usage("invalid_value", message, "use \"built_in\", \"project\", \"user\" or \"admin\"")
     })
 }
 
 fn level_of(name: &str) -> PyResult<RiskLevel> {
     RiskLevel::named(name).ok_or_else(|| {
-        let message =
-            format!("there is no level named {name:?}; use \"safe\", \"cautious\", \"confirm\" or \"dangerous\"");
-        errors::usage("unknown_level", message)
+        let message = format!("there is no level named {name:?}");
+        errors::usage("unknown_level", message, "use \"safe\", \"cautious\", \"confirm\" or \"dangerous\"")
     })
 }
 
@@ -131,7 +130,8 @@ fn cautious_of(name: &str) -> PyResult<Cautious> {
         "ask" => Ok(Cautious::Ask),
         _ => Err(errors::usage(
             "invalid_value",
-            format!("cautious can't be {name:?}; use \"run\", \"intent\" or \"ask\""),
+            format!("cautious can't be {name:?}"),
+            "use \"run\", \"intent\" or \"ask\"",
         )),
     }
 }
@@ -194,9 +194,12 @@ impl ApprovalDesk {
             "deny" | "abort" => Answer::Deny,
             "edit" => Answer::Edit,
             other => {
-                let message =
-                    format!("{other:?} is no decision; use \"allow\", \"once\", \"deny\", \"edit\" or \"abort\"");
-                return Err(errors::usage("invalid_value", message));
+                let message = format!("{other:?} is no decision");
+                return Err(errors::usage(
+                    "invalid_value",
+                    message,
+                    "use \"allow\", \"once\", \"deny\", \"edit\" or \"abort\"",
+                ));
             }
         };
         self.desk().decide(id, &answer, hash, now).map(|settled| settled.kept).map_err(raised)

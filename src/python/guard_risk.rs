@@ -75,7 +75,7 @@ pub(super) fn assess_arguments(
         Some(level) => Some(DeclaredRisk {
             level: RiskLevel::named(level).ok_or_else(|| {
                 let message = format!("there is no level named {level:?}");
-                errors::usage("unknown_level", message)
+                errors::usage("unknown_level", message, "use \"safe\", \"cautious\", \"confirm\" or \"dangerous\"")
             })?,
             by_arguments,
         }),

@@ -16,7 +16,7 @@ const LONG: usize = 16 * 1024;
 fn level(name: &str) -> PyResult<Level> {
     Level::named(name).ok_or_else(|| {
         let message = format!("no level is named {name:?}: public, normal, sensitive and secret are");
-        errors::usage("invalid_value", message)
+        errors::usage("invalid_value", message, "give one of these")
     })
 }
 

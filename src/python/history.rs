@@ -43,7 +43,9 @@ impl History {
 
     /// All messages as JSON text.
     fn to_json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.0).map_err(|error| errors::usage("invalid_value", error.to_string()))
+        serde_json::to_string(&self.0).map_err(|error| {
+            errors::usage("invalid_value", error.to_string(), "build the messages anew from what their provider sent")
+        })
     }
 
     /// These messages and, after them, those of a list of dicts or JSON text; these are shared, not copied.

@@ -34,13 +34,24 @@ fn hook_answer(kind: &str, text: String, stop: bool) -> PyResult<machine::HookAn
     Ok(match kind {
         "continue" => A::Continue,
         "replace" => A::Replace {
-            value: Raw::parse(text)
-                .map_err(|error| errors::usage("invalid_value", format!("the replacement is no JSON: {error}")))?,
+            value: Raw::parse(text).map_err(|error| {
+                errors::usage(
+                    "invalid_value",
+                    format!("the replacement is no JSON: {error}"),
+                    "give JSON of the kind that the stage gives",
+                )
+            })?,
         },
         "veto" => A::Veto { reason: text },
         "add_context" => A::AddContext { text },
         "failed" => A::Failed { error: text, stop },
-        other => return Err(errors::usage("invalid_value", format!("{other:?} is no answer of a hook"))),
+        other => {
+            return Err(errors::usage(
+                "invalid_value",
+                format!("{other:?} is no answer of a hook"),
+                "use \"continue\", \"replace\", \"veto\" or \"add_context\"",
+            ));
+        }
     })
 }
 
@@ -74,8 +85,13 @@ impl Event {
     #[staticmethod]
     #[pyo3(signature = (id, kind, message, *, retry_after=None, visible=false))]
     fn failed(id: u64, kind: &str, message: String, retry_after: Option<f64>, visible: bool) -> PyResult<Self> {
-        let kind: FailureKind = serde_json::from_value(kind.into())
-            .map_err(|_| errors::usage("invalid_value", format!("there is no kind of failure named {kind:?}")))?;
+        let kind: FailureKind = serde_json::from_value(kind.into()).map_err(|_| {
+            errors::usage(
+                "invalid_value",
+                format!("there is no kind of failure named {kind:?}"),
+                "use rate_limited, overloaded, server, timeout, cut, auth, bad_request, …",
+            )
+        })?;
         let failure = Failure { retry_after, ..Failure::new(kind, message) };
         Ok(Self(EventKind::Failed { id, failure, visible, partial: None }))
     }
@@ -116,16 +132,23 @@ impl Event {
             "remembered" => ApprovalDecision::Remembered { what: reason.unwrap_or_default() },
             "edit" => {
                 let Some(arguments) = arguments else {
-                    return Err(errors::usage("invalid_value", "an edit needs the new arguments"));
+                    return Err(errors::usage(
+                        "invalid_value",
+                        "an edit needs the new arguments",
+                        "give arguments=, or decide \"allow\"",
+                    ));
                 };
                 ApprovalDecision::Edit { input: convert::parse(arguments, "arguments")? }
             }
             "deny" => ApprovalDecision::Deny { reason: reason.unwrap_or_else(|| "no reason given".to_owned()) },
             "abort" => ApprovalDecision::Abort,
             other => {
-                let message =
-                    format!("{other:?} is no decision; use \"allow\", \"deny\", \"abort\", \"edit\" or \"remembered\"");
-                return Err(errors::usage("invalid_value", message));
+                let message = format!("{other:?} is no decision");
+                return Err(errors::usage(
+                    "invalid_value",
+                    message,
+                    "use \"allow\", \"deny\", \"abort\", \"edit\" or \"remembered\"",
+                ));
             }
         };
         Ok(Self(EventKind::Decided { id, hash, decision }))
@@ -146,8 +169,8 @@ impl Event {
             "cancel" => Interrupt::Cancel,
             "after_round" => Interrupt::AfterRound,
             other => {
-                let message = format!("{other:?} is no way to interrupt; use \"cancel\" or \"after_round\"");
-                return Err(errors::usage("invalid_value", message));
+                let message = format!("{other:?} is no way to interrupt");
+                return Err(errors::usage("invalid_value", message, "use \"cancel\" or \"after_round\""));
             }
         };
         Ok(Self(EventKind::Interrupt { how, partial: partial_of(partial) }))
@@ -222,7 +245,9 @@ impl Event {
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         let kind = serde_json::from_str(text);
-        kind.map(Self).map_err(|error| errors::usage("invalid_value", format!("invalid event: {error}")))
+        kind.map(Self).map_err(|error| {
+            errors::usage("invalid_value", format!("invalid event: {error}"), "give an event as `to_json` writes it")
+        })
     }
 
     /// The form in which journals hold it.
@@ -488,7 +513,11 @@ impl Command {
     /// can't take the subject's place, is an error.
     fn after(&self, answer: &str, text: String) -> PyResult<Self> {
         let machine::Command::Hook { id, stage, round, subject, spent } = &*self.0 else {
-            return Err(errors::usage("invalid_value", "only a `hook` command has answers"));
+            return Err(errors::usage(
+                "invalid_value",
+                "only a `hook` command has answers",
+                "give a command whose `kind` is \"hook\"",
+            ));
         };
         let answer = hook_answer(answer, text, false)?;
         machine::check_answer(*stage, &answer).map_err(|error| errors::exception(&error))?;
@@ -751,8 +780,13 @@ impl TurnMachine {
     /// A machine that goes on where `save` left it; its journal begins anew.
     #[staticmethod]
     fn load(state: &str) -> PyResult<Self> {
-        let tree = serde_json::from_str(state)
-            .map_err(|error| errors::usage("invalid_state", format!("the saved state can't be read: {error}")))?;
+        let tree = serde_json::from_str(state).map_err(|error| {
+            errors::usage(
+                "invalid_state",
+                format!("the saved state can't be read: {error}"),
+                "give what `save` of this version gave, unchanged",
+            )
+        })?;
         Ok(Self(Mutex::new(crate::core::journal::Run::resume(tree))))
     }
 }

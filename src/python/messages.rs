@@ -12,7 +12,7 @@ use crate::core::{
 };
 
 fn invalid(what: &str, error: &serde_json::Error) -> PyErr {
-    errors::usage("invalid_value", format!("invalid {what}: {error}"))
+    errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
 }
 
 fn canonical<T: serde::Serialize + serde::de::DeserializeOwned>(text: &str, what: &str) -> PyResult<String> {

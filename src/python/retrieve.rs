@@ -35,7 +35,8 @@ impl RetrieveIndex {
         py.detach(|| {
             let mut index = self.0.write().unwrap_or_else(PoisonError::into_inner);
             if vectors.as_ref().is_some_and(|vectors| vectors.len() != texts.len()) {
-                return Err(Error::usage("invalid_value", "there must be a vector for each text"));
+                return Err(Error::usage("invalid_value", "there must be a vector for each text")
+                    .hint("give as many vectors as texts, or none"));
             }
             for (at, text) in texts.iter().enumerate() {
                 index.add(text, vectors.as_ref().and_then(|all| all.get(at)).map(Vec::as_slice))?;
@@ -103,7 +104,9 @@ pub(super) fn check_citations(
     question: &str,
     profile: &str,
 ) -> PyResult<String> {
-    let invalid = |what: &str, why: String| errors::usage("invalid_value", format!("invalid {what}: {why}"));
+    let invalid = |what: &str, why: String| {
+        errors::usage("invalid_value", format!("invalid {what}: {why}"), "mend what is named there, or leave it out")
+    };
     let sources: Vec<Source> = serde_json::from_str(sources).map_err(|error| invalid("sources", error.to_string()))?;
     let profile: Profile =
         serde_json::from_value(profile.into()).map_err(|error| invalid("profile", error.to_string()))?;
@@ -133,8 +136,13 @@ pub(super) fn quote_sources(
     most: usize,
     trusted: bool,
 ) -> PyResult<String> {
-    let sources: Vec<Source> = serde_json::from_str(sources)
-        .map_err(|error| errors::usage("invalid_value", format!("invalid sources: {error}")))?;
+    let sources: Vec<Source> = serde_json::from_str(sources).map_err(|error| {
+        errors::usage(
+            "invalid_value",
+            format!("invalid sources: {error}"),
+            "give a list of sources as a search gives them",
+        )
+    })?;
     let mut options = Options { most, trusted, ..Options::default() };
     if let Some(least) = least_coverage {
         options.least_support = least;

@@ -11,7 +11,9 @@ use crate::core::{
 };
 
 fn parsed<T: DeserializeOwned>(text: &str, what: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| errors::usage("invalid_value", format!("invalid {what}: {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
+    })
 }
 
 /// Whether what these messages tell of is sane, as a dict; policies as JSON text.

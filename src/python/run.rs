@@ -100,19 +100,20 @@ impl Run {
     /// journal is damaged, it stays as it is and the run goes on in a new file beside it. Gives the path too.
     #[staticmethod]
     fn resume(py: Python<'_>, path: &str) -> PyResult<(Self, Vec<machine::Command>, String)> {
-        let mut file = File::options().read(true).append(true).open(path)?;
+        let system = |error: std::io::Error| errors::system(&error);
+        let mut file = File::options().read(true).append(true).open(path).map_err(system)?;
         lock(&file, path)?;
         if let Some((mut beside, continued, behind)) = py.detach(|| Beside::go_on(Path::new(path), &mut file)) {
             if behind.last().is_some_and(|byte| *byte != b'\n') {
-                file.write_all(b"\n")?;
+                file.write_all(b"\n").map_err(system)?;
                 beside.written(b"\n");
             }
             let (run, open) = Self::continued(py, continued, Sink::File(Arc::new(file), beside), None)?;
             return Ok((run, open, path.to_owned()));
         }
         let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(0))?;
-        file.read_to_end(&mut bytes)?;
+        file.seek(SeekFrom::Start(0)).map_err(system)?;
+        file.read_to_end(&mut bytes).map_err(system)?;
         let text = String::from_utf8_lossy(&bytes);
         let wrong = |error: crate::core::error::Error| errors::exception(&error);
         let found = py.detach(|| {
@@ -128,12 +129,12 @@ impl Run {
         let mut beside = Beside::new(Path::new(&place));
         if let Some(whole) = damaged {
             let whole = text.get(..whole).unwrap_or_default().as_bytes();
-            file.write_all(whole)?;
+            file.write_all(whole).map_err(system)?;
             beside.written(whole);
         } else {
             beside.written(&bytes);
             if !bytes.ends_with(b"\n") {
-                file.write_all(b"\n")?;
+                file.write_all(b"\n").map_err(system)?;
                 beside.written(b"\n");
             }
         }
@@ -419,7 +420,7 @@ fn unwritten(mut error: Error) -> Error {
 
 /// A new file for a journal, which no other process writes to.
 fn create(path: &str) -> PyResult<Arc<File>> {
-    let file = File::options().write(true).create_new(true).open(path)?;
+    let file = File::options().write(true).create_new(true).open(path).map_err(|error| errors::system(&error))?;
     lock(&file, path)?;
     Ok(Arc::new(file))
 }
@@ -444,7 +445,7 @@ fn apart_from(path: &str) -> PyResult<(File, String)> {
         match File::options().write(true).create_new(true).open(&place) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             file => {
-                let file = file?;
+                let file = file.map_err(|error| errors::system(&error))?;
                 lock(&file, &place)?;
                 return Ok((file, place));
             }
@@ -454,7 +455,11 @@ fn apart_from(path: &str) -> PyResult<(File, String)> {
 }
 
 fn invalid_json(error: &serde_json::Error) -> PyErr {
-    errors::usage("invalid_json", format!("what was given is no JSON of that kind: {error}"))
+    errors::usage(
+        "invalid_json",
+        format!("what was given is no JSON of that kind: {error}"),
+        "give what this version wrote, unchanged",
+    )
 }
 
 fn raw(text: Option<&str>) -> PyResult<Option<Raw>> {

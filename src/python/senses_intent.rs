@@ -138,8 +138,13 @@ impl GoalDrift {
     /// A conversation from what `to_json` gave.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        let core = serde_json::from_str(text)
-            .map_err(|error| errors::usage("invalid_value", format!("invalid conversation: {error}")))?;
+        let core = serde_json::from_str(text).map_err(|error| {
+            errors::usage(
+                "invalid_value",
+                format!("invalid conversation: {error}"),
+                "give what `to_json` of a conversation gave, unchanged",
+            )
+        })?;
         Ok(Self(Mutex::new((core, None))))
     }
 

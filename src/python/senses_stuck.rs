@@ -15,7 +15,9 @@ use crate::core::sense::{
 };
 
 fn parsed<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| errors::usage("invalid_value", format!("invalid {what}: {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
+    })
 }
 
 /// Pattern, members, rounds, first and last record, the sentence for people and the one for the model.
@@ -179,8 +181,13 @@ impl Momentum {
 /// The name of the breakpoint that a stop reason is, if it is one.
 #[pyfunction]
 pub(super) fn breakpoint_of(stop_reason: &str) -> PyResult<Option<&'static str>> {
-    let stop: Stop = serde_json::from_value(stop_reason.into())
-        .map_err(|_| errors::usage("invalid_value", format!("there is no stop reason named {stop_reason:?}")))?;
+    let stop: Stop = serde_json::from_value(stop_reason.into()).map_err(|_| {
+        errors::usage(
+            "invalid_value",
+            format!("there is no stop reason named {stop_reason:?}"),
+            "give the `stop_reason` of a result",
+        )
+    })?;
     Ok(stop.breakpoint().map(Breakpoint::name))
 }
 

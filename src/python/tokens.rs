@@ -18,7 +18,7 @@ fn tokenizer(model: Option<&str>, encoding: Option<&str>) -> PyResult<Tokenizer>
     match (encoding, model) {
         (Some(encoding), _) => Tokenizer::named(encoding).ok_or_else(|| {
             let message = format!("no encoding is named {encoding:?}: o200k_base and cl100k_base are");
-            errors::usage("invalid_value", message)
+            errors::usage("invalid_value", message, "give one of these")
         }),
         (None, Some(model)) => Ok(Tokenizer::for_model(model)),
         (None, None) => Ok(Tokenizer::of(o200k_base())),
@@ -65,9 +65,13 @@ fn whole(text: &str) -> String {
 /// Anything that is no text, as JSON: dicts, lists of them, messages, lists of messages.
 fn json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
     fn read(text: &str) -> PyResult<Json> {
-        Json::parse(text)
-            .or_else(|error| Json::parse(&whole(text)).map_err(|_| error))
-            .map_err(|error| errors::usage("invalid_value", format!("invalid messages: {error}")))
+        Json::parse(text).or_else(|error| Json::parse(&whole(text)).map_err(|_| error)).map_err(|error| {
+            errors::usage(
+                "invalid_value",
+                format!("invalid messages: {error}"),
+                "give text, a message, a dict, or a list of them",
+            )
+        })
     }
     fn one(value: &Bound<'_, PyAny>) -> PyResult<Json> {
         if value.hasattr("to_json")? {
@@ -76,7 +80,7 @@ fn json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
         }
         let text = convert::dumps(value).map_err(|error| {
             let message = format!("the messages can't be written as JSON: {}", error.value(value.py()));
-            errors::usage("invalid_value", message)
+            errors::usage("invalid_value", message, "give dicts with text as keys, lists, text and numbers")
         })?;
         read(&text)
     }
@@ -135,9 +139,13 @@ pub(super) fn encode_tokens(text: &Bound<'_, PyString>, encoding: Option<&str>) 
 #[allow(clippy::needless_pass_by_value)] // as Python gives it
 pub(super) fn decode_tokens(tokens: Vec<u32>, encoding: Option<&str>) -> PyResult<String> {
     let encoding = tokenizer(None, encoding)?.encoding;
-    let bytes = encoding
-        .decode(&tokens)
-        .ok_or_else(|| errors::usage("invalid_value", "one of these is no token of this encoding".to_owned()))?;
+    let bytes = encoding.decode(&tokens).ok_or_else(|| {
+        errors::usage(
+            "invalid_value",
+            "one of these is no token of this encoding".to_owned(),
+            "give tokens of the same encoding as they were made with",
+        )
+    })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

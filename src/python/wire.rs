@@ -16,13 +16,15 @@ use crate::core::{
 /// The wire of that name; `openai-chat`, as models are named, is as good as `openai_chat`.
 pub(super) fn named(name: &str) -> PyResult<Wire> {
     Wire::named(&name.replace('-', "_")).ok_or_else(|| {
-        let message = format!("there is no wire {name:?}; use anthropic, openai_chat or openai_responses");
-        errors::usage("unknown_wire", message)
+        let message = format!("there is no wire {name:?}");
+        errors::usage("unknown_wire", message, "use \"anthropic\", \"openai_chat\" or \"openai_responses\"")
     })
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(text: &'a str, what: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| errors::usage("invalid_value", format!("invalid {what}: {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
+    })
 }
 
 fn text<T: serde::Serialize>(value: &T) -> String {

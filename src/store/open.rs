@@ -74,7 +74,6 @@ impl Place {
 
 /// Opens the file, makes it if need be, and brings `tables` up to date.
 pub fn open(options: &Options, tables: &[Tables]) -> Result<Connection> {
-    let name = options.path.name();
     let connection = match &options.path {
         Place::Nowhere => Connection::open_in_memory(),
         Place::File(path) => {
@@ -87,7 +86,7 @@ pub fn open(options: &Options, tables: &[Tables]) -> Result<Connection> {
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         }
     };
-    let mut connection = connection.map_err(|error| trouble(&error, &name))?;
+    let mut connection = connection.map_err(|error| unopened(&error, options))?;
     let failed = match prepare(&mut connection, options, tables) {
         Ok(()) => return Ok(connection),
         Err(Fault::Ours(error)) => return Err(error),
@@ -99,7 +98,42 @@ pub fn open(options: &Options, tables: &[Tables]) -> Result<Connection> {
     {
         check_head(path)?;
     }
-    Err(trouble(&failed, &name))
+    Err(unopened(&failed, options))
+}
+
+/// Why a file can't be opened: SQLite does not tell a place that may not be written to from one that is not there.
+fn unopened(error: &rusqlite::Error, options: &Options) -> Error {
+    let name = options.path.name();
+    if let Place::File(path) = &options.path
+        && !options.read_only
+        && matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure))
+        && may_not_write_beside(path)
+    {
+        return read_only(&name, error);
+    }
+    trouble(error, &name)
+}
+
+/// Whether the folder of a file takes no new files. The file itself is left alone: closing it would end the locks that
+/// others of this process have on it.
+fn may_not_write_beside(path: &Path) -> bool {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!("-may-{}", std::process::id()));
+    let probe = PathBuf::from(name);
+    match File::create_new(&probe) {
+        Ok(_) => {
+            let _ = std::fs::remove_file(probe);
+            false
+        }
+        Err(error) => {
+            matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
+        }
+    }
+}
+
+fn read_only(name: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::usage("read_only_store", format!("{name} may not be written to: {error}"))
+        .hint("check who may write the file and its folder; nothing was changed")
 }
 
 /// What opening can stumble over.
@@ -288,7 +322,7 @@ fn migrate(connection: &mut Connection, name: &str, tables: &[Tables]) -> Result
         let version = version_of(&transaction, table)?;
         check_version(name, table, version)?;
         for migration in table.migrations.iter().skip(version) {
-            transaction.execute_batch(migration)?;
+            transaction.execute_batch(migration).map_err(|error| unmigrated(error, name))?;
         }
         transaction.execute(
             "INSERT INTO loopwright_rooms VALUES (?1, ?2) ON CONFLICT (room) DO UPDATE SET version = excluded.version",
@@ -299,26 +333,47 @@ fn migrate(connection: &mut Connection, name: &str, tables: &[Tables]) -> Result
     Ok(())
 }
 
+/// A migration that does not fit what is there: tables that its version does not know of come from damage; all else that
+/// is wrong with its words is our fault.
+fn unmigrated(error: rusqlite::Error, name: &str) -> Fault {
+    let told = match &error {
+        rusqlite::Error::SqlInputError { msg, .. } => Some(msg),
+        rusqlite::Error::SqliteFailure(failure, told) if failure.code == ErrorCode::Unknown => told.as_ref(),
+        _ => None,
+    };
+    if told.is_some_and(|told| !told.contains("already exists")) {
+        return Fault::Ours(Error::internal("store_failed", format!("{name}: {error}")));
+    }
+    Fault::Sqlite(error)
+}
+
 /// An error of SQLite in `name` as one of ours.
 pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
-    let rusqlite::Error::SqliteFailure(failure, _) = error else {
+    // All statements are ours, and fit the tables that were made.
+    let misfit = |message: &str| damaged(name, &format!("its tables are not as they were made: {message}"));
+    let rusqlite::Error::SqliteFailure(failure, told) = error else {
         // A column that holds what we never put there.
         return match error {
             rusqlite::Error::QueryReturnedNoRows
             | rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..)
             | rusqlite::Error::IntegralValueOutOfRange(..) => damaged(name, &error.to_string()),
+            rusqlite::Error::SqlInputError { msg, .. } => misfit(msg),
             _ => Error::internal("store_failed", format!("{name}: {error}")),
         };
     };
+    // The words of a statement that was kept are read anew where the tables have changed.
+    if let (ErrorCode::Unknown, Some(told)) = (failure.code, told)
+        && told.starts_with("no such ")
+    {
+        return misfit(told);
+    }
     match failure.code {
         ErrorCode::DatabaseCorrupt => damaged(name, &error.to_string()),
         ErrorCode::NotADatabase => Error::usage("damaged_store", format!("{name} is damaged, or encrypted: {error}"))
             .hint("it was left as it is; bring back a copy, or give another path"),
-        ErrorCode::ReadOnly | ErrorCode::PermissionDenied => {
-            Error::usage("read_only_store", format!("{name} may not be written to: {error}"))
-                .hint("check who may write the file and its folder; nothing was changed")
-        }
+        ErrorCode::ReadOnly | ErrorCode::PermissionDenied => read_only(name, error),
         ErrorCode::DiskFull => Error::usage("store_full", format!("no room is left for {name}"))
             .hint("free some space and try again; what was stored before is safe"),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
@@ -358,8 +413,11 @@ mod tests {
         reads_from: 2,
     };
     const OTHER: Tables = Tables { room: "b", migrations: &["CREATE TABLE b (z INTEGER) STRICT"], reads_from: 1 };
-    const BROKEN: Tables =
-        Tables { room: "c", migrations: &["CREATE TABLE c (z INTEGER) STRICT", "CREATE TABLE a (x)"], reads_from: 2 };
+    const BROKEN: Tables = Tables {
+        room: "c",
+        migrations: &["CREATE TABLE c (z INTEGER) STRICT", "INSERT INTO nowhere VALUES (1)"],
+        reads_from: 2,
+    };
 
     struct Folder(PathBuf);
 
@@ -404,6 +462,21 @@ mod tests {
         let tables: i64 =
             connection.query_row("SELECT count(*) FROM sqlite_master WHERE name = 'c'", [], |row| row.get(0)).unwrap();
         assert_eq!(tables, 0);
+    }
+
+    #[test]
+    fn d46_tables_that_are_not_as_they_were_made_are_damage() {
+        let folder = Folder::new();
+        let options = Options::new(folder.0.join("s.db"));
+        let connection = open(&options, &[NEW]).unwrap();
+        let other = open(&options, &[NEW]).unwrap();
+        let kept = |sql: &str| connection.prepare_cached(sql).and_then(|mut kept| kept.execute([]));
+        kept("UPDATE a SET y = 'x'").unwrap();
+        other.execute_batch("ALTER TABLE a RENAME COLUMN y TO z").unwrap();
+        for sql in ["UPDATE a SET y = 'x'", "DELETE FROM a WHERE y = 'z'", "DELETE FROM b"] {
+            let error = trouble(&kept(sql).unwrap_err(), "s.db");
+            assert_eq!((error.code.as_ref(), error.hint.is_some()), ("damaged_store", true), "{sql}: {error}");
+        }
     }
 
     #[test]

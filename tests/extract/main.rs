@@ -21,5 +21,6 @@ mod round_trip;
 mod slips;
 mod strict;
 mod table;
+mod torn;
 mod torture;
 mod unclosed;

@@ -53,3 +53,34 @@ fn d17_a_name_that_no_tool_has_before_one_that_a_tool_has_is_read_the_same_at_ev
     assert!(reading.calls.iter().all(|call| !call.complete), "{reading:?}");
     assert_eq!(reading.prose, " Bye.", "{reading:?}");
 }
+
+#[test]
+fn d08_two_calls_as_python_never_run_as_one_behind_a_quote_without_partner() {
+    for (open, close) in [
+        ("<|tool_call_start|>", "<|tool_call_end|>"),
+        ("<|python_start|>", "<|python_end|>"),
+        ("<function_calls>\n", "\n</function_calls>"),
+    ] {
+        for broken in ["a=\"x \"y, b=1", "a=\"x y, b=1", "a=\"x y\"\", b=1", "a=\"x y\"b ,=1"] {
+            let text = format!("{open}[ff({broken})]{close}\n{open}[gg(c=7, d=\"wake up\")]{close} Bye.");
+            for setup in [Setup::auto(), Setup::names(&["ff", "gg"])] {
+                let reading = read(&text, &setup);
+                assert!(!reading.calls.iter().any(|call| call.complete && call.name == "ff"), "{text}: {reading:?}");
+                assert_eq!(reading.prose, " Bye.", "{text}: {reading:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn d08_a_short_name_glued_to_a_word_that_was_cut_is_another_call() {
+    for head in ["gg(b=2", "gg( b = 2", "gg()", "f(b=2"] {
+        let text = format!("<|tool_call_start|>[ff(a=\"x \"y{head}), hh(c=\"z\")]<|tool_call_end|> Bye.");
+        let reading = read(&text, &Setup::names(&["ff", "gg", "f", "hh"]));
+        assert!(!reading.calls.iter().any(|call| call.complete && call.name == "ff"), "{text}: {reading:?}");
+    }
+    // What only ends like a tool's name, and is no call.
+    let text = "<|tool_call_start|>[ff(a=\"say \"if(x == 1) and elif(y)\" now\")]<|tool_call_end|> Bye.";
+    let reading = read(text, &Setup::names(&["ff", "f", "if"]));
+    assert!(reading.calls[0].name == "ff" && reading.calls[0].repaired, "{reading:?}");
+}

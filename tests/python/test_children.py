@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 import threading
 import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, Result, Signal, SubAgent, UsageError, replay, tool
+from loopwright import Agent, Approval, Budget, Call, Result, Signal, SubAgent, UsageError, events_of, replay, tool
 from loopwright.events import ChildFinished, ChildStarted, IntentAssessed, TextDelta, ToolStarted
 from loopwright.guard import Policy
+from loopwright.messages import Message
 from loopwright.models import Response
 from loopwright.testing import ScriptedModel, call, calls, fault, text
 from ways import KEY, WIRES, agent_at, run
@@ -623,3 +625,26 @@ def test_an_agent_s_own_hooks_and_approvals_are_not_lost_as_a_sub_agent() -> Non
         with pytest.raises(UsageError) as lost:
             Agent(ScriptedModel(["x"]), agents=[child])
         assert lost.value.code == "invalid_option"
+
+
+def test_d43_what_a_child_wrote_stays_as_it_was_written(way: str) -> None:
+    """Numbers among them: what Python reads as 1.5 was 1.50."""
+
+    @tool(read_only=True)
+    def weigh(price: float) -> str:
+        """Weighs."""
+        return "heavy"
+
+    used = '{"type":"tool_use","id":"c1","name":"weigh","input":{"price":1.50}}'
+    asks = Message.from_json(f'{{"role":"assistant","content":[{used}]}}')
+    child = ScriptedModel([lambda _: asks, "light"])
+    agent = Agent(
+        ScriptedModel([calls(spawn()), "done"]), agents=[SubAgent("explore", "finds", model=child, tools=[weigh])]
+    )
+    result, _ = run(agent, "go", way, journal=True)
+    written = result.children[0].result.messages.to_json()
+    assert '"price":1.50' in written
+    told = events_of(result.journal)[-1].result
+    assert told.children[0].result.messages.to_json() == written
+    for again in (Result.from_dict(json.loads(json.dumps(result.to_dict()))), pickle.loads(pickle.dumps(result))):  # noqa: S301
+        assert again.children[0].result.messages.to_json() == written

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import pickle
+import re
 import socket
 import ssl
 import subprocess
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -342,3 +345,26 @@ def test_a_scripted_model_has_no_wire_that_could_fail() -> None:
         error = caught_of(lambda reply=reply: ScriptedModel([reply]))
         assert isinstance(error, UsageError)
         assert "WireServer" in (error.hint or "")
+
+
+def test_every_usage_error_says_what_to_do() -> None:
+    """In the sources: a hint stands with each, or is added to it at once."""
+    root = Path(__file__).parents[2]
+    without: list[str] = []
+    for path in sorted((root / "python").rglob("*.py")):
+        for each in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(each, ast.Call) and getattr(each.func, "id", "") == "UsageError":
+                hinted = len(each.args) > 2 or {"hint"} & {keyword.arg for keyword in each.keywords}
+                starred = any(isinstance(argument, ast.Starred) for argument in each.args)
+                if not hinted and not starred:
+                    without.append(f"{path.name}:{each.lineno}")
+    # What is told of another error (`..Error::usage`) carries that error's words; a definition is no use.
+    called = re.compile(r"(?<!\.\.)\bError::usage\(")
+    for path in sorted((root / "src").rglob("*.rs")):
+        source = path.read_text(encoding="utf-8").partition("#[cfg(test)]\nmod tests")[0]
+        if path.name in ("tests.rs", "error.rs"):
+            continue
+        for each in called.finditer(source):
+            if ".hint(" not in source[each.start() : each.start() + 450]:
+                without.append(f"{path.name}:{source[: each.start()].count(chr(10)) + 1}")
+    assert without == []

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from loopwright import Budget, LoopwrightError, replay, tool
+from loopwright import Agent, Budget, LoopwrightError, UsageError, replay, tool
 from loopwright.events import ModelChosen, RoundStarted
 from loopwright.hooks import ModelChoice, ModelContext
-from loopwright.testing import WireServer, call, text
+from loopwright.testing import ScriptedModel, WireServer, call, text
 from ways import WIRES, agent_at, run
 
 Serve = Callable[..., WireServer]
@@ -50,6 +50,8 @@ def test_d06_confidence_enforces_suggests_or_defers(
     result, events = run(agent, "prove it", way, journal=True, deps=3)
     assert result.final == "done"
     assert server.requests[0]["body"]["model"] == ("strong" if used else "test"), "by its own name"
+    names = (f"{provider}:strong", WIRES[wire]) if used else (WIRES[wire], None)
+    assert (result.model, result.asked_model) == names
     assert [(each.text, each.model, each.deps, each.run_id) for each in seen] == [
         ("prove it", "test", 3, result.run_id)
     ]
@@ -67,8 +69,9 @@ def test_d06_confidence_enforces_suggests_or_defers(
 def test_d06_a_choice_may_be_a_name_or_nothing(serve: Serve, way: str) -> None:
     for answer, model in (("haiku", "haiku"), (None, "test")):
         server = serve("done")
-        run(agent_at(server, choose_model=lambda _, answer=answer: answer), "go", way)
+        result, _ = run(agent_at(server, choose_model=lambda _, answer=answer: answer), "go", way)
         assert server.requests[0]["body"]["model"] == model
+        assert result.model == f"anthropic:{model}", "of the same provider"
     server = serve("done")
     run(agent_at(server, choose_model=ModelChoice("haiku", 1.0)), "go", way)
     assert server.requests[0]["body"]["model"] == "haiku"
@@ -162,6 +165,12 @@ def test_d06_wrong_choices_are_errors() -> None:
     for wrong in (lambda: ModelChoice(""), lambda: ModelChoice("m", 2.0), lambda: ModelChoice("m", float("nan"))):
         with pytest.raises(LoopwrightError):
             wrong()
+
+
+def test_d06_whoever_takes_over_is_named_by_text() -> None:
+    with pytest.raises(UsageError, match="escalate_to") as caught:
+        Agent(ScriptedModel([]), escalate_to=ScriptedModel([]))  # type: ignore[arg-type]
+    assert (caught.value.code, bool(caught.value.hint)) == ("invalid_option", True)
 
 
 def test_d06_json_of_a_choice_is_plain() -> None:

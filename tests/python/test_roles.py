@@ -9,7 +9,7 @@ from typing import Any
 
 import loopwright
 import pytest
-from loopwright import Agent, Budget, Role, Roles, UsageError, events, replay, tool
+from loopwright import Agent, Budget, Result, Role, Roles, UsageError, events, events_of, replay, tool
 from loopwright.messages import Message
 from loopwright.models import ModelFailure
 from loopwright.roles import Releases, RoleBudget, Sanity, Supervisor, Trigger, ask, ask_sync, check_sanity, summarize
@@ -35,6 +35,12 @@ SUMMED = {
 ALLOWED = {"allow": True, "confidence": 0.9, "sensitivity": "sensitive", "intent": "find Lee", "reason": "asked for"}
 PRIVATE = "name: Ann Lee, ssn: 536-22-8726"
 SECRET = "aws key AKIA" + "Q3EGRW7VZ2MNBLXT"
+
+
+@tool(read_only=True)
+def no(n: int = 0) -> str:
+    "Fails."
+    raise ValueError(f"no {n}")
 
 
 @tool(read_only=True)
@@ -246,6 +252,27 @@ def test_c01_the_executor_falls_back_where_a_model_fails_for_good(serve: Any, wa
     result, _ = run(agent, "Look.", way, journal=True)
     assert result.final == "All done."
     assert len(first.requests) == 1 and {each["body"]["model"] for each in second.requests} == {"two"}
+    assert replay(result.journal).identical
+    assert (result.model, result.asked_model) == ("anthropic:two", "openai-chat:one")
+    told = events_of(result.journal)[-1].result
+    assert (told.model, told.asked_model) == ("two", "one"), "a journal knows no providers"
+    assert Result.from_dict(result.to_dict()).asked_model == "openai-chat:one"
+
+
+def test_c01_a_stronger_model_is_asked_at_its_own_address_behind_a_fallback(serve: Any, way: str):
+    first, second = serve(fault.status(401), "Done."), serve(*[call("no", n=n) for n in range(9)])
+    fallback = [Role("anthropic:two", base_url=second.url, api_key=KEY)]
+    agent = Agent(
+        Role("openai-chat:one", base_url=first.url, api_key=KEY, fallback=fallback),
+        tools=[no],
+        escalate_to="openai-chat:strong",
+        stuck=None,
+    )
+    result, _ = run(agent, "Look.", way, journal=True)
+    names = ("Done.", "openai-chat:strong", "openai-chat:one")
+    assert (result.final, result.model, result.asked_model) == names
+    assert [each["body"]["model"] for each in first.requests] == ["one", "strong"]
+    assert {each["body"]["model"] for each in second.requests} == {"two"}
     assert replay(result.journal).identical
 
 

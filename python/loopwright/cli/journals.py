@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loopwright._places import is_store, located, project_store
+from loopwright._plan import unwritten
 from loopwright.errors import UsageError
 
 from .text import one_line
@@ -40,7 +41,7 @@ def journal_place(named: str | None, screen: Screen, *, wanted: bool) -> str | N
         reason = error.strerror or str(error)
         if named is not None:
             message = f"no journal can be written to {named!r}: {reason}"
-            raise UsageError(message, "journal", "give another place, or --no-journal") from error
+            raise UsageError(message, unwritten(error), "give another place, or --no-journal") from error
         screen.say(f"warning: no journal, for {one_line(str(folder))} can't be written to: {reason}")
         return None
     return place

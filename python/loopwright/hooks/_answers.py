@@ -64,7 +64,7 @@ def _text(what: str, value: object) -> str:
     if isinstance(value, str):
         return clean(value)
     message = f"{what} is text, not {type(value).__name__}"
-    raise UsageError(message, "invalid_answer")
+    raise UsageError(message, "invalid_answer", "give a str")
 
 
 def clean(text: str) -> str:

@@ -49,7 +49,9 @@ def reflect(hooks: Iterable[Hook], result: Result[Any], deps: Any, work: Callabl
                 _log.warning("the hook %r at %s of run %s failed: %s", reply.name, stage, result.run_id, reply.text)
             if stage == "pre_reflect" and (reply.answer == "veto" or reply.stop):
                 message = f"the hook {reply.name!r} left it out: {reply.text}"
-                raise UsageError(message, "hook_veto")
+                raise UsageError(
+                    message, "hook_veto", "nothing is kept of this turn; let the hook continue if it shall be"
+                )
 
     ask("pre_reflect")
     kept = work() if work is not None else None

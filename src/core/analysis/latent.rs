@@ -65,7 +65,8 @@ pub fn latent<C: Rows + ?Sized, O: Rows + ?Sized>(
     policy: &LatentPolicy,
 ) -> Result<Vec<Cluster>> {
     if policy.clusters == 0 || policy.components == 0 || policy.clusters > 1000 || policy.components > 1000 {
-        return Err(Error::usage("invalid_value", "clusters and components go from 1 to 1000"));
+        return Err(Error::usage("invalid_value", "clusters and components go from 1 to 1000")
+            .hint("give a number in that range"));
     }
     let novel = policy.novel.at(policy.background.as_ref())?;
     let mut width = None;

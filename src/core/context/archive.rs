@@ -179,7 +179,8 @@ impl Archive {
     ) -> Result<String> {
         let (handle, find) = (plain(handle), find.trim());
         match (handle.is_empty(), find.is_empty()) {
-            (true, true) => Err(Error::usage("invalid_value", "recall wants a handle, or words to find")),
+            (true, true) => Err(Error::usage("invalid_value", "recall wants a handle, or words to find")
+                .hint("give the handle that stands in the place of what left, or words of it")),
             (false, true) => self.recall(handle, from, bytes),
             (true, false) => {
                 let found = self.find_in(find, bytes, wanted);

@@ -117,8 +117,11 @@ pub(super) fn is_refused(block: &Block) -> bool {
 
 /// What can't be put right without guessing what was meant.
 pub(super) fn check(index: usize, message: &Message) -> Result<()> {
-    let wrong =
-        |what: &str| Err(Error::usage("invalid_message", format!("message {index} ({}): {what}", message.role.name())));
+    let wrong = |what: &str| {
+        let message = format!("message {index} ({}): {what}", message.role.name());
+        Err(Error::usage("invalid_message", message)
+            .hint("put the block into a message of its own role, or leave it out"))
+    };
     for block in &message.content {
         match block {
             Block::ToolUse(_) if message.role != Role::Assistant => {

@@ -3,7 +3,7 @@
 use super::{
     call::Source,
     desk::REMAINS,
-    dialect::{Dialect, Glances, Grammar, Verdict, dialects},
+    dialect::{Dialect, First, Glances, Grammar, Verdict, dialects},
     event::{Dropped, Events, ProblemKind, Span},
     left::excess,
     parser::{Parser, Place},
@@ -68,7 +68,8 @@ impl Parser {
         let rest = input.get(space..).unwrap_or_default();
         if space <= MOST_SPACE {
             let mut more = rest.is_empty();
-            let close = if after.over { &[][..] } else { dialect.close };
+            // Models change the two closers now and then: the call's behind its section's.
+            let close = if after.over && after.closed { &[][..] } else { dialect.close };
             // A call's closing element, if what stands around the call was closed before it.
             let late = match dialect.grammar {
                 Grammar::Tags(tags) if !after.over => tags.call_end,
@@ -120,11 +121,8 @@ impl Parser {
                     self.writer.text(self.calls.voice, input.get(..end).unwrap_or_default(), self.at, out);
                 }
                 // Models close a section twice now and then.
-                self.place = if real && !after.over {
-                    Place::After(After { closed: true, over: true, ..after })
-                } else {
-                    Place::Prose
-                };
+                self.place =
+                    if real && !after.over { Place::After(After { over: true, ..after }) } else { Place::Prose };
                 return (end, true);
             }
             if (!more || last)
@@ -159,9 +157,29 @@ impl Parser {
             if more && !last {
                 return (0, false);
             }
+            if !after.text && !after.over {
+                match self.torn_closer(dialect, (self.at + space, after.closed), rest, last) {
+                    None => return (0, false),
+                    Some(0) => {}
+                    Some(bytes) => {
+                        let end = space + bytes;
+                        if self.calls.waits() {
+                            self.calls.close(self.at + end, &mut self.writer, out);
+                        } else {
+                            self.writer.markup(Span { start: self.at, end: self.at + end }, out);
+                        }
+                        self.mended(dialect);
+                        self.place = Place::After(After { closed: true, ..after });
+                        return (end, true);
+                    }
+                }
+            }
             if after.closed && !after.text && space == 0 && dialect.writes_json() {
-                // What closes the call around this one: it broke off where this one began.
-                let bytes = excess([dialect.close, &[]], rest, last);
+                // What closes the call around this one: it broke off where this one began. Or this one's bracket and closer changed
+                // places.
+                let section = dialect.section.map_or(&[][..], |section| section.1);
+                let (over, next) = if self.calls.mended_last { (section, dialect.open) } else { (&[][..], &[][..]) };
+                let bytes = excess([dialect.close, over, next], rest, last);
                 self.touched += rest.len().min(1) as u64 + bytes.unwrap_or_default() as u64;
                 match bytes {
                     None => return (0, false),
@@ -205,9 +223,60 @@ impl Parser {
         }
         self.place = Place::Prose;
         if !after.text {
-            self.leave_call(dialect, after.closed);
+            self.leave_call(dialect, after.closed || after.over);
         }
         (0, true)
+    }
+
+    /// How many bytes at the front of `rest`, behind a call, are what a cut left of its closer: another call of the dialect stands
+    /// right behind them. `None` if more has to be known.
+    fn torn_closer(
+        &mut self,
+        dialect: &'static Dialect,
+        (at, closed): (usize, bool),
+        rest: &[u8],
+        last: bool,
+    ) -> Option<usize> {
+        let section = dialect.section.unwrap_or_default();
+        // Where its arguments should begin, what stands before them may be cut too.
+        let (between, fence) = match dialect.grammar {
+            Grammar::Named { between, fenced, .. } if !closed => (between, if fenced { &["```json"][..] } else { &[] }),
+            _ => (&[][..], &[][..]),
+        };
+        let message = [dialect.message_end];
+        let closers = || {
+            let own = dialect.close.iter().filter(|_| !closed).chain(section.1).chain(&message);
+            own.chain(between).chain(fence).copied().filter(|text| !text.is_empty())
+        };
+        let cut = self.glances.which(at, rest, closers().map(|closer| ((), closer)));
+        if !last && cut.iter().any(|(.., verdict)| *verdict == Verdict::More) {
+            return None;
+        }
+        let most = closers().map(|closer| self.glances.begun(at, closer)).max().unwrap_or_default();
+        let bodied = match dialect.first {
+            First::OneOf(strings) if dialect.open.contains(&"") => strings,
+            _ => &[],
+        };
+        let openers =
+            || dialect.open.iter().chain(section.0).chain(bodied).copied().filter(|open: &&str| !open.is_empty());
+        // The last bytes that are like the closer's may be the opener's.
+        for torn in (1..=most).rev() {
+            let behind = rest.get(torn..).unwrap_or_default();
+            let begins = |byte: &u8| openers().any(|open| open.as_bytes().first() == Some(byte));
+            if torn < most && !behind.first().is_some_and(begins) {
+                continue;
+            }
+            let space = self.glances.space(at + torn, behind, MOST_SPACE);
+            let next = behind.get(space..).filter(|_| space <= MOST_SPACE).unwrap_or_default();
+            let found = self.glances.which(at + torn + space, next, openers().map(|open| ((), open)));
+            if found.iter().any(|(.., verdict)| *verdict == Verdict::Yes) {
+                return Some(torn);
+            }
+            if !last && space <= MOST_SPACE && (next.is_empty() || !found.is_empty()) {
+                return None;
+            }
+        }
+        Some(0)
     }
 
     /// Prose follows on a call, whose closer was there or wasn't.

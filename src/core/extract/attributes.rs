@@ -11,7 +11,7 @@ use super::{
     tags::{ODD, ODD_NAME, TWICE, find_attributes},
     until::{
         AROUND, Bound, CALL_END, CDATA, CDATA_END, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NEXT,
-        OPEN, OPENED_TWICE, Rule, Seek, Seen, holds,
+        OPEN, OPENED_TWICE, Rule, Search, Seek, Seen, holds,
     },
 };
 
@@ -19,6 +19,8 @@ const SEPARATOR: &str = "<|sep|>";
 const OPENS: &str = "<|open|>";
 const CLOSED_TWICE: &str = "what closes a parameter began twice";
 const CLOSE: &str = "<|close|>";
+/// What is wrong with an opening before whose end something else begins.
+const TORN: &str = "an opening that a cut left without its end";
 /// What is wrong with an opening that goes on and on.
 const NO_END: &str = "an opening without an end";
 /// What ends a value.
@@ -65,6 +67,8 @@ pub(super) struct AttributesBody {
     state: State,
     look: Look,
     seek: Seek,
+    /// Up to here no other element begins in the opening at hand.
+    clear: usize,
     remains: Remains,
     members: Members,
 }
@@ -95,6 +99,7 @@ impl AttributesBody {
             state: State::Call,
             look: Look::default(),
             seek: Seek::default(),
+            clear: 0,
             remains: Remains::default(),
             members: Members::new(),
         }
@@ -110,6 +115,7 @@ impl AttributesBody {
         self.state = state;
         self.look = Look::default();
         self.seek = Seek::default();
+        self.clear = 0;
     }
 
     fn stop(&mut self, step: Step) -> Next {
@@ -161,9 +167,30 @@ impl AttributesBody {
         }
     }
 
-    /// What stands before the next separator, and where that ends; `None` in it where there is none so far.
-    fn head(&mut self, input: &[u8]) -> Result<Option<(String, usize)>, Step> {
-        match self.seek.step(SEPARATOR, input) {
+    /// What stands before the next separator, and where that ends; `None` in it where there is none so far. Another call that begins
+    /// before it, or what closes this one, shows that the opening was torn.
+    fn head(&mut self, input: &[u8], last: bool) -> Result<Option<(String, usize)>, Step> {
+        let found = self.seek.step(SEPARATOR, input);
+        let inside = input.get(..found.unwrap_or(input.len()).min(MAX_HEAD)).unwrap_or_default();
+        while let Some(at) = memchr::memchr(b'<', inside.get(self.clear..).unwrap_or_default()) {
+            let at = self.clear + at;
+            let mut look = Look::at(at);
+            match look.step(&self.marks, NEXT | AROUND | END | CALL_END | CLOSER, input) {
+                Seen::Mark { .. } if at > 0 || self.state != State::Call => {
+                    self.clear = at;
+                    return Err(Step::Failed(TORN));
+                }
+                Seen::Nothing | Seen::Part(_) if !last && found.is_none() => {
+                    self.clear = at;
+                    return Ok(None);
+                }
+                _ => {}
+            }
+            self.marks.touch(look.reached() - at);
+            self.clear = at + 1;
+        }
+        self.clear = self.clear.max(inside.len());
+        match found {
             Some(end) if end <= MAX_HEAD => {
                 let text = String::from_utf8_lossy(input.get(..end).unwrap_or_default()).into_owned();
                 Ok(Some((text, end + SEPARATOR.len())))
@@ -173,9 +200,39 @@ impl AttributesBody {
         }
     }
 
+    /// The opening of an argument was torn: the call breaks off, and goes on where something else begins.
+    fn torn(&mut self, sink: &mut dyn Sink) -> Next {
+        let at = self.clear;
+        let next = self.broken(TORN, sink);
+        let Next::Took(_) = next else { return next };
+        if self.remains.on {
+            sink.markup(at);
+            return Next::Took(at);
+        }
+        self.remains.search = Search::from(at);
+        next
+    }
+
+    /// The opening of the call was torn. Its name may stand there all the same.
+    fn torn_call(&mut self, input: &[u8], sink: &mut dyn Sink) -> Next {
+        let at = self.clear;
+        let head = String::from_utf8_lossy(input.get(..at).unwrap_or_default()).into_owned();
+        sink.looked(at);
+        let ([tool, name], _) = find_attributes(&head, ["tool", "name"]);
+        let name = tool.or(name).map(plain).unwrap_or_default();
+        if sink.asks() || name.is_empty() || name.contains(char::is_whitespace) {
+            return self.stop(Step::Failed(TORN));
+        }
+        self.members.start(sink.start(&name, None, at).cloned());
+        match self.broken(TORN, sink) {
+            Next::Took(_) => Next::Took(at),
+            next => next,
+        }
+    }
+
     fn next(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
         match self.state {
-            State::Call => match self.head(input) {
+            State::Call => match self.head(input, last) {
                 Ok(None) if !last => Next::Wait,
                 Ok(Some((head, end))) => {
                     sink.looked(head.len());
@@ -196,10 +253,11 @@ impl AttributesBody {
                     Next::Took(end)
                 }
                 Ok(None) => self.stop(Step::Failed("no call where one was announced")),
+                Err(Step::Failed(TORN)) => self.torn_call(input, sink),
                 Err(step) => self.stop(step),
             },
             State::Between => self.between(input, last, sink),
-            State::Argument => match self.head(input) {
+            State::Argument => match self.head(input, last) {
                 Ok(None) => self.wait(input, last, sink),
                 Ok(Some((head, end))) => {
                     sink.looked(head.len());
@@ -232,6 +290,7 @@ impl AttributesBody {
                     self.go(State::Opened);
                     Next::Took(end)
                 }
+                Err(Step::Failed(TORN)) => self.torn(sink),
                 Err(_) => self.broken(NO_END, sink),
             },
             State::Opened => {
@@ -267,13 +326,14 @@ impl AttributesBody {
                 }
                 next
             }
-            State::Opening => match self.head(input) {
+            State::Opening => match self.head(input, last) {
                 Ok(None) => self.wait(input, last, sink),
                 Ok(Some((_, end))) => {
                     sink.arguments("", end);
                     self.go(State::Object);
                     Next::Took(end)
                 }
+                Err(Step::Failed(TORN)) => self.torn(sink),
                 Err(_) => self.broken(NO_END, sink),
             },
             State::Object => match self.members.object(input, sink) {

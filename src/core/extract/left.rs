@@ -44,7 +44,7 @@ pub(super) struct Left {
 }
 
 /// Whether `input` begins with one of `marks`; `None` if it still may.
-fn marked(marks: [&'static [&'static str]; 2], input: &[u8], last: bool) -> Option<bool> {
+fn marked<const N: usize>(marks: [&'static [&'static str]; N], input: &[u8], last: bool) -> Option<bool> {
     let mut open = false;
     for mark in marks.iter().copied().flatten().filter(|mark| !mark.is_empty()) {
         if input.starts_with(mark.as_bytes()) {
@@ -57,7 +57,7 @@ fn marked(marks: [&'static [&'static str]; 2], input: &[u8], last: bool) -> Opti
 
 /// How many bytes of brackets too many stand between a call's end, at the front of `input`, and one of `marks`; `None` if more has to
 /// be known.
-pub(super) fn excess(marks: [&'static [&'static str]; 2], input: &[u8], last: bool) -> Option<usize> {
+pub(super) fn excess<const N: usize>(marks: [&'static [&'static str]; N], input: &[u8], last: bool) -> Option<usize> {
     let space = |from: usize| {
         let rest = input.get(from..).unwrap_or_default();
         from + rest.iter().take(SPACE).take_while(|byte| byte.is_ascii_whitespace()).count()

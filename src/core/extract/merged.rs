@@ -16,9 +16,14 @@ pub(super) const QUOTES: [&str; 2] = [Mend::InnerQuote.describe(), Mend::Missing
 /// Whether the arguments of a call that had to be mended hold the beginning of another. `quotes`: quotation marks were mended.
 pub(super) fn two_calls(arguments: &str, quotes: bool, dialect: &'static Dialect, tools: Option<&Signatures>) -> bool {
     match dialect.grammar {
-        Grammar::Python { .. } => joined(arguments, tools),
+        Grammar::Python { .. } => joined(arguments, tools) || marked(arguments, dialect),
         _ => swallowed(arguments, dialect) || (quotes && listed(arguments, dialect, tools)),
     }
+}
+
+/// Whether they hold what opens a region of the dialect.
+fn marked(arguments: &str, dialect: &Dialect) -> bool {
+    dialect.open.iter().any(|open| !open.is_empty() && arguments.contains(open))
 }
 
 /// Whether the arguments of a call that had to be mended hold the end of it and the beginning of the next: a string's end is missing
@@ -86,19 +91,28 @@ fn listed(arguments: &str, dialect: &Dialect, tools: Option<&Signatures>) -> boo
     })
 }
 
+/// Whether a parenthesis opens the arguments of a call: it is closed again, or a keyword stands in it.
+fn heads_call(text: &str) -> bool {
+    let inside = text.strip_prefix('(').unwrap_or(text).trim_start();
+    let key = inside.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inside.len());
+    let behind = inside.get(key..).unwrap_or_default().trim_start();
+    if key == 0 { behind.starts_with(')') } else { behind.starts_with('=') && !behind.starts_with("==") }
+}
+
 /// The same of a call written as Python: its arguments hold the head of a call of a declared tool, or the end of one and a name
 /// behind it.
 fn joined(arguments: &str, tools: Option<&Signatures>) -> bool {
     let heads = || memchr::memchr_iter(b'(', arguments.as_bytes());
     let named = |at: usize, tools: &Signatures| {
-        let before = arguments.get(..at).unwrap_or_default();
+        let (before, behind) = arguments.split_at(at);
         let near = (before.len().saturating_sub(NEAR_NAME)..=before.len()).find(|from| before.is_char_boundary(*from));
         let before = before.get(near.unwrap_or(0)..).unwrap_or_default();
         // A value that was cut may stand right before the name.
         before.char_indices().any(|(from, _)| {
             let (value, name) = before.split_at(from);
             let apart = value.chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_');
-            (apart || name.len() > 3) && tools.get(name).is_some()
+            // Short ones end other words too: those are no calls, by what stands behind them.
+            (apart || name.len() > 3 || heads_call(behind)) && tools.get(name).is_some()
         })
     };
     if tools.is_some_and(|tools| heads().any(|at| named(at, tools))) {

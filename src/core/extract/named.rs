@@ -246,7 +246,10 @@ impl Named {
                 None => return Ok(Step::More),
             }
             // A marker in place of the arguments: there are none.
-            if input.get(at) == Some(&b'<') {
+            let rest = input.get(at..).unwrap_or_default();
+            let marker = if rest.first() == Some(&b'<') { self.next.stands(rest, last) } else { Some(false) };
+            let Some(marker) = marker else { return Ok(Step::More) };
+            if marker || (rest.first() == Some(&b'<') && !self.next.has_markers()) {
                 sink.repaired(Mend::NoArguments.describe());
                 sink.arguments("{}", 0);
                 sink.finish(0, true);

@@ -2,7 +2,7 @@
 //! such a marker says that their end is missing.
 
 use super::{
-    dialect::Dialect,
+    dialect::{Dialect, in_name},
     json::{Looks, first_key, rest_of_key},
 };
 
@@ -155,6 +155,16 @@ impl Next {
         if let Some(before) = rest.strip_suffix(b",").or_else(|| rest.strip_suffix(b";")) {
             (rest, parted) = (before.trim_ascii_end(), true);
         } else {
+            // The next one's title, with its opener before it.
+            for title in self.dialect.iter().flat_map(|dialect| dialect.title) {
+                let Some(before) = rest.strip_suffix(title.as_bytes()) else { continue };
+                let name = before.iter().rev().take_while(|byte| in_name(**byte)).count();
+                let before = before.get(..before.len() - name).unwrap_or_default();
+                if name > 0 && self.openers().any(|marker| before.ends_with(marker.as_bytes())) {
+                    rest = before;
+                    break;
+                }
+            }
             while let Some(marker) =
                 self.openers().chain(self.closers()).find(|marker| rest.ends_with(marker.as_bytes()))
             {

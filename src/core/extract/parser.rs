@@ -39,8 +39,8 @@ pub(super) enum Place {
     Region,
     /// Behind a call, where closers may stand.
     After(After),
-    /// In an echoed result that began at the given place.
-    Inert { inert: &'static Inert, start: usize },
+    /// In an echoed result that began at the given place; so many are open, one in the other.
+    Inert { inert: &'static Inert, start: usize, open: usize },
     /// Behind a call that broke: its remains are dropped if its closer comes soon.
     Remains { dialect: &'static Dialect, kind: ProblemKind, call: usize, seen: usize, text: InText },
     /// Behind a call that tore a value of another: that one's rest is dropped if what closes it comes soon.
@@ -289,7 +289,7 @@ impl Parser {
                 Place::Region => self.read_region(rest, last, out),
                 Place::Prose => self.read_prose(rest, last, out),
                 Place::After(after) => self.read_after(after, rest, last, out),
-                Place::Inert { inert, start } => self.read_inert(inert, start, rest, last, out),
+                Place::Inert { inert, start, open } => self.read_inert(inert, (start, open), rest, last, out),
                 Place::Torn { dialect, closed, seen } => self.read_torn((dialect, closed), seen, rest, last, out),
                 Place::Remains { dialect, kind, call, seen, text } => {
                     self.read_remains(dialect, kind, call, seen, text, rest, last, out)
@@ -309,21 +309,30 @@ impl Parser {
         if matches!(self.thinking, Thinking::Not) { Voice::Prose } else { Voice::Reasoning }
     }
 
-    /// An echoed result: nothing in it means anything but its closer.
+    /// An echoed result: nothing in it means anything but its closer, and what opens another of its kind.
     fn read_inert(
         &mut self,
         inert: &'static Inert,
-        start: usize,
+        (start, open): (usize, usize),
         input: &[u8],
         last: bool,
         out: &mut Events,
     ) -> (usize, bool) {
-        let (end, found) =
-            self.seek(input, last, |role| matches!(role, Role::InertClose(closes) if closes.name == inert.name));
+        let (at, found) = self.seek(input, last, |role| match role {
+            Role::InertClose(other) | Role::Inert(other) => other.name == inert.name,
+            _ => false,
+        });
         if found == 0 && !last {
-            return (end, false);
+            return (at, false);
         }
-        let end = end + found;
+        let end = at + found;
+        let marker = input.get(at..end).unwrap_or_default();
+        let closes = inert.close.iter().any(|close| close.as_bytes() == marker);
+        if found > 0 && (!closes || open > 1) {
+            let open = if closes { open - 1 } else { open + usize::from(inert.nests(marker)) };
+            self.place = Place::Inert { inert, start, open };
+            return (end, true);
+        }
         let span = Span { start, end: self.at + end };
         let message = format!("a tool result ({}) was echoed; it was dropped", inert.name);
         self.writer.problem(dropped(ProblemKind::ToolResult, message, span, None, Dropped::ToolResult), out);

@@ -278,7 +278,7 @@ impl Parser {
                 0
             }
             Meaning::Inert(length, inert) => {
-                self.place = Place::Inert { inert, start: self.at };
+                self.place = Place::Inert { inert, start: self.at, open: 1 };
                 length
             }
             Meaning::Markup(length, then) => {

@@ -15,8 +15,8 @@ use super::{
     members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing},
     remains::{self, Remains},
     until::{
-        AROUND, Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, END, FURTHER, Found, Look, MAX_HEAD, Marks, NEXT,
-        ODDLY, OPEN, Rule, Seen, UNNAMED, holds, is_space,
+        AROUND, Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks,
+        NEXT, ODDLY, OPEN, Rule, Search, Seen, UNNAMED, holds, is_space,
     },
 };
 
@@ -198,7 +198,7 @@ impl TagsBody {
                 Next::Took(end)
             }
             Seen::Mark { start, end, .. } => {
-                self.head = Head { start, name: end, at: end, quote: None, equals: false };
+                self.head = Head::new(start, end);
                 self.state = State::Call;
                 Next::Took(0)
             }
@@ -212,8 +212,64 @@ impl TagsBody {
         Next::Stop(if self.any { Step::Done } else { Step::Failed("no call where one was announced") })
     }
 
+    /// Whether another element of the dialect begins within the opening one at hand, which a cut left without its end then.
+    fn torn(&mut self, end: Option<usize>, input: &[u8], last: bool) -> Torn {
+        let inside = input.get(..end.unwrap_or(input.len())).unwrap_or_default();
+        while let Some(at) = memchr::memchr(b'<', inside.get(self.head.clear..).unwrap_or_default()) {
+            let at = self.head.clear + at;
+            let mut look = Look::at(at);
+            match look.step(&self.marks, CALL | AROUND | OPEN | END | CALL_END | CLOSER, input) {
+                Seen::Mark { class, .. } => return Torn::At(at, class),
+                Seen::Nothing | Seen::Part(_) if !last => {
+                    self.head.clear = at;
+                    return Torn::More;
+                }
+                _ => {}
+            }
+            self.marks.touch(look.reached() - at);
+            self.head.clear = at + 1;
+        }
+        self.head.clear = self.head.clear.max(inside.len());
+        Torn::No
+    }
+
+    /// The call's opening element ends before another one: its name may stand there all the same.
+    fn torn_call(&mut self, (at, class): (usize, Class), input: &[u8], sink: &mut dyn Sink) -> Next {
+        let Head { start, name, .. } = self.head;
+        let own = input.get(name..at).unwrap_or_default();
+        let head = self.head.read(input, at + 1, self.attributes[0]).unwrap_or_default();
+        let odd = head.name.is_empty() || head.name.contains(char::is_whitespace) || !sink.knows(&head.name);
+        let near = own.len() <= MAX_TORN && !own.trim_ascii().iter().any(u8::is_ascii_whitespace);
+        if odd && (class == CALL || class == AROUND) && near && !sink.asks() {
+            sink.dropped(at, NO_END);
+            self.go(if class == CALL { State::Before } else { State::Over });
+            return Next::Took(at);
+        }
+        if odd || sink.asks() {
+            return self.no_call();
+        }
+        if start > 0 {
+            sink.markup(start);
+        }
+        self.members.start(sink.start(&head.name, None, at - start).cloned());
+        self.any = true;
+        match self.broken(NO_END, sink) {
+            Next::Took(_) => {
+                self.remains.markup = true;
+                Next::Took(at)
+            }
+            next => next,
+        }
+    }
+
     fn call(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let Some(end) = self.head.end(input) else {
+        let end = self.head.end(input);
+        match self.torn(end, input, last) {
+            Torn::At(at, class) => return self.torn_call((at, class), input, sink),
+            Torn::More if !self.head.too_long() => return Next::Wait,
+            _ => {}
+        }
+        let Some(end) = end else {
             return if last || self.head.too_long() { self.no_call() } else { Next::Wait };
         };
         sink.looked(end - self.head.name);
@@ -269,7 +325,7 @@ impl TagsBody {
         };
         match self.look.step(&self.marks, wanted, input) {
             Seen::Mark { class: OPEN, start, end } => {
-                self.head = Head { start, name: end, at: end, quote: None, equals: false };
+                self.head = Head::new(start, end);
                 self.state = State::Parameter;
                 Next::Took(0)
             }
@@ -329,7 +385,7 @@ impl TagsBody {
                 Found::Mark { class: class @ (OPEN | UNNAMED | ODDLY), start, end } => {
                     self.remains.read_on(sink);
                     let name = if class == UNNAMED { end - 1 } else { end };
-                    self.head = Head { start, name, at: name, quote: None, equals: false };
+                    self.head = Head::new(start, name);
                     self.state = State::Parameter;
                     Next::Took(0)
                 }
@@ -344,7 +400,8 @@ impl TagsBody {
                         || class == CLOSER
                         || self.wrapped
                         || self.remains.markup
-                        || self.remains.on =>
+                        || self.remains.on
+                        || self.marks.begin(input.get(..start).unwrap_or_default().trim_ascii()) =>
                 {
                     let end = if class == CALL_END { end } else { start };
                     self.remains.end(end, sink);
@@ -360,7 +417,23 @@ impl TagsBody {
     }
 
     fn parameter(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let Some(end) = self.head.end(input) else {
+        let end = self.head.end(input);
+        match self.torn(end, input, last) {
+            Torn::At(at, _) => {
+                let next = self.broken(NO_END, sink);
+                let Next::Took(_) = next else { return next };
+                if self.remains.on {
+                    sink.markup(at);
+                    return Next::Took(at);
+                }
+                self.remains.search = Search::from(at);
+                self.remains.markup = true;
+                return next;
+            }
+            Torn::More if !self.head.too_long() => return Next::Wait,
+            _ => {}
+        }
+        let Some(end) = end else {
             return if self.head.too_long() {
                 sink.looked(self.head.at - self.head.start);
                 let next = self.broken("a parameter's opening element has no end", sink);
@@ -473,6 +546,21 @@ fn element(open: &'static str, end: &'static str) -> (&'static str, &'static str
     (name, attribute)
 }
 
+/// The longest piece of a call's opening element, without a name that a tool has, that is taken for what a cut left of one.
+const MAX_TORN: usize = 64;
+
+/// What is wrong with an opening element in which another element begins.
+const NO_END: &str = "an opening element without its end";
+
+/// Whether another element begins within an opening one.
+enum Torn {
+    No,
+    /// More bytes are needed.
+    More,
+    /// Here, one of this class.
+    At(usize, Class),
+}
+
 /// An opening element on its way in.
 #[derive(Debug, Default, Clone)]
 struct Head {
@@ -484,6 +572,8 @@ struct Head {
     quote: Option<u8>,
     /// Whether a value may begin here.
     equals: bool,
+    /// Up to here no other element begins in it.
+    clear: usize,
 }
 
 /// What is said of an attribute that an element has twice.
@@ -503,6 +593,10 @@ struct Read {
 }
 
 impl Head {
+    fn new(start: usize, name: usize) -> Self {
+        Self { start, name, at: name, quote: None, equals: false, clear: name }
+    }
+
     /// Where the element ends, once it does: at the first `>` that isn't in quotes.
     fn end(&mut self, input: &[u8]) -> Option<usize> {
         let bare = input.get(self.name) == Some(&b'=');

@@ -1,15 +1,54 @@
 //! What is left of a call whose value another one tore: models write a call into a value now and then, and the closers of both follow.
 //! What stands before those of the outer one is nobody's, and no text.
 
+use memchr::memchr;
+
 use super::{
     after::After,
     desk::REMAINS,
-    dialect::Dialect,
+    dialect::{Dialect, Grammar, Tags},
     event::{Dropped, Events, ProblemKind, Span},
     markers::Role,
     parser::{MOST_REMAINS, Parser, Place},
+    prose::MOST_SPACE,
     writer::dropped,
 };
+
+/// Where the elements stand that close a value and its call, where nothing else closes calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closers {
+    Nowhere,
+    /// They may begin here.
+    Cut(usize),
+    /// The call's begins here.
+    At(usize),
+}
+
+/// Looks for them in `window` from `from` on; gives how many bytes were looked at too.
+fn closers(tags: Tags, window: &[u8], from: usize, whole: bool) -> (Closers, usize) {
+    let (end, call_end) = (tags.parameter_end.as_bytes(), tags.call_end.as_bytes());
+    let (mut at, mut looked) = (from, 0);
+    while let Some(next) = memchr(b'<', window.get(at..).unwrap_or_default()) {
+        looked += next + 1;
+        at += next;
+        let rest = window.get(at..).unwrap_or_default();
+        if let Some(behind) = rest.strip_prefix(end) {
+            let space = behind.iter().take(MOST_SPACE).take_while(|byte| byte.is_ascii_whitespace()).count();
+            let behind = behind.get(space..).unwrap_or_default();
+            looked += end.len() + space;
+            if behind.starts_with(call_end) {
+                return (Closers::At(at + end.len() + space), looked + call_end.len());
+            }
+            if call_end.starts_with(behind) && !whole {
+                return (Closers::Cut(at), looked);
+            }
+        } else if end.starts_with(rest) && !whole {
+            return (Closers::Cut(at), looked);
+        }
+        at += 1;
+    }
+    (Closers::Nowhere, looked + window.len().saturating_sub(at))
+}
 
 impl Parser {
     /// Looks for what closes the outer call, before another one begins.
@@ -25,12 +64,31 @@ impl Parser {
         let whole = last || window.len() == MOST_REMAINS;
         let mut from = seen;
         let mut end = None;
+        let own = match dialect.grammar {
+            Grammar::Tags(tags) if dialect.close.contains(&"") || dialect.close.is_empty() => {
+                let (own, looked) = closers(tags, window, from, whole);
+                self.touched += looked as u64;
+                own
+            }
+            _ => Closers::Nowhere,
+        };
         loop {
-            let Some(at) = self.markers.find(window, from, window.len()) else {
+            let found = self.markers.find(window, from, window.len());
+            if let Closers::At(at) = own
+                && found.is_none_or(|found| at <= found)
+            {
+                end = Some(at);
+                break;
+            }
+            let Some(at) = found else {
                 self.touched += window.len().saturating_sub(from) as u64;
                 if !whole {
                     let hold = self.markers.tail(window.get(from.min(window.len())..).unwrap_or_default());
-                    self.place = Place::Torn { dialect, closed, seen: (window.len() - hold).max(from) };
+                    let mut seen = (window.len() - hold).max(from);
+                    if let Closers::Cut(cut) = own {
+                        seen = seen.min(cut);
+                    }
+                    self.place = Place::Torn { dialect, closed, seen };
                     return (0, false);
                 }
                 break;
@@ -38,7 +96,8 @@ impl Parser {
             self.touched += (at - from) as u64;
             let (walk, longer) = self.walk(at, window.get(at..).unwrap_or_default());
             if longer && !whole {
-                self.place = Place::Torn { dialect, closed, seen: at };
+                let seen = if let Closers::Cut(cut) = own { at.min(cut) } else { at };
+                self.place = Place::Torn { dialect, closed, seen };
                 return (0, false);
             }
             from = at + 3;

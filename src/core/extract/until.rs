@@ -136,12 +136,22 @@ impl Marks {
         std::str::from_utf8(self.text.get(mark.start..mark.end)?).ok()
     }
 
+    /// Whether any of them begins with these bytes, if there are some.
+    pub(super) fn begin(&self, bytes: &[u8]) -> bool {
+        self.touch(bytes.len().min(self.longest));
+        !bytes.is_empty()
+            && self
+                .list
+                .iter()
+                .any(|mark| self.text.get(mark.start..mark.end).is_some_and(|text| text.starts_with(bytes)))
+    }
+
     fn of(&self, classes: Class) -> u64 {
         let marks = self.list.iter().enumerate();
         marks.fold(0, |set, (index, mark)| if mark.class & classes == 0 { set } else { set | 1 << index })
     }
 
-    fn touch(&self, bytes: usize) {
+    pub(super) fn touch(&self, bytes: usize) {
         // One grammar at a time counts here: no need to do it at once.
         self.looks.0.store(self.looks.0.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
     }
@@ -718,6 +728,11 @@ pub(super) struct Search {
 }
 
 impl Search {
+    /// From here on.
+    pub(super) fn from(at: usize) -> Self {
+        Self { at, ..Self::default() }
+    }
+
     /// `first` is the first byte of each mark.
     pub(super) fn step(&mut self, marks: &Marks, wanted: Class, first: u8, input: &[u8], last: bool) -> Found {
         loop {

@@ -256,6 +256,29 @@ mod tests {
     }
 
     #[test]
+    fn d46_a_bit_that_flips_in_the_first_line_is_told_as_damage() {
+        let guard = Some(crate::core::guard::GuardConfig::default());
+        let config = TurnConfig { model: "m".into(), guard, ..TurnConfig::default() };
+        let mut run = Run::new("r", MachineConfig::Turn(config), true);
+        run.step(Event { at: Time(0), kind: EventKind::Start { messages: vec![Message::user("go")] } });
+        let journal = String::from_utf8(run.take_log()).unwrap();
+        let first = journal.find('\n').unwrap();
+        let mut damaged = 0;
+        for at in 0..first {
+            for bit in 0..8 {
+                let mut bytes = journal.clone().into_bytes();
+                bytes[at] ^= 1 << bit;
+                let error = Journal::read(&String::from_utf8_lossy(&bytes)).unwrap_err();
+                assert_eq!(error.code, "invalid_journal", "{at} {bit} {error}");
+                assert!(error.hint.is_some());
+                damaged += usize::from(error.message.contains("damaged"));
+            }
+        }
+        // The others are no JSON any more.
+        assert!(damaged * 2 > first * 8, "{damaged} of {}", first * 8);
+    }
+
+    #[test]
     fn a_run_goes_on_behind_a_line_that_was_cut() {
         let journal = journal();
         let whole = resume(Journal::read(&journal).unwrap()).unwrap();

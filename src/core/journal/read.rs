@@ -80,15 +80,24 @@ impl Journal {
             Error::usage("invalid_journal", format!("line 1 of the journal can't be read: {why}"))
                 .hint("give a journal of Loopwright; without its first line nobody knows what the run was made of")
         };
+        let damaged = |why: String| {
+            Error::usage("invalid_journal", format!("line 1 of the journal is damaged: {why}"))
+                .hint("bring back a copy; without its first line nobody knows what the run was made of")
+        };
         let first = unescaped(first);
+        let version = serde_json::from_str(&first).ok().map(|Version { loopwright }| loopwright);
         // What else stands there is for a version to say that this one does not know.
-        if let Ok(Version { loopwright: found }) = serde_json::from_str(&first)
-            && found != u64::from(VERSION)
-            && found != 1
-        {
-            let message = format!("the journal has version {found}, this is version {VERSION}");
+        if let Some(version) = version.filter(|version| ![1, u64::from(VERSION)].contains(version)) {
+            let ours = first.replacen(&format!(":{version}"), &format!(":{VERSION}"), 1);
+            if checked(&ours, 0).is_ok() {
+                return Err(damaged(format!("only its version, {version}, is not as it was written")));
+            }
+            let message = format!("the journal has version {version}, this is version {VERSION}");
             return Err(Error::usage("journal_version", message).hint("read it with the version that wrote it"));
         }
+        // The sum goes first: a line that is not as it was written says nothing of what somebody meant to change.
+        let summed = version == Some(u64::from(VERSION));
+        let sum = if summed { checked(&first, 0).map_err(damaged)? } else { 0 };
         let header: Header = serde_json::from_str(&first).map_err(|error| {
             if error.to_string().contains(CHANGED) {
                 let message = format!("line 1 of the journal: {error}");
@@ -96,8 +105,6 @@ impl Journal {
             }
             wrong(&error)
         })?;
-        let summed = header.loopwright == VERSION;
-        let sum = if summed { checked(&first, 0).map_err(|why| wrong(&why))? } else { 0 };
         let Header { run, about, mut machine, pace, .. } = header;
         if pace < PACE {
             machine.turn_mut().compact_when_due();

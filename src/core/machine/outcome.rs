@@ -234,6 +234,18 @@ pub struct Outcome {
     /// The phases it went through, where the machine has phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseRecord>,
+    /// Who acted at the end, where that is not the model that was named at first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acted: Option<Acted>,
+}
+
+/// A model that took over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acted {
+    /// Its place in the chain of models that take over, from 1; 0 where it was chosen instead of the first.
+    pub place: u32,
+    /// Its name, as requests hold it.
+    pub model: String,
 }
 
 /// A sub-agent that has ended.
@@ -294,6 +306,7 @@ impl Outcome {
             roles: Box::default(),
             research: None,
             phases: Vec::new(),
+            acted: None,
         }
     }
 

@@ -451,7 +451,8 @@ impl Machine for Tree {
         let (mut out, at) = (Vec::new(), event.at);
         match event.kind {
             EventKind::Child { .. } => {
-                let error = Error::usage("internal_event", "`child` events are made by the tree, not by drivers");
+                let error = Error::usage("internal_event", "`child` events are made by the tree, not by drivers")
+                    .hint("feed the answers to commands alone");
                 return vec![Command::Refuse { error }];
             }
             EventKind::Partials { answers } => {

@@ -122,7 +122,8 @@ impl Index {
         }
         if let Some(vector) = vector {
             if vector.iter().any(|x| !x.is_finite()) {
-                return Err(Error::usage("invalid_value", "a vector holds what is no finite number"));
+                return Err(Error::usage("invalid_value", "a vector holds what is no finite number")
+                    .hint("look at what the embedder gave"));
             }
             self.width = width;
             let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();

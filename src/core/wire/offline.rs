@@ -98,8 +98,10 @@ pub fn encode_request(request: &Request) -> Result<String> {
 
 /// A request from JSON.
 pub fn decode_request(body: &str) -> Result<Request> {
-    let failed =
-        |why: String| Error::usage("invalid_body", format!("the body is no request of the offline wire: {why}"));
+    let failed = |why: String| {
+        let message = format!("the body is no request of the offline wire: {why}");
+        Error::usage("invalid_body", message).hint("give what `encode_request` of this wire writes")
+    };
     // An array would be read as the fields in order.
     if !body.trim_start().starts_with('{') {
         return Err(failed("it is no JSON object".to_owned()));

@@ -126,7 +126,9 @@ impl FoundJson {
     fn new(json: String, place: &str, span: Place, repairs: Py<PyTuple>, complete: bool) -> PyResult<Self> {
         let places = [extract::Place::Whole, extract::Place::Fenced, extract::Place::Embedded];
         let place = places.into_iter().find(|one| place_name(*one) == place);
-        let place = place.ok_or_else(|| errors::usage("invalid_value", "a place is whole, fenced or embedded"))?;
+        let place = place.ok_or_else(|| {
+            errors::usage("invalid_value", "a place is whole, fenced or embedded", "give one of these")
+        })?;
         let span = extract::Span { start: span.0, end: span.1 };
         Ok(Self { found: Found { json, span, place, repairs: Vec::new(), complete }, repairs })
     }
@@ -195,8 +197,13 @@ impl FoundJson {
 }
 
 fn read_schema(schema: &str) -> PyResult<serde_json::Value> {
-    serde_json::from_str(schema)
-        .map_err(|error| errors::usage("invalid_schema", format!("the schema can't be read: {error}")))
+    serde_json::from_str(schema).map_err(|error| {
+        errors::usage(
+            "invalid_schema",
+            format!("the schema can't be read: {error}"),
+            "give the schema as JSON: a dict, or true",
+        )
+    })
 }
 
 /// What is wrong with a JSON schema (JSON text): where, what, and what to do; `None` if it is one.

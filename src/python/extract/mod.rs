@@ -49,7 +49,7 @@ fn bytes<'a>(data: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {
         return Ok(Cow::Owned(copied.cast_into::<PyBytes>()?.as_bytes().to_vec()));
     }
     let message = format!("a parser takes str or bytes, not {}", data.get_type().name()?);
-    Err(errors::usage("invalid_value", message))
+    Err(errors::usage("invalid_value", message, "give a str, or the bytes of one"))
 }
 
 fn choice(value: &str, knob: &str, usual: &str, other: &str) -> PyResult<bool> {
@@ -57,7 +57,7 @@ fn choice(value: &str, knob: &str, usual: &str, other: &str) -> PyResult<bool> {
         return Ok(value == other);
     }
     let message = format!("{knob} is {usual:?} or {other:?}, not {value:?}");
-    Err(errors::usage("invalid_value", message))
+    Err(errors::usage("invalid_value", message, "give one of these two"))
 }
 
 fn known_dialect(name: &str) -> PyResult<&'static extract::Dialect> {
@@ -87,7 +87,7 @@ impl ToolCallParser {
         let mut guard = self.0.lock_py_attached(py).unwrap_or_else(std::sync::PoisonError::into_inner);
         let state = &mut *guard;
         if state.finished {
-            return Err(errors::usage("finished", "the parser has finished; make a new one for the next reply"));
+            return Err(errors::usage("finished", "the parser has finished", "make a new parser for the next reply"));
         }
         state.finished = last;
         state.events.clear();
@@ -150,7 +150,11 @@ impl ToolCallParser {
                 let mut signatures = Signatures::default();
                 for (name, schema) in tools {
                     let schema = serde_json::from_str(&schema).map_err(|error| {
-                        errors::usage("invalid_tool", format!("the schema of {name:?} can't be read: {error}"))
+                        errors::usage(
+                            "invalid_tool",
+                            format!("the schema of {name:?} can't be read: {error}"),
+                            "give the schema as JSON: a dict, or true",
+                        )
                     })?;
                     signatures.declare(&name, &schema).map_err(|error| errors::exception(&error))?;
                 }
@@ -195,18 +199,29 @@ impl ToolCallParser {
 /// Calls (JSON text of a list of tool uses) as a dialect writes them.
 #[pyfunction]
 pub(super) fn render_calls(calls: &str, dialect: &str) -> PyResult<String> {
-    let calls: Vec<ToolUse> = serde_json::from_str(calls)
-        .map_err(|error| errors::usage("invalid_value", format!("these are no tool calls: {error}")))?;
-    extract::render_calls(&calls, known_dialect(dialect)?)
-        .map_err(|error| errors::usage("unwritable", format!("{error} ({dialect})")))
+    let calls: Vec<ToolUse> = serde_json::from_str(calls).map_err(|error| {
+        errors::usage("invalid_value", format!("these are no tool calls: {error}"), "give a list of tool_use blocks")
+    })?;
+    extract::render_calls(&calls, known_dialect(dialect)?).map_err(|error| {
+        errors::usage(
+            "unwritable",
+            format!("{error} ({dialect})"),
+            "choose a dialect that can write it; `dialects()` tells them",
+        )
+    })
 }
 
 /// Results (JSON text of a list of tool results) as the models of a dialect are given them; `None`: as `<tool_result>`.
 #[pyfunction]
 #[pyo3(signature = (results, dialect=None))]
 pub(super) fn render_results(results: &str, dialect: Option<&str>) -> PyResult<String> {
-    let results: Vec<ToolResult> = serde_json::from_str(results)
-        .map_err(|error| errors::usage("invalid_value", format!("these are no tool results: {error}")))?;
+    let results: Vec<ToolResult> = serde_json::from_str(results).map_err(|error| {
+        errors::usage(
+            "invalid_value",
+            format!("these are no tool results: {error}"),
+            "give a list of tool_result blocks",
+        )
+    })?;
     let dialect = dialect.map(known_dialect).transpose()?;
     Ok(extract::render_results(&results, dialect))
 }

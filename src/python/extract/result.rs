@@ -64,7 +64,8 @@ impl Call {
         complete: bool,
     ) -> PyResult<Self> {
         let source = [Source::Tagged, Source::Fenced, Source::Bare].into_iter().find(|one| source_name(*one) == source);
-        let source = source.ok_or_else(|| errors::usage("invalid_value", "a source is tagged, fenced or bare"))?;
+        let source = source
+            .ok_or_else(|| errors::usage("invalid_value", "a source is tagged, fenced or bare", "give one of these"))?;
         let dialect = known_dialect(dialect)?.name;
         let span = Span { start: span.0, end: span.1 };
         let arguments = arguments_json;

@@ -111,7 +111,8 @@ fn file_of(store: &Path, token: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn sweep(store: &Path) {
+/// Removes the files of processes that are gone.
+pub(super) fn sweep(store: &Path) {
     let (Some(folder), Some(name)) = (store.parent(), store.file_name()) else { return };
     let mut prefix = name.to_os_string();
     prefix.push("-held-");

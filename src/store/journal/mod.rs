@@ -10,6 +10,7 @@ mod read;
 mod writer;
 
 use std::{
+    io::ErrorKind,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
@@ -146,6 +147,8 @@ impl Store {
         let connection = open(&options, &[TABLES])?;
         let writer = Writer::start(open(&options, &[TABLES])?, path)?;
         let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        // What processes that were killed have left behind.
+        hold::sweep(&path);
         let holder = Holder::new(&path);
         Ok(Self { path, process: std::process::id(), writer, connection: Mutex::new(connection), holder })
     }
@@ -391,10 +394,15 @@ fn beside(path: &Path) -> Result<Arc<Store>> {
     for number in 1_u32.. {
         let place = path.with_file_name(format!("{stem}-recovered-{number}.{suffix}"));
         match std::fs::File::create_new(&place) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
+                let code = match error.kind() {
+                    ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "read_only_store",
+                    ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "store_full",
+                    _ => "store_unavailable",
+                };
                 let message = format!("{} can't be made: {error}", place.display());
-                return Err(Error::usage("store_unavailable", message).hint("check who may write in the folder"));
+                return Err(Error::usage(code, message).hint("check who may write in the folder"));
             }
             Ok(_) => return Store::at(&place),
         }

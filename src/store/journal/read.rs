@@ -226,7 +226,8 @@ fn lines_by(
         while let Some(row) = rows.next()? {
             let seq = row.get::<_, i64>(0)?.cast_unsigned();
             if seq != last.map_or(from, |last: u64| last + 1) {
-                break;
+                // Lines are written in order, and none is ever taken out alone.
+                return Err(rusqlite::Error::IntegralValueOutOfRange(0, seq.cast_signed()));
             }
             text.extend_from_slice(row.get_ref(1)?.as_bytes().unwrap_or_default());
             text.push(b'\n');
@@ -362,5 +363,7 @@ pub fn runs(path: &Path) -> Result<Vec<Summary>> {
         })?;
         rows.collect()
     };
+    // Whose process is gone is told by its lock: whether its file is there makes no difference.
+    hold::sweep(&std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
     found().map_err(|error| damage.unwrap_or_else(|| trouble(&error, &path.display().to_string())))
 }

@@ -252,7 +252,11 @@ impl Shared {
         if queue.items.is_empty() && !sync {
             return;
         }
-        let items = std::mem::take(&mut queue.items);
+        let mut items = std::mem::take(&mut queue.items);
+        if !queue.failed.is_empty() {
+            // What came while a line of the same run could not be written would leave a gap before it.
+            items.retain(|(run, _)| !queue.failed.contains_key(run));
+        }
         (queue.oldest, queue.bytes) = (None, 0);
         drop(queue);
         let failed = commit(connection, &items, sync, &self.name);
@@ -447,6 +451,29 @@ mod tests {
         writer.wait(6, true).unwrap();
         writer.stop();
         assert_eq!((place.count("journal_lines"), place.count("journal_runs")), (6, 1));
+    }
+
+    #[test]
+    fn d46_behind_a_line_that_could_not_be_written_none_is() {
+        let place = Place::new("gap");
+        let writer = place.writer();
+        writer.push(1, line(1, 0)).unwrap();
+        writer.wait(1, false).unwrap();
+        // Line 1 fails, being there twice; line 2 came while it was being written.
+        writer.push(1, line(1, 0)).unwrap();
+        {
+            let mut connection = writer.shared.connection.lock().unwrap();
+            let items = std::mem::take(&mut writer.shared.queue().items);
+            let failed = commit(connection.as_mut().unwrap(), &items, false, "p.db");
+            writer.push(1, line(1, 2)).unwrap();
+            writer.push(2, line(2, 0)).unwrap();
+            writer.shared.queue().failed.extend(failed);
+        }
+        writer.wait(1, false).unwrap_err();
+        writer.wait(2, false).unwrap();
+        assert_eq!(place.count("journal_lines WHERE run = 1"), 1);
+        assert_eq!(place.count("journal_lines WHERE run = 2"), 1);
+        writer.stop();
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub(in crate::core::extract) struct Calls {
     pub(in crate::core::extract) arguments_from: usize,
     pub(super) open: Option<Box<Call>>,
     pub(super) finished: Option<Box<Call>>,
+    /// Whether the call that was said last had to be mended.
+    pub(in crate::core::extract) mended_last: bool,
     /// Where the finished call's own bytes end.
     pub(super) finished_end: usize,
     /// The first byte that belongs to no event yet.
@@ -97,6 +99,7 @@ impl Calls {
     pub(in crate::core::extract) fn close(&mut self, end: usize, writer: &mut Writer, out: &mut Events) {
         if let Some(mut call) = self.finished.take() {
             call.span.end = end;
+            self.mended_last = call.repaired;
             for mut note in self.notes.drain(..) {
                 note.span = call.span;
                 writer.problem(note, out);

@@ -204,6 +204,11 @@ impl Glances {
         found
     }
 
+    /// How many bytes of `text` are known to stand at `at`, if it doesn't stand there whole.
+    pub(in crate::core::extract) fn begun(&self, at: usize, text: &'static str) -> usize {
+        self.known(at, Sort::Text(text.as_ptr() as usize)).1
+    }
+
     /// How much white space stands at the front of `input`, which stands at `at`; no more than `most` and one.
     pub(in crate::core::extract) fn space(&mut self, at: usize, input: &[u8], most: usize) -> usize {
         self.run(at, Sort::Space, input, most).min(most + 1)

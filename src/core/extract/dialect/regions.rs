@@ -23,8 +23,21 @@ pub struct Inert {
     pub models: &'static str,
     /// Spellings of its opener, the written one first.
     pub open: &'static [&'static str],
-    /// Its closers, the written one first. The region ends with the first of them, or with the text.
+    /// Its closers, the written one first. The region ends with the first of them that closes none that was opened within, or with
+    /// the text.
     pub close: &'static [&'static str],
+}
+
+impl Inert {
+    /// Whether this opener, within such a region, awaits a closer of its own: one is written like it. Where a result ends with the
+    /// turn, the next one's opener doesn't.
+    pub(in crate::core::extract) fn nests(&self, opener: &[u8]) -> bool {
+        const PARTNERS: [(&str, &str); 6] =
+            [("<", "</"), ("<|", "<|/"), ("[", "[/"), ("begin", "end"), ("start", "end"), ("START", "END")];
+        let Ok(opener) = std::str::from_utf8(opener) else { return false };
+        let whole = opener.strip_suffix(' ').map_or_else(|| opener.to_owned(), |head| format!("{head}>"));
+        PARTNERS.iter().any(|(begins, ends)| self.close.contains(&whole.replacen(begins, ends, 1).as_str()))
+    }
 }
 
 /// Markers around text that people shall see: they are markup, what stands between is prose (and may hold calls).

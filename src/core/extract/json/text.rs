@@ -47,8 +47,18 @@ impl Json {
                 return Some(1);
             }
             Class::Byte(b'"') => {
+                // A key may begin with another quotation mark than it ends with.
+                let mixed = self.key && !matches!(self.quote, Quote::Double | Quote::Curly | Quote::Escaped);
+                let ends = match rest.get(1) {
+                    _ if !mixed => false,
+                    None if !last => return None,
+                    next => next == Some(&b':'),
+                };
                 self.lone_surrogate();
-                if matches!(self.quote, Quote::Double | Quote::Curly | Quote::Escaped) {
+                if ends {
+                    self.note(Mend::MissingQuote, self.at);
+                }
+                if ends || matches!(self.quote, Quote::Double | Quote::Curly | Quote::Escaped) {
                     self.quote_comes();
                 } else {
                     self.out.extend_from_slice(b"\\\"");

@@ -2,11 +2,13 @@
 //! be found close by is not looked for further: then what follows is prose.
 
 use super::{
+    super::arguments::TOO_DEEP,
     header::{Found, Header, begins_name},
     literal::Left,
 };
 
-/// The most bytes looked at, those within strings aside; and all of them.
+/// The most bytes looked at, those within strings aside; and all of them. What is only nested too deep has brackets that are what
+/// they seem, so that it is followed for longer.
 const MOST: usize = 1024;
 const MOST_OF_ALL: usize = 16 * 1024;
 /// The most white space behind a bracket that is looked past.
@@ -163,7 +165,8 @@ impl Broken {
     /// Looks at what it hasn't seen of `input`, whose front is where it was before. `knows` says whether there may be a tool of a name.
     pub(super) fn read(&mut self, input: &[u8], last: bool, knows: &dyn Fn(&str) -> bool) -> Over {
         while let Some(&byte) = input.get(self.at) {
-            let most = if self.string.is_some() { MOST_OF_ALL } else { (MOST + self.quoted).min(MOST_OF_ALL) };
+            let deep = self.why == TOO_DEEP;
+            let most = if deep || self.string.is_some() { MOST_OF_ALL } else { (MOST + self.quoted).min(MOST_OF_ALL) };
             if self.at >= most {
                 return Over::Nowhere;
             }

@@ -102,7 +102,8 @@ impl GroundedConfig {
             return Err(Error::usage("invalid_budget", "verify_attempts is 0").hint("allow at least one attempt"));
         }
         if self.schema.as_ref().is_some_and(|schema| !schema.is_object()) {
-            return Err(Error::usage("invalid_schema", "the schema of the answer is no JSON object"));
+            return Err(Error::usage("invalid_schema", "the schema of the answer is no JSON object")
+                .hint("give a JSON schema, say {\"type\": \"object\"}"));
         }
         if let Some(mistake) = self.schema.as_ref().and_then(super::schema::mistake) {
             let message = format!("the schema of the answer is wrong: {mistake}");

@@ -283,6 +283,7 @@ impl GroundedMachine {
         outcome.searches += child.searches;
         outcome.roles.add(*child.roles);
         outcome.dropped += child.dropped;
+        outcome.acted = child.acted;
         if child.stop == Stop::HookVeto {
             outcome.message = child.message;
         }
@@ -616,5 +617,5 @@ fn emit(out: &mut Vec<Command>, notice: Notice) {
 }
 
 fn refuse(code: &'static str, message: &str) -> Command {
-    Command::Refuse { error: Error::usage(code, message) }
+    Command::Refuse { error: Error::usage(code, message).hint("feed `start` once, and before all else") }
 }

@@ -102,7 +102,7 @@ impl TurnMachine {
             let prompt = self.prompt_estimate().saturating_sub(self.desk.reserved());
             asking.held = request.max_tokens.map(|most| most.saturating_add(prompt));
         }
-        let (id, attempt, place) = (asking.id, asking.attempt, self.desk.acting);
+        let (id, attempt, place) = (asking.id, asking.attempt, self.place());
         out.push(Command::Generate { id, purpose: Purpose::Executor, place, attempt, request });
         self.phase = Phase::Asking(asking);
     }

@@ -15,6 +15,11 @@ impl TurnMachine {
         self.model.as_deref().unwrap_or(&self.config.model)
     }
 
+    /// Where it stands in the chain of those that take over; one that was chosen by its name stands in no chain.
+    pub(super) const fn place(&self) -> u32 {
+        if self.model.is_some() { 0 } else { self.desk.acting }
+    }
+
     /// Whoever was asked has answered; false if nobody was.
     pub(super) fn was_chosen(
         &mut self,

@@ -3,7 +3,7 @@
 //! The history stays legal: every open call gets a result, and what was said until then is kept.
 
 use super::{
-    super::{Command, Interrupt, Stop},
+    super::{Acted, Command, Interrupt, Stop},
     Phase, TurnMachine,
     calls::not_run,
 };
@@ -104,10 +104,13 @@ impl TurnMachine {
         self.desk.take_back(|_| true, out);
         self.last_summary(out);
         let answered = stop.is_success();
+        let took_over = self.desk.acting > 0 || self.model.is_some();
+        let acted = took_over.then(|| Acted { place: self.place(), model: self.model().to_owned() });
         let outcome = &mut self.outcome;
         outcome.stop = stop;
         outcome.duration = self.now.since(self.started);
         outcome.spent = self.spent.clone();
+        outcome.acted = acted;
         if answered {
             outcome.r#final = self.reply.take();
         } else {

@@ -296,7 +296,7 @@ fn emit(out: &mut Vec<Command>, notice: Notice) {
 }
 
 fn refuse(code: &'static str, message: &str) -> Command {
-    Command::Refuse { error: Error::usage(code, message) }
+    Command::Refuse { error: Error::usage(code, message).hint("feed `start` once, and before all else") }
 }
 
 const fn forces_tools(choice: &ToolChoice) -> bool {

@@ -29,7 +29,8 @@ const INVALID: &str = "INVALID_JSON";
 
 /// One element of a history.
 pub fn decode_message(raw: &Raw) -> Result<Message> {
-    block::decode_message(raw).map_err(|what| Error::usage("invalid_message", what))
+    block::decode_message(raw)
+        .map_err(|what| Error::usage("invalid_message", what).hint("mend the message at that place"))
 }
 
 /// Extra fields even if there are none, to say that this wire wrote it.

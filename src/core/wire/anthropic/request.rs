@@ -152,7 +152,7 @@ pub fn decode_request(body: &str) -> Result<Request> {
 }
 
 fn invalid(message: impl Into<String>) -> Error {
-    Error::usage("invalid_request", message)
+    Error::usage("invalid_request", message).hint("mend the request at that place")
 }
 
 /// A number as it was written, if that still means the same.

@@ -400,9 +400,13 @@ pub(super) fn decode(raw: &Raw) -> Result<Message> {
 }
 
 fn read(raw: &Raw) -> Result<Message> {
-    let mut fields = Fields::parse(raw.text())
-        .map_err(|error| Error::usage("invalid_message", format!("a message must be an object: {error}")))?;
-    let role = fields.take_str("role").ok_or_else(|| Error::usage("invalid_message", "a message has no role"))?;
+    let mut fields = Fields::parse(raw.text()).map_err(|error| {
+        Error::usage("invalid_message", format!("a message must be an object: {error}"))
+            .hint("give a JSON object with role and content")
+    })?;
+    let role = fields.take_str("role").ok_or_else(|| {
+        Error::usage("invalid_message", "a message has no role").hint("give it one: system, user, assistant or tool")
+    })?;
     if role == "tool" {
         return Ok(read_tool(fields));
     }

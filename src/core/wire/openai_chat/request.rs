@@ -185,7 +185,8 @@ pub(super) fn encode(request: &Request) -> Result<String> {
     }
     for (name, number) in [("temperature", request.temperature), ("top_p", request.top_p)] {
         if number.is_some_and(|number| !number.is_finite()) {
-            return Err(Error::usage("invalid_number", format!("{name} is no finite number")));
+            return Err(Error::usage("invalid_number", format!("{name} is no finite number"))
+                .hint("give a finite number, or leave it out"));
         }
     }
 
@@ -267,7 +268,8 @@ fn encode_tools(object: &mut Object, request: &Request, extra: Option<&Fields>) 
                 return Err(Error::usage(
                     "unsupported_tool",
                     format!("a tool in the form of {} can't be offered over Chat Completions", wire.name()),
-                ));
+                )
+                .hint("offer it to a model of its own wire, or leave it out"));
             }
             Tool::WebSearch(search) => {
                 if *search != WebSearch::default() {
@@ -364,15 +366,18 @@ fn no_parameters() -> Raw {
 }
 
 pub(super) fn decode(body: &str) -> Result<Request> {
-    let mut fields = Fields::parse(body)
-        .map_err(|error| Error::usage("invalid_body", format!("the body must be a JSON object: {error}")))?;
+    let mut fields = Fields::parse(body).map_err(|error| {
+        Error::usage("invalid_body", format!("the body must be a JSON object: {error}"))
+            .hint("give the body of a request as it is sent")
+    })?;
     let mut request = Request::default();
     if let Some(model) = fields.get_str("model").filter(|model| !model.is_empty()) {
         request.model = model;
         fields.take("model");
     }
-    let messages: Vec<Raw> =
-        fields.take_as("messages").ok_or_else(|| Error::usage("invalid_body", "the body has no list of messages"))?;
+    let messages: Vec<Raw> = fields.take_as("messages").ok_or_else(|| {
+        Error::usage("invalid_body", "the body has no list of messages").hint("give `messages`, a list")
+    })?;
     for (place, raw) in messages.iter().enumerate() {
         let message = message::decode(raw)
             .map_err(|error| Error { message: format!("messages[{place}]: {}", error.message), ..error })?;

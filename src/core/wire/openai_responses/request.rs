@@ -241,7 +241,7 @@ fn encode_format(output: &OutputSchema) -> String {
 
 /// A body of `POST /responses` (or `/responses/compact`) as our own types.
 pub fn decode_request(body: &str) -> Result<Request> {
-    let invalid = |what: String| Error::usage("invalid_request", what);
+    let invalid = |what: String| Error::usage("invalid_request", what).hint("mend the request at that place");
     let mut fields =
         Fields::parse(body).map_err(|error| invalid(format!("the request body is no JSON object: {error}")))?;
     if let Some((key, _)) = fields.iter().find(|(key, _)| is_mark(key)) {
