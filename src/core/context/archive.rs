@@ -4,13 +4,14 @@
 //! of the message's content, so the same message has the same handle everywhere; the model gets it back with the tool
 //! `recall`, whole, by lines, or by a search over everything.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
     facts::Facts,
+    shorten::{cut, cut_end},
     terms::{self, Map},
 };
 use crate::core::{
@@ -127,7 +128,7 @@ impl Archive {
         for (number, row) in rows(&text).skip(from.saturating_sub(1)) {
             if out.len() + row.len() > bytes {
                 let next = if out.is_empty() {
-                    out.push_str(super::shorten::cut(row, bytes));
+                    out.push_str(cut(row, bytes));
                     number + 1
                 } else {
                     number
@@ -151,12 +152,12 @@ impl Archive {
             let mut out = String::new();
             for (handle, message) in self.0.entries.iter().rev().filter(|(_, message)| wanted(message)) {
                 let text = shown(message);
-                for (number, row) in rows(&text).filter(|(_, row)| sought.stands_in(row)) {
+                for (number, row) in sought.rows(&text) {
                     if out.len() + row.len().min(400) + 24 > bytes {
                         out.push_str("[more lines match]\n");
                         return out;
                     }
-                    let _ = writeln!(out, "{handle}:{number}: {}", super::shorten::cut(row.trim_end(), 400));
+                    let _ = writeln!(out, "{handle}:{number}: {}", cut(row.trim_end(), 400));
                 }
             }
             if !out.is_empty() {
@@ -189,10 +190,7 @@ impl Archive {
                 let whole = self.recall(handle, 1, usize::MAX)?;
                 for sought in Sought::ways(find) {
                     let mut out = String::new();
-                    for (number, row) in rows(&whole).skip(from.saturating_sub(1)) {
-                        if !sought.stands_in(row) {
-                            continue;
-                        }
+                    for (number, row) in sought.rows(&whole).skip_while(|(number, _)| *number < from) {
                         if out.len() + row.len() + 12 > bytes {
                             let _ = writeln!(out, "[more lines match from line {number} on]");
                             break;
@@ -224,7 +222,7 @@ fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let pieces = text.split_inclusive('\n').flat_map(|line| {
         let mut rest = line;
         std::iter::from_fn(move || {
-            let piece = super::shorten::cut(rest, ROW);
+            let piece = cut(rest, ROW);
             rest = rest.get(piece.len()..).unwrap_or_default();
             // A line break alone is no row.
             if rest.len() <= 2 && rest.trim_end_matches(['\r', '\n']).is_empty() && !piece.is_empty() {
@@ -254,6 +252,27 @@ impl Sought {
             ways.push(Self(each));
         }
         ways
+    }
+
+    /// The rows of a text that hold it; of a long line also where it begins in one and ends in the next.
+    fn rows<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, Cow<'a, str>)> {
+        // So much of the next row that no word stands in that alone, for then it is the next row that holds it.
+        let longest = self.0.iter().map(String::len).max().unwrap_or(0);
+        let head = longest.saturating_sub(1);
+        let mut all = rows(text).peekable();
+        std::iter::from_fn(move || {
+            loop {
+                let (number, row) = all.next()?;
+                if self.stands_in(row) {
+                    return Some((number, Cow::Borrowed(row)));
+                }
+                let Some((_, next)) = all.peek().filter(|_| !row.ends_with('\n')) else { continue };
+                let seam = format!("{}{}", cut_end(row, 2 * longest), cut(next, head));
+                if self.stands_in(&seam) {
+                    return Some((number, Cow::Owned(format!("{}{}", cut_end(row, 300), cut(next, head)))));
+                }
+            }
+        })
     }
 
     fn stands_in(&self, row: &str) -> bool {
@@ -490,6 +509,20 @@ mod tests {
             assert_eq!(whole, text);
             assert_eq!(archive.recall(&handle, 1, usize::MAX).unwrap(), text);
         }
+    }
+
+    #[test]
+    fn c26_what_stands_across_the_rows_of_a_long_line_is_found() {
+        let mut archive = Archive::new();
+        for at in 480..530 {
+            let line = format!("{}open_error_4711 {}", "é ".repeat(at / 3), "x ".repeat(700));
+            let handle = archive.put(&Arc::new(Message::user(format!("{at}: {line}"))));
+            assert!(archive.find("open_error_4711", 100_000).contains(&format!("{handle}:")), "{at}");
+            let found = archive.answer(&handle, "OPEN_error_4711", 1, 1_000, |_| true).unwrap();
+            assert!(found.contains("open_error_4711"), "{at}: {found}");
+            assert_eq!(found.lines().count(), 1, "{found}");
+        }
+        assert_eq!(archive.find("no_such_name", 1_000), "");
     }
 
     #[test]
