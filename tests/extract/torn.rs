@@ -229,3 +229,42 @@ fn d22_python_arguments_nested_too_deep_cost_no_other_call_however_long() {
         }
     }
 }
+
+#[test]
+fn d08_a_separator_that_a_bracket_stands_before_makes_no_call_without_arguments() {
+    each(rows().filter(|row| matches!(row.grammar, Grammar::Named { fenced: false, .. })), |dialect| {
+        let [first, second] = two(dialect);
+        let at = first.find('{').unwrap();
+        let head = first[..at].trim_end();
+        let name = head.find("ff").unwrap();
+        // Behind the name and its number.
+        let from = name + head[name..].find(|c: char| "<[`\n".contains(c)).unwrap_or(head.len() - name);
+        let separator = &first[from..at];
+        if separator.trim().len() < 2 {
+            return;
+        }
+        let text = format!("Hi. {}{{{separator}{}{second} Bye.", &first[..from], &first[at + 1..]);
+        for setup in setups() {
+            let reading = read_twice(text.as_bytes(), &setup);
+            assert!(reading.calls.iter().all(|call| call.name != "ff" || !call.complete), "{text}: {reading:?}");
+            assert!(has_second(&reading), "{text}: {reading:?}");
+            // Where nothing of it is a call, it is text.
+            if reading.calls.len() == 2 {
+                let prose: Vec<&str> = reading.prose.split_whitespace().collect();
+                assert_eq!(prose, ["Hi.", "Bye."], "{text}: {reading:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn d08_a_number_behind_the_bracket_of_the_object_that_lacks_it_is_not_lost_in_silence() {
+    let text = "<|tool_calls_section_begin|><|tool_call_begin|>functions.ff:0<|tool_call_argument_begin|>{\"a\":}-37\
+                <|tool_call_end|><|tool_call_begin|>functions.gg:1<|tool_call_argument_begin|>{\"a\":\"gg\"}\
+                <|tool_call_end|><|tool_calls_section_end|> Bye.";
+    for setup in setups() {
+        let reading = read_twice(text.as_bytes(), &setup);
+        assert!(!reading.calls[0].complete && has_second(&reading), "{reading:?}");
+        assert_eq!(reading.prose, " Bye.", "{reading:?}");
+    }
+}

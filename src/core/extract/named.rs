@@ -326,10 +326,20 @@ impl Named {
         loop {
             if self.place != Place::Left {
                 let here = input.get(*from..).unwrap_or_default();
+                let mut taken = 0;
                 let part = match here.first() {
                     _ if self.seen > 0 => Some(false),
                     Some(b':') => Some(true),
-                    Some(b'"') => Some(self.valueless),
+                    Some(b'"' | b'{' | b'[') if self.valueless => Some(true),
+                    Some(b'-' | b'0'..=b'9') if self.valueless => {
+                        let near = here.iter().take(LONGEST_HEADER);
+                        taken = near.take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
+                        (last || taken < here.len() || taken >= LONGEST_HEADER).then_some(true)
+                    }
+                    Some(b'<' | b'[') => self.parted(here, last).map(|bytes| {
+                        taken = bytes;
+                        bytes > 0
+                    }),
                     Some(b',') => here.get(1).map(|byte| *byte == b'"').or_else(|| last.then_some(false)),
                     _ => Some(false),
                 };
@@ -343,6 +353,7 @@ impl Named {
                     Some(true) => {
                         sink.spoiled_behind(PART);
                         self.tail = Tail::before(self.next);
+                        self.seen = taken;
                         self.place = Place::Left;
                     }
                 }
@@ -366,6 +377,15 @@ impl Named {
             *from += self.seen;
             self.seen = 0;
         }
+    }
+
+    /// How long the separator of a name and its arguments is that stands here, behind them: a bracket came before it.
+    fn parted(&self, input: &[u8], last: bool) -> Option<usize> {
+        let between = || self.between.iter().map(|text| text.trim().as_bytes()).filter(|text| text.len() > 1);
+        if let Some(text) = between().find(|text| input.starts_with(text)) {
+            return Some(text.len());
+        }
+        if between().any(|text| text.starts_with(input)) && !last { None } else { Some(0) }
     }
 
     fn follow(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> (usize, bool) {

@@ -227,7 +227,7 @@ mod tests {
     /// The same with a window that is full again and again.
     fn narrow() -> MachineConfig {
         let mut config = config();
-        config.turn_mut().context.budget = Some(700);
+        config.turn_mut().context.budget = Some(900);
         config
     }
 
