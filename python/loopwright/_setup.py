@@ -43,9 +43,7 @@ def _provided(
     return given
 
 
-def _taken_apart(
-    model: Any, roles: Roles | None, given: tuple[Any, ...]
-) -> tuple[Role | None, Any, tuple[Any, ...]]:
+def _taken_apart(model: Any, roles: Roles | None, given: tuple[Any, ...]) -> tuple[Role | None, Any, tuple[Any, ...]]:
     """The role that a model is given as, if it is; the model itself, and its settings."""
     if roles is not None:
         from .roles import executor_of

@@ -229,9 +229,8 @@ class Agent(Running[Output]):
             wind_down=wind_down,
         )
         self.name = name
-        self._acting = acting
+        self._acting, timeouts = acting, _total(timeouts, acting)
         self.budget = _bounded(_checked_budget(budget) if budget is not None else Budget(), acting)
-        timeouts = _total(timeouts, acting)
         self.journal = journal
         self._own_model = None
         self._endpoint = None

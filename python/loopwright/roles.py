@@ -500,7 +500,6 @@ Serving = tuple[_core.Endpoint | None, Any]
 def _served(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[str, Any]]:
     """Where the model of a role lives, and what the machine knows of it."""
     from . import _options
-
     from ._setup import _price
 
     asked = {name: value for name in _ASKED if (value := getattr(role, name)) is not None}
@@ -603,9 +602,12 @@ def bounded(budget: Budget, role: Role | None) -> Budget:
     if most is None:
         return budget
     role._settings()  # type: ignore[union-attr]
-    pairs = {"iterations": most.requests, "tokens": most.tokens, "cost": most.cost, "wall_time": most.seconds}
-    own = {name: (getattr(budget, name), value) for name, value in pairs.items() if value is not None}
-    return replace(budget, **{name: value if now is None else min(now, value) for name, (now, value) in own.items()})
+    limits: dict[str, Any] = {"iterations": most.requests, "tokens": most.tokens}
+    limits |= {"cost": most.cost, "wall_time": most.seconds}
+    for name, value in limits.items():
+        now = getattr(budget, name)
+        limits[name] = value if now is None else now if value is None else min(now, value)
+    return replace(budget, **limits)
 
 
 def session_of(roles: Roles | None) -> Releases | None:

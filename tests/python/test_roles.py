@@ -296,7 +296,8 @@ def test_c01_roles_that_are_down_hold_up_nobody_at_the_same_host(serve: Any, way
     assert result.final == "All done."
     assert result.duration < 10
     assert of(events.Retry, seen) == []
-    assert sum(each["body"]["model"] == "busy" for each in server.requests) == 3, "then they are left alone"
+    # Both roles may be on their way when the third fails.
+    assert sum(each["body"]["model"] == "busy" for each in server.requests) in (3, 4), "then they are left alone"
 
 
 @pytest.mark.parametrize("given", ["model", "roles"])
@@ -358,7 +359,9 @@ def test_c01_models_of_a_roles_chain_have_parameters_of_their_own(serve: Any, wa
     result, _ = run(agent, "Look.", way, journal=True)
     assert any(each.by == "b" for each in result.summaries)
     bodies = [each["body"] for each in summer.requests][:2]
-    asked = [(body["model"], body["temperature"], body.get("max_tokens") or body["max_completion_tokens"]) for body in bodies]
+    asked = [
+        (body["model"], body["temperature"], body.get("max_tokens") or body["max_completion_tokens"]) for body in bodies
+    ]
     assert asked == [("a", 0.2, 300), ("b", 0.6, 400)]
     assert replay(result.journal).identical
 
