@@ -38,8 +38,8 @@ __all__ = [
     "window_of",
 ]
 
-Count: TypeAlias = Callable[[str], int]
-"""A function that gives the tokens of a text."""
+Count: TypeAlias = Callable[[str], int] | _core.TokenCounter
+"""A function that gives the tokens of a text, or a `TokenCounter`."""
 
 SHAPES = ("canonical", "anthropic", "openai_chat")
 """The shapes of messages: `Message` objects or dicts in our own form, Anthropic's, Chat Completions'."""
@@ -439,7 +439,8 @@ def compress(
         budget: Tokens that the result costs at most. A `UsageError` of code `budget_too_small` says which parts that
             must stay do not fit.
         policy: Shares, limits and weights to change: `{"keep_last": 3, "pin": [4]}`.
-        count: A function that gives the tokens of a text, instead of the model's own way of counting.
+        count: A function that gives the tokens of a text, instead of the model's own way of counting; or a
+            `TokenCounter`, which counts as its model does and remembers what it counted.
         model: The model that will read it. Tokens are exact where its vocabulary is public (`o200k_base` without a
             model) and an upper bound where it is not, so that the result never exceeds the budget.
         tools: Tools that go with the messages, or their definitions as dicts: their tokens count as well.
@@ -703,9 +704,9 @@ def _tools(tools: Iterable[Any], count: Count | None, model: str | None) -> int:
 
 
 def _counter(count: Count | None) -> Count | None:
-    if count is None or callable(count):
+    if count is None or callable(count) or isinstance(count, _core.TokenCounter):
         return count
-    message = f"count is a function of a text, not {type(count).__name__}"
+    message = f"count is a TokenCounter or a function of a text, not {type(count).__name__}"
     raise UsageError(
         message, "invalid_value", "give a function that takes a text and gives its number of tokens, or leave it out"
     )
@@ -760,12 +761,16 @@ def _plain(message: Any) -> Any:
 
 def _writer(messages: list[Any], shape: str) -> Callable[[Any, int], str]:
     """How a message of this history is written where it is not read as it is."""
-    if messages and not isinstance(messages[0], Message):
-        at = next((at for at, message in enumerate(messages) if isinstance(message, Message)), None)
-        if at is not None:
+    if not messages or isinstance(messages[0], Message):
+        return _written
+
+    def of_dicts(message: Any, at: int) -> str:
+        if isinstance(message, Message):
             shown = f"message {at} is a Message; this history is one of dicts ({shape})"
             raise UsageError(shown, "invalid_messages", "give messages of one shape")
-    return _written
+        return _written(message, at)
+
+    return of_dicts
 
 
 def _written(message: Any, at: int) -> str:

@@ -13,6 +13,11 @@ use pyo3::{
     types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
 
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeMap, SerializeSeq},
+};
+
 use super::{context::decode, errors};
 use crate::core::{
     error::Error,
@@ -198,6 +203,11 @@ fn string(value: &Bound<'_, PyAny>) -> Option<String> {
     value.cast::<PyString>().ok()?.to_str().ok().map(ToOwned::to_owned)
 }
 
+/// Who speaks.
+fn role_of(value: &Bound<'_, PyAny>) -> Option<Role> {
+    Role::named(value.cast::<PyString>().ok()?.to_str().ok()?)
+}
+
 fn attribute(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<String> {
     string(&given.getattr(name).ok()?)
 }
@@ -263,7 +273,7 @@ fn chat(given: &Bound<'_, PyAny>) -> Option<Message> {
         let result = ToolResult { id, name, content, form, is_error: false, failure: None, extra: None };
         return (dict.len() == 3).then(|| Message::new(Role::User, vec![Block::ToolResult(result)]));
     }
-    let role = Role::named(&string(&role)?)?;
+    let role = role_of(&role)?;
     let mut blocks = Vec::new();
     if let Some(text) = string(&content) {
         if text.is_empty() {
@@ -316,7 +326,7 @@ fn anthropic(given: &Bound<'_, PyAny>) -> Option<Message> {
     if dict.len() != 2 {
         return None;
     }
-    let role = match Role::named(&text_of(dict, intern!(py, "role"))?)? {
+    let role = match role_of(&member(dict, intern!(py, "role"))?)? {
         role @ (Role::User | Role::Assistant) => role,
         // What the wire itself wrote has a mark.
         Role::System | Role::Developer => return None,
@@ -353,9 +363,8 @@ fn part_of(given: &Bound<'_, PyAny>) -> Option<Block> {
             if dict.len() != 4 || !is_legal(&id) || !input.is_exact_instance_of::<PyDict>() {
                 return None;
             }
-            let mut text = String::new();
-            json(&mut text, &input, 0)?;
-            Some(Block::ToolUse(ToolUse { id, name, input: Raw::parse(text).ok()?, invalid: None, extra: None }))
+            let input = Raw::written(&Plain { value: &input, depth: 0 }).ok()?;
+            Some(Block::ToolUse(ToolUse { id, name, input, invalid: None, extra: None }))
         }
         "tool_result" => {
             let id = text_of(dict, intern!(py, "tool_use_id"))?;
@@ -395,46 +404,50 @@ fn part_of(given: &Bound<'_, PyAny>) -> Option<Block> {
     }
 }
 
-/// Appends what Python's own `json` would write, without white space; nothing for what is not plain.
-fn json(out: &mut String, value: &Bound<'_, PyAny>, depth: usize) -> Option<()> {
-    if depth > DEPTH {
-        return None;
-    }
-    if let Ok(text) = value.cast_exact::<PyString>() {
-        out.push_str(&serde_json::to_string(text.to_str().ok()?).ok()?);
-    } else if value.is_none() {
-        out.push_str("null");
-    } else if let Ok(truth) = value.cast_exact::<PyBool>() {
-        out.push_str(if truth.is_true() { "true" } else { "false" });
-    } else if value.is_exact_instance_of::<PyInt>() {
-        out.push_str(&value.extract::<i64>().ok()?.to_string());
-    } else if value.is_exact_instance_of::<PyFloat>() {
-        if !value.extract::<f64>().ok()?.is_finite() {
-            return None;
+/// Written as Python's own `json` would write it, without white space; what is not plain is an error.
+struct Plain<'a, 'py> {
+    value: &'a Bound<'py, PyAny>,
+    depth: usize,
+}
+
+impl Serialize for Plain<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let odd = || S::Error::custom("not plain");
+        let Self { value, depth } = *self;
+        if depth > DEPTH {
+            return Err(odd());
         }
-        out.push_str(value.repr().ok()?.to_str().ok()?);
-    } else if let Ok(list) = value.cast_exact::<PyList>() {
-        out.push('[');
-        for (at, each) in list.iter().enumerate() {
-            if at > 0 {
-                out.push(',');
+        let depth = depth + 1;
+        if let Ok(text) = value.cast_exact::<PyString>() {
+            return serializer.serialize_str(text.to_str().map_err(|_| odd())?);
+        }
+        if value.is_none() {
+            return serializer.serialize_unit();
+        }
+        if let Ok(truth) = value.cast_exact::<PyBool>() {
+            return serializer.serialize_bool(truth.is_true());
+        }
+        if value.is_exact_instance_of::<PyInt>() {
+            return serializer.serialize_i64(value.extract().map_err(|_| odd())?);
+        }
+        if value.is_exact_instance_of::<PyFloat>() {
+            let finite = value.extract::<f64>().is_ok_and(f64::is_finite);
+            let shown = value.repr().ok().filter(|_| finite).and_then(|shown| whole(shown.to_str().ok()?.to_owned()));
+            return shown.ok_or_else(odd)?.serialize(serializer);
+        }
+        if let Ok(list) = value.cast_exact::<PyList>() {
+            let mut out = serializer.serialize_seq(None)?;
+            for each in list.iter() {
+                out.serialize_element(&Plain { value: &each, depth })?;
             }
-            json(out, &each, depth + 1)?;
+            return out.end();
         }
-        out.push(']');
-    } else if let Ok(dict) = value.cast_exact::<PyDict>() {
-        out.push('{');
-        for (at, (key, each)) in dict.iter().enumerate() {
-            if at > 0 {
-                out.push(',');
-            }
-            out.push_str(&serde_json::to_string(key.cast_exact::<PyString>().ok()?.to_str().ok()?).ok()?);
-            out.push(':');
-            json(out, &each, depth + 1)?;
+        let dict = value.cast_exact::<PyDict>().map_err(|_| odd())?;
+        let mut out = serializer.serialize_map(None)?;
+        for (key, each) in dict.iter() {
+            let key = key.cast_exact::<PyString>().map_err(|_| odd())?;
+            out.serialize_entry(key.to_str().map_err(|_| odd())?, &Plain { value: &each, depth })?;
         }
-        out.push('}');
-    } else {
-        return None;
+        out.end()
     }
-    Some(())
 }

@@ -205,7 +205,8 @@ impl From<Tokenizer> for TokenCounter {
 }
 
 impl TokenCounter {
-    fn with<T>(&self, use_it: impl FnOnce(&mut tokens::TokenCounter) -> T) -> T {
+    /// Nothing of Python may be touched meanwhile.
+    pub(super) fn with<T>(&self, use_it: impl FnOnce(&mut tokens::TokenCounter) -> T) -> T {
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
