@@ -1501,7 +1501,9 @@ class Window:
         low: float,
     ) -> Self: ...
     @staticmethod
-    def from_json(text: str, shape: str, count: Callable[[str], int] | TokenCounter | None, model: str | None) -> Window:
+    def from_json(
+        text: str, shape: str, count: Callable[[str], int] | TokenCounter | None, model: str | None
+    ) -> Window:
         """A window that was saved."""
 
     def to_json(self) -> str:

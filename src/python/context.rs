@@ -105,7 +105,7 @@ fn idle() -> MutexGuard<'static, Vec<TokenCounter>> {
 
 /// A counter for one call: one that no other call is using, or the caller's own.
 enum Native<'a> {
-    Idle(Option<TokenCounter>),
+    Idle(Option<Box<TokenCounter>>),
     Own(&'a Counter),
 }
 
@@ -123,7 +123,7 @@ impl Native<'_> {
         };
         let mut counter = found.unwrap_or_else(|| TokenCounter::new(tokenizer));
         counter.set_tokenizer(tokenizer);
-        Self::Idle(Some(counter))
+        Self::Idle(Some(Box::new(counter)))
     }
 
     /// Nothing of Python may be touched meanwhile.
@@ -143,7 +143,7 @@ impl Drop for Native<'_> {
         {
             let mut idle = idle();
             if idle.len() < MOST_IDLE {
-                idle.push(counter);
+                idle.push(*counter);
             }
         }
     }
@@ -368,7 +368,7 @@ pub(super) fn compress_context<'py>(
     shape: &str,
     budget: usize,
     policy: Option<&str>,
-    count: Option<Bound<'py, PyAny>>,
+    count: Option<&Bound<'py, PyAny>>,
     model: Option<&str>,
     archive: &ContextArchive,
     written: &Bound<'py, PyAny>,
@@ -377,7 +377,7 @@ pub(super) fn compress_context<'py>(
     let shape = shape_of(shape)?;
     let policy = policy_of(policy, shape)?;
     let reader = Reader::new(shape, written)?;
-    let (given, done) = match Counts::of(count.as_ref(), model) {
+    let (given, done) = match Counts::of(count, model) {
         Counts::Function(mut called) => {
             let given = reader.all(messages)?;
             // Python's own function may ask the archive: it is taken only for a copy.
@@ -420,12 +420,12 @@ pub(super) fn count_context<'py>(
     py: Python<'py>,
     messages: &Bound<'py, PyList>,
     shape: &str,
-    count: Option<Bound<'py, PyAny>>,
+    count: Option<&Bound<'py, PyAny>>,
     model: Option<&str>,
     written: &Bound<'py, PyAny>,
 ) -> PyResult<usize> {
     let messages = Reader::new(shape_of(shape)?, written)?.all(messages)?;
-    Counts::of(count.as_ref(), model).with(py, |count| sum_of(&messages, count))
+    Counts::of(count, model).with(py, |count| sum_of(&messages, count))
 }
 
 fn sum_of(messages: &[Arc<Message>], count: &mut dyn Count) -> usize {
@@ -439,7 +439,7 @@ fn sum_of(messages: &[Arc<Message>], count: &mut dyn Count) -> usize {
 pub(super) fn count_tools<'py>(
     py: Python<'py>,
     tools: &str,
-    count: Option<Bound<'py, PyAny>>,
+    count: Option<&Bound<'py, PyAny>>,
     model: Option<&str>,
 ) -> PyResult<usize> {
     let request = Json::parse(&format!(r#"{{"messages":[],"tools":{tools}}}"#)).map_err(|error| {
@@ -454,7 +454,7 @@ pub(super) fn count_tools<'py>(
         let base = counter.base();
         counter.json_at_most(&request).saturating_sub(base)
     };
-    match Counts::of(count.as_ref(), model) {
+    match Counts::of(count, model) {
         Counts::Native(mut native) => Ok(py.detach(|| native.with(beside))),
         Counts::Function(mut called) => {
             let each = |sum: usize, tool: &Json| sum.saturating_add(called.text(&tool.to_string()) + CALL_OVERHEAD);

@@ -22,7 +22,7 @@ use super::{context::decode, errors};
 use crate::core::{
     error::Error,
     json::{Fields, Raw},
-    message::{Block, Extra, Form, Message, Role, Text, Thinking, ToolResult, ToolUse, Wire},
+    message::{Block, Extra, Form, Message, ProviderBlock, Role, Text, Thinking, ToolResult, ToolUse, Wire},
 };
 
 /// Arguments nested deeper go through Python's own JSON.
@@ -176,23 +176,56 @@ impl<'a, 'py> Reader<'a, 'py> {
     }
 }
 
-/// What of a message can only be of another shape.
+/// What of a message can only be of another shape, or is nothing that any provider takes.
 fn foreign(shape: Option<Wire>, message: &Message) -> Option<String> {
-    match shape? {
-        Wire::OpenaiChat => message.content.iter().find_map(|block| match block {
-            Block::Provider(block) if matches!(block.kind().as_str(), "tool_use" | "tool_result") => Some(format!(
-                "it holds a {} block, which is Anthropic's, among messages of Chat Completions",
-                block.kind()
-            )),
-            _ => None,
+    let shape = shape.filter(|shape| matches!(shape, Wire::Anthropic | Wire::OpenaiChat))?;
+    let extra = message.extra.as_ref().map(|extra| &extra.fields);
+    let of_message = match shape {
+        Wire::OpenaiChat => extra.and_then(|fields| fields.get("tool_calls")).and_then(|calls| {
+            let none = calls.is_null() || calls.is_array();
+            (!none).then(|| format!("its tool_calls are {}, and no list of calls", shown(calls)))
         }),
-        Wire::Anthropic => {
-            let fields = &message.extra.as_ref()?.fields;
-            let key = ["tool_calls", "tool_call_id"].into_iter().find(|key| fields.get(key).is_some())?;
-            Some(format!("it has {key}, which is Chat Completions', among messages of Anthropic"))
-        }
-        _ => None,
+        _ => ["tool_calls", "tool_call_id"]
+            .into_iter()
+            .find(|key| extra.is_some_and(|fields| fields.get(key).is_some()))
+            .map(|key| format!("it has {key}, which is Chat Completions', among messages of Anthropic")),
+    };
+    of_message.or_else(|| {
+        message.content.iter().find_map(|block| match block {
+            Block::Provider(block) => foreign_block(shape, block),
+            _ => None,
+        })
+    })
+}
+
+fn foreign_block(shape: Wire, block: &ProviderBlock) -> Option<String> {
+    let kind = block.kind();
+    if !block.raw.is_object() {
+        return Some(format!("a part of it is {}, and no dict", shown(&block.raw)));
     }
+    let fields = Fields::parse(block.raw.text()).ok()?;
+    if shape == Wire::OpenaiChat && matches!(kind.as_str(), "tool_use" | "tool_result") {
+        return Some(format!("it holds a {kind} block, which is Anthropic's, among messages of Chat Completions"));
+    }
+    if fields.get("type").is_some_and(|kind| kind.string().is_none())
+        || (fields.get("type").is_none() && shape == Wire::Anthropic)
+    {
+        return Some(format!("a part of it has no type: {}", shown(&block.raw)));
+    }
+    let lacks = |key: &str| fields.get(key).is_none_or(|value| value.string().is_none());
+    let wanted = match kind.as_str() {
+        "text" => ["text"].as_slice(),
+        "tool_use" => &["id", "name"],
+        "tool_result" => &["tool_use_id"],
+        _ => &[],
+    };
+    let key = wanted.iter().find(|key| lacks(key))?;
+    Some(format!("its {kind} block has no {key} that is text: {}", shown(&block.raw)))
+}
+
+/// The beginning of JSON text.
+fn shown(raw: &Raw) -> String {
+    raw.text().chars().take(100).collect()
 }
 
 fn nothing(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<()> {

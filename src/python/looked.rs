@@ -68,18 +68,18 @@ pub(super) fn read<'py>(
         let own = counters.next();
         let begin = |count| thread::Builder::new().spawn_scoped(scope, move || work(count)).ok();
         let others: Vec<_> = counters.map_while(begin).collect();
-        let mut sent = 0;
+        let mut handed = 0;
         let mut hand_over = |messages: &[Arc<Message>]| {
-            let new = messages.get(sent..).unwrap_or_default();
+            let new = messages.get(handed..).unwrap_or_default();
             // It fails only where nobody is left who takes it, and then this thread does.
-            let _taken = send.send((sent, new.to_vec()));
-            sent = messages.len();
+            let _taken = send.send((handed, new.to_vec()));
+            handed = messages.len();
         };
         hand_over(&messages);
         let read_rest = || {
             for (at, message) in all {
                 messages.push(Arc::new(reader.one(&message, at)?));
-                if messages.len() % CHUNK == 0 {
+                if messages.len().is_multiple_of(CHUNK) {
                     hand_over(&messages);
                 }
             }

@@ -85,7 +85,16 @@ fn json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
         read(&text)
     }
     match value.cast::<PyList>() {
-        Ok(list) => list.iter().map(|item| one(&item)).collect::<PyResult<Vec<_>>>().map(Json::List),
+        Ok(list) => {
+            let each = |(at, item): (usize, Bound<'_, PyAny>)| {
+                if item.is_instance_of::<PyString>() {
+                    let message = format!("message {at} is text, and no message");
+                    return Err(errors::usage("invalid_value", message, "count each text by itself, or give messages"));
+                }
+                one(&item)
+            };
+            list.iter().enumerate().map(each).collect::<PyResult<Vec<_>>>().map(Json::List)
+        }
         Err(_) => one(value),
     }
 }

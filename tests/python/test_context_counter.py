@@ -122,3 +122,60 @@ def test_c26_what_is_wrong_in_a_long_history_is_named(shape: str) -> None:
             compress(given, 20_000, count=counter, shape=shape)
     given = history(shape, 600, 20)
     assert compress(given, 20_000, count=counter, shape=shape).report.after <= 20_000
+
+
+A_USE = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+A_CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    ("shape", "message", "what"),
+    [
+        ("anthropic", say("assistant", [{**A_USE, "id": None}]), "tool_use block has no id"),
+        ("anthropic", say("assistant", [{**A_USE, "id": 3}]), "tool_use block has no id"),
+        ("anthropic", say("assistant", [{**A_USE, "name": None}]), "tool_use block has no name"),
+        ("anthropic", say("user", [{"type": "tool_result", "content": "x"}]), "tool_result block has no tool_use_id"),
+        ("anthropic", say("user", [{"type": "text", "text": None}]), "text block has no text"),
+        ("anthropic", say("user", [{"text": "x"}]), "has no type"),
+        ("anthropic", say("user", [{"type": 3}]), "has no type"),
+        ("anthropic", say("user", ["a", "b"]), 'is "a", and no dict'),
+        ("openai_chat", say("user", ["a", "b"]), 'is "a", and no dict'),
+        ("openai_chat", say("user", [{"type": "text", "text": None}]), "text block has no text"),
+        ("openai_chat", {**say("assistant", "x"), "tool_calls": "abc"}, 'tool_calls are "abc"'),
+        ("openai_chat", {**say("assistant", "x"), "tool_calls": [None]}, "is null, and no dict"),
+        ("openai_chat", {**say("assistant", None), "tool_calls": [A_CALL, 7]}, "is 7, and no dict"),
+    ],
+)
+def test_c26_what_no_provider_takes_is_named(shape: str, message: dict[str, Any], what: str) -> None:
+    given = [say("user", "go"), message, say("user", "and?")]
+    with pytest.raises(UsageError, match=f"message 1: .*{what}") as caught:
+        compress(given, 10_000, shape=shape)
+    assert caught.value.code == "invalid_message"
+    window = ContextWindow(10_000, shape=shape)
+    window.append(given[0])
+    with pytest.raises(UsageError, match="message 1: "):
+        window.append(given[1])
+    assert len(window.messages) == 1
+
+
+def test_c26_arguments_of_no_such_kind_are_named() -> None:
+    given: list[Any] = [say("user", "go")]
+    wrong: Any
+    for wrong, what in (("abc", "tools are"), (3, "tools are"), ([1], "a tool is"), (["read"], "a tool is")):
+        for call in (compress, assemble):
+            with pytest.raises(UsageError, match=what):
+                call(given, budget=100, tools=wrong)
+        with pytest.raises(UsageError, match=what):
+            ContextWindow(100, tools=wrong)
+    nothing: Any = None
+    assert compress(given, 100, tools=nothing).messages == given
+    wrong = 3
+    for call in (compress, assemble):
+        with pytest.raises(UsageError, match="a model is"):
+            call(given, budget=100, model=wrong)
+        with pytest.raises(UsageError, match="archive is"):
+            call(given, budget=100, archive=wrong)
+    with pytest.raises(UsageError, match="a model is"):
+        estimate(given, model=wrong)
+    with pytest.raises(UsageError, match="message 1 is a Message; this history is one of dicts"):
+        compress([*given, Message.user("y")], 100)
