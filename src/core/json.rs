@@ -25,7 +25,7 @@ impl Raw {
     }
 
     /// The same where that may fail: the error says why.
-    pub(crate) fn written<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+    pub fn written<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::value::to_raw_value(value).map(|raw| Self(Arc::from(raw)))
     }
 
