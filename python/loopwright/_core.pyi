@@ -1455,7 +1455,7 @@ def compress_context(
     shape: str,
     budget: int,
     policy: str | None,
-    count: Callable[[str], int] | None,
+    count: Callable[[str], int] | TokenCounter | None,
     model: str | None,
     archive: ContextArchive,
     written: Callable[[Any, int], str],
@@ -1469,7 +1469,7 @@ def compress_context(
 def count_context(
     messages: list[Any],
     shape: str,
-    count: Callable[[str], int] | None,
+    count: Callable[[str], int] | TokenCounter | None,
     model: str | None,
     written: Callable[[Any, int], str],
 ) -> int:
@@ -1488,7 +1488,7 @@ def assemble_context(
 def window_of(model: str) -> int | None:
     """The tokens of a model's window, where its name is known."""
 
-def count_tools(tools: str, count: Callable[[str], int] | None, model: str | None) -> int:
+def count_tools(tools: str, count: Callable[[str], int] | TokenCounter | None, model: str | None) -> int:
     """Tokens that definitions of tools take in a request."""
 
 @final
@@ -1500,13 +1500,15 @@ class Window:
         budget: int,
         shape: str,
         policy: str | None,
-        count: Callable[[str], int] | None,
+        count: Callable[[str], int] | TokenCounter | None,
         model: str | None,
         high: float,
         low: float,
     ) -> Self: ...
     @staticmethod
-    def from_json(text: str, shape: str, count: Callable[[str], int] | None, model: str | None) -> Window:
+    def from_json(
+        text: str, shape: str, count: Callable[[str], int] | TokenCounter | None, model: str | None
+    ) -> Window:
         """A window that was saved."""
 
     def to_json(self) -> str:
