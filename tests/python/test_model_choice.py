@@ -12,7 +12,7 @@ from loopwright import Agent, Budget, LoopwrightError, UsageError, prices, repla
 from loopwright.events import ModelChosen, RoundStarted
 from loopwright.hooks import ModelChoice, ModelContext
 from loopwright.messages import Message
-from loopwright.testing import ScriptedModel, WireServer, call, text
+from loopwright.testing import ScriptedModel, WireServer, call, fault, text
 from ways import KEY, WIRES, agent_at, run, words
 
 Serve = Callable[..., WireServer]
@@ -169,6 +169,17 @@ def test_d06_x01_a_chosen_model_without_a_price_leaves_the_cost_unknown(serve: S
     result, _ = run(agent, "go", way)
     assert (result.final, result.cost) == ("done", None)
     assert any(warning.startswith("cost_unknown") for warning in result.warnings)
+
+
+def test_d06_a19_a_chosen_model_is_asked_though_the_first_is_down(serve: Serve, wire: str, way: str) -> None:
+    server = serve(*[fault.status(503)] * 3, "done")
+    agent = agent_at(server, wire, retry={"base": 0.01})
+    with pytest.raises(LoopwrightError):
+        run(agent, "go", way, budget=Budget(iterations=1, wall_time=2.0))
+    assert len(server.requests) == 3
+    chosen = agent_at(server, wire, choose_model=lambda _: "other")
+    result, _ = run(chosen, "go", way)
+    assert (result.final, server.requests[-1]["body"]["model"]) == ("done", "other")
 
 
 @pytest.mark.parametrize("how", ["chosen", "escalated"])
