@@ -290,7 +290,8 @@ class Role:
     """Models that are tried in this order where one fails for good (not for a request that is wrong). As a `Role` each
     may have its own temperature, `max_tokens` and effort; one that has none is asked like the first."""
     budget: RoleBudget | None = None
-    """What it may use in a run, with its whole chain; of an executor, what the run may use."""
+    """What it may use in a run, with its whole chain; of an executor, what the run may use (`requests` are iterations
+    then, and attempts that fail are none)."""
     temperature: float | None = None
     """Sampling temperature; by default 0.2, of a supervisor 0.3."""
     max_tokens: int | None = None

@@ -175,6 +175,12 @@ impl Endpoint {
         Self::resolve(model, options, |name| std::env::var(name).ok())
     }
 
+    /// The same place for another model.
+    #[must_use]
+    pub fn for_model(&self, model: &str) -> Self {
+        Self { breaker: format!("{model} at {}", self.host).into(), ..self.clone() }
+    }
+
     /// The endpoint of the offline model: nothing is ever sent.
     pub fn offline() -> Self {
         Self {

@@ -11,8 +11,9 @@ import pytest
 from loopwright import Agent, Budget, LoopwrightError, UsageError, prices, replay, tool
 from loopwright.events import ModelChosen, RoundStarted
 from loopwright.hooks import ModelChoice, ModelContext
-from loopwright.testing import ScriptedModel, WireServer, call, text
-from ways import KEY, WIRES, agent_at, run
+from loopwright.messages import Message
+from loopwright.testing import ScriptedModel, WireServer, call, fault, text
+from ways import KEY, WIRES, agent_at, run, words
 
 Serve = Callable[..., WireServer]
 
@@ -168,6 +169,41 @@ def test_d06_x01_a_chosen_model_without_a_price_leaves_the_cost_unknown(serve: S
     result, _ = run(agent, "go", way)
     assert (result.final, result.cost) == ("done", None)
     assert any(warning.startswith("cost_unknown") for warning in result.warnings)
+
+
+def test_d06_a19_a_chosen_model_is_asked_though_the_first_is_down(serve: Serve, wire: str, way: str) -> None:
+    server = serve(*[fault.status(503)] * 3, "done")
+    agent = agent_at(server, wire, retry={"base": 0.01})
+    with pytest.raises(LoopwrightError):
+        run(agent, "go", way, budget=Budget(iterations=1, wall_time=2.0))
+    assert len(server.requests) == 3
+    chosen = agent_at(server, wire, choose_model=lambda _: "other")
+    result, _ = run(chosen, "go", way)
+    assert (result.final, server.requests[-1]["body"]["model"]) == ("done", "other")
+    assert result.duration < 10, "it does not wait for the first one"
+
+
+@pytest.mark.parametrize("how", ["chosen", "escalated"])
+def test_d06_c26_the_window_is_that_of_the_other_model(serve: Serve, way: str, how: str) -> None:
+    turns = [[Message.user(words(250)), Message.assistant(words(250))] for _ in range(12)]
+    before = [message for turn in turns for message in turn]
+    server = serve("done") if how == "chosen" else serve(*[call("fails", n=n) for n in range(12)], "done")
+    options: dict[str, Any] = {"choose_model": lambda _: "gpt-4"}
+    if how == "escalated":
+        options = {"escalate_to": "gpt-4", "stuck": None, "tools": [fails]}
+    agent = Agent("openai-chat:gpt-4o", base_url=server.url, api_key=KEY, **options)
+    result, _ = run(agent, "go", way, messages=before, journal=True)
+    sizes = {
+        model: max(
+            len(json.dumps(request["body"]["messages"]))
+            for request in server.requests
+            if request["body"]["model"] == model
+        )
+        for model in {request["body"]["model"] for request in server.requests}
+    }
+    assert sizes["gpt-4"] < 8_192 * 4, sizes
+    assert how == "chosen" or sizes["gpt-4o"] > 8_192 * 4
+    assert replay(str(result.journal)).identical
 
 
 def test_d06_a_run_resumes_with_the_model_that_was_chosen(serve: Serve, tmp_path: Any) -> None:

@@ -83,5 +83,7 @@ impl TurnMachine {
         }
         self.config.price = price;
         self.model = Some(model);
+        // Its window is another one.
+        self.forget_window();
     }
 }
