@@ -518,6 +518,24 @@ mod tests {
     }
 
     #[test]
+    fn x16_where_a_source_stands_supports_no_number() {
+        for (reference, cited) in
+            [("source 3", "[1]"), ("m.pdf#page=3", "[m.pdf#page=3:1]"), ("memory#3", "[1]"), ("a.ipynb#cell=3", "[1]")]
+        {
+            let sources = [source(reference, 1, "The tower is 330 m high.")];
+            let found = check(&format!("The tower is 3 m high {cited}."), &sources, Profile::Plain);
+            assert_eq!(codes(&found)[0], "UNSUPPORTED", "{reference}: {found:?}");
+            assert!(
+                check(&format!("The tower is 330 m high {cited}."), &sources, Profile::Plain).passed(),
+                "{reference}"
+            );
+        }
+        // The name of a file says what it is about.
+        let sources = [source("release-7.md", 1, "The tower was added.")];
+        assert!(check("Release 7 added the tower [1].", &sources, Profile::Plain).passed());
+    }
+
+    #[test]
     fn x16_words_around_an_abstention_claim_nothing() {
         let sources = [source("a.md", 1, "The cache holds ten pages.")];
         let told = "Not found in the sources: the price. It is not spoken of there.";
