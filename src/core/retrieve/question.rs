@@ -230,9 +230,8 @@ impl Question {
         for asked in &self.asked {
             fit *=
                 match (asked, holds(*asked, text) || (is_code && *asked == Asked::How)) {
-                    // A number counts what it stands with; of something else it may be.
+                    // A number counts what it stands with.
                     (Asked::Number, true) if self.counted.as_ref().is_some_and(|thing| counts(text, thing)) => 1.7,
-                    (Asked::Number, true) if self.counted.is_some() => 1.2,
                     (Asked::Duration | Asked::Size | Asked::Number, true) if self.bound => {
                         if bounds(&text.to_lowercase()) { 1.6 } else { 1.2 }
                     }
