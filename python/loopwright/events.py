@@ -153,7 +153,7 @@ class ToolFinished(Told):
 
 @dataclass(frozen=True)
 class SearchCompleted(Told):
-    """A search is done, ours or the provider's; `count` of them so far. `error` says what went wrong, if something did."""
+    """A search is done, ours or the provider's; `count` of them so far. `error` is what went wrong with it."""
 
     round: int
     query: str

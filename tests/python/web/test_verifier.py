@@ -237,7 +237,8 @@ def test_a21_what_was_found_before_the_search_stalled_is_kept(check):
 
 
 @pytest.mark.parametrize(
-    ("status", "message"), [(400, "web_search is not enabled"), (403, "Web search is not allowed for your organization")]
+    ("status", "message"),
+    [(400, "web_search is not enabled"), (403, "Web search is not allowed for your organization")],
 )
 def test_a21_a_search_that_is_refused_in_the_middle_is_done_without(check, status, message):
     replies = [

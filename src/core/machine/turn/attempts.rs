@@ -121,11 +121,9 @@ impl TurnMachine {
 
     /// Whether a request may go once more without tools: the history must not rest on them.
     fn may_degrade(&self) -> bool {
-        self.config.degrade_without_tools
-            && !self.without_tools
-            && !self.interrupted
-            && !(self.config.tools.is_empty() && self.config.provider_tools.is_empty())
-            && !self.history.iter().any(|message| message.tool_uses().next().is_some())
+        let has_tools = !self.config.tools.is_empty() || !self.config.provider_tools.is_empty();
+        let rests_on_them = self.history.iter().any(|message| message.tool_uses().next().is_some());
+        self.config.degrade_without_tools && has_tools && !self.without_tools && !self.interrupted && !rests_on_them
     }
 
     /// Whether the provider refuses the request because of its tools.
