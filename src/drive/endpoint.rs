@@ -77,8 +77,10 @@ pub struct Endpoint {
     pub name: Arc<str>,
     /// The full address that requests go to; `None` for the offline model.
     pub url: Option<Url>,
-    /// `host:port`: what circuit breakers are kept by.
+    /// `host:port`.
     pub host: Arc<str>,
+    /// `model at host:port`: what circuit breakers are kept by. One model of a gateway may be down while others answer.
+    pub breaker: Arc<str>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,
 }
@@ -133,6 +135,7 @@ impl Endpoint {
             wire,
             name: provider.name.into(),
             url: None,
+            breaker: format!("{model} at {host}").into(),
             host,
             headers: HeaderMap::with_capacity(8),
             secrets: Vec::new(),
@@ -179,6 +182,7 @@ impl Endpoint {
             name: "offline".into(),
             url: None,
             host: "offline".into(),
+            breaker: "offline".into(),
             headers: HeaderMap::new(),
             secrets: Vec::new(),
         }
