@@ -512,9 +512,14 @@ class Event:
 
     @staticmethod
     def chosen(
-        id: int, model: str | None = None, confidence: float = 1.0, reason: str = ..., error: str | None = None
+        id: int,
+        model: str | None = None,
+        confidence: float = 1.0,
+        reason: str = ...,
+        error: str | None = None,
+        price: _Json | None = None,
     ) -> Event:
-        """Whoever was asked which model shall be used answered: a model, or none, or what went wrong."""
+        """Whoever was asked which model shall be used answered: a model and its price, or none, or what went wrong."""
 
     @staticmethod
     def recalled(id: int, found: _Json) -> Event:
