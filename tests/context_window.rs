@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Instant};
 
 use loopwright::core::{
     context::{
-        Archive, BytesPerFour, ContextWindow, Count, Fate, HIGH, LOW, Policy, compress, compress_with, is_legal,
+        Archive, BytesPerFour, ContextWindow, Count, Fate, HIGH, LOW, Policy, compress, compress_with, is_legal, repair,
     },
     message::{Block, Message, Role, ToolResult, ToolUse, Wire},
     tokens::TokenCounter,
@@ -287,14 +287,17 @@ fn c26_however_many_threads_look_at_a_history_the_same_comes_out() {
     }
 }
 
-/// The rule of a view: what the last plan of the originals gave, with what came since as it came.
+/// The rule of a view: what the last plan of the originals gave, with what came since as it came, but under ids of its
+/// own.
 fn assert_is_a_plan(window: &ContextWindow, all: &[Arc<Message>], policy: &Policy, count: &mut dyn Count) {
     let report = window.report().unwrap();
     let planned = report.entries.len();
     let whole = compress(&all[..planned], None, report.budget, policy, count, &mut Archive::new()).unwrap();
     assert_eq!(report, &whole.report, "the report of {planned} messages");
     let mut view: History = whole.messages.into_iter().map(|placed| placed.message).collect();
-    view.extend_from_slice(&all[planned..]);
+    let (named, _) = repair(all, policy.wire).unwrap();
+    assert_eq!(named.len(), all.len());
+    view.extend(named.into_iter().skip(planned).map(|placed| placed.message));
     assert_eq!(window.view(), &view[..]);
 }
 
@@ -453,6 +456,7 @@ fn c26_c06_ids_that_repeat_are_left_aside_and_change_nothing() {
             let mut other = ContextWindow::new(budget, policy.clone());
             let mut asked = Asked(0);
             let (mut made, mut aside, mut counted) = (0, 0, Vec::new());
+            let mut before: History = Vec::new();
             for (at, message) in all.iter().enumerate() {
                 window.append(message.clone(), &mut asked);
                 if at % 61 == 0 {
@@ -467,6 +471,11 @@ fn c26_c06_ids_that_repeat_are_left_aside_and_change_nothing() {
                 }
                 let settled = window.settles(&mut asked).unwrap();
                 assert_eq!(other.settles(&mut BytesPerFour).unwrap(), settled, "{what}, {at}");
+                assert!(is_legal(window.view(), wire), "{what}, {at}");
+                if !settled {
+                    assert_eq!(&window.view()[..before.len()], &before[..], "{what}, {at}");
+                }
+                before = window.view().to_vec();
                 if settled {
                     made += 1;
                     aside += usize::from(window.report().unwrap().entries.len() > attention * 4);
