@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Damages JSON objects by one token and counts how often each repairer gives back what was meant.
 
-A token is one of `" { } [ ] : , \\` or a newline: one is deleted, doubled, swapped with the character behind it, or put in
-anywhere. What is still the same object after that, or valid, isn't counted. The first table has objects written here, the second
-the arguments of real tool calls.
+A token is one of `" { } [ ] : , \\` or a newline: one is deleted, doubled, swapped with the character behind it, or
+put in anywhere. What is still valid after that isn't counted. The objects are written here, and with `--calls` they are
+the arguments of real tool calls too.
 
-    python benches/extract/repairs.py --calls FOLDER    with `json_repair` installed; FOLDER holds runs of agents as JSON
+    python benches/extract/repairs.py --calls FOLDER
+
+`json_repair` must be installed beside `loopwright`; FOLDER holds runs of agents as JSON.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def valid(text: str) -> bool:
 
 
 def compare(objects: list[dict[str, Any]], count: int, seed: int) -> collections.Counter[str]:
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311 - damage, not secrets
     found: collections.Counter[str] = collections.Counter()
     while found["damaged"] < count:
         meant = draw.choice(objects)

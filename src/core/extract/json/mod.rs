@@ -14,6 +14,7 @@
 mod ahead;
 mod bare;
 mod run;
+mod slips;
 mod structure;
 mod text;
 mod valid;

@@ -59,21 +59,6 @@ impl Json {
         self.value_ends();
     }
 
-    /// A member of an object stands where an element of an array should: the array's end is missing, or the object's beginning.
-    fn member_in_array(&mut self) {
-        if self.comma.is_none() || !self.stack.object_around(1) {
-            self.note(Mend::MissingOpener, self.at);
-            self.opens(true);
-            return;
-        }
-        if let Some(comma) = self.comma.take().filter(|comma| *comma < self.out.len()) {
-            self.out.remove(comma);
-        }
-        self.note(Mend::MissingCloser, self.at);
-        self.close_top();
-        self.comma();
-    }
-
     pub(super) fn value_ends(&mut self) {
         self.state = if self.stack.len == 0 { State::End } else { State::AfterValue };
     }
