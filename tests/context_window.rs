@@ -6,10 +6,14 @@
 use std::{sync::Arc, time::Instant};
 
 use loopwright::core::{
-    context::{Archive, BytesPerFour, ContextWindow, Count, Fate, HIGH, LOW, Policy, compress, is_legal},
+    context::{
+        Archive, BytesPerFour, ContextWindow, Count, Fate, HIGH, LOW, Policy, compress, compress_with, is_legal, repair,
+    },
     message::{Block, Message, Role, ToolResult, ToolUse, Wire},
     tokens::TokenCounter,
+    workers::Workers,
 };
+use loopwright::drive::threads::Threads;
 use proptest::prelude::*;
 
 type History = Vec<Arc<Message>>;
@@ -208,14 +212,92 @@ fn speed() {
     println!("append and plan on a full window: {:.2?}", began.elapsed() / extra.len() as u32);
 }
 
-/// The rule of a view: what the last plan of the originals gave, with what came since as it came.
+/// From nothing: each message looked at and counted exactly by a counter that has seen none of it, the plan, and what
+/// came of it let go. Run like [`speed`].
+#[test]
+#[ignore = "a measurement"]
+fn speed_from_nothing() {
+    let all = history(10_000, 11);
+    // The vocabulary is loaded once in a process.
+    let _loaded = TokenCounter::for_model("gpt-4o").text("x");
+    for many in [1, 2, 4] {
+        let workers = Threads::at_most(many);
+        let mut took: Vec<_> = (0..15)
+            .map(|_| {
+                let mut counter = TokenCounter::for_model("gpt-4o");
+                let began = Instant::now();
+                let (policy, mut archive) = (Policy::default(), Archive::new());
+                let done = compress_with(&all, None, 100_000, &policy, &mut counter, &mut archive, &workers).unwrap();
+                assert!(done.report.after <= 100_000);
+                drop((done, archive));
+                began.elapsed()
+            })
+            .collect();
+        took.sort_unstable();
+        println!("{} messages, {many} threads: best {:.1?}, half {:.1?}", all.len(), took[0], took[7]);
+    }
+}
+
+/// So many threads, whatever the machine has.
+struct Always(usize);
+
+impl Workers for Always {
+    fn many(&self) -> usize {
+        self.0
+    }
+
+    fn run(&self, work: &(dyn Fn(usize) + Sync)) {
+        std::thread::scope(|scope| {
+            (1..self.0).for_each(|number| drop(scope.spawn(move || work(number))));
+            work(0);
+        });
+    }
+}
+
+#[test]
+fn c26_however_many_threads_look_at_a_history_the_same_comes_out() {
+    let long = long_run(99, 1_500);
+    let few: History = (0..5)
+        .map(|at| Arc::new(Message::user(format!("word{at} said {at}7 times, and not in vain. ").repeat(9_000))))
+        .collect();
+    for (all, budget) in [(long, 20_000), (few, 2_000_000)] {
+        for model in ["gpt-4o", "claude-sonnet-4-5"] {
+            let mut counter = TokenCounter::for_model(model);
+            let mut archive = Archive::new();
+            let policy = Policy { wire: Some(Wire::Anthropic), ..Policy::default() };
+            let alone = compress(&all, None, budget, &policy, &mut counter, &mut archive).unwrap();
+            for many in [2, 3, 16] {
+                let (mut other, mut kept) = (TokenCounter::for_model(model), Archive::new());
+                // What a counter knew before it knows afterwards, too.
+                let _known = other.text(&"something of its own, long enough to be remembered. ".repeat(9));
+                for _ in 0..2 {
+                    let done =
+                        compress_with(&all, None, budget, &policy, &mut other, &mut kept, &Always(many)).unwrap();
+                    assert_eq!(done.report, alone.report, "{model}, {many} threads");
+                    assert_eq!(done.messages, alone.messages);
+                    assert!(kept.iter().eq(archive.iter()));
+                    assert_eq!(other.remembered(), counter.remembered() + 1);
+                }
+                let mut none = Archive::new();
+                let known = compress_with(&all, None, budget, &policy, &mut BytesPerFour, &mut none, &Always(many));
+                let plain = compress(&all, None, budget, &policy, &mut BytesPerFour, &mut Archive::new());
+                assert_eq!(known.unwrap().report, plain.unwrap().report);
+            }
+        }
+    }
+}
+
+/// The rule of a view: what the last plan of the originals gave, with what came since as it came, but under ids of its
+/// own.
 fn assert_is_a_plan(window: &ContextWindow, all: &[Arc<Message>], policy: &Policy, count: &mut dyn Count) {
     let report = window.report().unwrap();
     let planned = report.entries.len();
     let whole = compress(&all[..planned], None, report.budget, policy, count, &mut Archive::new()).unwrap();
     assert_eq!(report, &whole.report, "the report of {planned} messages");
     let mut view: History = whole.messages.into_iter().map(|placed| placed.message).collect();
-    view.extend_from_slice(&all[planned..]);
+    let (named, _) = repair(all, policy.wire).unwrap();
+    assert_eq!(named.len(), all.len());
+    view.extend(named.into_iter().skip(planned).map(|placed| placed.message));
     assert_eq!(window.view(), &view[..]);
 }
 
@@ -374,6 +456,7 @@ fn c26_c06_ids_that_repeat_are_left_aside_and_change_nothing() {
             let mut other = ContextWindow::new(budget, policy.clone());
             let mut asked = Asked(0);
             let (mut made, mut aside, mut counted) = (0, 0, Vec::new());
+            let mut before: History = Vec::new();
             for (at, message) in all.iter().enumerate() {
                 window.append(message.clone(), &mut asked);
                 if at % 61 == 0 {
@@ -388,6 +471,11 @@ fn c26_c06_ids_that_repeat_are_left_aside_and_change_nothing() {
                 }
                 let settled = window.settles(&mut asked).unwrap();
                 assert_eq!(other.settles(&mut BytesPerFour).unwrap(), settled, "{what}, {at}");
+                assert!(is_legal(window.view(), wire), "{what}, {at}");
+                if !settled {
+                    assert_eq!(&window.view()[..before.len()], &before[..], "{what}, {at}");
+                }
+                before = window.view().to_vec();
                 if settled {
                     made += 1;
                     aside += usize::from(window.report().unwrap().entries.len() > attention * 4);

@@ -233,7 +233,7 @@ fn d06_a_choice_and_an_escalation_stand_in_the_journal() {
             loopwright::core::message::ToolFailure { kind: "io".into(), message: call.id.clone(), hint: None };
         (1.0, ToolResult::failed("", "", failure))
     })
-    .chooses(|_| Some(ModelChoice { model: "first".into(), confidence: 0.95, reason: "short".into() }));
+    .chooses(|_| Some(ModelChoice { model: "first".into(), confidence: 0.95, reason: "short".into(), price: None }));
     let ended = run(&mut world, config);
     assert_eq!(ended.outcome.stop, Stop::LowMomentum);
     let models: Vec<&str> = world.requests.iter().map(|request| request.model.as_str()).collect();

@@ -19,7 +19,8 @@ use loopwright::core::{
     journal::{self, Run},
     machine::{
         ApprovalDecision, Budget, ChoiceConfig, Command, Event, EventKind, HookAnswer, HookReply, HookStage, Id,
-        Interrupt, Machine, MachineConfig, ModelChoice, Notice, Purpose, RetryPolicy, Time, Tree, arguments_hash,
+        Interrupt, Machine, MachineConfig, ModelChoice, Notice, Price, Purpose, RetryPolicy, Time, Tree,
+        arguments_hash,
         turn::{
             ContextConfig, RecallConfig, RecalledHit, Recollection, RoleBudget, RoleConfig, RoleModel, RolesConfig,
             SanityConfig, SupervisorConfig, TurnConfig, TurnMachine, diagram, transitions,
@@ -587,6 +588,7 @@ fn choices() -> impl Strategy<Value = Option<ModelChoice>> {
         model: model.into(),
         confidence,
         reason: "so".into(),
+        price: (confidence > 0.8).then_some(Price { input: 3.0, output: 15.0, cache_read: None, cache_write: None }),
     }))
 }
 
@@ -1079,7 +1081,7 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
         }
     }
     for id in &ledger.choices {
-        let choice = Some(ModelChoice { model: "strong".into(), confidence: 0.9, reason: String::new() });
+        let choice = Some(ModelChoice { model: "strong".into(), confidence: 0.9, reason: String::new(), price: None });
         events.push((EventKind::Chosen { id: *id, choice, error: None }, faults, interrupts));
         events.push((EventKind::Chosen { id: *id, choice: None, error: Some("late".into()) }, faults, interrupts));
     }

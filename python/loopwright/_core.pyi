@@ -512,9 +512,14 @@ class Event:
 
     @staticmethod
     def chosen(
-        id: int, model: str | None = None, confidence: float = 1.0, reason: str = ..., error: str | None = None
+        id: int,
+        model: str | None = None,
+        confidence: float = 1.0,
+        reason: str = ...,
+        error: str | None = None,
+        price: _Json | None = None,
     ) -> Event:
-        """Whoever was asked which model shall be used answered: a model, or none, or what went wrong."""
+        """Whoever was asked which model shall be used answered: a model and its price, or none, or what went wrong."""
 
     @staticmethod
     def recalled(id: int, found: _Json) -> Event:
@@ -1450,7 +1455,7 @@ def compress_context(
     shape: str,
     budget: int,
     policy: str | None,
-    count: Callable[[str], int] | None,
+    count: Callable[[str], int] | TokenCounter | None,
     model: str | None,
     archive: ContextArchive,
     written: Callable[[Any, int], str],
@@ -1464,7 +1469,7 @@ def compress_context(
 def count_context(
     messages: list[Any],
     shape: str,
-    count: Callable[[str], int] | None,
+    count: Callable[[str], int] | TokenCounter | None,
     model: str | None,
     written: Callable[[Any, int], str],
 ) -> int:
@@ -1483,7 +1488,7 @@ def assemble_context(
 def window_of(model: str) -> int | None:
     """The tokens of a model's window, where its name is known."""
 
-def count_tools(tools: str, count: Callable[[str], int] | None, model: str | None) -> int:
+def count_tools(tools: str, count: Callable[[str], int] | TokenCounter | None, model: str | None) -> int:
     """Tokens that definitions of tools take in a request."""
 
 @final
@@ -1495,13 +1500,15 @@ class Window:
         budget: int,
         shape: str,
         policy: str | None,
-        count: Callable[[str], int] | None,
+        count: Callable[[str], int] | TokenCounter | None,
         model: str | None,
         high: float,
         low: float,
     ) -> Self: ...
     @staticmethod
-    def from_json(text: str, shape: str, count: Callable[[str], int] | None, model: str | None) -> Window:
+    def from_json(
+        text: str, shape: str, count: Callable[[str], int] | TokenCounter | None, model: str | None
+    ) -> Window:
         """A window that was saved."""
 
     def to_json(self) -> str:

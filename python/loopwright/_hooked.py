@@ -152,10 +152,10 @@ def _chosen(driver: Driver, command_id: int, value: Any) -> _core.Event:
         choice = choice_of(value)
         if choice is None:
             return _core.Event.chosen(command_id)
-        driver.plan.endpoint_of(choice.model)
+        price = driver.plan.price_of(choice.model)
     except BaseException as error:  # noqa: BLE001 - whatever goes wrong, the run goes on with its own model
         return _core.Event.chosen(command_id, error=words(error))
-    return _core.Event.chosen(command_id, choice.model, float(choice.confidence), choice.reason)
+    return _core.Event.chosen(command_id, choice.model, float(choice.confidence), choice.reason, None, price)
 
 
 def choose_async(driver: AsyncDriver, command: _core.Command) -> None:

@@ -122,6 +122,12 @@ class Plan:
             found = self.endpoints[model] = self.new_endpoint(model)
         return found
 
+    def price_of(self, model: str) -> dict[str, Any] | None:
+        """What a model costs that is chosen by its name, where a table knows it; an error where it can't be reached."""
+        from ._setup import _price
+
+        return _price(self.endpoint_of(model), model)
+
     @property
     def model_name(self) -> str:
         """How the model is shown."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from . import _core
 from ._options import check, written
 from ._plan import Plan
-from ._setup import _check_policies, _checked_budget, _chooser_of, _hooks_of
+from ._setup import _bounded, _check_policies, _checked_budget, _chooser_of, _hooks_of, _price
 from .budget import Budget
 from .messages import prompt_of
 
@@ -38,6 +38,7 @@ class Prepared(Generic[Output]):
     _folders: tuple[str, ...] = ()
 
     budget: Budget
+    _acting: Role | None
     journal: str | os.PathLike[str] | bool | None
     tools: ToolSet
     _agents: list[Agent[Any]]
@@ -100,6 +101,9 @@ class Prepared(Generic[Output]):
 
                 configs, agents = compose(self._agents, stream=stream, chains=self._chains)
                 config["children"] = {"agents": configs, **self._limits_of_children()}
+            if self._escalate_to is not None:
+                there = self._endpoint_at(self._escalate_to) if ":" in self._escalate_to else self._endpoint
+                config["choice"] = {**config["choice"], "escalate_price": _price(there, self._escalate_to)}
             machine = self._machine(config)
             tools = {tool.name: tool for tool in self.tools}
             plan = Plan(
@@ -158,12 +162,13 @@ class Prepared(Generic[Output]):
     def _limits(self, prompt: Any, budget: Budget | None) -> Budget:
         """What a run on this prompt may use."""
         if budget is not None:
-            return _checked_budget(budget)
+            return _bounded(_checked_budget(budget), self._acting)
         if self._complexity is None:
             return self.budget
         from dataclasses import replace
 
-        return replace(self.budget, iterations=Budget.for_task(prompt_of(prompt), self._complexity).iterations)
+        limits = replace(self.budget, iterations=Budget.for_task(prompt_of(prompt), self._complexity).iterations)
+        return _bounded(limits, self._acting)
 
     def _session(self) -> Any:
         """What the supervisor of earlier runs has released."""

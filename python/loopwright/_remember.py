@@ -234,11 +234,13 @@ class _LookBack:
         self._homes = homes
 
     def __call__(self, prompt: str) -> Any:
-        """Nothing where no model of the role gave anything that can be used: the rules look back then."""
+        """Where no model of the role gave anything that can be used, why: the rules look back then."""
         from ._homes import homed
+        from .after import Unused
         from .roles import ask_sync
 
-        return ask_sync(homed(self._role, self._homes), prompt, _PATTERNS).value
+        answer = ask_sync(homed(self._role, self._homes), prompt, _PATTERNS)
+        return Unused("; ".join(answer.problems)[:2_000]) if answer.value is None else answer.value
 
 
 def _name(option: str, value: object) -> str | None:

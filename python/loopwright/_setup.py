@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .context import ContextPolicy
     from .guard import Approvals
     from .hooks import Hook
-    from .roles import Role
+    from .roles import Role, Roles
     from .tools import Tool
 
 
@@ -43,8 +43,12 @@ def _provided(
     return given
 
 
-def _taken_apart(model: Any, given: tuple[Any, ...]) -> tuple[Role | None, Any, tuple[Any, ...]]:
+def _taken_apart(model: Any, roles: Roles | None, given: tuple[Any, ...]) -> tuple[Role | None, Any, tuple[Any, ...]]:
     """The role that a model is given as, if it is; the model itself, and its settings."""
+    if roles is not None:
+        from .roles import executor_of
+
+        model = executor_of(model, roles)
     if isinstance(model, str) or not hasattr(model, "fallback"):
         return None, model, given
     from .roles import taken_apart
@@ -75,6 +79,22 @@ def _chooser_of(choose: object) -> Hook | None:
         message = f"choose_model can't be {choose!r:.100}"
         raise UsageError(message, "invalid_option", "give a function that takes a ModelContext, or a ModelChoice")
     return Hook("pre_assess", choose, name="choose_model")
+
+
+def _total(timeouts: Mapping[str, float] | None, acting: Role | None) -> Mapping[str, float] | None:
+    """The time limits of requests: of all of one, what the role that acts has."""
+    if acting is None or acting.timeout is None:
+        return timeouts
+    return {"total": acting.timeout, **(timeouts or {})}
+
+
+def _bounded(budget: Budget, acting: Role | None) -> Budget:
+    """What a run may use: no more than who acts may."""
+    if acting is None or acting.budget is None:
+        return budget
+    from .roles import bounded
+
+    return bounded(budget, acting)
 
 
 def _checked_budget(budget: object) -> Budget:
@@ -138,13 +158,14 @@ def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
         _check_policies(parent, agent._agents)
 
 
-def _price(endpoint: _core.Endpoint | None) -> dict[str, Any] | None:
-    """What a model costs, where a table knows it."""
+def _price(endpoint: _core.Endpoint | None, model: str | None = None) -> dict[str, Any] | None:
+    """What a model costs, where a table knows it: that of the endpoint, or another one of its provider."""
     if endpoint is None:
         return None
     from . import prices
 
-    found = prices.of(f"{endpoint.provider}:{endpoint.model}")
+    name = endpoint.model if model is None else model.removeprefix(f"{endpoint.provider}:")
+    found = prices.of(f"{endpoint.provider}:{name}")
     return None if found is None else found._asdict()
 
 

@@ -22,6 +22,7 @@ import atexit
 import contextlib
 import inspect
 import json
+import logging
 import os
 import threading
 import time
@@ -43,6 +44,8 @@ __all__ = ["AfterTurn", "Audited", "Episode", "Reflection", "Work", "WorkEnded",
 
 Reflector: TypeAlias = "Callable[[str], Any]"
 """Takes instructions and the turn as text; gives JSON text, or a list of dicts with `pattern` and `confidence`."""
+Kept: TypeAlias = "tuple[list[int], str | None]"
+"""The numbers of what was kept, and what went wrong where rules did the work of a model."""
 State: TypeAlias = Literal["queued", "running", "done", "failed"]
 
 _LEASE = 300.0
@@ -125,6 +128,7 @@ class WorkEnded:
     state: Literal["done", "failed", "queued"]
     attempts: int
     error: str | None
+    """What went wrong; of work that is done, why the rules did it in place of a model."""
     memories: tuple[int, ...]
     """What came of it."""
 
@@ -233,7 +237,7 @@ class Worker:
         self.after = AfterTurn()
         self._afters: dict[str, AfterTurn] = {}
         # What stands around the work of a run: its hooks.
-        self._around: dict[str, Callable[[Callable[[], list[int]]], list[int]]] = {}
+        self._around: dict[str, Callable[[Callable[[], Kept]], Kept]] = {}
         self.ended: list[WorkEnded] = []
         """What ended since somebody last asked; the newest hundred."""
         self.trouble: BaseException | None = None
@@ -270,7 +274,7 @@ class Worker:
                 return
             self._thread = None
 
-    def surround(self, name: str, around: Callable[[Callable[[], list[int]]], list[int]]) -> None:
+    def surround(self, name: str, around: Callable[[Callable[[], Kept]], Kept]) -> None:
         """The work of the run `name` is done inside of `around`, in this process."""
         with self._lock:
             while len(self._around) >= _MOST_KNOWN:
@@ -398,7 +402,7 @@ class Worker:
         job = json.loads(said)
         try:
             around = self._around.get(job["name"]) if job["kind"] == "turn" else None
-            kept = self._do(said, job) if around is None else around(lambda: self._do(said, job))
+            kept, problem = self._do(said, job) if around is None else around(lambda: self._do(said, job))
             self._around.pop(job["name"], None)
         except RAISED as error:
             if _ENDING.is_set() or (isinstance(error, LoopwrightError) and error.code == "work_taken"):
@@ -411,15 +415,22 @@ class Worker:
                     WorkEnded(job["id"], job["kind"], job["name"], json.loads(state), job["attempts"], shown, ())
                 )
             return True
-        self._tell(WorkEnded(job["id"], job["kind"], job["name"], "done", job["attempts"], None, tuple(kept)))
+        self._tell(WorkEnded(job["id"], job["kind"], job["name"], "done", job["attempts"], problem, tuple(kept)))
         return True
 
-    def _do(self, said: str, job: Mapping[str, Any]) -> list[int]:
+    def _do(self, said: str, job: Mapping[str, Any]) -> Kept:
+        """Does a piece of work: what is kept of it, and what went wrong where the rules did it in a model's place."""
         core = self.memory._core
+        problem = None
         reflector = self._afters.get(job["name"], self.after).reflector
         if job["kind"] == "reflection" and reflector is not None:
             thoughts = self._thoughts(said, reflector)
-            kept = core.perform(said) if thoughts is None else core.reflect(said, json.dumps(thoughts))
+            if isinstance(thoughts, Unused):
+                problem = f"the rules reflected, as no model did: {thoughts}"
+                logging.getLogger("loopwright.after").warning("%s: %s", job["name"], problem)
+                kept = core.perform(said)
+            else:
+                kept = core.reflect(said, json.dumps(thoughts))
         else:
             kept = core.perform(said)
         embedder = self.memory._embedder
@@ -431,20 +442,21 @@ class Worker:
                     vectors = self.memory._embed([text for _, text in missing])
                     pairs = [(number, vector) for (number, _), vector in zip(missing, vectors, strict=True)]
                     core.keep_vectors(self.memory._embedder_name, pairs)
-        return kept
+        return kept, problem
 
-    def _thoughts(self, said: str, reflector: Reflector) -> list[dict[str, Any]] | None:
-        """What the reflector thinks of a turn, in two looks; nothing if it can't be understood: rules do it then."""
+    def _thoughts(self, said: str, reflector: Reflector) -> list[dict[str, Any]] | Unused:
+        """What the reflector thinks of a turn, in two looks; or why that can't be used: rules do it then."""
         found: list[dict[str, Any]] = []
         for adversarial in (False, True):
             in_object = bool(getattr(reflector, "in_object", False))
             prompt = _core.MemoryStore.reflection_prompt(said, adversarial, in_object)
-            thoughts = _understood(_asked(reflector, prompt))
+            answer = _asked(reflector, prompt)
+            thoughts = _understood(answer)
             if thoughts is None and not in_object:
                 again = f"{prompt}\n\nYour last answer was no JSON list of that form. Answer with the list alone."
                 thoughts = _understood(_asked(reflector, again))
             if thoughts is None:
-                return None
+                return answer if isinstance(answer, Unused) else Unused("its answer was no JSON list of that form")
             category = "adversarial" if adversarial else "reflection"
             found.extend({**thought, "category": category} for thought in thoughts)
         return found
@@ -471,6 +483,12 @@ _HOPELESS = (
 _WORKERS: weakref.WeakSet[Worker] = weakref.WeakSet()
 _ENDING = threading.Event()
 """The process is ending: it starts no threads any more."""
+
+
+class Unused(str):
+    """Why nothing of what a reflector said can be used."""
+
+    __slots__ = ()
 
 
 def _asked(reflector: Reflector, prompt: str) -> Any:
@@ -510,6 +528,8 @@ def _awaited(answer: Awaitable[Any]) -> Any:
 
 def _understood(answer: Any) -> list[dict[str, Any]] | None:
     """The patterns in what a reflector said; nothing if they can't be found."""
+    if isinstance(answer, Unused):
+        return None
     if isinstance(answer, str):
         from .extraction import extract_json
 

@@ -12,6 +12,7 @@ from ._remember import recall_config, remembering
 from ._running import Running
 from ._setup import (
     _approver,
+    _bounded,
     _checked_budget,
     _context,
     _guard_of,
@@ -20,6 +21,7 @@ from ._setup import (
     _taken_apart,
     _tool_choice,
     _tool_format,
+    _total,
 )
 from ._stream import RunStream, _heard_out
 from .budget import Budget
@@ -197,7 +199,7 @@ class Agent(Running[Output]):
         from .tools import ToolSet
 
         acting, model, (base_url, api_key, headers, price, max_tokens, temperature, effort) = _taken_apart(
-            model, (base_url, api_key, headers, price, max_tokens, temperature, effort)
+            model, roles, (base_url, api_key, headers, price, max_tokens, temperature, effort)
         )
         _options.check(
             system=system,
@@ -227,7 +229,8 @@ class Agent(Running[Output]):
             wind_down=wind_down,
         )
         self.name = name
-        self.budget = _checked_budget(budget) if budget is not None else Budget()
+        self._acting, timeouts = acting, _total(timeouts, acting)
+        self.budget = _bounded(_checked_budget(budget) if budget is not None else Budget(), acting)
         self.journal = journal
         self._own_model = None
         self._endpoint = None

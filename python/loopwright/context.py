@@ -38,8 +38,8 @@ __all__ = [
     "window_of",
 ]
 
-Count: TypeAlias = Callable[[str], int]
-"""A function that gives the tokens of a text."""
+Count: TypeAlias = Callable[[str], int] | _core.TokenCounter
+"""A function that gives the tokens of a text, or a `TokenCounter`."""
 
 SHAPES = ("canonical", "anthropic", "openai_chat")
 """The shapes of messages: `Message` objects or dicts in our own form, Anthropic's, Chat Completions'."""
@@ -352,7 +352,7 @@ def assemble(
     )
     head = [element for text in texts for element in _elements(text, ours=ours)]
     whole = [*head, *given]
-    kept = Archive() if archive is None else archive
+    kept = _kept(archive)
     if budget is None:
         return Assembled(instructions, whole, None, kept)
     own = _changes(policy)
@@ -439,7 +439,8 @@ def compress(
         budget: Tokens that the result costs at most. A `UsageError` of code `budget_too_small` says which parts that
             must stay do not fit.
         policy: Shares, limits and weights to change: `{"keep_last": 3, "pin": [4]}`.
-        count: A function that gives the tokens of a text, instead of the model's own way of counting.
+        count: A function that gives the tokens of a text, instead of the model's own way of counting; or a
+            `TokenCounter`, which counts as its model does and remembers what it counted.
         model: The model that will read it. Tokens are exact where its vocabulary is public (`o200k_base` without a
             model) and an upper bound where it is not, so that the result never exceeds the budget.
         tools: Tools that go with the messages, or their definitions as dicts: their tokens count as well.
@@ -448,7 +449,7 @@ def compress(
     """
     given = _listed(messages)
     shape = _shape(given, shape)
-    kept = Archive() if archive is None else archive
+    kept = _kept(archive)
     own = _policy(policy, tools, count, model)
     ours = bool(given) and isinstance(given[0], Message)
     out, report = checked(
@@ -458,7 +459,7 @@ def compress(
         _budget(budget),
         own,
         _counter(count),
-        model,
+        _named(model),
         kept._core,
         _writer(given, shape),
         _made if ours else _parsed,
@@ -478,7 +479,7 @@ def estimate(
     given = _listed(messages)
     shape = _shape(given, shape)
     beside = _tools(tools, count, model)
-    return checked(_core.count_context, given, shape, _counter(count), model, _writer(given, shape)) + beside
+    return checked(_core.count_context, given, shape, _counter(count), _named(model), _writer(given, shape)) + beside
 
 
 class ContextWindow:
@@ -517,7 +518,7 @@ class ContextWindow:
             message = f"low is {low!r} and high is {high!r}"
             raise UsageError(message, "invalid_value", "give 0 < low <= high <= 1")
         own = _policy(policy, tools, count, model)
-        self._core = checked(_core.Window, _budget(budget), self._shape, own, _counter(count), model, high, low)
+        self._core = checked(_core.Window, _budget(budget), self._shape, own, _counter(count), _named(model), high, low)
         self._ours = self._shape == "canonical"
         self._view: list[Any] = []
         # Chat Completions wants some messages in pieces, so this is no length of the view.
@@ -642,7 +643,7 @@ class ContextWindow:
         """A window that was saved. Give the model, shape and count that it was made with."""
         window = cls.__new__(cls)
         window._shape = _known(shape)
-        window._core = checked(_core.Window.from_json, text, shape, _counter(count), model)
+        window._core = checked(_core.Window.from_json, text, shape, _counter(count), _named(model))
         window._ours = shape == "canonical"
         window._forget()
         return window
@@ -698,14 +699,48 @@ def _changes(policy: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _tools(tools: Iterable[Any], count: Count | None, model: str | None) -> int:
     """Tokens of the definitions of tools."""
-    given = [tool.definition() if hasattr(tool, "definition") else _plain(tool) for tool in tools]
-    return checked(_core.count_tools, dumped(given, "the tools"), _counter(count), model) if given else 0
+    if not _is_some(tools):
+        return 0
+    given = [tool.definition() if hasattr(tool, "definition") else _definition(tool) for tool in tools]
+    return checked(_core.count_tools, dumped(given, "the tools"), _counter(count), _named(model)) if given else 0
+
+
+def _is_some(tools: Iterable[Any] | None) -> bool:
+    if tools is None:
+        return False
+    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
+        message = f"tools are a list of tools, not {type(tools).__name__}"
+        raise UsageError(message, "invalid_value", "give a list of tools, or of their definitions as dicts")
+    return True
+
+
+def _definition(tool: Any) -> dict[str, Any]:
+    if isinstance(tool, Mapping):
+        return dict(tool)
+    message = f"a tool is a Tool or a dict, not {type(tool).__name__}"
+    raise UsageError(message, "invalid_value", "give tools, or their definitions as dicts")
+
+
+def _named(model: str | None) -> str | None:
+    if model is None or isinstance(model, str):
+        return model
+    message = f"a model is a name, not {type(model).__name__}"
+    raise UsageError(message, "invalid_value", "give the model's name, such as 'gpt-4o', or leave it out")
+
+
+def _kept(archive: Archive | None) -> Archive:
+    if archive is None:
+        return Archive()
+    if isinstance(archive, Archive):
+        return archive
+    message = f"archive is an Archive, not {type(archive).__name__}"
+    raise UsageError(message, "invalid_value", "give an Archive, or leave it out")
 
 
 def _counter(count: Count | None) -> Count | None:
-    if count is None or callable(count):
+    if count is None or callable(count) or isinstance(count, _core.TokenCounter):
         return count
-    message = f"count is a function of a text, not {type(count).__name__}"
+    message = f"count is a function of a text or a TokenCounter, not {type(count).__name__}"
     raise UsageError(
         message, "invalid_value", "give a function that takes a text and gives its number of tokens, or leave it out"
     )
@@ -714,9 +749,9 @@ def _counter(count: Count | None) -> Count | None:
 def _shape(messages: Sequence[Any], shape: str | None) -> str:
     if shape is not None:
         return _known(shape)
+    if messages and isinstance(messages[0], Message):
+        return "canonical"
     for message in messages:
-        if isinstance(message, Message):
-            return "canonical"
         if not isinstance(message, Mapping):
             continue
         if message.get("role") in {"tool", "function"} or "tool_calls" in message or "function_call" in message:
@@ -760,12 +795,16 @@ def _plain(message: Any) -> Any:
 
 def _writer(messages: list[Any], shape: str) -> Callable[[Any, int], str]:
     """How a message of this history is written where it is not read as it is."""
-    if messages and not isinstance(messages[0], Message):
-        at = next((at for at, message in enumerate(messages) if isinstance(message, Message)), None)
-        if at is not None:
+    if not messages or isinstance(messages[0], Message):
+        return _written
+
+    def of_dicts(message: Any, at: int) -> str:
+        if isinstance(message, Message):
             shown = f"message {at} is a Message; this history is one of dicts ({shape})"
             raise UsageError(shown, "invalid_messages", "give messages of one shape")
-    return _written
+        return _written(message, at)
+
+    return of_dicts
 
 
 def _written(message: Any, at: int) -> str:

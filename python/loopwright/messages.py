@@ -256,12 +256,8 @@ class Document(_Media):
         if found is None:
             message = "these bytes are neither a PDF nor text"
             raise UsageError(message, "unknown_document", "give media_type")
-        if found.startswith("text/"):
-            try:
-                return cls(PlainText(found, data.decode("utf-8-sig")), name)
-            except UnicodeDecodeError:
-                pass
-        return cls(_inline(data, found), name)
+        text = _text_of(data) if _is_text(found) else None
+        return cls(_inline(data, found) if text is None else PlainText(found, text), name)
 
     @classmethod
     def from_path(cls, path: str | os.PathLike[str], media_type: str | None = None) -> Document:
@@ -793,11 +789,32 @@ def _document_type(data: bytes, name: str | None) -> str | None:
         guessed = mimetypes.guess_type(name)[0]
         if guessed is not None:
             return guessed
+    text = _text_of(data)
+    return None if text is None or "\0" in text else "text/plain"
+
+
+_WRITTEN = frozenset(
+    """
+    ecmascript graphql javascript json json5 jsonl node sql toml typescript x-csh x-httpd-php x-javascript
+    x-ndjson x-perl x-php x-python x-ruby x-sh x-shellscript x-sql x-tcl x-tex x-texinfo x-toml x-typescript x-yaml xml
+    xml-dtd yaml
+    """.split()  # noqa: SIM905  (a page of quotes reads worse)
+)
+"""Kinds of `application/` that people write as text."""
+
+
+def _is_text(media_type: str) -> bool:
+    kind, _, name = media_type.lower().partition(";")[0].strip().partition("/")
+    return kind == "text" or (kind == "application" and (name in _WRITTEN or name.endswith(("+json", "+xml", "+yaml"))))
+
+
+def _text_of(data: bytes) -> str | None:
+    """The text in UTF-8, or in UTF-16 that says so; `None` for other bytes."""
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
-        data.decode("utf-8")
+        return data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError:
         return None
-    return None if b"\0" in data else "text/plain"
 
 
 shown_redacted(Extra, Text, PlainText, Url, Thinking, ToolUse, ToolFailure, ToolResult, ProviderBlock, Message)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ._homes import Home
+    from .budget import Budget
     from .messages import Message
     from .models import Model
     from .result import Messages
@@ -286,9 +287,11 @@ class Role:
     model: str | Model | None = None
     """`"rules"`, `provider:model`, or an object with `respond`. Without one the rules; of the executor, the agent's."""
     fallback: Sequence[str | Model | Role] = ()
-    """Models that are tried in this order where one fails for good (not for a request that is wrong)."""
+    """Models that are tried in this order where one fails for good (not for a request that is wrong). As a `Role` each
+    may have its own temperature, `max_tokens` and effort; one that has none is asked like the first."""
     budget: RoleBudget | None = None
-    """What it may use in a run."""
+    """What it may use in a run, with its whole chain; of an executor, what the run may use (`requests` are iterations
+    then, and attempts that fail are none)."""
     temperature: float | None = None
     """Sampling temperature; by default 0.2, of a supervisor 0.3."""
     max_tokens: int | None = None
@@ -296,7 +299,8 @@ class Role:
     effort: str | None = None
     """How hard to think: `"low"`, `"medium"` or `"high"`."""
     timeout: float | None = None
-    """Seconds for an answer, all models and the repair included; by default 30, of a supervisor 10."""
+    """Seconds for an answer, all models and the repair included; by default 30, of a supervisor 10. Of an executor, for
+    one request (`timeouts["total"]`)."""
     base_url: str | None = None
     """Another server than the provider's own. A role that has neither this nor a key nor headers is reached like the
     model before it in its chain, or like the agent's, where that is of the same provider."""
@@ -334,6 +338,10 @@ class Role:
             raise UsageError(message, "invalid_option", "give a list of models")
         for each in self.fallback:
             role = each if isinstance(each, Role) else Role(each)
+            if role.budget is not None or role.timeout is not None:
+                message = f"{role.model!r:.100}, which takes over in a chain, has a budget or a timeout of its own"
+                hint = "give it to the first of the chain: one holds for all of them"
+                raise UsageError(message, "invalid_option", hint)
             # The rules end every chain anyway.
             chain.extend(role._models(homes))
         return chain
@@ -462,7 +470,7 @@ class Roles:
     """The roles of an agent. Each is a `Role`, `"rules"`, a model's name, an object with `respond`, or `None`."""
 
     executor: Role | None = None
-    """The agent's own model: its fallback chain."""
+    """Who acts: the fallback chain, the budget and the parameters of the agent's own model."""
     summarizer: Role | str | Model | None = None
     """Sums up each exchange in the background."""
     sanity: Role | str | Model | None = None
@@ -493,13 +501,17 @@ Serving = tuple[_core.Endpoint | None, Any]
 def _served(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[str, Any]]:
     """Where the model of a role lives, and what the machine knows of it."""
     from . import _options
+    from ._setup import _price
 
-    _options.check(base_url=role.base_url, api_key=role.api_key, price=role.price)
+    asked = {name: value for name in _ASKED if (value := getattr(role, name)) is not None}
+    _options.check(base_url=role.base_url, api_key=role.api_key, price=role.price, **asked)
     model = role.model
-    known: dict[str, Any] = {"price": dict(role.price)} if role.price else {}
+    known: dict[str, Any] = {"price": dict(role.price), **asked} if role.price else {**asked}
     if isinstance(model, str):
         pairs = _options.names(role.headers if role.headers is not None else {})
         endpoint = _core.Endpoint(model, base_url=role.base_url, api_key=role.api_key, headers=pairs, **timeouts)
+        if not role.price and (price := _price(endpoint)) is not None:
+            known["price"] = price
         return (endpoint, None), {"model": endpoint.model, "wire": endpoint.wire, **known}
     if callable(getattr(model, "respond", None)) and not isinstance(model, type):
         return (None, model), {"model": str(getattr(model, "name", None) or type(model).__name__), **known}
@@ -516,14 +528,8 @@ def resolved(
     if roles is not None and not isinstance(roles, Roles):
         message = f"roles are Roles, not {type(roles).__name__}"
         raise UsageError(message, "invalid_option", "give Roles(summarizer=..., sanity=..., supervisor=...)")
-    acting = executor
-    if roles is not None and roles.executor is not None:
-        if executor is not None:
-            message = "the model and roles.executor both say who acts"
-            raise UsageError(message, "invalid_option", "give the chain in one of them")
-        acting = _as_role("executor", roles.executor)
-    if acting is not None and acting.fallback:
-        served = [_served(role, timeouts) for role in replace(acting, model=None)._models(homes)]
+    if executor is not None and executor.fallback:
+        served = [_served(role, timeouts) for role in replace(executor, model=None)._models(homes)]
         chains["executor"] = [serving for serving, _ in served]
         config["fallback"] = [known for _, known in served]
     for name in ("summarizer", "sanity", "supervisor"):
@@ -532,11 +538,17 @@ def resolved(
             continue
         limits = {} if role.timeout is None else {"total": role.timeout}
         served = [_served(each, limits) for each in role._models(homes)]
+        if role.model is not None and role.model != RULES:
+            # How the first is asked stands in the settings of the role.
+            served[0] = served[0][0], {key: value for key, value in served[0][1].items() if key not in _ASKED}
         chains[name] = [serving for serving, _ in served]
         settings = {**role._settings(), "chain": [known for _, known in served]}
         config[name] = settings if name == "summarizer" else _around(name, role, settings)
     return config, chains
 
+
+_ASKED = ("temperature", "max_tokens", "effort")
+"""How a model is asked."""
 
 _ROLE_DEFAULTS: dict[str, dict[str, Any]] = {
     "sanity": {"max_tokens": 600},
@@ -563,6 +575,18 @@ def _around(name: str, role: Role, settings: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
+def executor_of(model: Any, roles: Any) -> Any:
+    """The model of an agent, as the `Role` that acts where `roles` have one."""
+    executor = roles.executor if isinstance(roles, Roles) else None
+    if executor is None:
+        return model
+    acting = _as_role("executor", executor)
+    if isinstance(model, Role) or (acting.model is not None and acting.model != model):  # type: ignore[union-attr]
+        message = "the model and roles.executor both say who acts"
+        raise UsageError(message, "invalid_option", "give the chain in one of them")
+    return replace(acting, model=model)  # type: ignore[type-var]
+
+
 def taken_apart(model: Any, given: tuple[Any, ...]) -> tuple[Role, Any, tuple[Any, ...]]:
     """A role that acts, its model, and its settings; what is given beside it goes first."""
     if not isinstance(model, Role):
@@ -571,6 +595,20 @@ def taken_apart(model: Any, given: tuple[Any, ...]) -> tuple[Role, Any, tuple[An
     names = ("base_url", "api_key", "headers", "price", "max_tokens", "temperature", "effort")
     own = (getattr(model, name) for name in names)
     return model, model.model, tuple(mine if each is None else each for each, mine in zip(given, own, strict=True))
+
+
+def bounded(budget: Budget, role: Role | None) -> Budget:
+    """What a run may use whose executor has a budget of its own."""
+    most = role.budget if role is not None else None
+    if most is None:
+        return budget
+    role._settings()  # type: ignore[union-attr]
+    limits: dict[str, Any] = {"iterations": most.requests, "tokens": most.tokens}
+    limits |= {"cost": most.cost, "wall_time": most.seconds}
+    for name, value in limits.items():
+        now = getattr(budget, name)
+        limits[name] = value if now is None else now if value is None else min(now, value)
+    return replace(budget, **limits)
 
 
 def session_of(roles: Roles | None) -> Releases | None:

@@ -24,6 +24,11 @@ impl Raw {
         serde_json::value::to_raw_value(value).map_or_else(|_| Self::null(), |raw| Self(Arc::from(raw)))
     }
 
+    /// The same where that may fail: the error says why.
+    pub fn written<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        serde_json::value::to_raw_value(value).map(|raw| Self(Arc::from(raw)))
+    }
+
     /// JSON that was read already, in a place of its own.
     pub(crate) fn copied(raw: &RawValue) -> Self {
         Self(Arc::from(raw.to_owned()))

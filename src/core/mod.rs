@@ -20,4 +20,5 @@ pub mod role;
 pub mod sense;
 pub mod tokens;
 pub mod wire;
+pub mod workers;
 mod write_json;

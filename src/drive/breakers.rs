@@ -1,6 +1,6 @@
-//! A circuit breaker for each host, and permits to call it.
+//! A circuit breaker for each model at a host, and permits to call it.
 //!
-//! Only hosts in trouble are remembered. A permit that is dropped without an outcome (a cancelled call) gives the
+//! Only those in trouble are remembered. A permit that is dropped without an outcome (a cancelled call) gives the
 //! probe's slot back.
 
 use std::{
@@ -15,12 +15,12 @@ use crate::core::{
     error::{Failure, FailureKind},
 };
 
-/// More hosts in trouble than this, and the first closed one is forgotten.
-const MAX_HOSTS: usize = 1024;
+/// More in trouble than this, and the first closed one is forgotten.
+const MOST: usize = 1024;
 
 #[derive(Debug)]
 pub(super) struct Breakers {
-    hosts: Mutex<HashMap<Arc<str>, Breaker>>,
+    known: Mutex<HashMap<Arc<str>, Breaker>>,
     epoch: Instant,
     threshold: u32,
     cooldown: f64,
@@ -29,25 +29,25 @@ pub(super) struct Breakers {
 impl Breakers {
     pub(super) fn new(options: &ClientOptions) -> Self {
         Self {
-            hosts: Mutex::default(),
+            known: Mutex::default(),
             epoch: Instant::now(),
             threshold: options.breaker_threshold,
             cooldown: options.breaker_cooldown,
         }
     }
 
-    /// Leave to call `host`, or why not.
-    pub(super) fn enter<'a>(&'a self, host: &'a Arc<str>) -> Result<Permit<'a>, Failure> {
+    /// Leave to call `whom`, or why not.
+    pub(super) fn enter<'a>(&'a self, whom: &'a Arc<str>) -> Result<Permit<'a>, Failure> {
         let verdict =
-            self.with(|hosts| hosts.get_mut(host).map_or(Verdict::Closed, |breaker| breaker.check(self.now())));
+            self.with(|known| known.get_mut(whom).map_or(Verdict::Closed, |breaker| breaker.check(self.now())));
         match verdict {
-            Verdict::Closed => Ok(Permit { breakers: self, host, probe: false, open: true }),
-            Verdict::Probe => Ok(Permit { breakers: self, host, probe: true, open: true }),
+            Verdict::Closed => Ok(Permit { breakers: self, whom, probe: false, open: true }),
+            Verdict::Probe => Ok(Permit { breakers: self, whom, probe: true, open: true }),
             Verdict::Open { retry_after } => {
                 let mut failure = Failure::new(
                     FailureKind::BreakerOpen,
                     format!(
-                        "{host} failed {} times in a row and is left alone for now: nothing was sent",
+                        "{whom} failed {} times in a row and is left alone for now: nothing was sent",
                         self.threshold
                     ),
                 );
@@ -63,35 +63,35 @@ impl Breakers {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut HashMap<Arc<str>, Breaker>) -> T) -> T {
-        act(&mut self.hosts.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// Leave to make one call.
 pub(super) struct Permit<'a> {
     breakers: &'a Breakers,
-    host: &'a Arc<str>,
+    whom: &'a Arc<str>,
     probe: bool,
     open: bool,
 }
 
 impl Permit<'_> {
-    /// The host answered, be it that it declined.
+    /// An answer came, be it that it declined.
     pub(super) fn answered(mut self) {
         self.open = false;
-        self.breakers.with(|hosts| {
-            if let Some(breaker) = hosts.get_mut(self.host)
+        self.breakers.with(|known| {
+            if let Some(breaker) = known.get_mut(self.whom)
                 && (self.probe || breaker.is_closed())
             {
                 breaker.success();
                 if breaker.is_fresh() {
-                    hosts.remove(self.host);
+                    known.remove(self.whom);
                 }
             }
         });
     }
 
-    /// The call failed: counts, if the failure says something about the host's health.
+    /// The call failed: counts, if the failure says something about the health of who was called.
     pub(super) fn failed(mut self, failure: &Failure) {
         use FailureKind as Kind;
         let declined = failure.status.is_some_and(|status| (300..500).contains(&status));
@@ -100,15 +100,15 @@ impl Permit<'_> {
             Kind::Connect | Kind::Timeout | Kind::Server | Kind::Overloaded | Kind::Cut => {
                 self.open = false;
                 let now = self.breakers.now();
-                self.breakers.with(|hosts| {
-                    if hosts.len() >= MAX_HOSTS
-                        && !hosts.contains_key(self.host)
-                        && let Some(old) = hosts.iter().find(|(_, old)| old.is_closed()).map(|(host, _)| host.clone())
+                self.breakers.with(|known| {
+                    if known.len() >= MOST
+                        && !known.contains_key(self.whom)
+                        && let Some(old) = known.iter().find(|(_, old)| old.is_closed()).map(|(whom, _)| whom.clone())
                     {
-                        hosts.remove(&old);
+                        known.remove(&old);
                     }
-                    let breaker = hosts
-                        .entry(self.host.clone())
+                    let breaker = known
+                        .entry(self.whom.clone())
                         .or_insert_with(|| Breaker::new(self.breakers.threshold, self.breakers.cooldown));
                     // A straggler from before the breaker opened must not pass for the probe.
                     if self.probe || breaker.is_closed() {
@@ -117,7 +117,7 @@ impl Permit<'_> {
                 });
             }
             Kind::RateLimited | Kind::BadRequest | Kind::Auth | Kind::Quota => self.answered(),
-            // Says nothing about the host; dropping the permit frees the slot.
+            // Says nothing about its health; dropping the permit frees the slot.
             _ => {}
         }
     }
@@ -126,8 +126,8 @@ impl Permit<'_> {
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
         if self.open && self.probe {
-            self.breakers.with(|hosts| {
-                if let Some(breaker) = hosts.get_mut(self.host) {
+            self.breakers.with(|known| {
+                if let Some(breaker) = known.get_mut(self.whom) {
                     breaker.cancelled();
                 }
             });

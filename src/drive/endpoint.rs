@@ -77,8 +77,10 @@ pub struct Endpoint {
     pub name: Arc<str>,
     /// The full address that requests go to; `None` for the offline model.
     pub url: Option<Url>,
-    /// `host:port`: what circuit breakers are kept by.
+    /// `host:port`.
     pub host: Arc<str>,
+    /// `model at host:port`: what circuit breakers are kept by. One model of a gateway may be down while others answer.
+    pub breaker: Arc<str>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,
 }
@@ -133,6 +135,7 @@ impl Endpoint {
             wire,
             name: provider.name.into(),
             url: None,
+            breaker: format!("{model} at {host}").into(),
             host,
             headers: HeaderMap::with_capacity(8),
             secrets: Vec::new(),
@@ -172,6 +175,12 @@ impl Endpoint {
         Self::resolve(model, options, |name| std::env::var(name).ok())
     }
 
+    /// The same place for another model.
+    #[must_use]
+    pub fn for_model(&self, model: &str) -> Self {
+        Self { breaker: format!("{model} at {}", self.host).into(), ..self.clone() }
+    }
+
     /// The endpoint of the offline model: nothing is ever sent.
     pub fn offline() -> Self {
         Self {
@@ -179,6 +188,7 @@ impl Endpoint {
             name: "offline".into(),
             url: None,
             host: "offline".into(),
+            breaker: "offline".into(),
             headers: HeaderMap::new(),
             secrets: Vec::new(),
         }

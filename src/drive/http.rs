@@ -75,7 +75,7 @@ impl From<Failure> for CallFailure {
     }
 }
 
-/// The HTTP client: connections that are kept, a breaker for each host. Cloning shares both.
+/// The HTTP client: connections that are kept, a breaker for each model at a host. Cloning shares both.
 ///
 /// A client belongs to the tokio runtime in which it is first used.
 #[derive(Clone)]
@@ -178,7 +178,7 @@ impl Client {
         limits: &Timeouts,
         watch: impl Watch,
     ) -> Result<Response, CallFailure> {
-        let permit = self.0.breakers.enter(&endpoint.host)?;
+        let permit = self.0.breakers.enter(&endpoint.breaker)?;
         let mut call = Call { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
         match call.run(self, body.into()).await {
             Ok(response) => {

@@ -40,6 +40,7 @@ pub mod queue;
 #[cfg(feature = "drive")]
 pub mod repeats;
 pub mod sim;
+pub mod threads;
 #[cfg(feature = "drive")]
 mod tls;
 #[cfg(feature = "drive")]

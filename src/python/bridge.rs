@@ -181,7 +181,10 @@ impl Hub {
                 own
             });
             let request = own.as_ref().unwrap_or(request);
-            let answer = ask_until_repeated(&client, &endpoint.inner, &endpoint.timeouts, request, watch, repeats);
+            // Another model of the same provider may be well where this one is not.
+            let other = (request.model != *endpoint.model).then(|| endpoint.inner.for_model(&request.model));
+            let there = other.as_ref().unwrap_or(&endpoint.inner);
+            let answer = ask_until_repeated(&client, there, &endpoint.timeouts, request, watch, repeats);
             let answer = caught(answer).await;
             let kind = match answered(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },

@@ -4,11 +4,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::{prelude::*, types::PyList};
 
-use super::{errors, given::Reader, wire::named};
+use super::{
+    errors,
+    given::Reader,
+    looked::{Read, read},
+    tokens::TokenCounter as Counter,
+    wire::named,
+};
 use crate::core::{
     context::{
         Archive, BytesPerFour, CALL_OVERHEAD, ContextWindow, Count, Parts, Placed, Policy, Report, assemble, compress,
-        message_by_texts,
+        compress_looked, compress_with, message_by_texts,
     },
     error::{Error, Result},
     json::Raw,
@@ -16,6 +22,7 @@ use crate::core::{
     tokens::{Json, TokenCounter, Tokenizer, o200k_base},
     wire,
 };
+use crate::drive::threads::Threads;
 
 /// What left a request, under handles.
 #[pyclass(frozen, module = "loopwright._core")]
@@ -96,25 +103,50 @@ fn idle() -> MutexGuard<'static, Vec<TokenCounter>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts as `model` does; without a model, by `o200k_base`.
-fn with_counter<T>(model: Option<&str>, work: impl FnOnce(&mut TokenCounter) -> T) -> T {
-    let tokenizer = model.map_or_else(|| Tokenizer::of(o200k_base()), Tokenizer::for_model);
-    let at = |counter: &TokenCounter| {
-        let own = counter.tokenizer();
-        own.encoding.name() == tokenizer.encoding.name() && own.is_exact() == tokenizer.is_exact()
-    };
-    let found = {
-        let mut idle = idle();
-        idle.iter().position(at).map(|at| idle.swap_remove(at))
-    };
-    let mut counter = found.unwrap_or_else(|| TokenCounter::new(tokenizer));
-    counter.set_tokenizer(tokenizer);
-    let done = work(&mut counter);
-    let mut idle = idle();
-    if idle.len() < MOST_IDLE {
-        idle.push(counter);
+/// A counter for one call: one that no other call is using, or the caller's own.
+enum Native<'a> {
+    Idle(Option<Box<TokenCounter>>),
+    Own(&'a Counter),
+}
+
+impl Native<'_> {
+    /// One that counts as `model` does; without a model, by `o200k_base`.
+    fn of(model: Option<&str>) -> Self {
+        let tokenizer = model.map_or_else(|| Tokenizer::of(o200k_base()), Tokenizer::for_model);
+        let at = |counter: &TokenCounter| {
+            let own = counter.tokenizer();
+            own.encoding.name() == tokenizer.encoding.name() && own.is_exact() == tokenizer.is_exact()
+        };
+        let found = {
+            let mut idle = idle();
+            idle.iter().position(at).map(|at| idle.swap_remove(at))
+        };
+        let mut counter = found.unwrap_or_else(|| TokenCounter::new(tokenizer));
+        counter.set_tokenizer(tokenizer);
+        Self::Idle(Some(Box::new(counter)))
     }
-    done
+
+    /// Nothing of Python may be touched meanwhile.
+    fn with<T>(&mut self, work: impl FnOnce(&mut TokenCounter) -> T) -> T {
+        match self {
+            Self::Idle(Some(counter)) => work(counter),
+            Self::Idle(None) => work(&mut TokenCounter::new(Tokenizer::of(o200k_base()))),
+            Self::Own(counter) => counter.with(work),
+        }
+    }
+}
+
+impl Drop for Native<'_> {
+    fn drop(&mut self) {
+        if let Self::Idle(counter) = self
+            && let Some(counter) = counter.take()
+        {
+            let mut idle = idle();
+            if idle.len() < MOST_IDLE {
+                idle.push(*counter);
+            }
+        }
+    }
 }
 
 /// A function of Python that counts the tokens of a text. Its first exception is kept, and raised in the end.
@@ -149,6 +181,33 @@ impl Count for Called<'_> {
 
     fn message(&mut self, message: &Message) -> usize {
         message_by_texts(message, &mut |text| self.text(text))
+    }
+}
+
+/// What counts for one call: a function of Python, or a counter that needs none.
+enum Counts<'a, 'py> {
+    Function(Called<'py>),
+    Native(Native<'a>),
+}
+
+impl<'a, 'py> Counts<'a, 'py> {
+    fn of(count: Option<&'a Bound<'py, PyAny>>, model: Option<&str>) -> Self {
+        let Some(given) = count else { return Self::Native(Native::of(model)) };
+        match given.cast::<Counter>() {
+            Ok(counter) => Self::Native(Native::Own(counter.get())),
+            Err(_) => Self::Function(Called { function: given.clone(), failed: None }),
+        }
+    }
+
+    /// Does the work; while it goes on, others may run where nothing of Python is asked.
+    fn with<T: Send>(self, py: Python<'py>, work: impl FnOnce(&mut dyn Count) -> T + Send) -> PyResult<T> {
+        match self {
+            Self::Native(mut native) => Ok(py.detach(|| native.with(|counter| work(counter)))),
+            Self::Function(mut called) => {
+                let done = work(&mut called);
+                called.failed.map_or(Ok(done), Err)
+            }
+        }
     }
 }
 
@@ -309,7 +368,7 @@ pub(super) fn compress_context<'py>(
     shape: &str,
     budget: usize,
     policy: Option<&str>,
-    count: Option<Bound<'py, PyAny>>,
+    count: Option<&Bound<'py, PyAny>>,
     model: Option<&str>,
     archive: &ContextArchive,
     written: &Bound<'py, PyAny>,
@@ -317,23 +376,35 @@ pub(super) fn compress_context<'py>(
 ) -> PyResult<Fitted<'py>> {
     let shape = shape_of(shape)?;
     let policy = policy_of(policy, shape)?;
-    let given = Reader::new(shape, written)?.all(messages)?;
-    let done = if let Some(function) = count {
-        // Python's own function may ask the archive: it is taken only for a copy.
-        let mut own = archive.with(|archive| archive.clone());
-        let mut called = Called { function, failed: None };
-        let done = compress(&given, None, budget, &policy, &mut called, &mut own);
-        if let Some(error) = called.failed {
-            return Err(error);
+    let reader = Reader::new(shape, written)?;
+    let (given, done) = match Counts::of(count, model) {
+        Counts::Function(mut called) => {
+            let given = reader.all(messages)?;
+            // Python's own function may ask the archive: it is taken only for a copy.
+            let mut own = archive.with(|archive| archive.clone());
+            let done = compress(&given, None, budget, &policy, &mut called, &mut own);
+            if let Some(error) = called.failed {
+                return Err(error);
+            }
+            archive.with(|archive| *archive = own);
+            (given, done)
         }
-        archive.with(|archive| *archive = own);
-        done
-    } else {
-        py.detach(|| {
-            with_counter(model, |counter| {
-                archive.with(|archive| compress(&given, None, budget, &policy, counter, archive))
-            })
-        })
+        Counts::Native(mut native) => {
+            let threads = Threads::default();
+            let read =
+                read(py, &reader, messages, &policy, &threads, |many| native.with(|counter| counter.siblings(many)))?;
+            let Read { messages: given, looked, siblings } = read;
+            let done = py.detach(|| {
+                native.with(|counter| {
+                    counter.absorb(siblings);
+                    archive.with(|archive| match &looked {
+                        Some(looked) => compress_looked(&given, looked, budget, &policy, counter, archive),
+                        None => compress_with(&given, None, budget, &policy, counter, archive, &threads),
+                    })
+                })
+            });
+            (given, done)
+        }
     };
     let mut done = done.map_err(|error| errors::exception(&error))?;
     let out = placed(shape, &done.messages, &mut done.report, messages, made)?;
@@ -349,17 +420,12 @@ pub(super) fn count_context<'py>(
     py: Python<'py>,
     messages: &Bound<'py, PyList>,
     shape: &str,
-    count: Option<Bound<'py, PyAny>>,
+    count: Option<&Bound<'py, PyAny>>,
     model: Option<&str>,
     written: &Bound<'py, PyAny>,
 ) -> PyResult<usize> {
     let messages = Reader::new(shape_of(shape)?, written)?.all(messages)?;
-    let Some(function) = count else {
-        return Ok(py.detach(|| with_counter(model, |counter| sum_of(&messages, counter))));
-    };
-    let mut called = Called { function, failed: None };
-    let sum = sum_of(&messages, &mut called);
-    called.failed.map_or(Ok(sum), Err)
+    Counts::of(count, model).with(py, |count| sum_of(&messages, count))
 }
 
 fn sum_of(messages: &[Arc<Message>], count: &mut dyn Count) -> usize {
@@ -370,7 +436,12 @@ fn sum_of(messages: &[Arc<Message>], count: &mut dyn Count) -> usize {
 /// Tokens that definitions of tools take in a request; `tools` is a list as JSON text.
 #[pyfunction]
 #[pyo3(signature = (tools, count, model))]
-pub(super) fn count_tools(tools: &str, count: Option<Bound<'_, PyAny>>, model: Option<&str>) -> PyResult<usize> {
+pub(super) fn count_tools<'py>(
+    py: Python<'py>,
+    tools: &str,
+    count: Option<&Bound<'py, PyAny>>,
+    model: Option<&str>,
+) -> PyResult<usize> {
     let request = Json::parse(&format!(r#"{{"messages":[],"tools":{tools}}}"#)).map_err(|error| {
         errors::usage(
             "invalid_value",
@@ -379,16 +450,18 @@ pub(super) fn count_tools(tools: &str, count: Option<Bound<'_, PyAny>>, model: O
         )
     })?;
     let tools = request.get("tools").and_then(Json::as_array).unwrap_or_default();
-    let Some(function) = count else {
-        return Ok(with_counter(model, |counter| {
-            let base = counter.base();
-            counter.json(&request).upper_bound.saturating_sub(base)
-        }));
+    let beside = |counter: &mut TokenCounter| {
+        let base = counter.base();
+        counter.json_at_most(&request).saturating_sub(base)
     };
-    let mut called = Called { function, failed: None };
-    let sum =
-        tools.iter().fold(0_usize, |sum, tool| sum.saturating_add(called.text(&tool.to_string()) + CALL_OVERHEAD));
-    called.failed.map_or(Ok(sum), Err)
+    match Counts::of(count, model) {
+        Counts::Native(mut native) => Ok(py.detach(|| native.with(beside))),
+        Counts::Function(mut called) => {
+            let each = |sum: usize, tool: &Json| sum.saturating_add(called.text(&tool.to_string()) + CALL_OVERHEAD);
+            let sum = tools.iter().fold(0, each);
+            called.failed.map_or(Ok(sum), Err)
+        }
+    }
 }
 
 /// The head of a request in its fixed order: instructions as text, and each message before the history as JSON text in
@@ -434,9 +507,17 @@ enum Counting {
 }
 
 impl Counting {
-    fn of(count: Option<Py<PyAny>>, model: Option<&str>) -> Self {
+    /// A window goes by a copy of a counter, so that nothing but its own calls changes what it does.
+    fn of(py: Python<'_>, count: Option<Py<PyAny>>, model: Option<&str>) -> Self {
         let tokenizer = || model.map_or_else(|| Tokenizer::of(o200k_base()), Tokenizer::for_model);
-        count.map_or_else(|| Self::Model(Box::new(TokenCounter::new(tokenizer()))), Self::Function)
+        let Some(given) = count else { return Self::Model(Box::new(TokenCounter::new(tokenizer()))) };
+        match given.bind(py).cast::<Counter>() {
+            Ok(counter) => {
+                let counter = counter.get();
+                Self::Model(Box::new(py.detach(|| counter.with(|counter| counter.clone()))))
+            }
+            Err(_) => Self::Function(given),
+        }
     }
 }
 
@@ -476,7 +557,9 @@ impl Window {
 impl Window {
     #[new]
     #[pyo3(signature = (budget, shape, policy, count, model, high, low))]
+    #[allow(clippy::too_many_arguments)] // as Python gives them
     fn new(
+        py: Python<'_>,
         budget: usize,
         shape: &str,
         policy: Option<&str>,
@@ -487,7 +570,7 @@ impl Window {
     ) -> PyResult<Self> {
         let shape = shape_of(shape)?;
         let inner = ContextWindow::with_marks(budget, policy_of(policy, shape)?, high, low);
-        Ok(Self { inner, shape, count: Counting::of(count, model) })
+        Ok(Self { inner, shape, count: Counting::of(py, count, model) })
     }
 
     /// Adds a message.
@@ -588,7 +671,13 @@ impl Window {
     /// A window that was saved.
     #[staticmethod]
     #[pyo3(signature = (text, shape, count, model))]
-    fn from_json(text: &str, shape: &str, count: Option<Py<PyAny>>, model: Option<&str>) -> PyResult<Self> {
+    fn from_json(
+        py: Python<'_>,
+        text: &str,
+        shape: &str,
+        count: Option<Py<PyAny>>,
+        model: Option<&str>,
+    ) -> PyResult<Self> {
         let mut inner: ContextWindow = serde_json::from_str(text).map_err(|error| {
             errors::usage(
                 "invalid_value",
@@ -596,7 +685,7 @@ impl Window {
                 "give what `to_json` of a window gave, unchanged",
             )
         })?;
-        let mut count = Counting::of(count, model);
+        let mut count = Counting::of(py, count, model);
         if let Counting::Model(counter) = &mut count {
             inner.resume(&mut **counter);
         }

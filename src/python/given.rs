@@ -13,11 +13,16 @@ use pyo3::{
     types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
 
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeMap, SerializeSeq},
+};
+
 use super::{context::decode, errors};
 use crate::core::{
     error::Error,
     json::{Fields, Raw},
-    message::{Block, Extra, Form, Message, Role, Text, Thinking, ToolResult, ToolUse, Wire},
+    message::{Block, Extra, Form, Message, ProviderBlock, Role, Text, Thinking, ToolResult, ToolUse, Wire},
 };
 
 /// Arguments nested deeper go through Python's own JSON.
@@ -171,23 +176,56 @@ impl<'a, 'py> Reader<'a, 'py> {
     }
 }
 
-/// What of a message can only be of another shape.
+/// What of a message can only be of another shape, or is nothing that any provider takes.
 fn foreign(shape: Option<Wire>, message: &Message) -> Option<String> {
-    match shape? {
-        Wire::OpenaiChat => message.content.iter().find_map(|block| match block {
-            Block::Provider(block) if matches!(block.kind().as_str(), "tool_use" | "tool_result") => Some(format!(
-                "it holds a {} block, which is Anthropic's, among messages of Chat Completions",
-                block.kind()
-            )),
-            _ => None,
+    let shape = shape.filter(|shape| matches!(shape, Wire::Anthropic | Wire::OpenaiChat))?;
+    let extra = message.extra.as_ref().map(|extra| &extra.fields);
+    let of_message = match shape {
+        Wire::OpenaiChat => extra.and_then(|fields| fields.get("tool_calls")).and_then(|calls| {
+            let none = calls.is_null() || calls.is_array();
+            (!none).then(|| format!("its tool_calls are {}, and no list of calls", shown(calls)))
         }),
-        Wire::Anthropic => {
-            let fields = &message.extra.as_ref()?.fields;
-            let key = ["tool_calls", "tool_call_id"].into_iter().find(|key| fields.get(key).is_some())?;
-            Some(format!("it has {key}, which is Chat Completions', among messages of Anthropic"))
-        }
-        _ => None,
+        _ => ["tool_calls", "tool_call_id"]
+            .into_iter()
+            .find(|key| extra.is_some_and(|fields| fields.get(key).is_some()))
+            .map(|key| format!("it has {key}, which is Chat Completions', among messages of Anthropic")),
+    };
+    of_message.or_else(|| {
+        message.content.iter().find_map(|block| match block {
+            Block::Provider(block) => foreign_block(shape, block),
+            _ => None,
+        })
+    })
+}
+
+fn foreign_block(shape: Wire, block: &ProviderBlock) -> Option<String> {
+    let kind = block.kind();
+    if !block.raw.is_object() {
+        return Some(format!("a part of it is {}, and no dict", shown(&block.raw)));
     }
+    let fields = Fields::parse(block.raw.text()).ok()?;
+    if shape == Wire::OpenaiChat && matches!(kind.as_str(), "tool_use" | "tool_result") {
+        return Some(format!("it holds a {kind} block, which is Anthropic's, among messages of Chat Completions"));
+    }
+    if fields.get("type").is_some_and(|kind| kind.string().is_none())
+        || (fields.get("type").is_none() && shape == Wire::Anthropic)
+    {
+        return Some(format!("a part of it has no type: {}", shown(&block.raw)));
+    }
+    let lacks = |key: &str| fields.get(key).is_none_or(|value| value.string().is_none());
+    let wanted = match kind.as_str() {
+        "text" => ["text"].as_slice(),
+        "tool_use" => &["id", "name"],
+        "tool_result" => &["tool_use_id"],
+        _ => &[],
+    };
+    let key = wanted.iter().find(|key| lacks(key))?;
+    Some(format!("its {kind} block has no {key} that is text: {}", shown(&block.raw)))
+}
+
+/// The beginning of JSON text.
+fn shown(raw: &Raw) -> String {
+    raw.text().chars().take(100).collect()
 }
 
 fn nothing(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<()> {
@@ -196,6 +234,11 @@ fn nothing(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<()> {
 
 fn string(value: &Bound<'_, PyAny>) -> Option<String> {
     value.cast::<PyString>().ok()?.to_str().ok().map(ToOwned::to_owned)
+}
+
+/// Who speaks.
+fn role_of(value: &Bound<'_, PyAny>) -> Option<Role> {
+    Role::named(value.cast::<PyString>().ok()?.to_str().ok()?)
 }
 
 fn attribute(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<String> {
@@ -263,7 +306,7 @@ fn chat(given: &Bound<'_, PyAny>) -> Option<Message> {
         let result = ToolResult { id, name, content, form, is_error: false, failure: None, extra: None };
         return (dict.len() == 3).then(|| Message::new(Role::User, vec![Block::ToolResult(result)]));
     }
-    let role = Role::named(&string(&role)?)?;
+    let role = role_of(&role)?;
     let mut blocks = Vec::new();
     if let Some(text) = string(&content) {
         if text.is_empty() {
@@ -316,7 +359,7 @@ fn anthropic(given: &Bound<'_, PyAny>) -> Option<Message> {
     if dict.len() != 2 {
         return None;
     }
-    let role = match Role::named(&text_of(dict, intern!(py, "role"))?)? {
+    let role = match role_of(&member(dict, intern!(py, "role"))?)? {
         role @ (Role::User | Role::Assistant) => role,
         // What the wire itself wrote has a mark.
         Role::System | Role::Developer => return None,
@@ -353,9 +396,8 @@ fn part_of(given: &Bound<'_, PyAny>) -> Option<Block> {
             if dict.len() != 4 || !is_legal(&id) || !input.is_exact_instance_of::<PyDict>() {
                 return None;
             }
-            let mut text = String::new();
-            json(&mut text, &input, 0)?;
-            Some(Block::ToolUse(ToolUse { id, name, input: Raw::parse(text).ok()?, invalid: None, extra: None }))
+            let input = Raw::written(&Plain { value: &input, depth: 0 }).ok()?;
+            Some(Block::ToolUse(ToolUse { id, name, input, invalid: None, extra: None }))
         }
         "tool_result" => {
             let id = text_of(dict, intern!(py, "tool_use_id"))?;
@@ -395,46 +437,50 @@ fn part_of(given: &Bound<'_, PyAny>) -> Option<Block> {
     }
 }
 
-/// Appends what Python's own `json` would write, without white space; nothing for what is not plain.
-fn json(out: &mut String, value: &Bound<'_, PyAny>, depth: usize) -> Option<()> {
-    if depth > DEPTH {
-        return None;
-    }
-    if let Ok(text) = value.cast_exact::<PyString>() {
-        out.push_str(&serde_json::to_string(text.to_str().ok()?).ok()?);
-    } else if value.is_none() {
-        out.push_str("null");
-    } else if let Ok(truth) = value.cast_exact::<PyBool>() {
-        out.push_str(if truth.is_true() { "true" } else { "false" });
-    } else if value.is_exact_instance_of::<PyInt>() {
-        out.push_str(&value.extract::<i64>().ok()?.to_string());
-    } else if value.is_exact_instance_of::<PyFloat>() {
-        if !value.extract::<f64>().ok()?.is_finite() {
-            return None;
+/// Written as Python's own `json` would write it, without white space; what is not plain is an error.
+struct Plain<'a, 'py> {
+    value: &'a Bound<'py, PyAny>,
+    depth: usize,
+}
+
+impl Serialize for Plain<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let odd = || S::Error::custom("not plain");
+        let Self { value, depth } = *self;
+        if depth > DEPTH {
+            return Err(odd());
         }
-        out.push_str(value.repr().ok()?.to_str().ok()?);
-    } else if let Ok(list) = value.cast_exact::<PyList>() {
-        out.push('[');
-        for (at, each) in list.iter().enumerate() {
-            if at > 0 {
-                out.push(',');
+        let depth = depth + 1;
+        if let Ok(text) = value.cast_exact::<PyString>() {
+            return serializer.serialize_str(text.to_str().map_err(|_| odd())?);
+        }
+        if value.is_none() {
+            return serializer.serialize_unit();
+        }
+        if let Ok(truth) = value.cast_exact::<PyBool>() {
+            return serializer.serialize_bool(truth.is_true());
+        }
+        if value.is_exact_instance_of::<PyInt>() {
+            return serializer.serialize_i64(value.extract().map_err(|_| odd())?);
+        }
+        if value.is_exact_instance_of::<PyFloat>() {
+            let finite = value.extract::<f64>().is_ok_and(f64::is_finite);
+            let shown = value.repr().ok().filter(|_| finite).and_then(|shown| whole(shown.to_str().ok()?.to_owned()));
+            return shown.ok_or_else(odd)?.serialize(serializer);
+        }
+        if let Ok(list) = value.cast_exact::<PyList>() {
+            let mut out = serializer.serialize_seq(None)?;
+            for each in list.iter() {
+                out.serialize_element(&Plain { value: &each, depth })?;
             }
-            json(out, &each, depth + 1)?;
+            return out.end();
         }
-        out.push(']');
-    } else if let Ok(dict) = value.cast_exact::<PyDict>() {
-        out.push('{');
-        for (at, (key, each)) in dict.iter().enumerate() {
-            if at > 0 {
-                out.push(',');
-            }
-            out.push_str(&serde_json::to_string(key.cast_exact::<PyString>().ok()?.to_str().ok()?).ok()?);
-            out.push(':');
-            json(out, &each, depth + 1)?;
+        let dict = value.cast_exact::<PyDict>().map_err(|_| odd())?;
+        let mut out = serializer.serialize_map(None)?;
+        for (key, each) in dict.iter() {
+            let key = key.cast_exact::<PyString>().map_err(|_| odd())?;
+            out.serialize_entry(key.to_str().map_err(|_| odd())?, &Plain { value: &each, depth })?;
         }
-        out.push('}');
-    } else {
-        return None;
+        out.end()
     }
-    Some(())
 }

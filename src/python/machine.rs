@@ -220,12 +220,20 @@ impl Event {
 
     /// Whoever was asked which model shall be used answered: a model, or none, or what went wrong.
     #[staticmethod]
-    #[pyo3(signature = (id, model=None, confidence=1.0, reason=String::new(), error=None))]
-    fn chosen(id: u64, model: Option<String>, confidence: f64, reason: String, error: Option<String>) -> Self {
+    #[pyo3(signature = (id, model=None, confidence=1.0, reason=String::new(), error=None, price=None))]
+    fn chosen(
+        id: u64,
+        model: Option<String>,
+        confidence: f64,
+        reason: String,
+        error: Option<String>,
+        price: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         // A journal holds finite numbers alone.
         let confidence = if confidence.is_finite() { confidence } else { 0.0 };
-        let choice = model.map(|model| machine::ModelChoice { model, confidence, reason });
-        Self(EventKind::Chosen { id, choice, error })
+        let price = price.map(|price| convert::parse(price, "price")).transpose()?;
+        let choice = model.map(|model| machine::ModelChoice { model, confidence, reason, price });
+        Ok(Self(EventKind::Chosen { id, choice, error }))
     }
 
     /// Memory said what it knows: `found` in the canonical form, with `trusted`, `context` and `hits`.

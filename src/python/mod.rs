@@ -20,6 +20,7 @@ mod guard_policy;
 mod guard_risk;
 mod guard_sensitivity;
 mod history;
+mod looked;
 mod machine;
 mod memory;
 mod messages;

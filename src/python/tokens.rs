@@ -85,7 +85,16 @@ fn json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
         read(&text)
     }
     match value.cast::<PyList>() {
-        Ok(list) => list.iter().map(|item| one(&item)).collect::<PyResult<Vec<_>>>().map(Json::List),
+        Ok(list) => {
+            let each = |(at, item): (usize, Bound<'_, PyAny>)| {
+                if item.is_instance_of::<PyString>() {
+                    let message = format!("message {at} is text, and no message");
+                    return Err(errors::usage("invalid_value", message, "count each text by itself, or give messages"));
+                }
+                one(&item)
+            };
+            list.iter().enumerate().map(each).collect::<PyResult<Vec<_>>>().map(Json::List)
+        }
         Err(_) => one(value),
     }
 }
@@ -205,7 +214,8 @@ impl From<Tokenizer> for TokenCounter {
 }
 
 impl TokenCounter {
-    fn with<T>(&self, use_it: impl FnOnce(&mut tokens::TokenCounter) -> T) -> T {
+    /// Nothing of Python may be touched meanwhile.
+    pub(super) fn with<T>(&self, use_it: impl FnOnce(&mut tokens::TokenCounter) -> T) -> T {
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

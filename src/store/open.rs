@@ -196,7 +196,7 @@ fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) ->
         let mut unmade = Vec::new();
         for table in tables {
             let version = version_of(connection, table)?;
-            check_version(&name, table, version)?;
+            check_version(connection, &name, table, version)?;
             match version {
                 0 => unmade.push(*table),
                 found if found < table.reads_from => {
@@ -213,7 +213,7 @@ fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) ->
     // Versions first: a file of a newer program is not even given another journal mode.
     if objects > 0 {
         for table in tables {
-            check_version(&name, table, version_of(connection, table)?)?;
+            check_version(connection, &name, table, version_of(connection, table)?)?;
         }
     }
     if options.path != Place::Nowhere {
@@ -288,9 +288,13 @@ fn version_of(connection: &Connection, tables: &Tables) -> Result<usize, rusqlit
     }
 }
 
-fn check_version(name: &str, tables: &Tables, version: usize) -> Result<(), Fault> {
+fn check_version(connection: &Connection, name: &str, tables: &Tables, version: usize) -> Result<(), Fault> {
     if version <= tables.migrations.len() {
         return Ok(());
+    }
+    // What stands in the place of a version in a file that is damaged is none.
+    if let Some(error) = damage_of(connection, name) {
+        return Err(Fault::Ours(error));
     }
     let message = format!(
         "{name} was written by a newer version: its {} is of version {version}, this program knows {}",
@@ -320,7 +324,7 @@ fn migrate(connection: &mut Connection, name: &str, tables: &[Tables]) -> Result
     )?;
     for table in tables {
         let version = version_of(&transaction, table)?;
-        check_version(name, table, version)?;
+        check_version(&transaction, name, table, version)?;
         for migration in table.migrations.iter().skip(version) {
             transaction.execute_batch(migration).map_err(|error| unmigrated(error, name))?;
         }
@@ -365,12 +369,16 @@ pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
     };
     // The words of a statement that was kept are read anew where the tables have changed.
     if let (ErrorCode::Unknown, Some(told)) = (failure.code, told)
-        && told.starts_with("no such ")
+        && (told.starts_with("no such ") || told == "unsupported file format")
     {
         return misfit(told);
     }
     match failure.code {
         ErrorCode::DatabaseCorrupt => damaged(name, &error.to_string()),
+        // We put nothing in twice, unless what is there is not found.
+        ErrorCode::ConstraintViolation if failure.extended_code != ffi::SQLITE_CONSTRAINT_TRIGGER => {
+            damaged(name, &error.to_string())
+        }
         ErrorCode::NotADatabase => Error::usage("damaged_store", format!("{name} is damaged, or encrypted: {error}"))
             .hint("it was left as it is; bring back a copy, or give another path"),
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied => read_only(name, error),
@@ -393,6 +401,16 @@ pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
     }
 }
 
+/// What is wrong with how a file is laid out, if anything is. Reads all of it.
+pub fn damage_of(connection: &Connection, name: &str) -> Option<Error> {
+    match connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)) {
+        Ok(found) if found == "ok" => None,
+        Ok(found) => Some(damaged(name, &found)),
+        Err(error) => Some(trouble(&error, name)),
+    }
+}
+
+/// A store is not as it was written.
 fn damaged(name: &str, what: &str) -> Error {
     Error::usage("damaged_store", format!("{name} is damaged: {what}"))
         .hint("it was left as it is; bring back a copy, or save what can be read with the sqlite3 shell's .recover")

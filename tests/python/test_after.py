@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Budget, Memory, UsageError, after, replay, tool
-from loopwright.after import AfterTurn, audit_types
+from loopwright.after import AfterTurn, WorkEnded, audit_types
 from loopwright.events import MemoryRecalled, RunFinished, Warning
 from loopwright.models import ModelFailure
-from loopwright.testing import ScriptedModel, WireServer, call, calls, text
+from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, text
 from ways import program
 
 
@@ -516,6 +516,27 @@ def test_c01_d28_the_reflector_among_the_roles_looks_back_on_a_turn() -> None:
         assert agent.run_sync("What is 2 + 2?").final == "4."
         assert agent.drain_sync(30) == []
         assert len(server.requests) == 2, "one look, repaired once; then the rules look back"
+
+
+@pytest.mark.parametrize("trouble", [text("no idea"), fault.status(401), fault.hangs()])
+def test_d28_why_the_rules_reflected_in_place_of_a_model_is_told(
+    trouble: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    from loopwright.roles import Role, Roles
+
+    ended: list[WorkEnded] = []
+    with WireServer([trouble], repeat_last=True) as server:
+        reflector = Role("anthropic:small", base_url=server.url, api_key="k", timeout=0.5)
+        after = AfterTurn(reflection=True, on_end=ended.append)
+        agent = Agent(ScriptedModel(["4."]), memory=Memory(":memory:"), roles=Roles(reflector=reflector), after=after)
+        agent.run_sync("What is 2 + 2?")
+        assert agent.drain_sync(30) == []
+    [reflected] = [each for each in ended if each.kind == "reflection"]
+    assert reflected.state == "done"
+    assert "the rules reflected" in str(reflected.error)
+    assert "small" in str(reflected.error)
+    assert "the rules reflected" in caplog.text
+    assert all(each.error is None for each in ended if each is not reflected)
 
 
 def test_d28_d41_a_reflector_is_asked_twice_and_repaired_once() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, LoopwrightError, UsageError, tool
-from loopwright.messages import Document, Image, Text
+from loopwright.messages import Document, Image, PlainText, Text
 from loopwright.testing import WireServer, call, text
 from ways import KEY, agent_at, run
 
@@ -64,7 +64,7 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
             "filename": "the paper.pdf",
         },
         "url": {"type": "input_file", "file_url": "https://example.com/a.pdf"},
-        "text": {"type": "input_text", "text": "Hello."},
+        "text": {"type": "input_text", "text": '<document name="note.txt" type="text/plain">\nHello.\n</document>'},
     },
 }
 
@@ -117,6 +117,22 @@ def test_d47_a_document_reaches_each_provider_that_takes_it(
     result, _ = run(agent, [Text("What is this?"), document], way)
     assert result.final == "a greeting"
     assert blocks_of(server.requests[0])[1] == expected
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.yaml", "a.toml", "a.sh", "a.js", "a.sql", "a.xml", "a.rs", "Makefile"])
+def test_d47_a_file_that_people_write_is_a_document_of_text(serve: Serve, wire: str, name: str, tmp_path: Path) -> None:
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        path = tmp_path / name
+        path.write_bytes("one = \u00fc".encode(encoding))
+        document = Document.from_path(path)
+        assert isinstance(document.source, PlainText)
+        assert document.source.data == "one = \u00fc"
+        server = serve("read")
+        agent_at(server, wire).run_sync([Text("What is this?"), document])
+        assert blocks_of(server.requests[0])[1]["type"] in ("document", "text", "input_text")
+        sent = json.dumps(blocks_of(server.requests[0])[1])
+        assert name in sent
+        assert "one = " in sent
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import shutil
@@ -335,6 +336,42 @@ def test_d46_any_flipped_byte_of_a_store_is_survived(tmp_path: Path) -> None:
             assert found.damage or original.startswith(text), at
         assert store.read_bytes() == bytes(flipped)
         store.unlink()
+
+
+def test_d46_a_store_whose_pages_changed_places_is_damaged_and_never_busy(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.db"
+    names = [broken_off(whole, 4) for _ in range(2)]
+    data = pages(whole)
+    size = int.from_bytes(data[16:18], "big")
+    count, codes = len(data) // size, set()
+    for one, other in itertools.combinations(range(1, count), 2):
+        parts = [data[at * size : (at + 1) * size] for at in range(count)]
+        parts[one], parts[other] = parts[other], parts[one]
+        store = tmp_path / f"{one}-{other}.db"
+        store.write_bytes(b"".join(parts))
+        try:
+            result = agent(*SCRIPT[1:]).resume_sync(store, names[0])
+        except UsageError as error:
+            codes.add(error.code)
+        else:
+            assert result.final == "done"
+            codes.add(Path(str(result.journal)).name.partition("recovered")[1])
+    assert codes <= {"", "recovered", "damaged_store", "invalid_journal"}, codes
+    assert "recovered" in codes
+
+
+@pytest.mark.parametrize("value", [9, 130])
+def test_d46_a_format_of_tables_that_nobody_wrote_is_damage(tmp_path: Path, value: int) -> None:
+    store = tmp_path / "p.db"
+    name = broken_off(store, 4)
+    data = bytearray(pages(store))
+    data[47] = value
+    store.write_bytes(data)
+    for look in (lambda: agent().resume_sync(store, name), lambda: replay(store, name)):
+        with pytest.raises(UsageError) as caught:
+            look()
+        assert caught.value.code == "damaged_store"
+        assert store.read_bytes() == data
 
 
 def test_d46_what_is_no_store_is_left_alone(tmp_path: Path) -> None:

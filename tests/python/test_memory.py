@@ -362,6 +362,20 @@ def test_files_that_are_none_of_ours_are_left_alone(tmp_path: Path):
         assert before == (path.read_bytes() if path.is_file() else b"")
 
 
+def test_d46_a_memory_that_was_closed_is_one_file_that_may_be_copied(tmp_path: Path):
+    path = tmp_path / "whole" / "m.db"
+    path.parent.mkdir()
+    memory = Memory(path)
+    memory.remember("The harbour freezes in January.")
+    assert memory.recall("harbour")
+    memory.close()
+    assert [each.name for each in path.parent.iterdir()] == ["m.db"]
+    copied = tmp_path / "copied.db"
+    copied.write_bytes(path.read_bytes())
+    with Memory(copied) as other:
+        assert [hit.text for hit in other.recall("harbour")] == ["The harbour freezes in January."]
+
+
 def test_reading_alone(tmp_path: Path):
     path = tmp_path / "m.db"
     Memory(path).remember("apples")

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, LoopwrightError, UsageError, replay, tool
+from loopwright import Agent, Budget, LoopwrightError, UsageError, prices, replay, tool
 from loopwright.events import ModelChosen, RoundStarted
 from loopwright.hooks import ModelChoice, ModelContext
-from loopwright.testing import ScriptedModel, WireServer, call, text
-from ways import WIRES, agent_at, run
+from loopwright.messages import Message
+from loopwright.testing import ScriptedModel, WireServer, call, fault, text
+from ways import KEY, WIRES, agent_at, run, words
 
 Serve = Callable[..., WireServer]
 
@@ -132,6 +133,77 @@ def test_d06_too_little_success_escalates_once(serve: Serve, wire: str, way: str
         assert [(each.mode, each.used, each.model) for each in chosen] == [("escalate", True, f"{provider}:strong")]
     assert result.journal is not None
     assert replay(result.journal).identical
+
+
+@pytest.mark.parametrize("how", ["chosen", "escalated"])
+def test_d06_x01_what_the_other_model_used_costs_what_that_model_costs(serve: Serve, way: str, how: str) -> None:
+    strong, weak = prices.of("anthropic:claude-opus-4-5"), prices.of("anthropic:claude-haiku-4-5")
+    assert strong is not None
+    assert weak is not None
+    script = [text("done")] if how == "chosen" else [*[call("fails", n=n) for n in range(12)], text("done")]
+    server = serve(*script)
+    options: dict[str, Any] = {"choose_model": lambda _: "claude-opus-4-5"}
+    if how == "escalated":
+        options = {"escalate_to": "anthropic:claude-opus-4-5", "stuck": None, "tools": [fails]}
+    agent = Agent("anthropic:claude-haiku-4-5", base_url=server.url, api_key=KEY, **options)
+    result, _ = run(agent, "go", way, journal=True)
+    models = [request["body"]["model"] for request in server.requests]
+    cost = sum({"claude-opus-4-5": strong, "claude-haiku-4-5": weak}[model].output for model in models)
+    assert "claude-opus-4-5" in models
+    each = result.usage.output / len(models)
+    assert result.cost is not None
+    assert result.cost > result.usage.output * weak.output / 1e6
+    assert result.cost >= cost * min(each, 1) / 1e6
+    assert replay(str(result.journal)).identical
+
+
+def test_d06_x01_a_chosen_model_without_a_price_leaves_the_cost_unknown(serve: Serve, way: str) -> None:
+    server = serve("done")
+    agent = Agent(
+        "anthropic:claude-haiku-4-5",
+        base_url=server.url,
+        api_key=KEY,
+        choose_model=lambda _: "anthropic:nobody-knows",
+        budget=Budget(cost=1.0),
+    )
+    result, _ = run(agent, "go", way)
+    assert (result.final, result.cost) == ("done", None)
+    assert any(warning.startswith("cost_unknown") for warning in result.warnings)
+
+
+def test_d06_a19_a_chosen_model_is_asked_though_the_first_is_down(serve: Serve, wire: str, way: str) -> None:
+    server = serve(*[fault.status(503)] * 3, "done")
+    agent = agent_at(server, wire, retry={"base": 0.01})
+    with pytest.raises(LoopwrightError):
+        run(agent, "go", way, budget=Budget(iterations=1, wall_time=2.0))
+    assert len(server.requests) == 3
+    chosen = agent_at(server, wire, choose_model=lambda _: "other")
+    result, _ = run(chosen, "go", way)
+    assert (result.final, server.requests[-1]["body"]["model"]) == ("done", "other")
+    assert result.duration < 10, "it does not wait for the first one"
+
+
+@pytest.mark.parametrize("how", ["chosen", "escalated"])
+def test_d06_c26_the_window_is_that_of_the_other_model(serve: Serve, way: str, how: str) -> None:
+    turns = [[Message.user(words(250)), Message.assistant(words(250))] for _ in range(12)]
+    before = [message for turn in turns for message in turn]
+    server = serve("done") if how == "chosen" else serve(*[call("fails", n=n) for n in range(12)], "done")
+    options: dict[str, Any] = {"choose_model": lambda _: "gpt-4"}
+    if how == "escalated":
+        options = {"escalate_to": "gpt-4", "stuck": None, "tools": [fails]}
+    agent = Agent("openai-chat:gpt-4o", base_url=server.url, api_key=KEY, **options)
+    result, _ = run(agent, "go", way, messages=before, journal=True)
+    sizes = {
+        model: max(
+            len(json.dumps(request["body"]["messages"]))
+            for request in server.requests
+            if request["body"]["model"] == model
+        )
+        for model in {request["body"]["model"] for request in server.requests}
+    }
+    assert sizes["gpt-4"] < 8_192 * 4, sizes
+    assert how == "chosen" or sizes["gpt-4o"] > 8_192 * 4
+    assert replay(str(result.journal)).identical
 
 
 def test_d06_a_run_resumes_with_the_model_that_was_chosen(serve: Serve, tmp_path: Any) -> None:

@@ -276,6 +276,115 @@ def test_c01_a_stronger_model_is_asked_at_its_own_address_behind_a_fallback(serv
     assert replay(result.journal).identical
 
 
+def test_c01_a_model_takes_over_at_the_host_of_the_one_that_is_down(serve: Any, way: str):
+    server = serve(*[fault.status(503)] * 3, "Done.")
+    chain = Role("openai-chat:one", base_url=server.url, api_key=KEY, fallback=["openai-chat:two"])
+    result, _ = run(Agent(chain, retry={"base": 0.01}), "Hi.", way)
+    assert (result.final, result.model) == ("Done.", "openai-chat:two")
+    assert [each["body"]["model"] for each in server.requests] == ["one"] * 3 + ["two"]
+    assert result.duration < 10
+
+
+def test_c01_roles_that_are_down_hold_up_nobody_at_the_same_host(serve: Any, way: str):
+    # Requests of roles have no answers before them: they get the first reply, always.
+    server = serve(fault.status(503), *looks(5, "slow"), by_turn=True)
+    before = [Message.user("Hi."), Message.assistant("Hello.")]
+    sanity = Sanity("openai-chat:busy", base_url=server.url, api_key=KEY, interval=1)
+    roles = Roles(summarizer=at(server, "busy"), sanity=sanity)
+    agent = Agent("openai-chat:main", base_url=server.url, api_key=KEY, tools=[slow], roles=roles)
+    result, seen = run(agent, "Look.", way, messages=before)
+    assert result.final == "All done."
+    assert result.duration < 10
+    assert of(events.Retry, seen) == []
+    # Both roles may be on their way when the third fails.
+    assert sum(each["body"]["model"] == "busy" for each in server.requests) in (3, 4), "then they are left alone"
+
+
+@pytest.mark.parametrize("given", ["model", "roles"])
+def test_c01_the_executor_has_a_budget_and_parameters_of_its_own(serve: Any, way: str, given: str):
+    server = serve(*looks(9), repeat_last=True)
+    settings: dict[str, Any] = {
+        "budget": RoleBudget(requests=2),
+        "temperature": 0.7,
+        "max_tokens": 77,
+        "effort": "low",
+        "timeout": 20.0,
+    }
+    if given == "model":
+        agent = Agent(at(server, "main", **settings), tools=[look])
+    else:
+        roles = Roles(executor=Role(base_url=server.url, api_key=KEY, **settings))
+        agent = Agent("openai-chat:main", tools=[look], roles=roles)
+    result, _ = run(agent, "Look.", way)
+    assert (result.stop_reason, len(server.requests)) == ("max_iterations", 2)
+    body = server.requests[0]["body"]
+    asked = body["temperature"], body.get("max_tokens") or body["max_completion_tokens"], body["reasoning_effort"]
+    assert asked == (0.7, 77, "low")
+    more, _ = run(agent, "Look.", way, budget=Budget(iterations=5))
+    assert more.stop_reason == "max_iterations"
+    assert len(server.requests) == 4, "a run's own budget loosens it not"
+
+
+def test_c01_who_acts_is_said_once():
+    for roles in (Roles(executor=Role("openai:gpt-4o")), Roles(executor=Role("ollama:m", fallback=["ollama:n"]))):
+        with pytest.raises(UsageError, match="both say who acts"):
+            Agent("ollama:other", roles=roles)
+    with pytest.raises(UsageError, match="both say who acts"):
+        Agent(Role("ollama:m"), roles=Roles(executor=Role(temperature=0.1)))
+    assert Agent("ollama:m", roles=Roles(executor=Role("ollama:m"))).model == "ollama:m"
+
+
+def test_c01_models_of_a_chain_have_parameters_of_their_own(serve: Any, way: str):
+    first, second = serve(fault.status(401), repeat_last=True), serve(fault.status(401), "Done.")
+    chain = [at(second, "two", temperature=0.9, max_tokens=50, effort="high"), at(second, "three")]
+    result, _ = run(Agent(at(first, "one", temperature=0.1, max_tokens=900, fallback=chain)), "Hi.", way)
+    assert result.final == "Done."
+    bodies = [each["body"] for each in (*first.requests, *second.requests)]
+    asked = [
+        (
+            body["model"],
+            body["temperature"],
+            body.get("max_tokens") or body["max_completion_tokens"],
+            body.get("reasoning_effort"),
+        )
+        for body in bodies
+    ]
+    assert asked == [("one", 0.1, 900, None), ("two", 0.9, 50, "high"), ("three", 0.1, 900, None)]
+
+
+def test_c01_models_of_a_roles_chain_have_parameters_of_their_own(serve: Any, way: str):
+    main, summer = serve(*looks(3, "slow"), by_turn=True), serve(fault.status(401), json.dumps(SUMMED))
+    role = at(summer, "a", max_tokens=300, fallback=[at(summer, "b", temperature=0.6, max_tokens=400)])
+    agent = Agent("anthropic:m", base_url=main.url, api_key=KEY, tools=[slow], roles=Roles(summarizer=role))
+    result, _ = run(agent, "Look.", way, journal=True)
+    assert any(each.by == "b" for each in result.summaries)
+    bodies = [each["body"] for each in summer.requests][:2]
+    asked = [
+        (body["model"], body["temperature"], body.get("max_tokens") or body["max_completion_tokens"]) for body in bodies
+    ]
+    assert asked == [("a", 0.2, 300), ("b", 0.6, 400)]
+    assert replay(result.journal).identical
+
+
+def test_c01_a_chain_has_one_budget_and_one_time_limit():
+    for settings in ({"budget": RoleBudget(requests=1)}, {"timeout": 3.0}):
+        with pytest.raises(UsageError) as caught:
+            Agent(Role("ollama:one", fallback=[Role("ollama:two", **settings)]))  # type: ignore[arg-type]
+        assert caught.value.code == "invalid_option"
+        assert caught.value.hint
+
+
+def test_x01_what_models_that_take_over_cost_is_known_by_the_tables(serve: Any, way: str):
+    first, second = serve(fault.status(401), repeat_last=True), serve("Done.")
+    chain = [Role("openai-chat:gpt-4o", base_url=second.url, api_key=KEY)]
+    agent = Agent(Role("anthropic:claude-sonnet-4-5", base_url=first.url, api_key=KEY, fallback=chain))
+    result, _ = run(agent, "Hi.", way)
+    price = loopwright.prices.of("openai-chat:gpt-4o")
+    assert price is not None
+    expected = (result.usage.input * price.input + result.usage.output * price.output) / 1e6
+    assert result.cost == pytest.approx(expected)
+
+
 def test_c01_a_request_that_is_wrong_does_not_fall_back(serve: Any):
     first = serve(fault.status(400, message="bad words"), repeat_last=True)
     second = serve("never", repeat_last=True)

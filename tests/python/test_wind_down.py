@@ -42,6 +42,21 @@ def test_d20_instructions_escalate_from_round_to_round(serve: Serve, wire: str, 
     assert choice in ("none", {"type": "none"}), "at last tools are off"
 
 
+@pytest.mark.parametrize("limit", ["tokens", "cost"])
+def test_d18_x01_what_is_nearly_used_up_is_told_where_few_rounds_are_left_too(
+    serve: Serve, wire: str, way: str, limit: str
+) -> None:
+    server = serve(*[call("look", n=n) for n in range(3)], text("done"))
+    budgets = {"tokens": Budget(tool_rounds=4, tokens=300), "cost": Budget(tool_rounds=4, cost=0.001)}
+    agent = agent_at(server, wire, tools=[look], budget=budgets[limit], price={"input": 3.0, "output": 3.0})
+    result, _ = run(agent, "read on", way)
+    asked = [json.dumps(request["body"]) for request in server.requests[1:]]
+    word = {"tokens": "[The tokens are nearly used up.", "cost": "[The money is nearly used up."}[limit]
+    assert asked
+    assert word in asked[-1], (result.stop_reason, asked[-1])
+    assert WORDS[1] not in asked[-1]
+
+
 def test_d07_rounds_of_tools_are_limited(serve: Serve, wire: str, way: str) -> None:
     """Eight by default; then tools are off, and a model that calls all the same is not obeyed."""
     ran: list[int] = []

@@ -1,4 +1,4 @@
-//! The circuit breaker of a host.
+//! The circuit breaker of a model at a host.
 
 use super::*;
 
@@ -31,6 +31,21 @@ async fn a19_the_breaker_opens_and_half_opens() {
     // Closed again: the script is used up, and each failure is the server's own.
     assert_eq!(once().await.unwrap_err().failure.kind, FailureKind::Server);
     assert_eq!(once().await.unwrap_err().failure.kind, FailureKind::Server);
+}
+
+#[tokio::test]
+async fn a19_another_model_of_the_host_is_not_concerned() {
+    let server = WireServer::start(Script::of((0..3).map(|_| Reply::status(503)))).unwrap();
+    let client = Client::default();
+    let [one, other] = ["openai-chat:one", "openai-chat:other"].map(|model| endpoint(&server, model));
+    for _ in 0..3 {
+        call(&client, &one, false, Timeouts::default()).await.unwrap_err();
+    }
+    let open = call(&client, &one, false, Timeouts::default()).await.unwrap_err().failure;
+    assert_eq!(open.kind, FailureKind::BreakerOpen);
+    assert!(open.message.starts_with("one at 127.0.0.1:"), "{open:?}");
+    server.push(Reply::text("fine"));
+    assert_eq!(call(&client, &other, false, Timeouts::default()).await.unwrap().message.prose(), "fine");
 }
 
 #[tokio::test]

@@ -236,6 +236,7 @@ def _replay_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _resume_arguments(parser: argparse.ArgumentParser) -> None:
     _past_arguments(parser)
+    parser.add_argument("--base-url", metavar="URL", help="the server, where it is another one by now")
 
 
 def _fork_arguments(parser: argparse.ArgumentParser) -> None:

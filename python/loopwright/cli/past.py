@@ -87,6 +87,8 @@ def _again(arguments: argparse.Namespace, place: Place, go_on: Callable[[Any, An
     kept = {name: told["arguments"].get(name) for name in _KEPT[command]}
     if getattr(arguments, "model", None):
         kept["model"], kept["base_url"] = arguments.model, arguments.base_url
+    elif arguments.base_url:
+        kept["base_url"] = arguments.base_url
     common = {name: getattr(arguments, name) for name in ("journal", "json", "quiet")}
     given = argparse.Namespace(command=command, task="", question="", trace=False, no_journal=False, **kept, **common)
     if command == "run":

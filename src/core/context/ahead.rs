@@ -12,7 +12,7 @@ use super::{
     compress::{self, Planned, WANTS_ALL, plan},
     count::Count,
     facts::{Facts, Order},
-    ids::{Names, Renaming},
+    ids::{Names, Renaming, with_names},
     pace::{AtOnce, Pieces, at_once},
     policy::Policy,
     report::{Entry, Fate, Report},
@@ -137,6 +137,14 @@ impl History {
 
     pub(super) fn messages(&self) -> &[Arc<Message>] {
         &self.messages
+    }
+
+    /// A message as it stands in a view that no plan was made of yet: under ids of its own where they repeat. They are
+    /// those that a plan gives.
+    pub(super) fn shown(&self, index: usize) -> Option<Arc<Message>> {
+        let message = self.messages.get(index)?;
+        let names = self.renaming.as_ref().and_then(|renaming| renaming.names(index));
+        Some(names.map_or_else(|| message.clone(), |names| with_names(message, &names)))
     }
 
     pub(super) fn counts(&self) -> &[usize] {

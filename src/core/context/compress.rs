@@ -8,6 +8,7 @@ use std::{borrow::Cow, sync::Arc};
 use crate::core::{
     error::{Error, Result},
     message::{Block, Message},
+    workers::{Alone, Workers},
 };
 
 use super::{
@@ -18,6 +19,7 @@ use super::{
     facts::{self, Facts},
     finish::{Finish, finish},
     ids::{Names, with_names},
+    look::{Looked, look},
     pace::{AtOnce, Hand, at_once},
     pairs::{self, Placed},
     plan::{self, Rungs},
@@ -50,25 +52,61 @@ pub fn compress(
     count: &mut dyn Count,
     archive: &mut Archive,
 ) -> Result<Compressed> {
-    if let Some(pin) = policy.pin.iter().find(|pin| **pin >= messages.len()) {
-        let what = format!("pin {pin} names no message: the history has {}, from 0 on", messages.len());
-        return Err(Error::usage("invalid_policy", what).hint("pin messages of the history given, by index"));
+    compress_with(messages, counts, budget, policy, count, archive, &Alone)
+}
+
+/// The same, where there are `workers` to share what can be: the same comes out.
+#[allow(clippy::too_many_arguments)] // those of `compress`, and who works
+pub fn compress_with(
+    messages: &[Arc<Message>],
+    counts: Option<&[usize]>,
+    budget: usize,
+    policy: &Policy,
+    count: &mut dyn Count,
+    archive: &mut Archive,
+    workers: &dyn Workers,
+) -> Result<Compressed> {
+    check_pins(messages, policy)?;
+    let looked = look(messages, policy, if counts.is_none() { Some(&mut *count) } else { None }, workers);
+    plan_looked(messages, &looked, counts, budget, policy, count, archive)
+}
+
+/// The same of a history that was looked at, and counted by `count` or one like it.
+pub fn compress_looked(
+    messages: &[Arc<Message>],
+    looked: &Looked,
+    budget: usize,
+    policy: &Policy,
+    count: &mut dyn Count,
+    archive: &mut Archive,
+) -> Result<Compressed> {
+    check_pins(messages, policy)?;
+    if looked.facts.len() != messages.len() || looked.counts.len() != messages.len() {
+        return Err(Error::internal("not_looked_at", "a plan needs a look at all of its messages, and their counts"));
     }
-    // What a message holds is at hand when it has just been counted.
-    let mut facts = Vec::with_capacity(messages.len());
-    let mut counted = Vec::with_capacity(if counts.is_some() { 0 } else { messages.len() });
-    let oldest = messages.len().saturating_sub(policy.attention);
-    for (index, message) in messages.iter().enumerate() {
-        if counts.is_none() {
-            counted.push(count.message(message));
-        }
-        facts.push(if index < oldest { Facts::of_old(message) } else { Facts::of(message) });
-    }
+    plan_looked(messages, looked, None, budget, policy, count, archive)
+}
+
+fn check_pins(messages: &[Arc<Message>], policy: &Policy) -> Result<()> {
+    let Some(pin) = policy.pin.iter().find(|pin| **pin >= messages.len()) else { return Ok(()) };
+    let what = format!("pin {pin} names no message: the history has {}, from 0 on", messages.len());
+    Err(Error::usage("invalid_policy", what).hint("pin messages of the history given, by index"))
+}
+
+fn plan_looked(
+    messages: &[Arc<Message>],
+    looked: &Looked,
+    counts: Option<&[usize]>,
+    budget: usize,
+    policy: &Policy,
+    count: &mut dyn Count,
+    archive: &mut Archive,
+) -> Result<Compressed> {
     let base = count.base();
     let given = Given {
         messages,
-        facts: &facts,
-        counts: counts.unwrap_or(&counted),
+        facts: &looked.facts,
+        counts: counts.unwrap_or(&looked.counts),
         base,
         budget,
         policy,

@@ -43,6 +43,14 @@ pub trait Count {
     /// The provider reported so many tokens for these messages, as a part of a request.
     fn learn(&mut self, _messages: &[Arc<Message>], _reported: usize) {}
 
+    /// So many counters that count as this one does, for as many threads, until [`Self::join`]; none where it can't.
+    fn parts(&mut self, _many: usize) -> Vec<&mut (dyn Count + Send)> {
+        Vec::new()
+    }
+
+    /// The parts are no longer needed; what they remember is taken over.
+    fn join(&mut self) {}
+
     /// What was learned, to be saved.
     fn learned(&self) -> Option<Learned> {
         None
@@ -83,6 +91,14 @@ impl Count for TokenCounter {
             let counted = self.since(0, messages.iter().map(|message| &**message));
             Self::learn(self, counted, reported);
         }
+    }
+
+    fn parts(&mut self, many: usize) -> Vec<&mut (dyn Count + Send)> {
+        Self::parts(self, many).iter_mut().map(|part| part as &mut (dyn Count + Send)).collect()
+    }
+
+    fn join(&mut self) {
+        Self::join(self);
     }
 
     fn learned(&self) -> Option<Learned> {

@@ -15,6 +15,7 @@ mod facts;
 mod finish;
 mod fold;
 mod ids;
+mod look;
 mod marks;
 mod models;
 mod pace;
@@ -36,8 +37,9 @@ mod window;
 pub use self::{
     archive::{Archive, RECALL_BYTES, shown},
     assemble::{Parts, assemble},
-    compress::{Compressed, compress},
+    compress::{Compressed, compress, compress_looked, compress_with},
     count::{BytesPerFour, CALL_OVERHEAD, Count, IMAGE_TOKENS, MESSAGE_OVERHEAD, message_by_texts},
+    look::{Looked, Looking, WORTH, weight},
     marks::Marks,
     models::{UNKNOWN_WINDOW, WINDOWS, window_of},
     pairs::{Placed, Repair, is_legal, repair},

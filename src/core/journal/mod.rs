@@ -194,9 +194,13 @@ fn end_line(bytes: &mut Vec<u8>, start: usize, before: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::core::{
-        machine::{EventKind, Time, turn::TurnConfig},
-        message::Message,
-        request::Delta,
+        error::{Failure, FailureKind},
+        machine::{
+            EventKind, Time,
+            turn::{RoleModel, TurnConfig},
+        },
+        message::{Message, StopReason, Usage},
+        request::{Delta, Response},
     };
 
     /// A run of a few events, and its journal.
@@ -319,5 +323,52 @@ mod tests {
         }
         let change = Change { result: Some("x".into()), ..Change::default() };
         assert_eq!(fork("f", journal, 2, change, None).unwrap_err().code, "no_tool_result");
+    }
+
+    #[test]
+    fn runs_of_before_outcomes_told_who_acted_replay() {
+        let mut config = TurnConfig { model: "one".into(), ..TurnConfig::default() };
+        config.roles.fallback = vec![RoleModel { model: "two".into(), ..RoleModel::default() }];
+        let mut run = Run::new("r", MachineConfig::Turn(config), true);
+        let asked = |commands: &[Command]| {
+            let id = commands.iter().find_map(|command| match command {
+                Command::Generate { id, .. } => Some(*id),
+                _ => None,
+            });
+            id.unwrap()
+        };
+        let id =
+            asked(&run.step(Event { at: Time(0), kind: EventKind::Start { messages: vec![Message::user("go")] } }));
+        let failure = Failure::new(FailureKind::Auth, "no such key");
+        let failed = EventKind::Failed { id, failure, visible: false, partial: None };
+        let id = asked(&run.step(Event { at: Time(1), kind: failed }));
+        let response = Response {
+            id: String::new(),
+            model: String::new(),
+            message: Message::assistant("Done."),
+            stop: StopReason::EndTurn,
+            usage: Usage::default(),
+            extra: None,
+        };
+        run.step(Event { at: Time(2), kind: EventKind::Generated { id, response: Box::new(response) } });
+        let journal = String::from_utf8(run.take_log()).unwrap();
+        let told = r#","acted":{"place":1,"model":"two"}"#;
+        let older = |other: &str| {
+            let (before, last) = journal.trim_end().rsplit_once('\n').unwrap();
+            assert_eq!(last.matches(told).count(), 1, "{last}");
+            let sum_of = |line: &str| u64::from_str_radix(&line[line.len() - 18..line.len() - 2], 16).unwrap();
+            let mut line =
+                last[..last.len() - SUM.0.len() - SUM_DIGITS - SUM.1.len()].replace(told, other).into_bytes();
+            line.push(b'}');
+            end_line(&mut line, 0, sum_of(before));
+            format!("{before}\n{}", String::from_utf8(line).unwrap())
+        };
+        for text in [&journal, &older("")] {
+            let found = replay(text).unwrap();
+            assert_eq!((found.events, found.damage, found.divergence), (3, None, None));
+            assert_eq!(resume(Journal::read(text).unwrap()).unwrap_err().code, "run_finished");
+        }
+        let other = older(r#","acted":{"place":1,"model":"six"}"#);
+        assert_eq!(replay(&other).unwrap().divergence.unwrap().seq, 3, "what was told counts");
     }
 }

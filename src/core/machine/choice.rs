@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Price;
 use crate::core::error::{Error, Result};
 
 /// A model, and how sure whoever chose it is.
@@ -17,6 +18,9 @@ pub struct ModelChoice {
     /// Why.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// Money for its tokens, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
 }
 
 /// What becomes of a choice.
@@ -60,11 +64,14 @@ pub struct ChoiceConfig {
     /// The model that goes on, once, when too little succeeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_to: Option<String>,
+    /// Money for its tokens, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escalate_price: Option<Price>,
 }
 
 impl Default for ChoiceConfig {
     fn default() -> Self {
-        Self { ask: false, suggestions: false, enforce: 0.8, suggest: 0.5, escalate_to: None }
+        Self { ask: false, suggestions: false, enforce: 0.8, suggest: 0.5, escalate_to: None, escalate_price: None }
     }
 }
 

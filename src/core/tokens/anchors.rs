@@ -20,7 +20,7 @@ use super::{
 const KEPT: usize = 1_024;
 
 /// Reports, by a hash over what they were about.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Anchors {
     reported: HashMap<u128, usize>,
     order: VecDeque<u128>,

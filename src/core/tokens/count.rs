@@ -7,6 +7,7 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasherDefault, Hasher},
+    sync::Arc,
 };
 
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
@@ -110,7 +111,7 @@ impl std::ops::AddAssign for Sum {
 }
 
 /// Counts tokens for a model and remembers what it counted.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TokenCounter {
     tokenizer: Tokenizer,
     /// What is known of the model beforehand, …
@@ -119,8 +120,31 @@ pub struct TokenCounter {
     learned: Option<Learned>,
     rates: Rates,
     pub(super) anchors: Anchors,
+    memory: Memory,
+    /// What was remembered before siblings of this one began, which know it, too.
+    shared: Option<Arc<Memory>>,
+    /// Siblings that count beside this one, while they do.
+    parts: Vec<Self>,
+}
+
+/// Texts that were counted, in two halves by age.
+#[derive(Clone, Debug, Default)]
+struct Memory {
     young: Remembered,
     old: Remembered,
+}
+
+impl Memory {
+    fn get(&self, hash: u128) -> Option<Text> {
+        self.young.get(&hash).or_else(|| self.old.get(&hash)).copied()
+    }
+
+    fn put(&mut self, hash: u128, text: Text) {
+        if self.young.len() >= REMEMBERED {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(hash, text);
+    }
 }
 
 impl TokenCounter {
@@ -133,8 +157,9 @@ impl TokenCounter {
             learned: None,
             rates: prior,
             anchors: Anchors::default(),
-            young: Remembered::default(),
-            old: Remembered::default(),
+            memory: Memory::default(),
+            shared: None,
+            parts: Vec::new(),
         }
     }
 
@@ -150,18 +175,16 @@ impl TokenCounter {
 
     /// How many texts are remembered.
     pub fn remembered(&self) -> usize {
-        self.young.len() + self.old.len()
+        let own = |memory: &Memory| memory.young.len() + memory.old.len();
+        own(&self.memory) + self.shared.as_deref().map_or(0, own)
     }
 
     /// Counts as `tokenizer` says from now on. What is remembered stays, unless the encoding is another.
     pub fn set_tokenizer(&mut self, tokenizer: Tokenizer) {
-        if tokenizer.encoding.name() != self.tokenizer.encoding.name() {
-            self.young.clear();
-            self.old.clear();
-        } else if tokenizer.is_exact() != self.tokenizer.is_exact() {
-            // What kinds a text is of was not asked for.
-            self.young.clear();
-            self.old.clear();
+        let same = tokenizer.encoding.name() == self.tokenizer.encoding.name();
+        // Of a text that was counted exactly nobody asked what kinds it is of.
+        if !same || tokenizer.is_exact() != self.tokenizer.is_exact() {
+            (self.memory, self.shared) = (Memory::default(), None);
         }
         self.tokenizer = tokenizer;
         self.anchors = Anchors::default();
@@ -295,6 +318,14 @@ impl TokenCounter {
         Self::at_most(&sum, &self.rates)
     }
 
+    /// What [`Self::json`] counts, at most, whatever was learned.
+    pub fn json_at_most(&mut self, value: &Json) -> usize {
+        let rates = std::mem::replace(&mut self.rates, self.prior);
+        let count = self.json(value);
+        self.rates = rates;
+        count.upper_bound
+    }
+
     /// What comes before the answer, at most, whatever was learned.
     pub(crate) fn base_at_most(&self) -> usize {
         self.bounded(&self.begun(), &self.prior).upper_bound
@@ -388,15 +419,58 @@ impl TokenCounter {
             return self.look(text);
         }
         let hash = xxh3_128(text.as_bytes());
-        if let Some(found) = self.young.get(&hash) {
+        if let Some(found) = self.memory.young.get(&hash) {
             return *found;
         }
-        let found = self.old.get(&hash).copied().unwrap_or_else(|| self.look(text));
-        if self.young.len() >= REMEMBERED {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(hash, found);
+        let known = self.shared.as_ref().and_then(|shared| shared.get(hash)).or_else(|| self.memory.get(hash));
+        let found = known.unwrap_or_else(|| self.look(text));
+        self.memory.put(hash, found);
         found
+    }
+
+    /// So many counters that count as this one does and know what it remembers, for as many threads; what they come to
+    /// remember goes back with [`Self::absorb`].
+    pub fn siblings(&mut self, many: usize) -> Vec<Self> {
+        let memory = &mut self.memory;
+        let shared = self.shared.get_or_insert_with(|| Arc::new(std::mem::take(memory)));
+        let sibling = || Self {
+            tokenizer: self.tokenizer,
+            prior: self.prior,
+            learned: self.learned.clone(),
+            rates: self.rates,
+            anchors: Anchors::default(),
+            memory: Memory::default(),
+            shared: Some(shared.clone()),
+            parts: Vec::new(),
+        };
+        (0..many).map(|_| sibling()).collect()
+    }
+
+    /// Remembers what siblings of it counted.
+    pub fn absorb(&mut self, siblings: Vec<Self>) {
+        let mut new: Vec<Memory> = siblings.into_iter().map(|sibling| sibling.memory).collect();
+        if let Some(shared) = self.shared.take() {
+            new.push(std::mem::replace(&mut self.memory, Arc::unwrap_or_clone(shared)));
+        }
+        self.memory.young.reserve(new.iter().map(|new| new.young.len()).sum::<usize>().min(REMEMBERED));
+        for (hash, text) in new.into_iter().flat_map(|new| new.old.into_iter().chain(new.young)) {
+            self.memory.put(hash, text);
+        }
+    }
+
+    /// The same, kept here until [`Self::join`].
+    pub(crate) fn parts(&mut self, many: usize) -> &mut [Self] {
+        self.join();
+        self.parts = self.siblings(many);
+        &mut self.parts
+    }
+
+    /// Remembers what its parts counted.
+    pub(crate) fn join(&mut self) {
+        let parts = std::mem::take(&mut self.parts);
+        if !parts.is_empty() {
+            self.absorb(parts);
+        }
     }
 
     fn add_message(&mut self, sum: &mut Sum, message: &Message) {

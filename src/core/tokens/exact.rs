@@ -146,6 +146,17 @@ impl Encoding {
             sink.pieces(bytes, at, cuts);
             at += 63 - cuts.leading_zeros() as usize;
         }
+        // The end is a window of which the rest is anything: a cut that is sure there is sure before nothing, too.
+        if let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= 8) {
+            let mut padded = [0xff; REACH];
+            padded.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
+            let window = padded.first_chunk::<WINDOW>().unwrap_or(&[0xff; WINDOW]);
+            let (cuts, _) = scan::cuts(pattern, window, masks(window));
+            if cuts != 0 {
+                sink.pieces(&padded, 0, cuts);
+                at += 63 - cuts.leading_zeros() as usize;
+            }
+        }
         while at < bytes.len() {
             let end = split::piece(pattern, self.classes, bytes, at);
             sink.piece(bytes, at, end);

@@ -11,6 +11,8 @@ pub mod openai_responses;
 pub mod sse;
 pub mod stream;
 
+use serde_json::Value;
+
 use super::{
     error::{Error, Failure, FailureKind, Result},
     extract,
@@ -18,6 +20,12 @@ use super::{
     message::{Message, Usage, Wire},
     request::{Delta, Request, Response},
 };
+
+/// A document of text, for wires that take no files of text: what it is called and where it ends can still be read.
+fn document_text(name: Option<&str>, media_type: &str, data: &str) -> String {
+    let [name, media_type] = [name.unwrap_or("document"), media_type].map(|text| Value::from(text).to_string());
+    format!("<document name={name} type={media_type}>\n{data}\n</document>")
+}
 
 /// What every stream decoder does: events in, deltas out, one response at the end.
 pub trait Decode: Send {

@@ -190,7 +190,7 @@ impl Store {
         for _ in 0..PATIENCE {
             self.check_free(run, name)?;
             let found = read::past(&self.connection(), &self.path, name, true)?;
-            let found = found.ok_or_else(|| read::unknown(name, &self.path))?;
+            let found = found.ok_or_else(|| read::unknown(&self.connection(), name, &self.path))?;
             if found.damage.is_some() || found.unsound() {
                 return Ok(Err(Some(found)));
             }
@@ -201,7 +201,9 @@ impl Store {
             }
             self.holder.give_back(run);
         }
-        Err(in_use(name))
+        // Nobody has it: the number of its last line is another one each way it is asked for.
+        self.check_free(run, name)?;
+        Ok(Err(None))
     }
 
     fn check_free(&self, run: i64, name: &str) -> Result<()> {
@@ -372,13 +374,9 @@ pub fn take_up(path: &Path, name: &str) -> Result<(Continued, RunPlace)> {
             Err(error) => Err(error),
         };
     }
-    let (text, damage) = read(path, name, END)?;
-    let journal = Journal::read(&text)?;
-    if journal.damage.is_none() && damage.is_none() {
-        return Err(Error::usage("store_busy", "the store changed while it was read").hint("try again"));
-    }
-    // What has ended needs no place to go on in.
-    resume(journal)?;
+    // Its lines may be whole where what finds them is not. What has ended needs no place to go on in.
+    let (text, _) = read(path, name, END)?;
+    resume(Journal::read(&text)?)?;
     let store = beside(path)?;
     store.import(&text)?;
     match store.take_up(name)? {

@@ -15,7 +15,7 @@ use crate::{
         message::{Block, Message, Role},
         request::History,
     },
-    store::open::{Options, open, trouble},
+    store::open::{Options, damage_of, open, trouble},
 };
 
 /// A run in a list.
@@ -141,7 +141,11 @@ impl Found {
     }
 }
 
-pub(super) fn unknown(name: &str, store: &Path) -> Error {
+/// A run is not there; or what would lead to it is damaged.
+pub(super) fn unknown(connection: &Connection, name: &str, store: &Path) -> Error {
+    if let Some(error) = damage_of(connection, &store.display().to_string()) {
+        return error;
+    }
     Error::usage("journal_not_found", format!("there is no run {name:?} in {}", store.display()))
         .hint("`loopwright runs` lists them")
 }
@@ -292,7 +296,7 @@ pub fn read(path: &Path, name: &str, last: u64) -> Result<(String, Option<String
         }
         (None, _, Some(damage)) => Err(damage),
         (None, Some(error), None) => Err(trouble(&error, &path.display().to_string())),
-        (None, None, None) => Err(unknown(name, path)),
+        (None, None, None) => Err(unknown(&connection, name, path)),
     }
 }
 
@@ -323,7 +327,7 @@ pub fn find(path: &Path, start: Option<&str>) -> Result<String> {
                 Error::usage("journal_not_found", format!("{} holds no run", path.display()))
                     .hint("give the place that runs were written to, as journal=")
             },
-            |start| unknown(start, path),
+            |start| unknown(&connection, start, path),
         )),
         several => {
             let some = several.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");

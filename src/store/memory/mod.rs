@@ -67,9 +67,10 @@ pub struct Memory {
     unmade: AtomicBool,
     /// The process that opened it: connections of SQLite do not survive a fork.
     process: u32,
-    writer: Mutex<Connection>,
-    /// A connection that only reads, so that nobody waits for a writer; a store without a file has one for both.
+    /// A connection that only reads, so that nobody waits for a writer; a store without a file has one for both. It is
+    /// closed before those that write: whoever closes a file last brings its log into it, if it may write.
     reader: Option<Mutex<Connection>>,
+    writer: Mutex<Connection>,
     index: RwLock<Index>,
     /// The vectors of the embedder that was used last.
     vectors: Mutex<Vectors>,
@@ -101,8 +102,8 @@ impl Memory {
             read_only: options.read_only,
             unmade: AtomicBool::new(unmade),
             process: std::process::id(),
-            writer: Mutex::new(writer),
             reader,
+            writer: Mutex::new(writer),
             index: RwLock::new(Index::default()),
             vectors: Mutex::new(Vectors::default()),
             place: options.path.clone(),

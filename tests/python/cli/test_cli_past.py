@@ -67,6 +67,21 @@ def test_a_task_is_resumed_and_forked_with_its_model_and_tools(loopwright: Calla
     assert json.loads(parting.out)["parting"]["seq"] == events
 
 
+@pytest.mark.parametrize("command", ["resume", "fork"])
+def test_a_run_goes_on_at_another_server(loopwright: Callable, tmp_path: Path, command: str) -> None:
+    with WireServer([text("never seen again")]) as server:
+        to = ("--model", "anthropic:m", "--base-url", server.url, "--json", "--journal", "one.jsonl")
+        assert loopwright("run", "the task", *to).code == 0
+    path = tmp_path / "one.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
+    with WireServer([text("from the other")]) as server:
+        more = () if command == "resume" else ("--at", "1", "--prompt", "And now?")
+        ended = loopwright(command, "one.jsonl", *more, "--base-url", server.url, "--json")
+        assert ended.code == 0, ended.err
+        assert json.loads(ended.out)["final"] == "from the other"
+        assert server.requests[0]["body"]["model"] == "m"
+
+
 def test_what_is_not_there_is_said(loopwright: Callable, tmp_path: Path) -> None:
     from loopwright import Agent
     from loopwright.testing import ScriptedModel

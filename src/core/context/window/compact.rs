@@ -141,7 +141,7 @@ impl ContextWindow {
         self.marks.compactions += 1;
         self.view.clear();
         self.view.extend(made.messages.into_iter().map(|placed| placed.message));
-        self.view.extend_from_slice(self.history.messages().get(messages..).unwrap_or_default());
+        self.view.extend((messages..self.history.len()).filter_map(|at| self.history.shown(at)));
         self.tokens = tokens;
         self.report = Some(report);
         self.history.leave(&left);

@@ -126,6 +126,7 @@ impl ContextWindow {
         self.look_ahead(before, count);
     }
 
+    /// Gives the message as it stands in the view.
     fn take(&mut self, message: impl Into<Arc<Message>>, count: &mut dyn Count) -> Arc<Message> {
         let message = message.into();
         let tokens = count.message(&message);
@@ -137,7 +138,7 @@ impl ContextWindow {
         self.history.push(message.clone(), tokens, facts);
         self.tokens = self.tokens.saturating_add(tokens);
         self.fresh = self.fresh.saturating_add(count.by_now(&message, tokens));
-        message
+        self.history.shown(self.history.len() - 1).unwrap_or(message)
     }
 
     fn beside(&self, count: &mut dyn Count) -> usize {

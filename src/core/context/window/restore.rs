@@ -105,9 +105,12 @@ impl ContextWindow {
         self.left_out > 0
     }
 
-    /// Gives the counter what was learned; for a window that was saved, and a counter that is new.
+    /// Gives the counter what was learned, if anything was; for a window that was saved, and the counter that it began
+    /// with.
     pub fn resume(&mut self, count: &mut dyn Count) {
-        count.set_learned(self.marks.learned.clone());
+        if self.marks.learned.is_some() {
+            count.set_learned(self.marks.learned.clone());
+        }
         self.freshen(count);
     }
 }

@@ -56,12 +56,13 @@ impl TurnMachine {
         self.escalated = true;
         // What the other model did says nothing of this one.
         self.momentum = Momentum::default();
-        self.go_on_with(ModelChoice { model, confidence: 1.0, reason }, ChoiceMode::Escalate, true, out);
+        let price = self.config.choice.escalate_price;
+        self.go_on_with(ModelChoice { model, confidence: 1.0, reason, price }, ChoiceMode::Escalate, true, out);
     }
 
     fn go_on_with(&mut self, choice: ModelChoice, mode: ChoiceMode, used: bool, out: &mut Vec<Command>) {
         let instead_of = self.model().to_owned();
-        let ModelChoice { model, confidence, reason } = choice;
+        let ModelChoice { model, confidence, reason, price } = choice;
         let notice = Notice::ModelChosen {
             round: self.round().saturating_add(1),
             model: shorten(&model, 256),
@@ -76,11 +77,13 @@ impl TurnMachine {
         if !used || model == self.model() {
             return;
         }
-        if self.config.budget.cost.is_some() {
-            let message =
-                format!("the price of {model:?} is not known: its tokens count at the price of the first model");
+        if self.config.budget.cost.is_some() && price.is_none() {
+            let message = format!("the price of {model:?} is not known: the limit on the cost can't be kept");
             self.warn(out, "cost_unknown", message);
         }
+        self.config.price = price;
         self.model = Some(model);
+        // Its window is another one.
+        self.forget_window();
     }
 }

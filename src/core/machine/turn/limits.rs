@@ -77,8 +77,11 @@ impl TurnMachine {
             self.tools_off = true;
             return Some("[No tool rounds are left. Answer now, with what you have.]".to_owned());
         }
+        if let Some(word) = self.nearly_spent() {
+            return Some(word.to_owned());
+        }
         if tool_rounds_left > self.config.wind_down.max(1) {
-            return self.nearly_spent().map(str::to_owned);
+            return self.nobody_left_to_ask().map(str::to_owned);
         }
         Some(match tool_rounds_left {
             1 => "[One tool round is left. Answer now unless one more call is indispensable.]".to_owned(),
@@ -88,7 +91,7 @@ impl TurnMachine {
     }
 
     /// What the model is told where tokens, money or time are enough for about one more request, by what those so far
-    /// have used, or where nobody will be asked any more.
+    /// have used.
     fn nearly_spent(&self) -> Option<&'static str> {
         let (budget, spent) = (&self.config.budget, &self.spent);
         let requests = f64::from(spent.iterations.max(1));
@@ -113,13 +116,18 @@ impl TurnMachine {
         if left < budget.wall_time * LAST_OF_TIME || (left < 2.0 * elapsed && left < 2.0 * longest()) {
             return Some("[The time is nearly up. Answer now, with what you have.]");
         }
-        if spent.approvals > 0 && spent.approvals >= budget.approvals {
-            return Some(
-                "[Nobody will be asked about calls any more. Answer with what you have, or go on without calls that need \
-                 a person to agree.]",
-            );
-        }
         None
+    }
+
+    /// What the model is told where nobody will be asked any more.
+    const fn nobody_left_to_ask(&self) -> Option<&'static str> {
+        if self.spent.approvals == 0 || self.spent.approvals < self.config.budget.approvals {
+            return None;
+        }
+        Some(
+            "[Nobody will be asked about calls any more. Answer with what you have, or go on without calls that need a \
+             person to agree.]",
+        )
     }
 
     /// Tokens that an answer may have, so that neither the tokens nor the money of the budget are passed.

@@ -26,6 +26,15 @@ pub struct RoleModel {
     /// Money for its tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// Its own sampling temperature; otherwise that of the role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Tokens of one of its answers; otherwise as for the role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// How hard it is to think; otherwise as for the role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
 }
 
 /// What a role may use in a run. What it uses counts in the run's budget, too.
@@ -76,6 +85,13 @@ impl Default for RoleConfig {
             effort: None,
             timeout: 30.0,
         }
+    }
+}
+
+impl RoleConfig {
+    /// Tokens of one answer at most, whichever model of the chain gives it.
+    pub(super) fn most_tokens(&self) -> u64 {
+        self.chain.iter().map(|model| model.max_tokens.unwrap_or(self.max_tokens)).max().unwrap_or(self.max_tokens)
     }
 }
 
@@ -264,6 +280,11 @@ fn check_chain(role: &str, chain: &[RoleModel]) -> Result<()> {
             .flat_map(|price| [Some(price.input), Some(price.output), price.cache_read, price.cache_write]);
         for price in prices {
             check_number(role, "price", price, 0.0, 1e12)?;
+        }
+        check_number(role, "temperature", model.temperature, 0.0, 10.0)?;
+        if model.max_tokens == Some(0) {
+            return Err(Error::usage("invalid_number", format!("max_tokens of a model of the {role} is 0"))
+                .hint("leave room for an answer"));
         }
     }
     Ok(())

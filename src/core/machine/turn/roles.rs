@@ -14,7 +14,7 @@ use crate::core::{
     error::{Failure, FailureKind},
     machine::{Command, Id, Notice, Purpose, Spent, Time, command::shorten},
     message::{Message, Role, Usage},
-    request::{History, Request, Response},
+    request::{Effort, History, Request, Response},
     role::{Form, SanityResult, Summary, Unreadable, Verdict, plain, read_sanity, read_summary, read_verdict, repair},
 };
 
@@ -228,6 +228,9 @@ pub(super) struct Desk {
     /// Which model of the turn's own chain acts; 0 is the first.
     #[serde(skip_serializing_if = "crate::core::machine::command::is_first")]
     pub(super) acting: u32,
+    /// How the first of the chain was asked: so is another one that says nothing of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<(Option<u64>, Option<f64>, Option<Effort>)>,
     pub(super) summaries: summarize::Notes,
     pub(super) sanity: sanity::Watch,
     pub(super) supervisor: supervise::Releases,
@@ -295,7 +298,7 @@ impl TurnMachine {
         let timeout = role.budget.seconds.map_or(role.timeout, |most| role.timeout.min(most - spent.seconds));
         // With the answer that could not be used, and the new one: what is set aside lasts for both.
         let reserved = match self.config.budget.tokens {
-            Some(_) => size.saturating_add(role.max_tokens).saturating_mul(2).saturating_add(SHOWN as u64),
+            Some(_) => size.saturating_add(role.most_tokens()).saturating_mul(2).saturating_add(SHOWN as u64),
             None => 0,
         };
         let (id, timer) = (self.id(), self.id());
@@ -336,7 +339,7 @@ impl TurnMachine {
         if self.spent.next_attempt_exceeds(&self.config.budget, self.elapsed(), 0).is_some() {
             return Some("the budget of the run is used up");
         }
-        let needs = size.saturating_add(role.max_tokens).saturating_mul(2).saturating_add(SHOWN as u64);
+        let needs = size.saturating_add(role.most_tokens()).saturating_mul(2).saturating_add(SHOWN as u64);
         // Half of what is left stays for the turn itself.
         if self.tokens_free().is_some_and(|free| needs > free / 2) {
             return Some("the run has too few tokens left");
@@ -369,9 +372,9 @@ impl TurnMachine {
             model: model.model.clone(),
             system: Some(std::sync::Arc::new(Message::text(Role::System, form.system()))),
             messages,
-            max_tokens: Some(role.max_tokens),
-            temperature: role.temperature,
-            effort: role.effort,
+            max_tokens: Some(model.max_tokens.unwrap_or(role.max_tokens)),
+            temperature: model.temperature.or(role.temperature),
+            effort: model.effort.or(role.effort),
             output: if question.bare { None } else { form.output() },
             stream: Some(false),
             ..Request::default()
@@ -569,7 +572,7 @@ impl TurnMachine {
             Some("its budget of money is used up")
         } else if self.spent.next_attempt_exceeds(&self.config.budget, self.elapsed(), 0).is_some() {
             Some("the budget of the run is used up")
-        } else if self.config.budget.tokens.is_some() && question.reserved < size.saturating_add(role.max_tokens) {
+        } else if self.config.budget.tokens.is_some() && question.reserved < size.saturating_add(role.most_tokens()) {
             Some("what was set aside for it is used up")
         } else {
             None
@@ -631,12 +634,17 @@ impl TurnMachine {
         true
     }
 
-    /// From now on another model acts: its price counts, and its window.
+    /// From now on another model acts: its price counts, and its window, and what it is asked with.
     fn act_as(&mut self, model: RoleModel) {
         self.config.context.policy.wire = model.wire.filter(|wire| Some(*wire) == self.config.context.policy.wire);
         self.config.model = model.model;
         self.model = None;
         self.config.price = model.price;
+        let asked = (self.config.max_tokens, self.config.temperature, self.config.effort);
+        let first = *self.desk.first.get_or_insert(asked);
+        self.config.max_tokens = model.max_tokens.or(first.0);
+        self.config.temperature = model.temperature.or(first.1);
+        self.config.effort = model.effort.or(first.2);
         self.template = None;
         self.signatures = None;
         self.forget_window();

@@ -201,8 +201,8 @@ const MOST_MEDIA: usize = 6_000;
 
 impl TurnMachine {
     fn budget_of_context(&self) -> (usize, bool) {
-        let config = &self.config;
-        *self.window.budget.get_or_init(|| config.context.budget(&config.model, config.max_tokens))
+        let (config, model) = (&self.config, self.model());
+        *self.window.budget.get_or_init(|| config.context.budget(model, config.max_tokens))
     }
 
     /// Before anything else: a machine that was saved gets back what it had made.
@@ -358,7 +358,7 @@ impl TurnMachine {
     /// A window of this turn with nothing in it.
     fn empty(&self) -> Live {
         let context = &self.config.context;
-        let mut counter = TokenCounter::for_model(&self.config.model);
+        let mut counter = TokenCounter::for_model(self.model());
         let template = self.config.request();
         let system = template.system.as_deref().map_or(0, |system| Count::message(&mut counter, system));
         let mut tools = template.tools.to_vec();

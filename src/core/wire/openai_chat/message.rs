@@ -10,8 +10,9 @@ use crate::core::{
 };
 
 use super::{
+    super::document_text,
     WIRE,
-    object::{FIELD, ORIGINAL, Object, REFUSAL, inner, kept, quote, quoted, same_json},
+    object::{FIELD, ORIGINAL, Object, REFUSAL, inner, kept, quote, same_json},
     own,
 };
 
@@ -243,9 +244,7 @@ fn document_part(media: &Media) -> String {
     let mut file = Object::new();
     match &media.source {
         Source::Text { media_type, data } => {
-            let name = media.name.as_deref().unwrap_or("document");
-            let text = format!("<document name={} type={}>\n{data}\n</document>", quoted(name), quoted(media_type));
-            return text_part(&text, extra);
+            return text_part(&document_text(media.name.as_deref(), media_type, data), extra);
         }
         Source::File(id) => file.text("file_id", id),
         // Only some servers fetch; the others say so.

@@ -2,7 +2,7 @@
 //!
 //! A part that can't be taken apart and put together again exactly is left to the caller to keep as it is.
 
-use super::{BARE, WIRE, is_marked, ours, write::Object};
+use super::{super::document_text, BARE, WIRE, is_marked, ours, write::Object};
 use crate::core::{
     json::{Fields, Raw},
     message::{Block, Extra, Media, ProviderBlock, Source, Text},
@@ -160,8 +160,10 @@ fn encode_file(media: &Media, plain: &str) -> String {
             part.text("file_id", id);
             "file_id"
         }
-        // Text needs no file around it.
-        Source::Text { data, .. } => return encode_text(&Text { text: data.clone(), extra: None }, plain),
+        Source::Text { media_type, data } => {
+            let text = document_text(media.name.as_deref(), media_type, data);
+            return encode_text(&Text { text, extra: None }, plain);
+        }
     };
     let mut written = vec!["type", key];
     if let Some(name) = media.name.as_deref().or(default_name) {
