@@ -559,7 +559,9 @@ def what_the_user_demanded_and_what_was_changed_still_stands(case: Case) -> None
     case = replace(case, parts=pieces, pin=None)
     for history, budget, done in case.fitted():
         here = "\n".join(text for message in done.messages for text in texts_of(plain(message)))
-        room = budget - case.total([history[0]])
+        # Instructions stay, wherever they stand.
+        stays = [message for message in history[1:] if plain(message)["role"] in {"system", "developer"}]
+        room = budget - case.total([history[0], *stays])
         assert "open_error_4711" in here, "the open error left"
         # Below that nothing but what must stay fits.
         if budget >= case.total(history) * 0.3 and room > 700:
