@@ -285,6 +285,55 @@ fn a21_degrade_without_tools_says_so() {
     assert_eq!(run(&mut world, strict).outcome.stop, Stop::Error);
 }
 
+#[test]
+fn a18_what_stalls_while_the_provider_may_search_goes_once_more_without() {
+    let searching = || TurnConfig {
+        provider_tools: vec![loopwright::core::request::Tool::WebSearch(WebSearch::default())],
+        tools: Vec::new(),
+        ..config()
+    };
+    let mut world = World::scripted([fail(FailureKind::Timeout), fail(FailureKind::Timeout), answer(say("4"))]);
+    let outcome = run(&mut world, searching()).outcome;
+    assert_eq!(outcome.stop, Stop::Natural);
+    assert!(warned(&outcome, "without_tools"));
+    let tools: Vec<usize> = world.requests.iter().map(|request| request.tools.len()).collect();
+    assert_eq!(tools, [1, 1, 0]);
+    // One that comes in time keeps its search, and without a search a stall is a stall.
+    let mut world = World::scripted([fail(FailureKind::Timeout), answer(say("4"))]);
+    assert!(run(&mut world, searching()).outcome.warnings.is_empty());
+    let mut world = World::scripted((0..9).map(|_| fail(FailureKind::Timeout)));
+    let plain = TurnConfig { provider_tools: Vec::new(), ..searching() };
+    assert_eq!(run(&mut world, plain).outcome.stop, Stop::Error);
+    assert_eq!(world.requests.len(), 4);
+    // Where it stalls without the search, too, the run ends.
+    let mut world = World::scripted((0..9).map(|_| fail(FailureKind::Timeout)));
+    assert_eq!(run(&mut world, searching()).outcome.error.unwrap().code, "timeout");
+    assert_eq!(world.requests.len(), 6);
+}
+
+#[test]
+fn a21_a_search_that_is_not_allowed_is_left_out_whatever_the_refusal_calls_it() {
+    let searching = || TurnConfig {
+        provider_tools: vec![loopwright::core::request::Tool::WebSearch(WebSearch::default())],
+        tools: Vec::new(),
+        ..config()
+    };
+    for (kind, message) in [
+        (FailureKind::BadRequest, "web_search is not enabled for this organization"),
+        (FailureKind::Permission, "Web search is not allowed for your organization"),
+    ] {
+        let refused = || Step::Fail(1.0, Failure::new(kind, message), false, None);
+        let mut world = World::scripted([refused(), answer(say("4"))]);
+        let outcome = run(&mut world, searching()).outcome;
+        assert_eq!(outcome.stop, Stop::Natural, "{message}");
+        assert!(warned(&outcome, "without_tools"), "{message}");
+        let plain = TurnConfig { provider_tools: Vec::new(), ..searching() };
+        assert_eq!(run(&mut World::scripted([refused()]), plain).outcome.stop, Stop::Error, "{message}");
+    }
+    let other = Step::Fail(1.0, Failure::new(FailureKind::Permission, "this key may not use the model"), false, None);
+    assert_eq!(run(&mut World::scripted([other]), searching()).outcome.stop, Stop::Error);
+}
+
 // ---- tools ----
 
 #[test]

@@ -153,11 +153,12 @@ class ToolFinished(Told):
 
 @dataclass(frozen=True)
 class SearchCompleted(Told):
-    """A search is done, ours or the provider's; `count` of them so far."""
+    """A search is done, ours or the provider's; `count` of them so far. `error` is what went wrong with it."""
 
     round: int
     query: str
     count: int
+    error: str | None = None
 
 
 @dataclass(frozen=True)

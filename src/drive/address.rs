@@ -45,18 +45,51 @@ const SPECIAL_V4: [([u8; 4], u32); 17] = [
     ([100, 100, 100, 200], 32),
 ];
 
-fn is_private_v4(address: Ipv4Addr) -> bool {
-    SPECIAL_V4.iter().any(|(block, bits)| {
+/// Of these, where machines tell their own secrets to whoever asks: link-local, and the metadata and platform services
+/// of clouds.
+const TELLING_V4: [([u8; 4], u32); 4] =
+    [([169, 254, 0, 0], 16), ([168, 63, 129, 16], 32), ([100, 100, 100, 200], 32), ([192, 0, 0, 192], 32)];
+
+/// Whether an address is one that no page is ever asked from, private ones allowed or not: link-local, or that of a
+/// metadata service.
+pub(super) fn is_telling(address: IpAddr) -> bool {
+    let v6 = match address {
+        IpAddr::V4(address) => return is_one_of(&TELLING_V4, address),
+        IpAddr::V6(address) => address,
+    };
+    match v6.segments() {
+        [first, ..] if first & 0xffc0 == 0xfe80 => true,
+        // Amazon's and Google's.
+        [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254] | [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254] => true,
+        // IPv4 in the clothes of IPv6, in all of them.
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
+        | [0x64, 0xff9b, .., high, low]
+        | [0x2002, high, low, ..]
+        | [_, _, _, _, 0 | 0x200, 0x5efe, high, low] => is_one_of(&TELLING_V4, within(high, low)),
+        _ => false,
+    }
+}
+
+fn is_one_of(blocks: &[([u8; 4], u32)], address: Ipv4Addr) -> bool {
+    blocks.iter().any(|(block, bits)| {
         let shift = 32 - bits;
         u32::from(address) >> shift == u32::from_be_bytes(*block) >> shift
     })
 }
 
+/// The IPv4 address in two groups of one of IPv6.
+const fn within(high: u16, low: u16) -> Ipv4Addr {
+    let ([first, second], [third, fourth]) = (high.to_be_bytes(), low.to_be_bytes());
+    Ipv4Addr::new(first, second, third, fourth)
+}
+
+fn is_private_v4(address: Ipv4Addr) -> bool {
+    is_one_of(&SPECIAL_V4, address)
+}
+
 fn is_private_v6(address: Ipv6Addr) -> bool {
-    let wrapped = |high: u16, low: u16| {
-        let ([first, second], [third, fourth]) = (high.to_be_bytes(), low.to_be_bytes());
-        is_private_v4(Ipv4Addr::new(first, second, third, fourth))
-    };
+    let wrapped = |high: u16, low: u16| is_private_v4(within(high, low));
     match address.segments() {
         // IPv4 in the clothes of IPv6: mapped, and translated by NAT64.
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => wrapped(high, low),
@@ -113,6 +146,24 @@ mod tests {
             .split(' ')
         {
             assert!(!is_private(address.parse().unwrap()), "{address}");
+        }
+    }
+
+    #[test]
+    fn link_local_and_metadata_are_known_in_every_form() {
+        for address in "169.254.169.254 169.254.0.1 168.63.129.16 100.100.100.200 192.0.0.192 fe80::1 febf::1 \
+             fd00:ec2::254 fd20:ce::254 ::ffff:169.254.169.254 ::169.254.1.2 ::ffff:0:169.254.1.2 64:ff9b::a9fe:a9fe \
+             64:ff9b:1::a9fe:a9fe 2002:a9fe:a9fe:: 2606:4700::5efe:169.254.1.2"
+            .split(' ')
+        {
+            let address = address.parse().unwrap();
+            assert!(is_telling(address) && is_private(address), "{address}");
+        }
+        for address in "127.0.0.1 10.0.0.1 192.168.1.1 100.64.0.1 100.100.100.201 ::1 fd12::1 fec0::1 8.8.8.8 \
+             ::ffff:127.0.0.1 2606:4700::1111"
+            .split(' ')
+        {
+            assert!(!is_telling(address.parse().unwrap()), "{address}");
         }
     }
 

@@ -21,7 +21,7 @@ use reqwest::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    address::{is_of_another_protocol, is_private},
+    address::{is_of_another_protocol, is_private, is_telling},
     http::{Client, ClientOptions, Timeouts},
     options::limit,
     page::{
@@ -43,7 +43,8 @@ pub struct FetchOptions {
     pub timeout: f64,
     /// How often a redirection is followed.
     pub max_redirects: usize,
-    /// Whether hosts of this machine and of private networks may be asked.
+    /// Whether hosts of this machine and of private networks may be asked; link-local addresses and the metadata services
+    /// of clouds never are.
     pub allow_private: bool,
     /// Whether `robots.txt` is asked for first, and what it says is kept to.
     pub robots: bool,
@@ -239,24 +240,32 @@ fn check_port(url: &Url) -> Result<()> {
 /// Refuses addresses written as numbers, which are never looked up; and, where a proxy does the looking up, names
 /// that we know to be private.
 pub(super) async fn check(client: &ClientOptions, url: &Url, allow_private: bool) -> Result<()> {
-    if allow_private {
-        return Ok(());
-    }
     let host = url.host_str().unwrap_or_default();
-    let private = if let Ok(address) = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
-        is_private(address)
+    let refused = if let Ok(address) = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+        is_refused(address, allow_private)
     } else if client.proxies().next().is_some() {
         let found = tokio::net::lookup_host((host, 0)).await;
-        found.is_ok_and(|mut found| found.any(|address| is_private(address.ip())))
+        found.is_ok_and(|mut found| found.any(|address| is_refused(address.ip(), allow_private)))
     } else {
         false
     };
-    if private { Err(private_address(host)) } else { Ok(()) }
+    if refused { Err(private_address(host, allow_private)) } else { Ok(()) }
 }
 
-fn private_address(host: &str) -> Error {
-    wrong("private_address", format!("{host} is an address of this machine or of a private network"))
-        .hint("only public addresses are fetched unless private ones are allowed")
+/// Whether nothing is asked from an address. Addresses come from models and from pages, which may lead anywhere: whoever
+/// allows a network of their own does not mean what each machine tells itself.
+fn is_refused(address: IpAddr, allow_private: bool) -> bool {
+    if allow_private { is_telling(address) } else { is_private(address) }
+}
+
+fn private_address(host: &str, allow_private: bool) -> Error {
+    if allow_private {
+        wrong("private_address", format!("{host} is a link-local address, or one of a metadata service"))
+            .hint("no page is fetched from there, also where private addresses are allowed")
+    } else {
+        wrong("private_address", format!("{host} is an address of this machine or of a private network"))
+            .hint("only public addresses are fetched unless private ones are allowed")
+    }
 }
 
 /// Sends a request for a page. What a proxy on the way answers for itself is no answer.
@@ -269,7 +278,7 @@ pub(super) async fn execute(client: &Client, allow_private: bool, request: Reque
             Failure { status: Some(407), ..Failure::new(FailureKind::Connect, "the proxy wants to know who asks") }
         }
         Ok(answer) => return Ok(answer),
-        Err(error) if trouble::find::<Refused>(&error).is_some() => return Err(private_address(host)),
+        Err(error) if trouble::find::<Refused>(&error).is_some() => return Err(private_address(host, allow_private)),
         Err(error) => trouble::sending(&error, host, &CONNECT),
     };
     let code = failure.kind.name();
@@ -346,47 +355,46 @@ impl Client {
     /// The connections that pages are fetched over; none of them is shared with models.
     fn pages(&self, allow_private: bool) -> Result<reqwest::Client, crate::core::error::Failure> {
         self.page_connections(allow_private, limit(CONNECT.connect), |builder, options| {
-            if allow_private {
-                return builder;
-            }
             let proxies = options.proxies().filter_map(|(_, proxy)| {
                 let whole = if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") };
                 Url::parse(&whole).ok()?.host_str().map(str::to_owned)
             });
-            builder.dns_resolver(Arc::new(PublicOnly { proxies: proxies.collect() }))
+            builder.dns_resolver(Arc::new(Allowed { proxies: proxies.collect(), allow_private }))
         })
     }
 }
 
-/// Looks names up and gives only public addresses; connections are made to what it gives.
-struct PublicOnly {
+/// Looks names up and gives only addresses that may be asked; connections are made to what it gives.
+struct Allowed {
     /// The person who runs this chose them, wherever they are.
     proxies: Vec<String>,
+    allow_private: bool,
 }
 
-impl Resolve for PublicOnly {
+impl Resolve for Allowed {
     fn resolve(&self, name: Name) -> Resolving {
         let trusted = self.proxies.iter().any(|proxy| proxy == name.as_str());
+        let allow_private = self.allow_private;
         Box::pin(async move {
             let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             let some = !found.is_empty();
-            let public: Vec<SocketAddr> =
-                found.into_iter().filter(|address| trusted || !is_private(address.ip())).collect();
-            if public.is_empty() && some {
+            let allowed: Vec<SocketAddr> =
+                found.into_iter().filter(|address| trusted || !is_refused(address.ip(), allow_private)).collect();
+            if allowed.is_empty() && some {
                 return Err(Refused.into());
             }
-            Ok(Box::new(public.into_iter()) as Box<dyn Iterator<Item = SocketAddr> + Send>)
+            Ok(Box::new(allowed.into_iter()) as Box<dyn Iterator<Item = SocketAddr> + Send>)
         })
     }
 }
 
-/// The name has private addresses alone.
+/// The name has addresses alone that are not asked.
 #[derive(Debug)]
 struct Refused;
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("only private addresses")
+        f.write_str("only addresses that are not asked")
     }
 }
 

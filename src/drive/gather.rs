@@ -76,7 +76,7 @@ pub fn gather_all<P: AsRef<Path>>(
         let prefix = if roots.len() > 1 { prefix_of(&place, &mut names) } else { String::new() };
         folders.push((place, prefix));
     }
-    let mut tally = Tally { limits, files: 0, bytes: 0, problems: Problems::default() };
+    let mut tally = Tally { limits, files: 0, bytes: 0, deeper: false, problems: Problems::default() };
     let mut waiting = folders.iter();
     let mut walk: Option<(Folder<'_>, Walk)> = None;
     let strange = Strange::default();
@@ -106,8 +106,7 @@ pub fn gather_all<P: AsRef<Path>>(
         }
     });
     let mut gathered = gather_documents(question, documents, thread, limits);
-    strange.take().into_iter().for_each(|problem| tally.problems.add(problem));
-    gathered.problems = tally.problems.finish();
+    gathered.problems = tally.finish(&strange);
     Ok(gathered)
 }
 
@@ -116,7 +115,7 @@ pub type FileText = (String, String);
 
 /// The text of all files under `roots` that gathering would read, each with its reference, and what could not be read.
 pub fn read_folders<P: AsRef<Path>>(roots: &[P], limits: &GatherLimits) -> Result<(Vec<FileText>, Vec<String>)> {
-    let mut tally = Tally { limits, files: 0, bytes: 0, problems: Problems::default() };
+    let mut tally = Tally { limits, files: 0, bytes: 0, deeper: false, problems: Problems::default() };
     let strange = Strange::default();
     let (mut names, mut all) = (HashSet::new(), Vec::new());
     'folders: for root in roots {
@@ -136,8 +135,7 @@ pub fn read_folders<P: AsRef<Path>>(roots: &[P], limits: &GatherLimits) -> Resul
             }
         }
     }
-    strange.take().into_iter().for_each(|problem| tally.problems.add(problem));
-    Ok((all, tally.problems.finish()))
+    Ok((all, tally.finish(&strange)))
 }
 
 /// Rules that can't be read, met by a walk.
@@ -233,7 +231,19 @@ struct Tally<'a> {
     limits: &'a GatherLimits,
     files: usize,
     bytes: u64,
+    /// Whether there are folders that were not looked into.
+    deeper: bool,
     problems: Problems,
+}
+
+impl Tally<'_> {
+    fn finish(mut self, strange: &Strange) -> Vec<String> {
+        strange.take().into_iter().for_each(|problem| self.problems.add(problem));
+        if self.deeper {
+            self.problems.add(format!("folders more than {} deep were not read", self.limits.max_depth));
+        }
+        self.problems.finish()
+    }
 }
 
 struct Folder<'a> {
@@ -245,6 +255,9 @@ impl Folder<'_> {
     fn read(&self, entry: &DirEntry, tally: &mut Tally<'_>) -> Taken {
         let path = entry.path();
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            if entry.file_type().is_some_and(|kind| kind.is_dir()) && entry.depth() >= tally.limits.max_depth {
+                tally.deeper = true;
+            }
             return Taken::Skip;
         }
         let relative = path.strip_prefix(self.root).unwrap_or(path);
@@ -390,6 +403,16 @@ mod tests {
     }
 
     #[test]
+    fn e10_what_lies_too_deep_is_told() {
+        let folder = Scratch::new("deep", &[("a/b.md", TEXT), ("a/b/c/d.md", TEXT)]);
+        let limits = GatherLimits { max_depth: 2, ..GatherLimits::default() };
+        let gathered = folder.ask(&limits);
+        assert_eq!(names(&gathered), ["a/b.md"]);
+        assert_eq!(gathered.problems, ["folders more than 2 deep were not read"]);
+        assert!(folder.ask(&GatherLimits::default()).problems.is_empty());
+    }
+
+    #[test]
     fn missing_is_an_error_and_empty_is_nothing() {
         let folder = Scratch::new("empty", &[]);
         assert_eq!(folder.ask(&GatherLimits::default()), Gathered::default());
@@ -410,7 +433,8 @@ mod tests {
         assert_eq!(names(&folder.ask(&GatherLimits::seed())), ["a.md"]);
         let one = GatherLimits { max_files: 1, ..GatherLimits::default() };
         let gathered = folder.ask(&one);
-        assert_eq!((gathered.files_seen, gathered.problems.len()), (1, 1));
+        assert_eq!(gathered.files_seen, 1);
+        assert_eq!(gathered.problems, ["only the first 1 files were read", "folders more than 6 deep were not read"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ from loopwright import _core
 from loopwright.agent import Agent
 from loopwright.budget import Budget, Complexity
 from loopwright.errors import LoopwrightError, UsageError
-from loopwright.events import ProviderDelta, RoundStarted, RunFinished, SearchCompleted, ToolFinished, ToolStarted
+from loopwright.events import ProviderDelta, RoundStarted, SearchCompleted, ToolStarted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -461,14 +461,11 @@ class _Check:
         elif isinstance(event, ToolStarted) and "search" in event.name:
             query = event.input.get("query") if isinstance(event.input, dict) else None
             return [event, SearchStatus("started", str(query or ""), event.round, self.count)]
-        elif isinstance(event, ToolFinished) and "search" in event.name and event.is_error:
-            return [event, SearchStatus("failed", "", event.round, self.count)]
         elif isinstance(event, SearchCompleted):
             self.count = event.count
             self.times.append((event.query, event.round, time.time()))
-            return [event, SearchStatus("finished", event.query, event.round, event.count)]
-        elif isinstance(event, RunFinished):
-            return [event]
+            state = "finished" if event.error is None else "failed"
+            return [event, SearchStatus(state, event.query, event.round, event.count)]
         return [event]
 
     def gave_up(self) -> None:
@@ -482,13 +479,15 @@ class _Check:
         said = self._own(result.messages)
         found = searches_of(said)
         outcomes = [error for _, _, error in found.searches]
+        without = next((text for text in result.warnings if text.startswith("without_tools")), None)
         if self.probing:
-            self._judge(outcomes)
-        if self.why_not is None:
-            self.why_not = next((text for text in result.warnings if text.startswith("without_tools")), None)
-        if self.why_not is None and outcomes and all(outcomes):
-            self.why_not = f"every search failed: {outcomes[-1]}"
+            # What was refused, or did not come in time, was a search that failed.
+            self._judge([*outcomes, "refused"] if without else outcomes)
         searches = self._provider_log(found, result, said) + self._own_log_of(said)
+        if self.why_not is None:
+            self.why_not = without
+        if self.why_not is None and searches and all(search.error for search in searches):
+            self.why_not = f"every search failed: {searches[-1].error}"
         hits = {hit.url: hit for search in searches for hit in search.hits}
         hits.update({hit.url: hit for hit in found.hits})
         text = result.transcript or result.final or ""

@@ -37,7 +37,9 @@ class ProviderSearches:
         for _, hits, _ in self.searches:
             for hit in hits:
                 known = cited.get(hit.url)
-                merged = Hit(hit.title, hit.url, known.snippet if known else hit.snippet, hit.text, hit.published)
+                # Some tell titles only where they cite.
+                title = known.title if known and hit.title == hit.url else hit.title
+                merged = Hit(title, hit.url, known.snippet if known else hit.snippet, hit.text, hit.published)
                 found.setdefault(hit.url, merged)
         return list({**found, **{url: hit for url, hit in cited.items() if url not in found}}.values())
 

@@ -319,6 +319,9 @@ pub enum Notice {
         query: String,
         /// Searches in this run so far.
         count: u64,
+        /// What went wrong, if something did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// The guard has judged a call, before anything of its reply ran.
     CallJudged {

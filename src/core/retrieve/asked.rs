@@ -2,6 +2,8 @@
 //!
 //! Understands nothing: "how long" asks for a number with a unit of time behind it, "who" for a name.
 
+use super::{stem::stem, words::is_stop_word};
+
 /// The kind of thing that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
@@ -49,6 +51,65 @@ fn amounts(lower: &str) -> impl Iterator<Item = &str> {
             }
         }
     })
+}
+
+/// How many words behind a number the thing stands that it counts, at most, or before it: `three failed attempts`,
+/// `attempts are 3`.
+const NEAR: usize = 2;
+/// Words of what is counted, at most.
+const COUNTED: usize = 3;
+
+/// What a question, in lower case, wants counted, stemmed: of "how many failed attempts does it make" the attempts. That
+/// is the first word with the ending of more than one, else the first word.
+pub(super) fn counted(question: &str) -> Option<String> {
+    let (_, after) = question.split_once("how many ").or_else(|| question.split_once("number of "))?;
+    let words = || after.split(|c: char| !c.is_alphanumeric()).take_while(|word| !is_stop_word(word)).take(COUNTED);
+    let many = |word: &&str| word.ends_with('s') && !word.ends_with("ss");
+    words().find(many).or_else(|| words().next()).filter(|word| !word.is_empty()).map(stemmed)
+}
+
+fn stemmed(word: &str) -> String {
+    let mut word = word.to_owned();
+    stem(&mut word);
+    word
+}
+
+/// Whether a number of `text` stands with `thing`, and so may count it; the parts of identifiers are words.
+pub(super) fn counts(text: &str, thing: &str) -> bool {
+    let lower = text.to_lowercase();
+    // The last number, and the last thing, by their places among the words.
+    let (mut number, mut named) = (None, None);
+    let near = |last: Option<usize>, at: usize| last.is_some_and(|last| at - last <= NEAR);
+    for (at, word) in lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).enumerate() {
+        if word.starts_with(|c: char| c.is_ascii_digit()) || (NUMBERS.contains(&word) && word != "once") {
+            if near(named, at) {
+                return true;
+            }
+            number = Some(at);
+        } else if stemmed(word) == thing {
+            if near(number, at) {
+                return true;
+            }
+            named = Some(at);
+        }
+    }
+    false
+}
+
+/// Whether a question, in lower case, asks how far something may go: "how long may it take".
+pub(super) fn asks_bound(question: &str) -> bool {
+    let words = || question.split(|c: char| !c.is_alphanumeric());
+    question.trim_start().starts_with("how ")
+        && (words().any(|word| matches!(word, "may" | "can" | "allowed")) || question.contains("at most"))
+}
+
+/// Whether a text, in lower case, says how far something may go.
+pub(super) fn bounds(lower: &str) -> bool {
+    const WORDS: [&str; 16] = [
+        "limit", "limits", "limited", "timeout", "time-out", "most", "maximum", "max", "longest", "within", "deadline",
+        "lapses", "exceed", "cap", "beyond", "longer",
+    ];
+    lower.contains("up to ") || lower.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
 }
 
 /// What a question, in lower case, asks for.

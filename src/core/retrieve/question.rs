@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    asked::{Asked, LASTING, asked, holds},
+    asked::{Asked, LASTING, asked, asks_bound, bounds, counted, counts, holds},
     tongues,
     way::{self, Way},
     words::{self, Word},
@@ -72,6 +72,9 @@ fn has_shape(word: &str, text: &str) -> bool {
 pub(super) struct Question {
     pub(super) needs: Vec<Need>,
     asked: Vec<Asked>,
+    /// What it wants counted, stemmed, and whether it asks how far something may go.
+    counted: Option<String>,
+    bound: bool,
     /// How it asks for a way to do something, if it does, and whether hardly a word of it says which.
     way: Option<Way>,
     vague: bool,
@@ -152,7 +155,8 @@ impl Question {
         let asks_name = ["name", "title", "called", "titled", "heading", "named"]
             .iter()
             .any(|word| lower.split(|c: char| !c.is_alphanumeric()).any(|one| one == *word));
-        Self { needs, asked, way, vague, unstemmed: !empty.is_empty(), asks_name, asks_table }
+        let (counted, bound) = (counted(&lower), asks_bound(&lower));
+        Self { needs, asked, counted, bound, way, vague, unstemmed: !empty.is_empty(), asks_name, asks_table }
     }
 
     /// Whether it asks for a way to do something with so few words that a sentence which holds them need not tell it.
@@ -224,23 +228,29 @@ impl Question {
             fit *= if self.tells_a_way(text, is_code) { 1.25 } else { other };
         }
         for asked in &self.asked {
-            fit *= match (asked, holds(*asked, text) || (is_code && *asked == Asked::How)) {
-                (Asked::Duration | Asked::Size | Asked::Number, true) => 1.35,
-                // Words of the question without what it asks for answer nothing.
-                (Asked::Duration | Asked::Size, false) => 0.5,
-                (Asked::Number, false) => 0.65,
-                (Asked::Why | Asked::When | Asked::Who, true) => 1.3,
-                (Asked::Where, true) => 1.25,
-                (Asked::How, true) => 1.1,
-                (Asked::Meaning, _) => {
-                    if self.defines(text) {
-                        1.4
-                    } else {
-                        1.0
+            fit *=
+                match (asked, holds(*asked, text) || (is_code && *asked == Asked::How)) {
+                    // A number counts what it stands with.
+                    (Asked::Number, true) if self.counted.as_ref().is_some_and(|thing| counts(text, thing)) => 1.7,
+                    (Asked::Duration | Asked::Size | Asked::Number, true) if self.bound => {
+                        if bounds(&text.to_lowercase()) { 1.6 } else { 1.2 }
                     }
-                }
-                _ => 0.95,
-            };
+                    (Asked::Duration | Asked::Size | Asked::Number, true) => 1.35,
+                    // Words of the question without what it asks for answer nothing.
+                    (Asked::Duration | Asked::Size, false) => 0.5,
+                    (Asked::Number, false) => 0.65,
+                    (Asked::Why | Asked::When | Asked::Who, true) => 1.3,
+                    (Asked::Where, true) => 1.25,
+                    (Asked::How, true) => 1.1,
+                    (Asked::Meaning, _) => {
+                        if self.defines(text) {
+                            1.4
+                        } else {
+                            1.0
+                        }
+                    }
+                    _ => 0.95,
+                };
         }
         fit
     }

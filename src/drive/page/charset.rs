@@ -29,6 +29,9 @@ pub(crate) fn decode(bytes: &[u8], content_type: &str, markup: bool, host: &str)
     if std::str::from_utf8(trimmed(bytes)).is_ok() && !bytes.is_ascii() {
         return with(UTF_8, bytes);
     }
+    // Two bytes a character without a single zero byte among them would be no markup, and hardly any text.
+    let wide = |encoding: &Encoding| encoding == UTF_16LE || encoding == UTF_16BE;
+    let declared = declared.filter(|encoding| !(wide(encoding) && bytes.is_ascii() && !bytes.contains(&0)));
     if let Some(encoding) = declared {
         let read = with(encoding, bytes);
         if !read.broken {
@@ -142,6 +145,9 @@ mod tests {
         assert_eq!((text.as_str(), charset), ("Grüße aus München, schön war es", "windows-1252"));
         assert_eq!(read("日本語のページ".as_bytes(), "text/html; charset=windows-1252").0, "日本語のページ");
         assert_eq!(read(b"plain", "text/html; charset=nonsense").0, "plain");
+        // Two bytes each would make eastern letters of it.
+        assert_eq!(read(b"<p>plain words</p>", "text/html; charset=utf-16").0, "<p>plain words</p>");
+        assert_eq!(read(b"p\0l\0", "text/html; charset=utf-16le").0, "pl");
     }
 
     #[test]

@@ -50,6 +50,11 @@ def test_b18_a_name_that_turns_private_is_refused_when_it_is_connected_to(told, 
     assert told[case]["private"] == []
 
 
+def test_b18_a_name_of_a_link_local_address_is_refused_where_private_ones_are_allowed(told):
+    assert told["link-local, private allowed"]["came"] == "private_address"
+    assert told["link-local and private, allowed"]["private"] == ["/x"]
+
+
 @pytest.mark.parametrize("case", ["both at once", "both families", "redirected to both"])
 def test_b18_of_a_name_that_is_both_only_the_public_address_is_connected_to(told, case):
     assert "public site" in told[case]["came"], told[case]

@@ -203,10 +203,70 @@ def test_a09_a10_a_single_request_and_the_loop_differ_by_one_option(check):
 
 
 def test_a18_a_search_that_stalls_ends_at_the_time_limit():
-    with WireServer([searching("oslo").after(5)]) as server:
+    with WireServer([searching("oslo").after(5), text(SCORED).after(5)]) as server:
         with pytest.raises(LoopwrightError) as caught:
             at(server, timeout=0.3, retry={"attempts": 1}).run_sync("Oslo.")
     assert caught.value.code == "timeout"
+
+
+def test_a18_a19_a21_searches_that_stall_are_done_without_and_then_left_alone(check):
+    replies = []
+    for number in range(3):
+        replies += [searching("oslo", number).after(5), text(SCORED)]
+    with WireServer([*replies, text(SCORED)]) as server:
+        made = at(server, timeout=0.3, retry={"attempts": 1})
+        for _ in range(3):
+            verification, _ = check(made)
+            assert not verification.searched
+            assert "did not come to an end" in verification.why_not
+            assert verification.scores.overall == 74.0
+        # Three in a row: the search is not tried at all.
+        verification, _ = check(made)
+        assert "left alone" in verification.why_not
+        assert [bool(request["body"].get("tools")) for request in server.requests] == [True, False] * 3 + [False]
+
+
+def test_a21_what_was_found_before_the_search_stalled_is_kept(check):
+    replies = [searching("oslo", 1, words="First. ", stop="pause_turn"), searching("b").after(5), text(SCORED)]
+    with WireServer(replies) as server:
+        verification, _ = check(at(server, timeout=0.3, retry={"attempts": 1}))
+    assert verification.text.startswith("First. ")
+    assert verification.scores.overall == 74.0
+    assert [one.query for one in verification.searches] == ["oslo"]
+    assert not verification.searched
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(400, "web_search is not enabled"), (403, "Web search is not allowed for your organization")],
+)
+def test_a21_a_search_that_is_refused_in_the_middle_is_done_without(check, status, message):
+    replies = [
+        searching("oslo", 1, words="First. ", stop="pause_turn"),
+        fault.status(status, message=message),
+        text(SCORED),
+    ]
+    with WireServer(replies) as server:
+        verification, _ = check(at(server))
+    assert (verification.searched, verification.scores.overall) == (False, 74.0)
+
+
+def test_a17_a_search_that_fails_says_so_and_does_not_finish(check):
+    def broken(query):
+        raise OSError("no network")
+
+    with WireServer([searching("oslo", 1, words=SCORED, error="unavailable")]) as server:
+        _, events = check(at(server))
+    told = [(event.state, event.query) for event in events if isinstance(event, SearchStatus)]
+    assert told == [("started", ""), ("failed", "oslo")]
+    with WireServer([call("web_search", query="oslo"), text(SCORED)]) as server:
+        verification, events = check(at(server, search=broken))
+    told = [(event.state, event.query) for event in events if isinstance(event, SearchStatus)]
+    assert told == [("started", "oslo"), ("failed", "oslo")]
+    # All our own searches failed: the model could not search either.
+    assert not verification.searched
+    assert "every search failed" in verification.why_not
+    assert verification.why_not in verification.warnings
 
 
 def test_a19_searches_that_fail_again_and_again_are_left_alone_for_a_while():

@@ -227,6 +227,20 @@ def test_private_addresses_are_refused_however_written(site, fetch, host):
     assert not site.requests
 
 
+@pytest.mark.parametrize(
+    "host", ["169.254.7.7", "0xa9fe0707", "[::ffff:169.254.7.7]", "[64:ff9b::a9fe:707]", "[fe80::7]", "[fd00:ec2::254]"]
+)
+def test_link_local_addresses_are_refused_where_private_ones_are_allowed(site, fetch, host):
+    assert code(fetch, f"http://{host}/x") == "private_address"
+    # A page leads there.
+    assert code(fetch, site.on("/to", "", "302 Found", location=f"http://{host}/x")) == "private_address"
+
+
+def test_link_local_addresses_are_refused_where_robots_lead_there(site, fetch):
+    site.on("/robots.txt", "", "302 Found", location="http://169.254.7.7/x")
+    assert code(fetch, site.on("/there", PAGE)) == "private_address"
+
+
 def test_b18_robots_are_honoured_and_asked_once(site, fetch):
     site.on("/robots.txt", "User-agent: *\nDisallow: /private\n", content_type="text/plain")
     site.on("/private/x", PAGE)

@@ -132,6 +132,9 @@ def main() -> None:
     case("public", {one: [[PUBLIC]]}, fetch())
     case("private", {one: [[PRIVATE]]}, fetch())
     case("private, allowed", {one: [[PRIVATE]]}, fetch(allow_private=True))
+    link = "169.254.7.7"
+    case("link-local, private allowed", {one: [[link]]}, fetch(allow_private=True, robots=False))
+    case("link-local and private, allowed", {one: [[link, PRIVATE]]}, fetch(allow_private=True, robots=False))
     case("public, then private", {one: [[PUBLIC], [PRIVATE]]}, fetch(robots=False))
     case("private after robots.txt", {"b.example.org": [[PUBLIC], [PRIVATE]]}, fetch("b.example.org"))
     case("both at once", {one: [[PRIVATE, PUBLIC]]}, fetch(robots=False))

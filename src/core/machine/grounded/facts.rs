@@ -35,7 +35,7 @@ impl Facts {
     pub(super) fn of_source(source: &Source) -> Self {
         let mut facts = Self::of_text(&source.text);
         facts.add(&source.heading);
-        facts.add(&source.reference);
+        facts.add(named(&source.reference));
         facts
     }
 
@@ -115,6 +115,16 @@ impl Facts {
                 other.month == day.month && same(day.year, other.year) && same(day.day, other.day)
             })
         })
+    }
+}
+
+/// What a reference says of what it names. That something is page 3 of a file, the 17th memory or source 2 says where it
+/// stands and nothing about it.
+fn named(reference: &str) -> &str {
+    let name = reference.split_once('#').map_or(reference, |(name, _)| name);
+    match name.strip_prefix("source ") {
+        Some(place) if place.bytes().all(|byte| byte.is_ascii_digit()) => "",
+        _ => name,
     }
 }
 

@@ -424,6 +424,17 @@ impl<'a> Reader<'a> {
                 masks.push(at..at + name.len() + lines);
             }
         }
+        // `[3](address)` is a footnote that leads somewhere: its number says nothing.
+        masks.extend(
+            self.brackets
+                .links
+                .iter()
+                .filter(|link| {
+                    let inside = self.answer.get(link.start + 1..link.end.saturating_sub(1)).unwrap_or_default();
+                    !inside.is_empty() && inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b'^')
+                })
+                .cloned(),
+        );
         let (mut start, mut listing) = (0, false);
         for line in self.masked.split_inclusive('\n') {
             let bare = line.trim().trim_start_matches(['#', '*', '_', ' ']).trim_end_matches(['*', '_']);
@@ -515,6 +526,28 @@ mod tests {
             assert_eq!(found.passed(), passes, "{answer}: {found:?}");
             assert_eq!(found.claims.iter().all(|claim| claim.supported), passes, "{answer}");
         }
+    }
+
+    #[test]
+    fn x16_where_a_source_stands_supports_no_number() {
+        for (reference, cited) in
+            [("source 3", "[1]"), ("m.pdf#page=3", "[m.pdf#page=3:1]"), ("memory#3", "[1]"), ("a.ipynb#cell=3", "[1]")]
+        {
+            let sources = [source(reference, 1, "The tower is 330 m high.")];
+            let found = check(&format!("The tower is 3 m high {cited}."), &sources, Profile::Plain);
+            assert_eq!(codes(&found)[0], "UNSUPPORTED", "{reference}: {found:?}");
+            assert!(
+                check(&format!("The tower is 330 m high {cited}."), &sources, Profile::Plain).passed(),
+                "{reference}"
+            );
+        }
+        // Nor does the number of a footnote that is a link claim anything.
+        let sources = [source("source 1", 1, "The tower is 330 m high.")];
+        let linked = "The tower is 330 m high [3](http://a.example) [1].";
+        assert!(check(linked, &sources, Profile::Plain).passed(), "{:?}", check(linked, &sources, Profile::Plain));
+        // The name of a file says what it is about.
+        let sources = [source("release-7.md", 1, "The tower was added.")];
+        assert!(check("Release 7 added the tower [1].", &sources, Profile::Plain).passed());
     }
 
     #[test]

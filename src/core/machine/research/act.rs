@@ -120,6 +120,7 @@ impl ResearchMachine {
         let place = self.searched.get(at).copied().unwrap_or(usize::MAX);
         let query = self.state.queries.get(place).map(|one| one.query.clone()).unwrap_or_default();
         self.outcome.searches += 1;
+        let failed = hits.as_ref().err().map(|error| error.code.to_string());
         let hits = match hits {
             Ok(mut hits) => {
                 hits.truncate(most);
@@ -135,7 +136,8 @@ impl ResearchMachine {
         if let Some(asked) = self.state.queries.get_mut(place) {
             asked.hits = hits.len();
         }
-        emit(out, Notice::SearchCompleted { round: self.state.cycles + 1, query, count: self.outcome.searches });
+        let (round, count) = (self.state.cycles + 1, self.outcome.searches);
+        emit(out, Notice::SearchCompleted { round, query, count, error: failed });
         if let Some(slot) = self.hits.get_mut(at) {
             *slot = Some(hits);
         }

@@ -239,10 +239,9 @@ impl ResearchMachine {
         self.outcome.searches += 1;
         let Some(section) = self.sections.get(at) else { return };
         let (query, topic) = (section.query.clone(), section.topic.topic.clone());
-        emit(
-            out,
-            Notice::SearchCompleted { round: self.state.cycles, query: query.clone(), count: self.outcome.searches },
-        );
+        let (round, count) = (self.state.cycles, self.outcome.searches);
+        let error = hits.as_ref().err().map(|error| error.code.to_string());
+        emit(out, Notice::SearchCompleted { round, query: query.clone(), count, error });
         match hits {
             Ok(hits) => {
                 for hit in hits.into_iter().take(self.config.limits.review_hits) {

@@ -9,7 +9,7 @@ use super::{
 use crate::core::{
     error::{Failure, FailureKind},
     message::{Block, Role},
-    request::Response,
+    request::{Response, Tool},
 };
 
 impl TurnMachine {
@@ -32,7 +32,9 @@ impl TurnMachine {
         let delay = self.config.retry.delay(&failure, attempt, visible, self.config.seed ^ asking.id);
         // A host that is left alone is not waited for where there is another.
         let skips = failure.kind == FailureKind::BreakerOpen && self.has_fallback();
-        if let Some(delay) = delay.filter(|delay| *delay < left && !skips) {
+        // What the provider searches for in vain a second time it will not find in time the third time either.
+        let stalls = self.stalls(&failure) && (attempt > 1 || delay.is_none());
+        if let Some(delay) = delay.filter(|delay| *delay < left && !skips && !stalls) {
             if self.interrupted {
                 self.keep_partial(partial);
                 return self.finish(Stop::UserInterrupt, out);
@@ -60,13 +62,16 @@ impl TurnMachine {
         if failure.kind == FailureKind::ContextTooLong && !self.interrupted && self.shrink(&failure, out) {
             return self.ask_again(asking, visible, partial, out);
         }
-        if self.may_degrade(&failure) {
+        if stalls || self.refuses_tools(&failure) {
             self.without_tools = true;
-            self.warn(
-                out,
-                "without_tools",
-                format!("the provider refused the request with tools ({}); it was sent without them", failure.message),
-            );
+            let what = if stalls {
+                // Another request: it is tried as often as any.
+                asking.before = asking.attempt;
+                "the request did not come to an end with the provider's tools"
+            } else {
+                "the provider refused the request with tools"
+            };
+            self.warn(out, "without_tools", format!("{what} ({}); it was sent without them", failure.message));
             return self.ask_again(asking, visible, partial, out);
         }
         if self.next_attempt_exceeds().is_none() && !self.interrupted && self.fall_back(&failure, out) {
@@ -114,15 +119,29 @@ impl TurnMachine {
         self.send(asking, out);
     }
 
-    fn may_degrade(&self, failure: &Failure) -> bool {
+    /// Whether a request may go once more without tools: the history must not rest on them.
+    fn may_degrade(&self) -> bool {
+        let has_tools = !self.config.tools.is_empty() || !self.config.provider_tools.is_empty();
+        let rests_on_them = self.history.iter().any(|message| message.tool_uses().next().is_some());
+        self.config.degrade_without_tools && has_tools && !self.without_tools && !self.interrupted && !rests_on_them
+    }
+
+    /// Whether the provider refuses the request because of its tools.
+    fn refuses_tools(&self, failure: &Failure) -> bool {
         let message = failure.message.to_lowercase();
-        self.config.degrade_without_tools
-            && !self.without_tools
-            && !self.interrupted
-            && matches!(failure.kind, FailureKind::BadRequest | FailureKind::NotFound)
-            && !(self.config.tools.is_empty() && self.config.provider_tools.is_empty())
-            && (message.contains("tool") || message.contains("function"))
-            && !self.history.iter().any(|message| message.tool_uses().next().is_some())
+        let names_search = || self.searches_itself() && message.contains("search");
+        self.may_degrade()
+            && matches!(failure.kind, FailureKind::BadRequest | FailureKind::NotFound | FailureKind::Permission)
+            && (message.contains("tool") || message.contains("function") || names_search())
+    }
+
+    /// Whether the time ran out while the provider may have been searching: its searches are part of the request.
+    fn stalls(&self, failure: &Failure) -> bool {
+        failure.kind == FailureKind::Timeout && self.searches_itself() && self.may_degrade()
+    }
+
+    fn searches_itself(&self) -> bool {
+        self.config.provider_tools.iter().any(|tool| matches!(tool, Tool::WebSearch(_)))
     }
 
     /// What had come of an answer that broke off stands in the history and the transcript.

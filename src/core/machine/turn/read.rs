@@ -194,8 +194,25 @@ impl TurnMachine {
                 let input = Fields::parse(block.raw.text()).unwrap_or_default();
                 let query = input.get("input").or_else(|| input.get("action")).map(query_of);
                 let query = query.unwrap_or_default();
-                emit(out, Notice::SearchCompleted { round, query, count: self.outcome.searches });
+                let error = search_error(&input, message);
+                emit(out, Notice::SearchCompleted { round, query, count: self.outcome.searches, error });
             }
         }
     }
+}
+
+/// What went wrong with a search of the provider: it says so in the call itself, or in the result that names its id.
+fn search_error(call: &Fields, message: &Message) -> Option<String> {
+    if let Some(status) = call.get_str("status") {
+        return (status != "completed").then_some(status);
+    }
+    let id = call.get_str("id")?;
+    message.content.iter().find_map(|block| {
+        let Block::Provider(block) = block else { return None };
+        let result = Fields::parse(block.raw.text()).ok()?;
+        if result.get_str("tool_use_id")? != id {
+            return None;
+        }
+        Fields::parse(result.get("content")?.text()).ok()?.get_str("error_code")
+    })
 }

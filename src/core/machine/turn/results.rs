@@ -39,6 +39,7 @@ impl TurnMachine {
         let Some(pending) = round.calls.get(at) else { return };
         let (name, query) = (pending.call.name.clone(), query_of(&pending.call.input));
         let failure = pending.result.as_ref().and_then(|result| result.failure.as_ref());
+        let error = failure.map(|failure| failure.kind.clone());
         let outage = failure.is_some_and(|failure| matches!(failure.kind.as_str(), "exception" | "timeout"));
         let finished = Notice::ToolFinished {
             id: pending.call.id.clone(),
@@ -58,7 +59,7 @@ impl TurnMachine {
         }
         if name.contains("search") {
             self.outcome.searches += 1;
-            let notice = Notice::SearchCompleted { round: self.round(), query, count: self.outcome.searches };
+            let notice = Notice::SearchCompleted { round: self.round(), query, count: self.outcome.searches, error };
             emit(out, notice);
         }
         self.advance(out);

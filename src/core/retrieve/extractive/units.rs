@@ -289,6 +289,27 @@ mod tests {
                 "4 retries",
             ),
             (
+                "How many attempts does a grounded answer have?",
+                "Of the last hundred grounded answers those are told that needed another attempt.\n\n\
+                 | name | default | what |\n| --- | --- | --- |\n| `verify_attempts` | 3 | drafts of a grounded answer |\n",
+                "`verify_attempts` | 3",
+            ),
+            (
+                "How many searches run at once?",
+                "All 40 threads run searches that are due at once.\n\nUp to six searches run at once.",
+                "six searches",
+            ),
+            (
+                "How long may a hook take?",
+                "A hook takes 15 microseconds, which a hook of 2 ms hides.\n\nA hook that hangs is left after its time limit (5 seconds).",
+                "5 seconds",
+            ),
+            (
+                "How large can a page be?",
+                "A page of 300 kB is a large page.\n\nA page is cut where it is longer than 2 MB.",
+                "2 MB",
+            ),
+            (
                 "How long was the reign of the queen?",
                 "The reign of the queen was in the 1990s.\n\nThe queen had a reign of twelve years.",
                 "twelve years",
