@@ -106,7 +106,11 @@ class Report:
 
     @property
     def first_changed(self) -> int | None:
-        """The first message of the new history that is not as it was: up to there a provider's cache still hits."""
+        """The first message of the new history that is not as it was given.
+
+        Up to there a provider's cache still hits; in a window up to the summary of the compaction before, if that
+        stood earlier and is gone.
+        """
         return self._core.first_changed
 
     def to_json(self) -> str:

@@ -248,7 +248,9 @@ fn d17_what_stands_behind_a_bracket_too_many_is_read_the_same_at_every_cut() {
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>ff\n```json\n{\"c\":```\"\\n z\",\"b\":\"x y\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>\nBye.",
     ] {
         let reading = read(text, &Setup::auto());
-        assert!(reading.calls.len() == 1 && !reading.calls[0].complete, "{reading:?}");
+        assert_eq!(reading.calls.len(), 1, "{reading:?}");
+        let meant = reading.calls[0].arguments == r#"{"d":[{"b":"} z"}],"e":"x y"}"#;
+        assert_eq!(reading.calls[0].complete, meant, "{reading:?}");
     }
 }
 
@@ -313,12 +315,16 @@ fn d08_a_string_without_its_end_costs_no_other_call_behind_a_title() {
             for setup in [Setup::auto(), Setup::names(&["ff", "gg"])] {
                 let reading = read(&text, &setup);
                 let [first, second] = reading.calls.as_slice() else { panic!("{text}: {reading:?}") };
-                assert!(first.name == "ff" && !first.complete, "{text}: {reading:?}");
+                // Complete where it came out as it was meant.
+                let meant = first.repaired && first.arguments == r#"{"a":"x","days":3}"#;
+                assert!(first.name == "ff" && (meant || !first.complete), "{text}: {reading:?}");
                 assert!(
                     second.name == "gg" && second.complete && second.arguments == r#"{"b":2}"#,
                     "{text}: {reading:?}"
                 );
-                assert_eq!(reading.prose, " t", "{text}: {reading:?}");
+                // What stands between two calls that are whole is prose.
+                let between = if meant { between } else { "" };
+                assert_eq!(reading.prose, format!("{between} t"), "{text}: {reading:?}");
             }
         }
     }

@@ -84,3 +84,17 @@ fn d08_a_short_name_glued_to_a_word_that_was_cut_is_another_call() {
     let reading = read(text, &Setup::names(&["ff", "f", "if"]));
     assert!(reading.calls[0].name == "ff" && reading.calls[0].repaired, "{reading:?}");
 }
+
+#[test]
+fn d08_a_call_whose_parenthesis_another_ones_closed_does_not_run() {
+    for (open, close) in [("<|tool_call_start|>", "<|tool_call_end|>"), ("<|python_start|>", "<|python_end|>")] {
+        let broken = format!("{open}[ff(a=\"gg(b=7, c=\"wake up\")]{close} Bye.");
+        let reading = read(&broken, &Setup::auto());
+        assert!(!reading.calls.iter().any(|call| call.complete), "{broken}: {reading:?}");
+        // Code within a string is one value.
+        let sound = format!("{open}[ff(a=\"gg(b=7, c='wake up'\")]{close} Bye.");
+        let reading = read(&sound, &Setup::auto());
+        assert_eq!(reading.called(), [("ff", json!({"a": "gg(b=7, c='wake up'"}))], "{sound}: {reading:?}");
+        assert!(reading.calls[0].complete && !reading.calls[0].repaired, "{sound}: {reading:?}");
+    }
+}

@@ -2,7 +2,7 @@
 //! that is talked about within values and within reasoning. Each text whole, at every cut and byte by byte.
 
 use loopwright::core::{
-    extract::{Grammar, ProblemKind, dialects, render_calls},
+    extract::{Grammar, ProblemKind, dialects, render_calls, repair_json},
     message::ToolUse,
 };
 use serde_json::{Value, json};
@@ -198,5 +198,74 @@ fn d17_what_stands_behind_a_bracket_too_many_is_the_same_at_every_cut() {
     ] {
         read(text, &Setup::names(&["f"]));
         read(text, &Setup::auto());
+    }
+}
+
+#[test]
+fn d22_a_key_that_lost_its_first_quote_or_has_one_too_many_is_a_key() {
+    let mended = [
+        (r#"{"city":"x",days":3}"#, r#"{"city":"x","days":3}"#),
+        (r#"{"city":"x", days" : "3", "far":true}"#, r#"{"city":"x","days":"3","far":true}"#),
+        (r#"{"city":"x""#, r#"{"city":"x"}"#),
+        (r#"{"city"":"x","days":3}"#, r#"{"city":"x","days":3}"#),
+        (r#"{"city":"x","days"" :3}"#, r#"{"city":"x","days":3}"#),
+    ];
+    for (text, wanted) in mended {
+        let found: Value = serde_json::from_str(&repair_json(text).json).unwrap();
+        assert_eq!(found, serde_json::from_str::<Value>(wanted).unwrap(), "{text}");
+    }
+    // A string that says so stays one.
+    for text in [r#"{"a":"x, days: \"3\""}"#, r#"{"a":"say \"b\",c"}"#, r#"{"a" "b"}"#] {
+        let found: Value = serde_json::from_str(&repair_json(text).json).unwrap();
+        assert_eq!(found.as_object().map(serde_json::Map::len), Some(1), "{text}: {found}");
+    }
+}
+
+#[test]
+fn d22_a_quote_missing_or_too_many_costs_no_sibling() {
+    let rows = || {
+        dialects()
+            .iter()
+            .filter(|row| !row.bare && matches!(row.grammar, Grammar::Named { .. } | Grammar::Object { .. }))
+    };
+    each(rows(), |dialect| {
+        let text =
+            render_calls(&[call("ff", &json!({"a": "x", "b": 3})), call("gg", &json!({"c": "y"}))], dialect).unwrap();
+        for (sound, broken) in [("\"b\"", "b\""), ("\"b\"", "\"b\"\"")] {
+            let text = text.replacen(sound, broken, 1);
+            for setup in [Setup::auto(), Setup::names(&["ff", "gg"])] {
+                let reading = read(&text, &setup);
+                let called = reading.called();
+                assert_eq!(
+                    called,
+                    [("ff", json!({"a": "x", "b": 3})), ("gg", json!({"c": "y"}))],
+                    "{text}: {reading:?}"
+                );
+                assert!(reading.calls.iter().all(|call| call.complete), "{text}: {reading:?}");
+                assert_eq!(
+                    [reading.calls[0].repaired, reading.calls[1].repaired],
+                    [true, false],
+                    "{text}: {reading:?}"
+                );
+                assert_eq!(reading.prose.trim(), "", "{text}: {reading:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn d08_arguments_that_a_marker_or_a_bracket_broke_in_two_do_not_run() {
+    let head = "<|channel|>commentary to=functions.ff <|constrain|>json";
+    for content in [
+        "{<|message|>\"a\": \"x\", \"b\": 3}",
+        "{\"a\": \"x\"<|message|>, \"b\": 3}",
+        "<|message|>{\"a\": \"x\", \"b\":}3",
+    ] {
+        let text = format!("Hi. {head}{content}<|call|> Bye.");
+        for setup in [Setup::auto(), Setup::names(&["ff"])] {
+            let reading = read(&text, &setup);
+            assert!(!reading.calls.iter().any(|call| call.complete), "{text}: {reading:?}");
+            assert_eq!(reading.prose, "Hi.  Bye.", "{text}: {reading:?}");
+        }
     }
 }

@@ -406,7 +406,10 @@ def between_compactions_the_prefix_is_the_same_bytes(case: Case) -> None:
         else:
             first = window.report.first_changed
             same = len(before) if first is None else min(first, len(before))
-            # What stands before the first changed message is as it was given, and stood so in the view before.
+            # What stands before the first changed message is as it was given, and stood so in the view before, up to the
+            # summary there: for a new one there may be no room.
+            summary = (at for at, message in enumerate(before) if "[Summary of what left the conversation" in message)
+            same = min(same, next(summary, same))
             assert view[:same] == before[:same]
         before, compactions = view, window.compactions
 
@@ -559,7 +562,9 @@ def what_the_user_demanded_and_what_was_changed_still_stands(case: Case) -> None
     case = replace(case, parts=pieces, pin=None)
     for history, budget, done in case.fitted():
         here = "\n".join(text for message in done.messages for text in texts_of(plain(message)))
-        room = budget - case.total([history[0]])
+        # Instructions stay, wherever they stand.
+        stays = [message for message in history[1:] if plain(message)["role"] in {"system", "developer"}]
+        room = budget - case.total([history[0], *stays])
         assert "open_error_4711" in here, "the open error left"
         # Below that nothing but what must stay fits.
         if budget >= case.total(history) * 0.3 and room > 700:

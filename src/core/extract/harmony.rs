@@ -19,6 +19,7 @@ use super::{
     json::Mend,
     left::{Left, Over, excess},
     next::Next,
+    object::PART,
     signature::{Kind, Signature},
 };
 
@@ -64,6 +65,10 @@ pub(super) struct Harmony {
     native: bool,
     /// Whether the header was garbled.
     odd: bool,
+    /// A value of the arguments stands elsewhere.
+    valueless: bool,
+    /// Their closing brackets were missing.
+    unclosed: bool,
     /// Bytes read but not spoken for.
     seen: usize,
     out: String,
@@ -79,6 +84,8 @@ impl Harmony {
             only: None,
             native: false,
             odd: false,
+            valueless: false,
+            unclosed: false,
             seen: 0,
             out: String::new(),
             failure: None,
@@ -309,9 +316,12 @@ impl Body for Harmony {
                     match over {
                         Over::More => return Step::More,
                         Over::At(end) => {
-                            sink.repaired_behind(MORE);
+                            let why = left.why;
+                            if why == MORE {
+                                sink.repaired_behind(MORE);
+                            }
                             sink.looked(seen.saturating_sub(end));
-                            sink.dropped(end, MORE);
+                            sink.dropped(end, why);
                         }
                         Over::Nowhere => sink.vain(seen),
                     }
@@ -334,8 +344,22 @@ impl Body for Harmony {
                                 sink.repaired_behind(TWICE);
                                 sink.markup(length);
                                 said += length;
+                                // The marker broke the content in two.
+                                if std::mem::take(&mut self.unclosed) {
+                                    sink.spoiled_behind(PART);
+                                    if sink.may_look() {
+                                        self.state = State::Behind(Some(Left::new(MARKS, PART)));
+                                    }
+                                }
                             }
                         },
+                        Some(b'"' | b':' | b'{' | b'[' | b'-' | b'0'..=b'9') if self.valueless => {
+                            sink.spoiled_behind(PART);
+                            if !sink.may_look() {
+                                return self.end(None);
+                            }
+                            self.state = State::Behind(Some(Left::new(MARKS, PART)));
+                        }
                         Some(b'{' | b'[') if sink.may_look() => {
                             self.state = State::Behind(Some(Left::new(MARKS, MORE)));
                         }
@@ -372,6 +396,8 @@ impl Body for Harmony {
                             if let Some(why) = arguments.spoilt() {
                                 sink.spoiled(why);
                             }
+                            self.valueless = arguments.has(Mend::MissingValue);
+                            self.unclosed = arguments.has(Mend::MissingCloser);
                             sink.finish(at - said, true);
                             said = at;
                             self.state = State::Behind(None);

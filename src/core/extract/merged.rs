@@ -16,7 +16,9 @@ pub(super) const QUOTES: [&str; 2] = [Mend::InnerQuote.describe(), Mend::Missing
 /// Whether the arguments of a call that had to be mended hold the beginning of another. `quotes`: quotation marks were mended.
 pub(super) fn two_calls(arguments: &str, quotes: bool, dialect: &'static Dialect, tools: Option<&Signatures>) -> bool {
     match dialect.grammar {
-        Grammar::Python { .. } => joined(arguments, tools) || marked(arguments, dialect),
+        Grammar::Python { .. } => {
+            joined(arguments, tools) || marked(arguments, dialect) || (quotes && left_open(arguments))
+        }
         _ => swallowed(arguments, dialect) || (quotes && listed(arguments, dialect, tools)),
     }
 }
@@ -97,6 +99,24 @@ fn heads_call(text: &str) -> bool {
     let key = inside.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inside.len());
     let behind = inside.get(key..).unwrap_or_default().trim_start();
     if key == 0 { behind.starts_with(')') } else { behind.starts_with('=') && !behind.starts_with("==") }
+}
+
+/// Whether they hold the head of a call whose parenthesis nothing closes: what closed it was taken for the end of the first, as
+/// where a quotation mark that is missing let two calls become one.
+fn left_open(arguments: &str) -> bool {
+    let bytes = arguments.as_bytes();
+    let mut open = Vec::new();
+    for at in memchr::memchr2_iter(b'(', b')', bytes) {
+        if bytes.get(at) == Some(&b')') {
+            open.pop();
+        } else if open.len() < NEAR_NAME {
+            open.push(at);
+        }
+    }
+    open.into_iter().any(|at| {
+        let (before, behind) = arguments.split_at(at);
+        before.ends_with(|c: char| c.is_alphanumeric() || c == '_') && heads_call(behind)
+    })
 }
 
 /// The same of a call written as Python: its arguments hold the head of a call of a declared tool, or the end of one and a name

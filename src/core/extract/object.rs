@@ -109,8 +109,8 @@ pub(super) struct Object {
     skipped: Option<Json>,
     calls: usize,
     shaped: bool,
-    /// The key at hand began without a quote.
-    unquoted: bool,
+    /// Right behind a key; a quotation mark may be one too many.
+    before_colon: bool,
     /// The key at hand is much like one of arguments.
     near: bool,
     /// The key at hand is none that calls have.
@@ -158,7 +158,7 @@ impl Object {
             skipped: None,
             calls: 0,
             shaped: false,
-            unquoted: false,
+            before_colon: false,
             near: false,
             beside: false,
             fenced: false,

@@ -41,13 +41,17 @@ fn plain(input: &[u8]) -> usize {
     at + rest.iter().position(|&byte| special(byte) != 0).unwrap_or(rest.len())
 }
 
-/// How many bytes of a string are plain or whole escapes that JSON knows.
+/// How many bytes of a string are plain or whole escapes that JSON knows; `odd` is turned around for each quotation mark among them.
 #[inline]
-pub(super) fn clean(input: &[u8]) -> usize {
+pub(super) fn clean(input: &[u8], odd: &mut bool) -> usize {
     let mut at = plain(input);
     while input.get(at) == Some(&b'\\') {
         let length = match input.get(at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
+            Some(b'"') => {
+                *odd = !*odd;
+                2
+            }
+            Some(b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
             Some(b'u') => match unit(input, at) {
                 Some(0xd800..=0xdbff) if matches!(unit(input, at + 6), Some(0xdc00..=0xdfff)) => 12,
                 Some(0xd800..=0xdfff) | None => 0,
@@ -309,9 +313,12 @@ pub(in crate::core::extract) fn then_sibling(rest: &[u8], last: bool, next: Next
     next.sibling(solid(rest, last, looks)?, last, looks)
 }
 
-/// Whether behind the closer that stands here, and perhaps a comma, a string follows that is no key.
-pub(super) fn string_behind(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
+/// Whether behind the closer that stands here a container follows, or, perhaps behind a comma, a string that is no key.
+pub(super) fn value_behind(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
     let mut next = solid(rest.get(1..).unwrap_or_default(), last, looks)?;
+    if matches!(next.first(), Some(b'{' | b'[')) {
+        return Some(true);
+    }
     if let Some((b',', behind)) = next.split_first() {
         next = solid(behind, last, looks)?;
     }
@@ -337,18 +344,68 @@ pub(in crate::core::extract) fn colon_in(rest: &[u8], last: bool, looks: &mut Lo
     Some(solid(rest, last, looks)?.first() == Some(&b':'))
 }
 
+/// Whether the quotation mark that came before was one too many, and the string began with the one before it: the next one ends it.
+pub(super) fn doubled(rest: &[u8], key: bool, array: bool, last: bool, looks: &mut Looks) -> Option<bool> {
+    let reach = rest.get(..FAR).unwrap_or(rest);
+    match find(reach, looks, |byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        Some(at) if reach.get(at) == Some(&b'"') => {
+            let after = solid(rest.get(at + 1..).unwrap_or_default(), last, looks)?;
+            match after.split_first() {
+                Some((b':', _)) => Some(key),
+                Some((b'}' | b']', _)) | None => Some(!key),
+                Some((b',', behind)) if array => element(behind, last, looks),
+                Some((b',', behind)) if !key => member(behind, last, looks),
+                _ => Some(false),
+            }
+        }
+        None if !last && rest.len() < FAR => None,
+        _ => Some(!key),
+    }
+}
+
+/// Whether the colon and the quotation mark that stand here changed places: a value follows them.
+pub(super) fn swapped(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
+    if second(rest, last)? != b'"' {
+        return Some(false);
+    }
+    let behind = rest.get(2..).unwrap_or_default();
+    let value = solid(behind, last, looks)?;
+    let apart = value.len() < behind.len();
+    Some(match value.first() {
+        Some(b'"' | b'{' | b'[') => true,
+        Some(b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => apart,
+        _ => false,
+    })
+}
+
+/// Whether the key in which a colon came before goes on up to its closing quote.
+pub(super) fn key_goes_on(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
+    let reach = rest.get(..FAR).unwrap_or(rest);
+    match find(reach, looks, |byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        Some(at) => match reach.get(at) {
+            Some(b'"') => colon_in(rest.get(at + 1..).unwrap_or_default(), last, looks),
+            byte => Some(byte == Some(&b'\\')),
+        },
+        None if last || rest.len() >= FAR => Some(false),
+        None => None,
+    }
+}
+
 /// Whether `text",` or `text"]` follows.
 pub(super) fn quoted_element(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
     quoted(rest, b'"', last, b",]", looks)
 }
 
-/// Whether `name:` follows.
+/// Whether `name:` follows, or `name":`, of which the first quote is missing.
 pub(super) fn bare_key(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
     let reach = rest.get(..FAR).unwrap_or(rest);
     let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-' | b'.') || byte >= 0x80;
     match find(reach, looks, |byte| !word(byte)) {
         Some(0) => Some(false),
-        Some(at) => Some(solid(rest.get(at..).unwrap_or_default(), last, looks)?.first() == Some(&b':')),
+        Some(at) => {
+            let behind = rest.get(at..).unwrap_or_default();
+            colon_in(behind.strip_prefix(b"\"").unwrap_or(behind), last, looks)
+        }
         None if last || rest.len() >= FAR => Some(false),
         None => None,
     }
@@ -372,6 +429,44 @@ pub(super) fn element(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool
         Some(b'"' | b'\'' | b'{' | b'[' | b']' | b'-' | b'0'..=b'9') => Some(true),
         Some(_) => literal(next, last),
         None => Some(last),
+    }
+}
+
+/// Whether a comma and an element of an array follow, or the array's end.
+pub(super) fn element_behind(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
+    match solid(rest, last, looks)?.split_first() {
+        Some((b']', _)) => Some(true),
+        Some((b',', behind)) => match solid(behind, last, looks)?.split_first() {
+            Some((b'"', inside)) => Some(!quoted_key(inside, last, looks)?),
+            byte => Some(matches!(byte, Some((b'{' | b'[' | b'-' | b'0'..=b'9', _)))),
+        },
+        _ => Some(false),
+    }
+}
+
+/// Whether a comma and what may stand behind it follow: the next member of an object, the next element of an array.
+pub(super) fn next_behind(rest: &[u8], array: bool, last: bool, looks: &mut Looks) -> Option<bool> {
+    match solid(rest, last, looks)?.split_first() {
+        Some((b',', behind)) if array => element(behind, last, looks),
+        Some((b',', behind)) => member(behind, last, looks),
+        _ => Some(false),
+    }
+}
+
+/// Whether a comma and a key in quotes follow.
+pub(super) fn key_behind(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
+    let Some((b',', behind)) = solid(rest, last, looks)?.split_first() else { return Some(false) };
+    let Some((b'"', inside)) = solid(behind, last, looks)?.split_first() else { return Some(false) };
+    quoted_key(inside, last, looks)
+}
+
+/// Whether a closer follows, or a comma and what may stand behind it.
+pub(super) fn ends_behind(rest: &[u8], array: bool, last: bool, looks: &mut Looks) -> Option<bool> {
+    match solid(rest, last, looks)?.split_first() {
+        Some((b'}' | b']', _)) => Some(true),
+        Some((b',', behind)) if array => element(behind, last, looks),
+        Some((b',', behind)) => member(behind, last, looks),
+        _ => Some(false),
     }
 }
 

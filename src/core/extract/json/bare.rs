@@ -54,9 +54,14 @@ impl Json {
         let begun = self.out.len() > self.mark;
         let goes_on = match byte {
             // In a string no bracket is one.
-            b',' | b'}' | b']' if self.odd && !self.key && self.markers => self.mated(here, place, last)?,
+            b',' | b'}' | b']' if self.odd && !self.key && self.markers => self.mated(here, place, last)?.0,
+            // The quotation mark that ends the text is there: the one that should have begun it is missing.
+            b',' | b'}' | b']' if !self.key && begun && !self.known() => self.mated(here, place, last)? == (true, true),
             b',' | b'}' | b']' | b'\n' | b'\r' => false,
             b':' | b'=' if self.key => false,
+            b':' if begun && self.known() => {
+                !ahead::then(here.get(1..).unwrap_or_default(), last, b",}]\n", &mut self.looks)?
+            }
             b';' if begun && self.known() => {
                 !ahead::then_sibling(here.get(1..).unwrap_or_default(), last, self.next, &mut self.looks)?
             }
@@ -65,6 +70,8 @@ impl Json {
             b'"' => {
                 let after = here.get(1..).unwrap_or_default();
                 if self.key {
+                    // Twice now and then.
+                    let after = after.strip_prefix(b"\"").unwrap_or(after);
                     !begun || !ahead::then(after, last, b":", &mut self.looks)?
                 } else if self.spaced() && self.known() {
                     false
@@ -73,6 +80,9 @@ impl Json {
                 }
             }
             b'/' if self.spaced() || self.known() => !matches!(ahead::second(here, last)?, b'/' | b'*'),
+            b'\\' if begun && !self.key && self.known() => {
+                !ahead::then(here.get(1..).unwrap_or_default(), last, b",}]\n", &mut self.looks)?
+            }
             b'#' => !self.spaced(),
             0xc2 | 0xe2 | 0xe3 | 0xef if begun && self.known() => match ahead::class(here, last)? {
                 (Class::Wide(_), _) => false,
@@ -101,12 +111,12 @@ impl Json {
     }
 
     /// Whether the quotation mark that stands in the word is closed behind this place, on the same line: the next one doesn't open
-    /// another string.
-    fn mated(&mut self, here: &[u8], place: usize, last: bool) -> Option<bool> {
-        let Mate { at, seen, closes } = self.mate;
+    /// another string. And whether what ends a value stands behind that.
+    fn mated(&mut self, here: &[u8], place: usize, last: bool) -> Option<(bool, bool)> {
+        let Mate { at, seen, closes, ends } = self.mate;
         let known = at <= place && place <= seen;
         if let Some(closes) = closes.filter(|_| known && place < seen) {
-            return Some(closes);
+            return Some((closes, ends));
         }
         let reach = here.get(..ahead::FAR).unwrap_or(here);
         let from = if known { seen - place } else { 0 };
@@ -118,20 +128,26 @@ impl Json {
         });
         self.looks.count += found.map_or(news.len(), |at| at + 1);
         let Some(found) = found.map(|at| from + at) else {
-            self.mate = Mate { at: place, seen: place + reach.len().max(from), closes: None };
-            return if last || here.len() >= ahead::FAR { Some(false) } else { None };
+            self.mate = Mate { at: place, seen: place + reach.len().max(from), closes: None, ends: false };
+            return if last || here.len() >= ahead::FAR { Some((false, false)) } else { None };
         };
+        if here.len() == found + 1 && !last {
+            self.mate = Mate { at: place, seen: place + found, closes: None, ends: false };
+            return None;
+        }
         let opens = |byte: &u8| matches!(byte, b' ' | b'\t' | b',' | b'{' | b'[' | b'(' | b':');
         let closes =
             reach.get(found) == Some(&b'"') && !found.checked_sub(1).and_then(|at| reach.get(at)).is_some_and(opens);
-        self.mate = Mate { at: place, seen: place + found, closes: Some(closes) };
-        Some(closes)
+        let ends = matches!(here.get(found + 1), Some(b',' | b'}' | b']'));
+        self.mate = Mate { at: place, seen: place + found, closes: Some(closes), ends };
+        Some((closes, ends))
     }
 
     /// The bytes of a quote that closes a word nobody opened.
     pub(super) fn word_quote(&mut self, here: &[u8]) -> usize {
         let swallow = here.first() == Some(&b'"') && !(self.spaced() && self.known() && !self.key);
         if swallow {
+            self.ended = self.at + 1;
             self.note_to(Mend::MissingQuote, self.at, self.at + 1);
         }
         usize::from(swallow)
@@ -172,8 +188,10 @@ impl Json {
             }
             word::Word::Text => {
                 let mut text = vec![b'"'];
-                for &byte in self.token() {
+                let mut bytes = self.token().iter().copied().peekable();
+                while let Some(byte) = bytes.next() {
                     match byte {
+                        b'\\' if bytes.peek() == Some(&b'"') => {}
                         b'"' => text.extend_from_slice(b"\\\""),
                         b'\\' => text.extend_from_slice(b"\\\\"),
                         0..0x20 => word::escape_byte(byte, &mut text),

@@ -14,6 +14,7 @@
 mod ahead;
 mod bare;
 mod run;
+mod slips;
 mod structure;
 mod text;
 mod valid;
@@ -95,6 +96,12 @@ impl Stack {
         self.len > 0 && self.bits.get((self.len - 1) / 64).is_some_and(|bits| bits >> ((self.len - 1) % 64) & 1 == 1)
     }
 
+    /// Whether the container so many levels around the innermost is an object.
+    fn object_around(&self, levels: usize) -> bool {
+        let Some(at) = self.len.checked_sub(levels + 1) else { return false };
+        self.bits.get(at / 64).is_some_and(|bits| bits >> (at % 64) & 1 == 1)
+    }
+
     fn in_array(&self) -> bool {
         self.len > 0 && !self.in_object()
     }
@@ -124,6 +131,8 @@ struct Mate {
     at: usize,
     seen: usize,
     closes: Option<bool>,
+    /// Whether what ends a value stands right behind it.
+    ends: bool,
 }
 
 /// One JSON value on its way through.
@@ -140,6 +149,12 @@ pub(super) struct Json {
     key: bool,
     /// A quote inside the string was escaped, so that its end must be proved.
     doubtful: bool,
+    /// A colon in the key at hand belongs to it.
+    colon: bool,
+    /// A quotation mark that was escaped in the string has no partner yet.
+    unpaired: bool,
+    /// Where the quote of the last key ended.
+    ended: usize,
     /// Where the word, the escape or the closing quote begins.
     mark: usize,
     /// A comma that a closer would drop.
@@ -219,6 +234,9 @@ impl Json {
             quote: Quote::Double,
             key: false,
             doubtful: false,
+            colon: false,
+            unpaired: false,
+            ended: 0,
             mark: 0,
             comma: None,
             high: None,
@@ -360,13 +378,22 @@ impl Json {
         if self.state != State::Text || self.quote != Quote::Double || !self.out.is_empty() || self.deep.is_some() {
             return "";
         }
-        let clean = input.get(..ahead::clean(input)).unwrap_or_default();
+        // A key may be looked at more closely.
+        if self.key {
+            return "";
+        }
+        let mut unpaired = self.unpaired;
+        let clean = input.get(..ahead::clean(input, &mut unpaired)).unwrap_or_default();
         let text = match std::str::from_utf8(clean) {
             Ok(text) => text,
             Err(error) => {
-                clean.get(..error.valid_up_to()).and_then(|valid| std::str::from_utf8(valid).ok()).unwrap_or_default()
+                let valid = clean.get(..error.valid_up_to()).unwrap_or_default();
+                unpaired = self.unpaired;
+                ahead::clean(valid, &mut unpaired);
+                std::str::from_utf8(valid).unwrap_or_default()
             }
         };
+        self.unpaired = unpaired;
         self.remember(text.as_bytes());
         self.at += text.len();
         text
@@ -390,6 +417,10 @@ impl Json {
         let (length, state) = found.comma.map_or((found.length, found.state), |comma| (comma, State::AfterValue));
         let text = input.get(..length).unwrap_or_default();
         self.state = state;
+        if length > 0 {
+            // Other bytes stand at the front.
+            self.looks.settle();
+        }
         self.passes(text);
         match std::str::from_utf8(text) {
             Ok(text) => {

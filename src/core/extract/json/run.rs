@@ -3,6 +3,9 @@
 
 use super::{FAR, Json, Mend, Note, SHORT, State, patience};
 
+/// The most bytes kept of a string; more than `FAR`, so that they are seldom moved.
+const MOST_TAIL: usize = 8 * FAR;
+
 impl Json {
     /// Reads on and gives how many bytes were read. The rest has to come again with more behind it, unless the value ended.
     pub(in crate::core::extract) fn run(&mut self, input: &[u8], last: bool) -> usize {
@@ -20,6 +23,10 @@ impl Json {
                 self.out.extend_from_slice(rest.get(..found.length).unwrap_or_default());
                 i += found.length;
                 self.at += found.length;
+                if found.length > 0 {
+                    // Other bytes stand at the front.
+                    self.looks.settle();
+                }
                 self.passes(rest.get(..found.length).unwrap_or_default());
             }
             let rest = input.get(i..).unwrap_or_default();
@@ -104,6 +111,9 @@ impl Json {
     /// The text ended inside a string.
     pub(super) fn cut_text(&mut self) {
         self.lone_surrogate();
+        if self.whole && !self.key {
+            self.trim_closers();
+        }
         self.note(Mend::MissingQuote, self.at);
         self.out.push(b'"');
         self.text_ends();
@@ -141,17 +151,17 @@ impl Json {
     }
 
     pub(super) fn remember(&mut self, text: &[u8]) {
-        if let Some(&byte) = text.last() {
-            self.blank = matches!(byte, b' ' | b'\t');
-        }
+        let Some(&byte) = text.last() else { return };
+        self.blank = matches!(byte, b' ' | b'\t');
         if self.siblings {
             let near = text.get(text.len().saturating_sub(FAR)..).unwrap_or_default();
-            if self.tail.len() + near.len() > 2 * FAR {
+            if self.tail.len() + near.len() > MOST_TAIL {
                 self.tail.drain(..self.tail.len().saturating_sub(FAR));
             }
             self.tail.extend_from_slice(near);
         }
-        if let Some(&byte) = text.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t')) {
+        let solid = if self.blank { text.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t')) } else { Some(&byte) };
+        if let Some(&byte) = solid {
             self.last_byte = byte;
             self.newline = false;
         }

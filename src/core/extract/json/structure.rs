@@ -220,6 +220,8 @@ impl Json {
         self.quote = quote;
         self.key = key;
         self.doubtful = false;
+        self.colon = false;
+        self.unpaired = false;
         self.last_byte = b'"';
         self.blank = false;
         self.tail.clear();
@@ -249,12 +251,19 @@ impl Json {
         let object = self.stack.in_object();
         match class {
             Class::Byte(byte @ (b' ' | b'\n' | b'\r' | b'\t')) => self.out.push(byte),
+            Class::Byte(b'"')
+                if self.stack.in_array()
+                    && ahead::quoted_key(rest.get(1..).unwrap_or_default(), last, &mut self.looks)? =>
+            {
+                self.member_in_array();
+                return Some(0);
+            }
             Class::Byte(b'"') => return Some(self.begins(Quote::Double, false, 1)),
             Class::Byte(b'{') => self.opens(true),
             Class::Byte(b'[') if !self.next.brackets(rest) || !self.foreign(rest, last)? => self.opens(false),
             Class::Byte(b']') if object && self.next_stands(rest, last)? => return Some(0),
             // A closer too early: the value stands behind it.
-            Class::Byte(b'}') if object && ahead::string_behind(rest, last, &mut self.looks)? => {
+            Class::Byte(b'}' | b']') if object && ahead::value_behind(rest, last, &mut self.looks)? => {
                 // With a comma between, it isn't known what the string is.
                 let near = rest.get(1..).unwrap_or_default().trim_ascii_start();
                 self.lost |= near.first() == Some(&b',');
@@ -390,6 +399,12 @@ impl Json {
                 self.state = State::Value;
                 return Some(if rest.get(1) == Some(&b'>') { 2 } else { 1 });
             }
+            // Structure that doesn't belong here, before the colon.
+            Class::Byte(b',' | b'}' | b']' | b'{' | b'[')
+                if ahead::colon_in(rest.get(1..).unwrap_or_default(), last, &mut self.looks)? =>
+            {
+                return Some(self.stray(1));
+            }
             Class::Byte(b',' | b'}' | b']') => self.missing_value(b":null"),
             Class::Wide(_) => {
                 self.note_to(Mend::MissingColon, self.at, self.at + len);
@@ -398,6 +413,14 @@ impl Json {
                 return Some(len);
             }
             Class::Nothing => return Some(self.stray(len)),
+            // A quote too many.
+            Class::Byte(b'"')
+                if self.at == self.ended
+                    && ahead::colon_in(rest.get(1..).unwrap_or_default(), last, &mut self.looks)? =>
+            {
+                self.note_to(Mend::MissingQuote, self.at, self.at + 1);
+                return Some(1);
+            }
             // The next key: this one has no value.
             Class::Byte(b'"') if ahead::quoted_key(rest.get(1..).unwrap_or_default(), last, &mut self.looks)? => {
                 self.missing_value(b":null");
@@ -424,6 +447,24 @@ impl Json {
             Class::Byte(b',') => self.comma(),
             Class::Byte(b'{') if self.stack.in_object() && self.next_stands(rest, last)? => return Some(0),
             Class::Byte(b']') if self.next_stands(rest, last)? => return Some(0),
+            // Nothing that stands behind it could stand behind the object around the array.
+            Class::Byte(b'}')
+                if self.stack.in_array()
+                    && self.stack.object_around(1)
+                    && (self.stack.len == 2 || self.stack.object_around(2))
+                    && ahead::element_behind(rest.get(1..).unwrap_or_default(), last, &mut self.looks)? =>
+            {
+                self.note_to(Mend::ExtraCloser, self.at, self.at + 1);
+            }
+            // A closer too early, where nothing waits for the end.
+            Class::Byte(b'}')
+                if self.whole
+                    && self.stack.len == 1
+                    && self.stack.in_object()
+                    && ahead::key_behind(rest.get(1..).unwrap_or_default(), last, &mut self.looks)? =>
+            {
+                self.note_to(Mend::ExtraCloser, self.at, self.at + 1);
+            }
             Class::Byte(b'}') => self.closes(true),
             Class::Byte(b']') => self.closes(false),
             Class::Byte(b';') | Class::Wide(b',') => {
@@ -450,6 +491,16 @@ impl Json {
                 }
                 if self.stack.in_object() && matches!(class, Class::Byte(b'{' | b'[')) {
                     return Some(self.stray(len));
+                }
+                if class == Class::Byte(b'"')
+                    && ahead::ends_behind(
+                        rest.get(1..).unwrap_or_default(),
+                        self.stack.in_array(),
+                        last,
+                        &mut self.looks,
+                    )?
+                {
+                    return Some(self.stray(1));
                 }
                 self.note(Mend::MissingComma, self.at);
                 self.comma();

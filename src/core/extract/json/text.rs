@@ -1,7 +1,7 @@
 //! Strings, their escapes, and the question whether a quote ends one.
 
 use super::{
-    Json, Quote, State,
+    FAR, Json, Quote, State,
     ahead::{self, Class},
     word::{self, Mend},
 };
@@ -10,7 +10,7 @@ impl Json {
     pub(super) fn text(&mut self, rest: &[u8], last: bool) -> Option<usize> {
         let plain = match self.quote {
             // Half a pair waits for the other half alone.
-            Quote::Double if self.high.is_none() => ahead::clean(rest),
+            Quote::Double if self.high.is_none() => ahead::clean(rest, &mut self.unpaired),
             Quote::Double => rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).take(1).count(),
             _ => ahead::plain_of_any(rest),
         };
@@ -19,10 +19,35 @@ impl Json {
                 self.lone_surrogate();
                 return Some(0);
             }
-            let text = rest.get(..plain).unwrap_or_default();
+            let mut text = rest.get(..plain).unwrap_or_default();
+            if self.key && self.quote == Quote::Double && !self.colon {
+                match memchr::memchr(b':', text) {
+                    Some(0) if self.last_byte != b'"' => {
+                        if ahead::swapped(rest, last, &mut self.looks)? {
+                            // The colon and the quote behind the key changed places.
+                            self.note_to(Mend::MissingColon, self.at, self.at + 2);
+                            self.quote_comes();
+                            self.out.push(b':');
+                            self.state = State::Value;
+                            return Some(2);
+                        }
+                        if !ahead::key_goes_on(rest.get(1..).unwrap_or_default(), last, &mut self.looks)? {
+                            self.note(Mend::MissingQuote, self.at);
+                            self.quote_comes();
+                            self.text_ends();
+                            return Some(0);
+                        }
+                        self.colon = true;
+                    }
+                    Some(at) => text = text.get(..at.max(1)).unwrap_or_default(),
+                    None => {}
+                }
+                // What no key holds is rather part of something that was swallowed.
+                self.colon |= text.iter().any(|byte| b"<>{}[]()|".contains(byte));
+            }
             self.out.extend_from_slice(text);
             self.remember(text);
-            return Some(plain);
+            return Some(text.len());
         }
         let (class, len) = if self.quote == Quote::Double {
             (Class::Byte(rest.first().copied().unwrap_or_default()), 1)
@@ -111,8 +136,13 @@ impl Json {
     /// A quote that ends the string unless what follows shows that it doesn't.
     pub(super) fn quote_comes(&mut self) {
         self.lone_surrogate();
+        if self.whole && self.key && self.newline {
+            // No key ends with a line. Elsewhere it may have gone out by now.
+            self.trim_lines();
+        }
         self.mark = self.out.len();
         self.line = false;
+        self.ended = self.at + 1;
         self.out.push(b'"');
         if self.stack.len == 0 {
             self.state = State::End;
@@ -147,6 +177,7 @@ impl Json {
         }
         self.lone_surrogate();
         self.state = State::Text;
+        self.unpaired ^= byte == b'"';
         match byte {
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.out.push(byte),
             _ => {
@@ -226,6 +257,13 @@ impl Json {
             // Nothing stands behind the quote.
             self.comma = None;
             self.note_to(Mend::InnerQuote, self.at.saturating_sub(1), self.at);
+            // Escaped twice.
+            let before = self.out.get(..self.mark).unwrap_or_default();
+            let slashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
+            if self.whole && !self.doubtful && slashes == 2 {
+                self.mark -= 2;
+                self.out.drain(self.mark..self.mark + 2);
+            }
             self.out.insert(self.mark, b'\\');
             self.last_byte = b'"';
             self.blank = false;
@@ -292,6 +330,9 @@ impl Json {
     }
 
     pub(super) fn after_odd_key(&mut self, rest: &[u8], last: bool) -> Option<usize> {
+        if self.doubled(rest, last)? {
+            return Some(0);
+        }
         let (class, _) = ahead::class(rest, last)?;
         let inner = match class {
             Class::Byte(b'=' | b',' | b'}' | b']' | b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' | b'/' | b'#' | b':') => {
@@ -316,9 +357,21 @@ impl Json {
             self.text_ends();
             return Some(0);
         }
+        if self.doubled(rest, last)? {
+            return Some(0);
+        }
         let array = self.stack.in_array();
         let (apart, line) = (self.mark + 1 < self.out.len(), self.line);
         let behind = rest.get(1..).unwrap_or_default();
+        if rest.first() == Some(&b'"')
+            && self.quote == Quote::Double
+            && !(self.doubtful || self.unpaired || apart)
+            && ahead::ends_behind(behind, array, last, &mut self.looks)?
+        {
+            self.note_to(Mend::MissingQuote, self.at, self.at + 1);
+            self.text_ends();
+            return Some(1);
+        }
         let ends = match class {
             Class::Byte(b',') if array => !self.doubtful || ahead::element(behind, last, &mut self.looks)?,
             Class::Byte(b',') => ahead::member(behind, last, &mut self.looks)?,
@@ -349,10 +402,12 @@ impl Json {
             Class::Byte(b'.') | Class::Ellipsis => ahead::ellipsis(rest, last)?.is_some(),
             Class::Byte(b'[') if self.marker_ends(rest, last, apart)? => true,
             Class::Byte(b'{') if !array && !self.doubt && self.next.sibling(rest, last, &mut self.looks)? => true,
-            Class::Byte(b'{' | b'[') => array && apart,
+            Class::Byte(b'{' | b'[') if array && apart => true,
             Class::Byte(b'-' | b'0'..=b'9') => array && apart,
+            // Structure that doesn't belong here.
+            Class::Byte(b'{' | b'[' | b':' | b'\\') => ahead::next_behind(behind, array, last, &mut self.looks)?,
             Class::Byte(b';') => ahead::then_sibling(behind, last, self.next, &mut self.looks)?,
-            Class::Byte(b':' | b')') => false,
+            Class::Byte(b')') => false,
             Class::Nothing => return Some(self.stray(ahead::class(rest, last)?.1)),
             _ if self.marker_ends(rest, last, apart)? => true,
             _ if line => array || ahead::bare_key(rest, last, &mut self.looks)?,
@@ -397,12 +452,15 @@ impl Json {
         if self.quote != Quote::Double || self.mark + 1 != self.out.len() {
             return Some(false);
         }
-        let (opens, looked) = self.next.resumes(&self.tail, self.stack.len);
+        // No further back, however many bytes are kept: that depends on the cuts.
+        let tail = self.tail.get(self.tail.len().saturating_sub(FAR)..).unwrap_or_default();
+        let (opens, looked) = self.next.resumes(tail, self.stack.len);
         self.looks.count += looked;
         if !opens || !self.next.is_key(rest, last, &mut self.looks)? {
             if !self.lost && self.next.has_markers() {
                 // What opens a call and then its brace, and a mark that nothing escapes: the string may have swallowed that call.
-                let (swallows, looked) = self.next.is_opened(&self.tail);
+                let tail = self.tail.get(self.tail.len().saturating_sub(FAR)..).unwrap_or_default();
+                let (swallows, looked) = self.next.is_opened(tail);
                 self.looks.count += looked;
                 self.lost = swallows;
             }
@@ -426,23 +484,6 @@ impl Json {
         if self.blank && !apart { self.next.ends(rest, last) } else { self.next.stands(rest, last) }
     }
 
-    /// Cuts the comma and the white space that came before a missing quote.
-    pub(super) fn trim_text(&mut self) {
-        let mut comma = false;
-        loop {
-            if self.out.ends_with(b"\\n") || self.out.ends_with(b"\\r") || self.out.ends_with(b"\\t") {
-                self.out.truncate(self.out.len() - 2);
-            } else if matches!(self.out.last(), Some(b' ' | b'\t')) {
-                self.out.pop();
-            } else if !comma && self.out.last() == Some(&b',') {
-                self.out.pop();
-                comma = true;
-            } else {
-                break;
-            }
-        }
-    }
-
     pub(super) fn after_text_comma(&mut self, rest: &[u8], last: bool) -> Option<usize> {
         let byte = rest.first().copied().unwrap_or_default();
         if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
@@ -455,8 +496,14 @@ impl Json {
             let (class, _) = ahead::class(rest, last)?;
             match class {
                 Class::Byte(b'}' | b']' | b'\'' | b'`' | b',' | b'/' | b'#' | b'.') => true,
-                Class::Byte(b'\\') => ahead::second(rest, last)? == b'"',
-                Class::Byte(b'{') => self.next.sibling(rest, last, &mut self.looks)?,
+                Class::Byte(b'\\') => {
+                    ahead::second(rest, last)? == b'"'
+                        || ahead::member(rest.get(1..).unwrap_or_default(), last, &mut self.looks)?
+                }
+                Class::Byte(b'{') if self.next.sibling(rest, last, &mut self.looks)? => true,
+                Class::Byte(b':' | b'{' | b'[') => {
+                    ahead::member(rest.get(1..).unwrap_or_default(), last, &mut self.looks)?
+                }
                 Class::Curly | Class::CurlySingle | Class::Ellipsis | Class::Nothing => true,
                 _ if self.foreign(rest, last)? => true,
                 _ => ahead::bare_key(rest, last, &mut self.looks)?,

@@ -99,6 +99,11 @@ impl Json {
                 (State::AfterValue, b'}' | b']') | (State::Key, b'}') | (State::Value, b']')
                     if comma.is_none() && !waits && self.stack.len > 0 && self.stack.in_object() == (byte == b'}') =>
                 {
+                    let mut behind = at + 1;
+                    if self.whole && self.stack.len == 1 && solid(rest, &mut behind) == Some(b',') {
+                        // It may have closed too early.
+                        break;
+                    }
                     self.stack.pop();
                     at += 1;
                     if self.stack.len == 0 {
@@ -131,6 +136,6 @@ fn solid(rest: &[u8], at: &mut usize) -> Option<u8> {
 /// Where the string ends that begins at `at`, if it is valid and whole.
 #[inline]
 fn string(rest: &[u8], at: usize) -> Option<usize> {
-    let end = at + 1 + ahead::clean(rest.get(at + 1..)?);
+    let end = at + 1 + ahead::clean(rest.get(at + 1..)?, &mut false);
     (rest.get(end) == Some(&b'"')).then_some(end + 1)
 }

@@ -21,7 +21,7 @@ impl Object {
                         self.breaks_in_token(cursor, sink)?;
                         continue;
                     }
-                    self.unquoted = quote.is_none();
+                    self.before_colon = true;
                     self.token_ends(value, cursor, sink);
                     continue;
                 }
@@ -183,12 +183,12 @@ impl Object {
                     } else if matches!(byte, b',' | b'}') {
                         self.mended(Mend::MissingValue, sink)?;
                         self.place = Place::AfterMember;
-                    } else if byte == b'"' && self.unquoted {
+                    } else if byte == b'"' && self.before_colon {
                         let rest = cursor.rest();
                         self.looks.again(rest);
                         let colon = colon_in(rest.get(1..).unwrap_or_default(), last, &mut self.looks);
                         self.looked(rest, colon.is_some(), sink);
-                        self.unquoted = colon.is_none();
+                        self.before_colon = colon.is_none();
                         match colon {
                             None => return Ok(self.wait(cursor, last, sink)),
                             Some(true) => {

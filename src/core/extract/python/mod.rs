@@ -459,7 +459,7 @@ impl Python {
                 if !literal.reopens() || !sink.repairs() {
                     return Err("a string that goes on as something else");
                 }
-                sink.repaired("kept a quote inside a string");
+                sink.repaired(Mend::InnerQuote.describe());
                 literal.reopen(&mut self.out);
                 escape(&self.word, true, &mut self.out);
                 self.word.clear();
