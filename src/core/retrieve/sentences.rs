@@ -36,8 +36,16 @@ const LEANING: [&str; 20] = [
 
 /// Whether a sentence leans on the one before it, and says little alone.
 pub(crate) fn leans(sentence: &str) -> bool {
-    let start: String = sentence.chars().take(12).collect::<String>().to_lowercase();
-    LEANING.iter().any(|word| start.starts_with(word))
+    let start: String = sentence.chars().take(80).collect::<String>().to_lowercase();
+    LEANING.iter().any(|word| start.starts_with(word)) || is_then(&start)
+}
+
+/// Whether a sentence says what is so "then", and not itself when that is: "The range is then largest."
+fn is_then(start: &str) -> bool {
+    let then = [" is then ", " are then ", " was then ", " were then "].iter().find_map(|then| start.find(then));
+    then.and_then(|at| start.get(..at)).is_some_and(|before| {
+        !before.split(|c: char| !c.is_alphanumeric()).any(|word| matches!(word, "if" | "when" | "once" | "after"))
+    })
 }
 
 /// What a unit is.
@@ -376,6 +384,12 @@ mod tests {
             assert_eq!(unit.end_line, 1 + text[..unit.bytes.end].matches('\n').count());
         }
         all.into_iter().map(|unit| (unit.line, unit.end_line, &text[unit.bytes])).collect()
+    }
+
+    #[test]
+    fn b30_a_sentence_about_then_leans_on_the_one_before() {
+        assert!(leans("The range is then largest.") && leans("Its walls are thick."));
+        assert!(!leans("When the moon is new the range is then largest.") && !leans("The range is larger than that."));
     }
 
     #[test]
