@@ -33,6 +33,8 @@ pub(super) fn pages(bytes: Vec<u8>) -> Result<Vec<String>, String> {
     if STUCK.load(Ordering::Relaxed) >= MOST_STUCK {
         return Err("not read: earlier PDF files have not come to an end".to_owned());
     }
+    // Whose text nobody sees without a password. The dictionary that says so is never packed.
+    let locked = memchr::memmem::find(&bytes, b"/Encrypt").is_some();
     let (sender, receiver) = mpsc::sync_channel(1);
     STUCK.fetch_add(1, Ordering::Relaxed);
     let work = move || {
@@ -66,7 +68,8 @@ pub(super) fn pages(bytes: Vec<u8>) -> Result<Vec<String>, String> {
         left -= page.len();
     }
     if pages.iter().all(|page| page.trim().is_empty()) {
-        return Err("a PDF without text: its pages are pictures".to_owned());
+        let why = if locked { "an encrypted PDF" } else { "a PDF without text: its pages are pictures" };
+        return Err(why.to_owned());
     }
     Ok(pages)
 }
@@ -158,6 +161,14 @@ pub(super) mod tests {
         let read = pages(pdf(&["The cache holds ten pages.", "The wait doubles."])).unwrap();
         assert_eq!(read.len(), 2);
         assert!(read[0].contains("The cache holds ten pages.") && read[1].contains("The wait doubles."), "{read:?}");
+    }
+
+    #[test]
+    fn one_that_is_locked_says_so() {
+        let mut file = pdf(&["Text."]);
+        let trailer = memchr::memmem::find(&file, b"/Root").unwrap();
+        file.splice(trailer..trailer, *b"/Encrypt 9 0 R ");
+        assert_eq!(pages(file).unwrap_err(), "an encrypted PDF");
     }
 
     #[test]
