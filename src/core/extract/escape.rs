@@ -8,6 +8,14 @@ const fn special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
+/// A short text that needs no escape, as most deltas of a model are.
+pub(super) fn clean(bytes: &[u8]) -> Option<&str> {
+    if bytes.len() > 2 * STRIDE || bytes.iter().any(|byte| special(*byte)) {
+        return None;
+    }
+    std::str::from_utf8(bytes).ok()
+}
+
 /// How many bytes at the front need no escape.
 fn plain(bytes: &[u8]) -> usize {
     let mut at = 0;

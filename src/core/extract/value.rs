@@ -16,7 +16,7 @@
 use super::{
     arguments::TOO_DEEP,
     body::{Sink, Step},
-    escape::escape,
+    escape::{clean, escape},
     json::Mend,
     repair::repair_json,
     signature::Kind,
@@ -203,9 +203,15 @@ impl Value {
         let mut at = 0;
         while at < bytes.len() {
             let end = bytes.len().min(at + PIECE);
+            let piece = bytes.get(at..end).unwrap_or_default();
+            if let Some(text) = clean(piece) {
+                sink.arguments(text, if counts { piece.len() } else { 0 });
+                at = end;
+                continue;
+            }
             self.scratch.clear();
             let cut = more || end < bytes.len();
-            let taken = escape(bytes.get(at..end).unwrap_or_default(), !cut, &mut self.scratch);
+            let taken = escape(piece, !cut, &mut self.scratch);
             if taken == 0 {
                 break;
             }
