@@ -329,3 +329,29 @@ fn d08_a_string_without_its_end_costs_no_other_call_behind_a_title() {
         }
     }
 }
+
+#[test]
+fn d21_the_opener_of_a_section_is_no_prose_where_words_lead_to_its_call() {
+    let rows = dialects().iter().filter(|row| {
+        row.section.is_some() && !row.open.is_empty() && !row.open.contains(&"") && row.grammar != Grammar::Harmony
+    });
+    each(rows, |dialect| {
+        let ff = render_call("ff", &Raw::of(&json!({"a": "x"})), None, dialect).unwrap();
+        let Some(opener) = dialect.section.unwrap().0.iter().find(|opener| ff.starts_with(*opener)) else { return };
+        let words = "I'll look (it won't take long).\nOne moment: ";
+        let text = format!("Hi. {opener}{words}{} Bye.", ff[opener.len()..].trim_start());
+        for setup in [Setup::auto(), Setup::names(&["ff"])] {
+            let reading = read(&text, &setup);
+            assert_eq!(reading.called(), [("ff", json!({"a": "x"}))], "{text}: {reading:?}");
+            assert!(reading.calls[0].complete && !reading.calls[0].repaired, "{text}: {reading:?}");
+            assert_eq!(reading.prose, format!("Hi. {words} Bye."), "{text}: {reading:?}");
+        }
+        // A tool that isn't there, a quotation, or nothing but words: all of it stays text.
+        for text in
+            [text.clone(), format!("Hi. {opener}{words} Bye."), format!("Hi. {opener}as in `{}` Bye.", ff.trim())]
+        {
+            let reading = read(&text, &Setup::names(&["other"]));
+            assert_eq!((reading.calls.len(), &reading.prose), (0, &text), "{reading:?}");
+        }
+    });
+}

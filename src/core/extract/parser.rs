@@ -100,6 +100,9 @@ pub struct Parser {
     pub(super) sought: (usize, Walk),
     /// Whether the marker that ends at a place stands there twice.
     pub(super) doubled: (usize, Twice),
+    /// Behind which marker, as which of its meanings, words were seen that may lead to a call, how many bytes of them, and of
+    /// the call in which no tool was named.
+    pub(super) words: (usize, usize, usize, usize),
     /// The markers that the candidate begins with that is being decided on.
     pub(super) met: Walk,
     /// Where the next byte stands that is not settled.
@@ -166,6 +169,7 @@ impl Parser {
             glances: Glances::default(),
             sought: (0, Walk::default()),
             doubled: (0, Twice::No),
+            words: (0, 0, 0, 0),
             met: Walk::default(),
             at: 0,
             spent: 0,

@@ -12,7 +12,7 @@ use super::{
     dialect::{Dialect, Inert, Reasoning},
     event::{Events, Span},
     markers::{HEAD as SHORTEST, Role, SHORT, Walk},
-    parser::{Parser, Place, Thinking},
+    parser::{Parser, Place, Section, Thinking},
 };
 
 /// A region that may begin at the current place.
@@ -47,6 +47,7 @@ pub(super) enum Then {
     Think(&'static Reasoning),
     Speak,
     Frame(bool),
+    Section(&'static Dialect),
     SectionOver,
     Closed(&'static Dialect),
 }
@@ -304,6 +305,9 @@ impl Parser {
                         self.framed = open;
                         self.thinking = Thinking::Not;
                         self.line.afresh();
+                    }
+                    Then::Section(dialect) => {
+                        self.section = Some(Section { dialect, before: self.calls.consumed });
                     }
                     Then::SectionOver => {
                         if let Some(section) = self.section.take() {

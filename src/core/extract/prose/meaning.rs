@@ -209,6 +209,7 @@ impl Parser {
                 call(dialect, 0, dialect.first.holds_at(self.front, input, last, &mut self.glances))
             }
             Role::Section(dialect) if calls => {
+                let (marker, behind) = (length, rest);
                 let mut begun = begins(dialect, self.front + length, rest, last, &mut self.glances);
                 let mut length = length;
                 if matches!(begun, Begins::No) {
@@ -223,7 +224,11 @@ impl Parser {
                     }
                 }
                 match begun {
-                    Begins::No => Proposal::No,
+                    Begins::No => match self.words_before_call(dialect, (marker, ordinal), behind, last) {
+                        None => Proposal::More,
+                        Some(false) => Proposal::No,
+                        Some(true) => Proposal::Yes(Meaning::Markup(marker, Then::Section(dialect))),
+                    },
                     Begins::More => Proposal::More,
                     Begins::Over(end) => Proposal::Yes(Meaning::Markup(length + end, Then::Nothing)),
                     Begins::Call { space, opener } => Proposal::Yes(Meaning::Call(

@@ -1,9 +1,19 @@
-//! How a section of calls goes on: with its closer, with a call, or not at all.
+//! How a section of calls goes on: with its closer, with a call, with words and then a call, or not at all.
 
 use super::{
-    super::dialect::{Dialect, Glances, Verdict},
+    super::{
+        dialect::{Dialect, Glances, Verdict},
+        parser::{FREE, Parser, VAIN},
+        policy::UnknownTool,
+        signature::resolved,
+    },
     MOST_SPACE,
 };
+
+/// The most bytes of words between a section's opener and its first call.
+const MOST_WORDS: usize = 160;
+/// So near behind a call's opener its name stands.
+const MOST_NAME: usize = 96;
 
 /// How a section goes on.
 pub(in super::super) enum Begins {
@@ -74,4 +84,76 @@ pub(in super::super) fn begins(
         }
     }
     if more && !last { Begins::More } else { Begins::No }
+}
+
+impl Parser {
+    /// Whether words, and then a call that will be read as one, stand behind the opener of a section, which is `marker` bytes long: then
+    /// it is a section all the same, and the words are prose. Words that quote, or that hold another marker, talk about it. `None`: more
+    /// is needed.
+    pub(super) fn words_before_call(
+        &mut self,
+        dialect: &'static Dialect,
+        (marker, ordinal): (usize, usize),
+        rest: &[u8],
+        last: bool,
+    ) -> Option<bool> {
+        let place = self.front + marker;
+        let known = (self.words.0, self.words.1) == (place, ordinal);
+        let (seen, named) = if known { (self.words.2, self.words.3) } else { (0, 0) };
+        let talks = dialect.open.is_empty() || dialect.open.contains(&"");
+        if talks || (seen == 0 && self.spent > self.front / VAIN + FREE) {
+            return Some(false);
+        }
+        let reach = rest.get(..MOST_WORDS).unwrap_or(rest);
+        let found = reach.iter().skip(seen).position(|byte| b"<[{\"`".contains(byte)).map(|at| seen + at);
+        self.touched += (found.map_or(reach.len(), |at| at + 1) - seen) as u64;
+        self.words = (place, ordinal, found.unwrap_or(reach.len()), named);
+        let begins = match found {
+            None if last || rest.len() >= MOST_WORDS => Some(false),
+            None => None,
+            Some(at) => self.call_at(dialect, place + at, rest.get(at..).unwrap_or_default(), last),
+        };
+        if begins == Some(false) {
+            self.spent = self.spent.saturating_add(found.unwrap_or(reach.len()));
+        }
+        begins
+    }
+
+    /// Whether a call of the dialect begins here whose tool is known, where tools are.
+    fn call_at(&mut self, dialect: &'static Dialect, place: usize, here: &[u8], last: bool) -> Option<bool> {
+        let mut more = false;
+        for open in dialect.open {
+            let Some(inside) = here.strip_prefix(open.as_bytes()) else {
+                more |= !last && open.as_bytes().starts_with(here);
+                continue;
+            };
+            match dialect.first.holds_at(place + open.len(), inside, last, &mut self.glances) {
+                Verdict::Yes => return self.names_tool(inside, last),
+                Verdict::More => more = true,
+                Verdict::No => {}
+            }
+        }
+        if more { None } else { Some(false) }
+    }
+
+    fn names_tool(&mut self, inside: &[u8], last: bool) -> Option<bool> {
+        let Some(tools) = self.tools.as_ref().filter(|_| self.policy.unknown_tools == UnknownTool::Text) else {
+            return Some(true);
+        };
+        let reach = inside.get(..MOST_NAME).unwrap_or(inside);
+        let whole = last || inside.len() >= MOST_NAME;
+        let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.') || *byte >= 0x80;
+        let from = self.words.3.min(reach.len());
+        // The last word may go on.
+        let ended = reach.iter().skip(from).rposition(|byte| !part(byte)).map_or(from, |at| from + at + 1);
+        let end = if whole { reach.len() } else { ended };
+        self.touched += (end - from + 1) as u64;
+        self.words.3 = end;
+        let words = reach.get(from..end).unwrap_or_default().split(|byte| !part(byte));
+        let mut names = words.filter_map(|word| std::str::from_utf8(word).ok());
+        if names.any(|name| tools.get(resolved(Some(tools), name)).is_some()) {
+            return Some(true);
+        }
+        if whole { Some(false) } else { None }
+    }
 }
