@@ -331,13 +331,16 @@ fn d08_a_string_without_its_end_costs_no_other_call_behind_a_title() {
 }
 
 #[test]
-fn d21_the_opener_of_a_section_is_no_prose_where_words_lead_to_its_call() {
-    let rows = dialects().iter().filter(|row| {
-        row.section.is_some() && !row.open.is_empty() && !row.open.contains(&"") && row.grammar != Grammar::Harmony
-    });
+fn d21_the_opener_of_a_section_or_wrapper_is_no_prose_where_words_lead_to_its_call() {
+    let wrapped = |row: &&Dialect| row.open.contains(&"") && matches!(row.grammar, Grammar::Tags(_));
+    let sections = |row: &&Dialect| row.section.is_some() && !row.open.is_empty() && !row.open.contains(&"");
+    let rows = dialects().iter().filter(|row| row.grammar != Grammar::Harmony && (wrapped(row) || sections(row)));
     each(rows, |dialect| {
         let ff = render_call("ff", &Raw::of(&json!({"a": "x"})), None, dialect).unwrap();
-        let Some(opener) = dialect.section.unwrap().0.iter().find(|opener| ff.starts_with(*opener)) else { return };
+        let openers = dialect.section.iter().flat_map(|section| section.0).chain(dialect.open);
+        let Some(opener) = openers.filter(|opener| !opener.is_empty()).find(|opener| ff.starts_with(*opener)) else {
+            return;
+        };
         let words = "I'll look (it won't take long).\nOne moment: ";
         let text = format!("Hi. {opener}{words}{} Bye.", ff[opener.len()..].trim_start());
         for setup in [Setup::auto(), Setup::names(&["ff"])] {

@@ -193,6 +193,14 @@ impl Parser {
                         verdict => return call(dialect, length, verdict),
                     }
                     match self.twice(place, length, input, last) {
+                        // A wrapper may be missing around the call: then it may stand around more than the call.
+                        Twice::No if dialect.open.contains(&"") => {
+                            match self.words_before_call(dialect, &[""], (length, ordinal), rest, last) {
+                                None => Proposal::More,
+                                Some(false) => Proposal::No,
+                                Some(true) => Proposal::Yes(Meaning::Markup(length, Then::Nothing)),
+                            }
+                        }
                         Twice::No => Proposal::No,
                         Twice::More(_) => Proposal::More,
                         Twice::Yes(opener) => {
@@ -224,11 +232,13 @@ impl Parser {
                     }
                 }
                 match begun {
-                    Begins::No => match self.words_before_call(dialect, (marker, ordinal), behind, last) {
-                        None => Proposal::More,
-                        Some(false) => Proposal::No,
-                        Some(true) => Proposal::Yes(Meaning::Markup(marker, Then::Section(dialect))),
-                    },
+                    Begins::No => {
+                        match self.words_before_call(dialect, dialect.open, (marker, ordinal), behind, last) {
+                            None => Proposal::More,
+                            Some(false) => Proposal::No,
+                            Some(true) => Proposal::Yes(Meaning::Markup(marker, Then::Section(dialect))),
+                        }
+                    }
                     Begins::More => Proposal::More,
                     Begins::Over(end) => Proposal::Yes(Meaning::Markup(length + end, Then::Nothing)),
                     Begins::Call { space, opener } => Proposal::Yes(Meaning::Call(

@@ -87,12 +87,13 @@ pub(in super::super) fn begins(
 }
 
 impl Parser {
-    /// Whether words, and then a call that will be read as one, stand behind the opener of a section, which is `marker` bytes long: then
-    /// it is a section all the same, and the words are prose. Words that quote, or that hold another marker, talk about it. `None`: more
+    /// Whether words, and then a call that one of `opens` begins and that will be read, stand behind the opener of a section or wrapper,
+    /// which is `marker` bytes long: then that is markup all the same, and the words are prose. Words that quote, or that hold another marker, talk about it. `None`: more
     /// is needed.
     pub(super) fn words_before_call(
         &mut self,
         dialect: &'static Dialect,
+        opens: &[&'static str],
         (marker, ordinal): (usize, usize),
         rest: &[u8],
         last: bool,
@@ -100,8 +101,7 @@ impl Parser {
         let place = self.front + marker;
         let known = (self.words.0, self.words.1) == (place, ordinal);
         let (seen, named) = if known { (self.words.2, self.words.3) } else { (0, 0) };
-        let talks = dialect.open.is_empty() || dialect.open.contains(&"");
-        if talks || (seen == 0 && self.spent > self.front / VAIN + FREE) {
+        if seen == 0 && self.spent > self.front / VAIN + FREE {
             return Some(false);
         }
         let reach = rest.get(..MOST_WORDS).unwrap_or(rest);
@@ -111,7 +111,7 @@ impl Parser {
         let begins = match found {
             None if last || rest.len() >= MOST_WORDS => Some(false),
             None => None,
-            Some(at) => self.call_at(dialect, place + at, rest.get(at..).unwrap_or_default(), last),
+            Some(at) => self.call_at(dialect, opens, place + at, rest.get(at..).unwrap_or_default(), last),
         };
         if begins == Some(false) {
             self.spent = self.spent.saturating_add(found.unwrap_or(reach.len()));
@@ -120,9 +120,16 @@ impl Parser {
     }
 
     /// Whether a call of the dialect begins here whose tool is known, where tools are.
-    fn call_at(&mut self, dialect: &'static Dialect, place: usize, here: &[u8], last: bool) -> Option<bool> {
+    fn call_at(
+        &mut self,
+        dialect: &'static Dialect,
+        opens: &[&'static str],
+        place: usize,
+        here: &[u8],
+        last: bool,
+    ) -> Option<bool> {
         let mut more = false;
-        for open in dialect.open {
+        for open in opens {
             let Some(inside) = here.strip_prefix(open.as_bytes()) else {
                 more |= !last && open.as_bytes().starts_with(here);
                 continue;
