@@ -148,6 +148,20 @@ fn d17_any_byte_anywhere_is_read_to_its_end() {
     }
 }
 
+/// How much of a body was shown in vain goes by what it said, and that must not depend on the cuts.
+#[test]
+fn d17_what_is_shown_in_vain_is_the_same_at_every_cut() {
+    let known = tools(&["look"]);
+    let policy = Policy { bare_json: true, ..Policy::default() };
+    let input = b"[{\" \"<]ma\0\0\0\0\0\0\0\0x[ax[>[<inv<atem:invoke name=\"e name=l\xff<start>[<invoke name=l\xff<start_functmax[>[<invokep\xefn}";
+    let (whole, _) = parse([&input[..]], Some(&known), &policy);
+    sound(input, &whole);
+    for at in 1..input.len() {
+        let (cut, _) = parse([&input[..at], &input[at..]], Some(&known), &policy);
+        assert_eq!(cut, whole, "cut at {at}");
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
 

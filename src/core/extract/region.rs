@@ -119,8 +119,8 @@ impl Parser {
                 (all, stops) = (false, false);
             }
         }
-        if stops {
-            // What is known here must not depend on when it was asked.
+        if stops || (all && pending) {
+            // What is known here must not depend on when it was asked: how much more is shown goes by it.
             region.body.hurry();
         }
         let last = last && end == whole.len();
