@@ -272,7 +272,7 @@ def test_documents(tmp_path: Path) -> None:
     assert Document.from_bytes(b"plain").media_type == "text/plain"
     assert Document.from_bytes(b"\x00\x01", "application/zip").media_type == "application/zip"
     # Text by its name, but not by its bytes.
-    assert isinstance(Document.from_bytes(b"\xff\xfe", name="a.txt").source, Base64)
+    assert isinstance(Document.from_bytes(b"\xff\xfe\x00", name="a.txt").source, Base64)
     assert Document.from_text("x", name="n").source == PlainText("text/plain", "x")
     assert Document.from_url("https://e.org/a.pdf").url == "https://e.org/a.pdf"
     for unknown in (b"\x00\x01", b"\xff"):
