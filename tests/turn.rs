@@ -285,13 +285,14 @@ fn a21_degrade_without_tools_says_so() {
     assert_eq!(run(&mut world, strict).outcome.stop, Stop::Error);
 }
 
+/// The provider may search, and there are no other tools.
+fn searching() -> TurnConfig {
+    let provider_tools = vec![loopwright::core::request::Tool::WebSearch(WebSearch::default())];
+    TurnConfig { provider_tools, tools: Vec::new(), ..config() }
+}
+
 #[test]
 fn a18_what_stalls_while_the_provider_may_search_goes_once_more_without() {
-    let searching = || TurnConfig {
-        provider_tools: vec![loopwright::core::request::Tool::WebSearch(WebSearch::default())],
-        tools: Vec::new(),
-        ..config()
-    };
     let mut world = World::scripted([fail(FailureKind::Timeout), fail(FailureKind::Timeout), answer(say("4"))]);
     let outcome = run(&mut world, searching()).outcome;
     assert_eq!(outcome.stop, Stop::Natural);
@@ -313,11 +314,6 @@ fn a18_what_stalls_while_the_provider_may_search_goes_once_more_without() {
 
 #[test]
 fn a21_a_search_that_is_not_allowed_is_left_out_whatever_the_refusal_calls_it() {
-    let searching = || TurnConfig {
-        provider_tools: vec![loopwright::core::request::Tool::WebSearch(WebSearch::default())],
-        tools: Vec::new(),
-        ..config()
-    };
     for (kind, message) in [
         (FailureKind::BadRequest, "web_search is not enabled for this organization"),
         (FailureKind::Permission, "Web search is not allowed for your organization"),

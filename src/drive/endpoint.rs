@@ -100,6 +100,11 @@ impl fmt::Debug for Endpoint {
     }
 }
 
+/// What the circuit breaker of a model at a host is kept by.
+fn breaker_of(model: &str, host: &str) -> Arc<str> {
+    format!("{model} at {host}").into()
+}
+
 impl Endpoint {
     /// The endpoint and the model's own name for `provider:model`, with what `env` gives for the usual variables.
     pub fn resolve(
@@ -135,7 +140,7 @@ impl Endpoint {
             wire,
             name: provider.name.into(),
             url: None,
-            breaker: format!("{model} at {host}").into(),
+            breaker: breaker_of(model, &host),
             host,
             headers: HeaderMap::with_capacity(8),
             secrets: Vec::new(),
@@ -178,7 +183,7 @@ impl Endpoint {
     /// The same place for another model.
     #[must_use]
     pub fn for_model(&self, model: &str) -> Self {
-        Self { breaker: format!("{model} at {}", self.host).into(), ..self.clone() }
+        Self { breaker: breaker_of(model, &self.host), ..self.clone() }
     }
 
     /// The endpoint of the offline model: nothing is ever sent.

@@ -14,7 +14,7 @@ use super::{
     markers::{Markers, Role, Walk},
     next::Next,
     policy::Policy,
-    prose::Twice,
+    prose::{Twice, Words},
     region::Region,
     shadow::{Broken, InText},
     signature::Signatures,
@@ -100,9 +100,7 @@ pub struct Parser {
     pub(super) sought: (usize, Walk),
     /// Whether the marker that ends at a place stands there twice.
     pub(super) doubled: (usize, Twice),
-    /// Behind which marker, as which of its meanings, words were seen that may lead to a call, how many bytes of them, and of
-    /// the call in which no tool was named.
-    pub(super) words: (usize, usize, usize, usize),
+    pub(super) words: Words,
     /// The markers that the candidate begins with that is being decided on.
     pub(super) met: Walk,
     /// Where the next byte stands that is not settled.
@@ -169,7 +167,7 @@ impl Parser {
             glances: Glances::default(),
             sought: (0, Walk::default()),
             doubled: (0, Twice::No),
-            words: (0, 0, 0, 0),
+            words: Words::default(),
             met: Walk::default(),
             at: 0,
             spent: 0,

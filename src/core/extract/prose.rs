@@ -5,7 +5,7 @@ mod section;
 
 use memchr::memchr2;
 
-pub(super) use self::section::{Begins, begins};
+pub(super) use self::section::{Begins, Words, begins};
 use super::{
     call::Source,
     code::Code,

@@ -353,8 +353,7 @@ pub(super) fn doubled(rest: &[u8], key: bool, array: bool, last: bool, looks: &m
             match after.split_first() {
                 Some((b':', _)) => Some(key),
                 Some((b'}' | b']', _)) | None => Some(!key),
-                Some((b',', behind)) if array => element(behind, last, looks),
-                Some((b',', behind)) if !key => member(behind, last, looks),
+                Some((b',', behind)) if !key => next(behind, array, last, looks),
                 _ => Some(false),
             }
         }
@@ -432,6 +431,11 @@ pub(super) fn element(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool
     }
 }
 
+/// Whether the next of what stands in a container follows a comma, or its end.
+fn next(rest: &[u8], array: bool, last: bool, looks: &mut Looks) -> Option<bool> {
+    if array { element(rest, last, looks) } else { member(rest, last, looks) }
+}
+
 /// Whether a comma and an element of an array follow, or the array's end.
 pub(super) fn element_behind(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
     match solid(rest, last, looks)?.split_first() {
@@ -447,8 +451,7 @@ pub(super) fn element_behind(rest: &[u8], last: bool, looks: &mut Looks) -> Opti
 /// Whether a comma and what may stand behind it follow: the next member of an object, the next element of an array.
 pub(super) fn next_behind(rest: &[u8], array: bool, last: bool, looks: &mut Looks) -> Option<bool> {
     match solid(rest, last, looks)?.split_first() {
-        Some((b',', behind)) if array => element(behind, last, looks),
-        Some((b',', behind)) => member(behind, last, looks),
+        Some((b',', behind)) => next(behind, array, last, looks),
         _ => Some(false),
     }
 }
@@ -464,8 +467,7 @@ pub(super) fn key_behind(rest: &[u8], last: bool, looks: &mut Looks) -> Option<b
 pub(super) fn ends_behind(rest: &[u8], array: bool, last: bool, looks: &mut Looks) -> Option<bool> {
     match solid(rest, last, looks)?.split_first() {
         Some((b'}' | b']', _)) => Some(true),
-        Some((b',', behind)) if array => element(behind, last, looks),
-        Some((b',', behind)) => member(behind, last, looks),
+        Some((b',', behind)) => next(behind, array, last, looks),
         _ => Some(false),
     }
 }

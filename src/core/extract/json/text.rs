@@ -459,7 +459,6 @@ impl Json {
         if !opens || !self.next.is_key(rest, last, &mut self.looks)? {
             if !self.lost && self.next.has_markers() {
                 // What opens a call and then its brace, and a mark that nothing escapes: the string may have swallowed that call.
-                let tail = self.tail.get(self.tail.len().saturating_sub(FAR)..).unwrap_or_default();
                 let (swallows, looked) = self.next.is_opened(tail);
                 self.looks.count += looked;
                 self.lost = swallows;

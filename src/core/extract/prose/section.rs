@@ -15,6 +15,17 @@ const MOST_WORDS: usize = 160;
 /// So near behind a call's opener its name stands.
 const MOST_NAME: usize = 96;
 
+/// Words behind a marker that may lead to a call: what is known of them is not looked at again.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in super::super) struct Words {
+    /// Where they begin, and behind which meaning of the marker.
+    place: usize,
+    ordinal: usize,
+    /// How many bytes of them were seen, and how many of the call behind them name no tool.
+    seen: usize,
+    unnamed: usize,
+}
+
 /// How a section goes on.
 pub(in super::super) enum Begins {
     No,
@@ -99,15 +110,17 @@ impl Parser {
         last: bool,
     ) -> Option<bool> {
         let place = self.front + marker;
-        let known = (self.words.0, self.words.1) == (place, ordinal);
-        let (seen, named) = if known { (self.words.2, self.words.3) } else { (0, 0) };
+        if (self.words.place, self.words.ordinal) != (place, ordinal) {
+            self.words = Words { place, ordinal, ..Words::default() };
+        }
+        let seen = self.words.seen;
         if seen == 0 && self.spent > self.front / VAIN + FREE {
             return Some(false);
         }
         let reach = rest.get(..MOST_WORDS).unwrap_or(rest);
         let found = reach.iter().skip(seen).position(|byte| b"<[{\"`".contains(byte)).map(|at| seen + at);
         self.touched += (found.map_or(reach.len(), |at| at + 1) - seen) as u64;
-        self.words = (place, ordinal, found.unwrap_or(reach.len()), named);
+        self.words.seen = found.unwrap_or(reach.len());
         let begins = match found {
             None if last || rest.len() >= MOST_WORDS => Some(false),
             None => None,
@@ -150,12 +163,12 @@ impl Parser {
         let reach = inside.get(..MOST_NAME).unwrap_or(inside);
         let whole = last || inside.len() >= MOST_NAME;
         let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.') || *byte >= 0x80;
-        let from = self.words.3.min(reach.len());
+        let from = self.words.unnamed.min(reach.len());
         // The last word may go on.
         let ended = reach.iter().skip(from).rposition(|byte| !part(byte)).map_or(from, |at| from + at + 1);
         let end = if whole { reach.len() } else { ended };
         self.touched += (end - from + 1) as u64;
-        self.words.3 = end;
+        self.words.unnamed = end;
         let words = reach.get(from..end).unwrap_or_default().split(|byte| !part(byte));
         let mut names = words.filter_map(|word| std::str::from_utf8(word).ok());
         if names.any(|name| tools.get(resolved(Some(tools), name)).is_some()) {
