@@ -413,10 +413,6 @@ impl Arguments {
         if !last && rest.len() < self.patience {
             return (0, Verdict::More);
         }
-        if last {
-            // All that can be known is known, however patient the automaton was.
-            self.json.hurry();
-        }
         // Up to where the string was taken apart, and up to where that was read.
         let mut at = std::mem::take(&mut self.kept);
         let mut read_to = 0;
@@ -465,6 +461,10 @@ impl Arguments {
             }
             let mut read = 0;
             if !self.json.ended() {
+                if last {
+                    // All that can be known is known, however patient the automaton was.
+                    self.json.hurry();
+                }
                 read = self.json.run(&self.text, ended);
                 self.looks += read;
                 self.text.drain(..read);
