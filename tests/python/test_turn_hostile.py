@@ -160,6 +160,16 @@ def test_d45_x01_whatever_comes_together_a_run_ends_within_its_budget_and_replay
     assert begun == sorted(event.child for event in told if isinstance(event, events.ChildFinished))
 
 
+def wipes(wire: str, depth: int) -> Any:
+    """A reply that calls `wipe`, with arguments as they are written."""
+    arguments = '{"path": "/etc", "more": ' + "[" * depth + "]" * depth + "}"
+    if not wire.startswith("anthropic"):
+        return calls(Call("wipe", arguments))
+    block = '{"type": "tool_use", "id": "t", "name": "wipe", "input": ' + arguments + "}"
+    head = '{"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use", '
+    return recorded(200, "application/json", f'{head}"content": [{block}], "usage": {{}}}}')
+
+
 @pytest.mark.parametrize("depth", [101, 130, 5_000, 200_000])
 def test_d10_arguments_nested_too_deep_reach_no_tool_and_end_no_run(
     serve: Any, wire: str, way: str, depth: int
@@ -173,13 +183,14 @@ def test_d10_arguments_nested_too_deep_reach_no_tool_and_end_no_run(
         ran.append(path)
         return "wiped"
 
-    arguments = '{"path": "/etc", "more": ' + "[" * depth + "]" * depth + "}"
-    server = serve(calls(Call("wipe", arguments)), text("I did not."))
+    server = serve(wipes(wire, depth), text("I did not."))
     result, _ = run(agent_at(server, wire, tools=[wipe], approve=lambda _: True), "go", way)
     assert result.final == "I did not."
     assert ran == []
-    assert result.tool_calls[0].failure == "invalid_arguments"
-    assert result.tool_calls[0].input == {}
+    if depth > 400 and wire.startswith("anthropic"):
+        assert not result.tool_calls, "the whole answer is nested too deep"
+    else:
+        assert [(each.failure, each.input) for each in result.tool_calls] == [("invalid_arguments", {})]
     assert result.to_dict()
 
 
@@ -192,8 +203,7 @@ def test_d10_arguments_of_a_fair_depth_are_judged_and_run(serve: Any, wire: str)
         ran.append(path)
         return "wiped"
 
-    arguments = '{"path": "/etc", "more": ' + "[" * 99 + "]" * 99 + "}"
-    server = serve(calls(Call("wipe", arguments)), text("I did."))
+    server = serve(wipes(wire, 99), text("I did."))
     result, _ = run(agent_at(server, wire, tools=[wipe], approve=lambda _: True), "go", "run")
     assert (result.final, ran) == ("I did.", ["/etc"])
 
