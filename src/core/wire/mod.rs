@@ -5,6 +5,7 @@
 //! same [`Response`] as the whole answer would, wherever its bytes were cut.
 
 pub mod anthropic;
+mod halves;
 pub mod offline;
 pub mod openai_chat;
 pub mod openai_responses;
@@ -72,8 +73,9 @@ pub fn decode_request(wire: Wire, body: &str) -> Result<Request> {
     }
 }
 
-/// A whole answer of `wire` as our own types.
+/// A whole answer of `wire` as our own types. A byte order mark before it is passed over.
 pub fn decode_response(wire: Wire, body: &str) -> Result<Response, Failure> {
+    let body = &*halves::whole(body.strip_prefix('\u{feff}').unwrap_or(body));
     match wire {
         Wire::Anthropic => anthropic::decode_response(body),
         Wire::OpenaiChat => openai_chat::decode_response(body),
