@@ -3,6 +3,8 @@
 //! One pass from the newest message to the oldest that `attention` reaches; older ones are judged by age alone. The
 //! weight of a name grows with every use by the model or the user, the more the later.
 
+use std::borrow::Cow;
+
 use super::{
     aside::Ages,
     facts::Facts,
@@ -14,7 +16,10 @@ use super::{
     terms::{self, Map, Set},
     units::{Kind, Unit},
 };
-use crate::core::message::Block;
+use crate::core::{
+    json::Fields,
+    message::{Block, ToolUse},
+};
 
 /// What is known about a name.
 pub(super) struct Name<'a> {
@@ -29,6 +34,8 @@ pub(super) struct Name<'a> {
 /// What was found.
 pub(super) struct Weighed<'a> {
     pub(super) names: Map<Name<'a>>,
+    /// The files that were changed, those that were changed last first.
+    pub(super) changed: Vec<Cow<'a, str>>,
     /// The salience of every unit.
     pub(super) salience: Vec<f64>,
 }
@@ -72,6 +79,7 @@ pub(super) async fn weigh<'a>(
 ) -> Weighed<'a> {
     let oldest = messages.len().saturating_sub(policy.attention);
     let mut names: Map<Name<'a>> = Map::default();
+    let mut changed = Changed::default();
     let mut salience = vec![0.0; units.len()];
     let asked = keywords(messages, units);
     for (at, unit) in units.iter().enumerate().rev() {
@@ -79,7 +87,7 @@ pub(super) async fn weigh<'a>(
         let mut features = by_age(unit.kind, age);
         let mut work = 40;
         if unit.messages.start >= oldest {
-            work += look(messages, unit, at, age, &asked, &mut names, &mut features) * 4;
+            work += look(messages, unit, at, age, &asked, &mut names, &mut changed, &mut features) * 4;
             let own = messages.get(unit.messages.clone()).into_iter().flatten();
             let noted = facts.get(unit.messages.clone()).into_iter().flatten();
             features.error = unit.has_results() && own.zip(noted).any(|(placed, it)| it.fails(&placed.message));
@@ -89,7 +97,7 @@ pub(super) async fn weigh<'a>(
         }
         hand.pause(work).await;
     }
-    Weighed { names, salience }
+    Weighed { names, changed: changed.files, salience }
 }
 
 /// What is known of a unit that is not looked at.
@@ -128,6 +136,7 @@ fn keywords(messages: &[Placed], units: &[Unit]) -> Set {
 }
 
 /// Gives the bytes that were read.
+#[allow(clippy::too_many_arguments)] // what is known of the whole, and what is noted of the unit
 fn look<'a>(
     messages: &'a [Placed],
     unit: &Unit,
@@ -135,6 +144,7 @@ fn look<'a>(
     age: usize,
     asked: &Set,
     names: &mut Map<Name<'a>>,
+    changed: &mut Changed<'a>,
     features: &mut Features,
 ) -> usize {
     let mut bytes = 0;
@@ -175,6 +185,7 @@ fn look<'a>(
                     use_text(call.arguments_text(), fresh, true, true, names);
                     if changes_files(&call.name, call.arguments_text()) {
                         features.file = true;
+                        changed.add(call);
                         terms::names(cut(call.arguments_text(), 600), |name| {
                             if name.contains(['/', '.'])
                                 && let Some(known) = names.get_mut(&terms::key(name))
@@ -204,6 +215,47 @@ fn look<'a>(
         features.category = Category::ToolCall;
     }
     bytes
+}
+
+/// The files that were changed.
+#[derive(Default)]
+struct Changed<'a> {
+    files: Vec<Cow<'a, str>>,
+    known: Set,
+}
+
+/// A longer text is no path.
+const PATH: usize = 200;
+
+impl<'a> Changed<'a> {
+    /// Those that this use changes.
+    fn add(&mut self, call: &'a ToolUse) {
+        let mut note = |file: Cow<'a, str>| {
+            if self.known.insert(terms::key(&file)) {
+                self.files.push(file);
+            }
+        };
+        let fields = if call.invalid.is_none() { Fields::parse(call.input.text()).ok() } else { None };
+        let mut found = false;
+        for (key, value) in fields.iter().flat_map(Fields::iter) {
+            let key = key.to_ascii_lowercase();
+            if ["path", "file", "target", "dest"].iter().any(|word| key.contains(word)) && value.text().len() <= PATH {
+                let Some(path) = value.string() else { continue };
+                if !path.trim().is_empty() && !path.contains(['\n', '\r']) {
+                    found = true;
+                    note(Cow::Owned(path.trim().to_owned()));
+                }
+            }
+        }
+        if !found {
+            // A command, a patch, or what nobody can read.
+            terms::names(cut(call.arguments_text(), 600), |name| {
+                if name.contains(['/', '.']) {
+                    note(Cow::Borrowed(name));
+                }
+            });
+        }
+    }
 }
 
 fn decides(text: &str) -> bool {
