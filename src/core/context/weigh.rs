@@ -3,7 +3,9 @@
 //! One pass from the newest message to the oldest that `attention` reaches; older ones are judged by age alone. The
 //! weight of a name grows with every use by the model or the user, the more the later.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde_json::value::RawValue;
 
 use super::{
     aside::Ages,
@@ -16,10 +18,7 @@ use super::{
     terms::{self, Map, Set},
     units::{Kind, Unit},
 };
-use crate::core::{
-    json::Fields,
-    message::{Block, ToolUse},
-};
+use crate::core::message::{Block, ToolUse};
 
 /// What is known about a name.
 pub(super) struct Name<'a> {
@@ -147,7 +146,7 @@ fn look<'a>(
     changed: &mut Changed<'a>,
     features: &mut Features,
 ) -> usize {
-    let mut bytes = 0;
+    let (mut bytes, mut parsed) = (0, 0);
     let fresh = 1.0 / (1.0 + FADE * age as f32);
     let mut hits = 0_usize;
     let mut references = 0_u32;
@@ -186,6 +185,7 @@ fn look<'a>(
                     if changes_files(&call.name, call.arguments_text()) {
                         features.file = true;
                         changed.add(call);
+                        parsed += call.arguments_text().len();
                         terms::names(cut(call.arguments_text(), 600), |name| {
                             if name.contains(['/', '.'])
                                 && let Some(known) = names.get_mut(&terms::key(name))
@@ -214,7 +214,7 @@ fn look<'a>(
     if unit.kind == Kind::Exchange && silent {
         features.category = Category::ToolCall;
     }
-    bytes
+    bytes + parsed
 }
 
 /// The files that were changed.
@@ -235,12 +235,16 @@ impl<'a> Changed<'a> {
                 self.files.push(file);
             }
         };
-        let fields = if call.invalid.is_none() { Fields::parse(call.input.text()).ok() } else { None };
+        // What stands under the keys is long at times, and not copied.
+        let fields: BTreeMap<Cow<'_, str>, &RawValue> = match call.invalid {
+            None => serde_json::from_str(call.input.text()).unwrap_or_default(),
+            Some(_) => BTreeMap::new(),
+        };
         let mut found = false;
-        for (key, value) in fields.iter().flat_map(Fields::iter) {
+        for (key, value) in fields {
             let key = key.to_ascii_lowercase();
-            if ["path", "file", "target", "dest"].iter().any(|word| key.contains(word)) && value.text().len() <= PATH {
-                let Some(path) = value.string() else { continue };
+            if ["path", "file", "target", "dest"].iter().any(|word| key.contains(word)) && value.get().len() <= PATH {
+                let Ok(path) = serde_json::from_str::<String>(value.get()) else { continue };
                 if !path.trim().is_empty() && !path.contains(['\n', '\r']) {
                     found = true;
                     note(Cow::Owned(path.trim().to_owned()));
@@ -270,4 +274,30 @@ fn changes_files(name: &str, arguments: &str) -> bool {
     let head = cut(arguments, 400);
     let lower = name.to_ascii_lowercase();
     NAMES.iter().any(|word| lower.contains(word)) || COMMANDS.iter().any(|word| head.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(calls: &[(&str, &str)]) -> Vec<String> {
+        let calls: Vec<ToolUse> =
+            calls.iter().map(|(name, text)| ToolUse::from_text("a", *name, (*text).to_owned())).collect();
+        let mut changed = Changed::default();
+        calls.iter().for_each(|call| changed.add(call));
+        changed.files.into_iter().map(Cow::into_owned).collect()
+    }
+
+    #[test]
+    fn c26_the_files_that_a_use_changes_are_those_that_it_names_as_such() {
+        let path = r#"{"path":" src/a b.rs ","content":"see other.rs and src/c.rs"}"#;
+        let again = r#"{"content":"x","file_path":"src/a b.rs"}"#;
+        assert_eq!(changed(&[("write", path), ("edit", again)]), ["src/a b.rs"]);
+        assert_eq!(changed(&[("write", r#"{"filename":"\u00e9t\u00e9.md"}"#)]), ["été.md"]);
+        assert_eq!(changed(&[("bash", r#"{"command":"sed -i s/a/b/ src/c.rs"}"#)]), ["s/a/b", "src/c.rs"]);
+        assert_eq!(changed(&[("write", "{\"path\": \"src/d.rs")]), ["src/d.rs"]);
+        // What is no path is none.
+        let long = format!(r#"{{"path":"{}","file":3,"target":"a\nb","dest":""}}"#, "x/".repeat(200));
+        assert_eq!(changed(&[("write", &long)]).len(), 0);
+    }
 }
