@@ -142,6 +142,20 @@ fn c15_destructive_commands_of_the_later_lists_are_caught() {
     }
 }
 
+/// Written whole before they were run; most of their programs nobody has written a rule for.
+#[test]
+fn c15_destructive_commands_of_programs_off_the_beaten_track_are_caught() {
+    for (path, name, least) in [
+        ("tests/data/commands/thirteenth.jsonl", "thirteenth list", 0.96),
+        ("tests/data/commands/fourteenth.jsonl", "fourteenth list", 0.95),
+        ("tests/data/commands/fifteenth.jsonl", "fifteenth list", 0.92),
+    ] {
+        let Some(cases) = cases(path) else { return };
+        let (caught, alarms) = report(name, &cases.iter().collect::<Vec<_>>());
+        assert!(caught >= least && alarms <= 0.015, "{name}: {caught} {alarms}");
+    }
+}
+
 #[test]
 fn c15_what_is_hidden_in_base64_is_read_and_what_cannot_be_read_is_asked_about() {
     // `Remove-Item -Recurse .` and `Get-Date`, in UTF-16.
@@ -777,5 +791,78 @@ fn c15_what_switches_off_or_takes_out_of_reach_is_asked_about() {
             "nvim --headless -c 'echo expand(\"%\")' +qa",
             "pg_dump a | psql b",
         ],
+    );
+}
+
+#[test]
+fn c15_an_unknown_program_that_is_told_to_undo_all_or_without_asking_is_asked_about() {
+    held(
+        &[
+            "mycli reset --hard --all",
+            "deployctl rollback --force prod",
+            "logctl clear --all --yes",
+            "cmctl orders cancel --all --yes",
+            "spoolctl queue clean --no-confirm",
+            "tablectl volume stop data force",
+            "swarmtool nodes evict --yes-i-know",
+            "foo-cleanup --force",
+            "ambari-server reset",
+            "svc service kill-all",
+            "graphtool repository clear wine",
+            "qtool empty orders",
+            "iottool device factory-reset d1",
+            "mongotool dropCollection users",
+            "apptool sync --prune",
+            "gclean images --older 1d --dry-run=false",
+            "gitlab-rake gitlab:cleanup:orphan_lfs_files DRY_RUN=false",
+            "fdbcli --exec 'clearrange a b'",
+            "surreal sql --command 'REMOVE TABLE person'",
+            "newdb -e 'DROP STREAM orders'",
+            "cbq -s 'DELETE FROM travel WHERE 1=1'",
+            "boxctl eval 'box.space.users:drop()'",
+            "winget uninstall --all",
+            "salt-key -D -y",
+        ],
+        &[
+            "mycli status --all",
+            "barctl cache clear --all",
+            "turbo run clean --force",
+            "frobctl workspace destroy main --dry-run",
+            "azcopy remove 'https://a.blob.core.windows.net/c' --dry-run",
+            "emerge --pretend --unmerge gcc",
+            "pulumi destroy --preview-only",
+            "bq query --dry_run 'DELETE FROM d.t WHERE true'",
+            "sync-tool push --dry-run=true",
+            "jira issue list -q 'text ~ \"drop table\"'",
+            "mutt -s 'Delete this' a@b.c",
+            "ctest -R destroy",
+            "locate uninstall",
+            "task add destroy staging env",
+            "just --show wipe",
+            "ansible-playbook teardown.yml --list-tasks",
+            "pwsh -c 'Remove-Item -Recurse ./data -WhatIf'",
+        ],
+    );
+}
+
+#[test]
+fn c15_a_file_that_is_emptied_before_it_is_read_is_asked_about() {
+    held(
+        &["jq . data.json > data.json", "sort < names.txt > names.txt", "sed s/a/b/ a.conf > a.conf"],
+        &[
+            "jq . data.json > out.json",
+            "echo a.txt > a.txt",
+            "sort names.txt >> names.txt",
+            "sort /tmp/a > /tmp/a",
+            "sort names.txt -o names.txt",
+        ],
+    );
+}
+
+#[test]
+fn c15_a_value_falls_apart_where_the_text_says_that_it_does() {
+    held(
+        &["IFS=,; c='rm,-rf,/'; $c", "IFS=:; a=rm:-rf:src; $a"],
+        &["IFS=,; c='ls,-la'; $c", "IFS=$'\\n'; for f in $(ls); do echo \"$f\"; done"],
     );
 }

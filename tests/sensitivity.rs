@@ -483,3 +483,69 @@ fn d39_keys_of_azure_are_found_by_their_marks_and_by_their_hosts() {
         assert!(classify(line).level < Level::Secret, "{line}");
     }
 }
+
+/// Passwords that people choose, in the syntaxes that public sets hold them in, beside what only has the same form.
+#[test]
+fn d12_passwords_in_calls_commands_and_settings_are_found() {
+    for text in [
+        "\"passphrase\": \"correct horse 9 battery\"",
+        "variable \"db_password\" {\n  type = string\n  default = \"Terr4form!\"\n}",
+        "[mysql]\nuser = root\npassword = m4ria_root",
+        "db.password = Kx82mQp",
+        "app.jwtSecret= JWTSuperSecretKey77",
+        "login('ada@corp.io', 'L0velace!')",
+        "ftp.login('up', 'ftpL0gin9')",
+        "DriverManager.getConnection(url, \"scott\", \"t1g3rLily\");",
+        "mysqli_connect(\"localhost\", \"root\", \"r00tMy5\")",
+        "val secret = \"sc4laS3cret99\"",
+        "requests.get(url, auth=(\"svc\", \"Requ3sts!\"))",
+        "HTTPBasicAuth('svc', 'b4sicAuth')",
+        ".basic_auth(\"svc\", Some(\"reqw3stPw\"))",
+        "jwt.sign(payload, 'n0deJwtS3cret')",
+        "openssl enc -aes-256-cbc -k En0ughSalt! -in a -out b",
+        "7z x a.7z -p7zSecret99",
+        "net use \\\\srv\\share /user:corp\\bob B0bWin10",
+        "az login --service-principal -u app -p x8K~mQ9vL4pR7 --tenant t",
+        "smbclient //srv/share -U bob%sm8Pass9",
+        "ldapsearch -D cn=admin -w ld4pBind9 -b dc=x",
+        "influx -username admin -password 1nfluxPw",
+        "echo 'root:r00tme99' | chpasswd",
+        "username admin password 0 c1scoPass",
+        "requirepass r3disConf9",
+        "<password><![CDATA[cd4ta!Pw]]></password>",
+        "<property name=\"passWord\"><value>spr1ngB</value></property>",
+        "AUTHKEY = 'vkidSQkgAHc='",
+        "alter user sys identified by MYDBPasswd container=all;",
+    ] {
+        assert_eq!(classify(text).level, Level::Secret, "{text}");
+        assert_ne!(redact(text), text, "{text}");
+    }
+    for text in [
+        "\"passphrase\": \"enter the words again\"",
+        "\"passphrase\": \"must have many words\"",
+        "variable \"db_password\" {\n  type = string\n  sensitive = true\n}",
+        "password = base64_password",
+        "app.secret = SecretManager",
+        "login('ada@corp.io', password)",
+        "ftp.login(user, pw)",
+        "DriverManager.getConnection(url, user, password);",
+        "requests.get(url, auth=(user, password))",
+        "requests.get(url, auth=(\"user\", \"password\"))",
+        "jwt.sign(payload, process.env.JWT_SECRET)",
+        "az login --service-principal -u app -p $SECRET --tenant t",
+        "ldapsearch -W -D cn=admin -b dc=x",
+        "echo \"$USER:$PASS\" | chpasswd",
+        "requirepass yourpassword",
+        "<password><![CDATA[]]></password>",
+        "'password' => 'required|min:8|confirmed',",
+        "return t.password||t.token||(t.key=\"k\"+n)",
+        "Access denied for user 'root'@'localhost' (using password: YES)**",
+        "create_user(password: @password, password_confirmation: @password).tap(&:confirm)",
+        "userPassword: !!str",
+        "login.password=Kennwort",
+        "STATUS_PASSWORD_EXPIRED = 3221225585",
+        "monkey = \"banana\"",
+    ] {
+        assert_ne!(classify(text).level, Level::Secret, "{text}");
+    }
+}

@@ -373,3 +373,28 @@ def test_d10_arguments_that_are_no_json_object_are_judged_or_a_typed_error(argum
         Policy().decide("shell", arguments)
     except UsageError:
         pass
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_d10_a_file_that_is_no_utf_8_names_the_line(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    text = PUSH + "# réservé\n"
+    path.write_bytes(text.encode(encoding))
+    with pytest.raises(PolicyError, match=r"p\.toml:\d+:\d+: the byte 0x.. is no UTF-8") as caught:
+        Policy.load(path)
+    line = text.count("\n") if encoding == "latin-1" else 1
+    assert (caught.value.code, caught.value.file, caught.value.line) == ("policy_unreadable", str(path), line)
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_d10_a_policy_is_the_same_whatever_its_lines_end_with(ends: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + PUSH.replace("\n", ends).encode())
+    assert Policy.load(path).decide("shell", {"command": "git push"}).verdict == "forbid"
+    path.write_bytes(PUSH.replace("forbid", "never").replace("\n", ends).encode())
+    with pytest.raises(PolicyError) as caught:
+        Policy.load(path)
+    assert (caught.value.code, caught.value.line) == (
+        "unknown_level",
+        PUSH.split("forbid", maxsplit=1)[0].count("\n") + 1,
+    )

@@ -167,7 +167,15 @@ class Policy:
         name = _path(path, "the path of a policy")
         _tier(tier, name)
         try:
-            text = Path(name).read_text(encoding="utf-8")
+            # Line ends as in any text file: a policy is the same wherever it was written.
+            text = Path(name).read_bytes().decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        except UnicodeDecodeError as error:
+            before = error.object[: error.start]
+            line, column = before.count(b"\n") + 1, len(before) - (before.rfind(b"\n") + 1) + 1
+            message = f"{name}:{line}:{column}: the byte 0x{error.object[error.start]:02x} is no UTF-8"
+            wrong = PolicyError(message, "policy_unreadable", "save the file as UTF-8")
+            wrong.file, wrong.line, wrong.column = name, line, column
+            raise wrong from error
         except (OSError, ValueError) as error:
             # A name that no file can have, or bytes that are no text.
             reason = getattr(error, "strerror", None) or str(error)

@@ -87,7 +87,7 @@ pub struct Judgement {
     /// What it would touch, in words: files with the kind of their place, hosts. Only where a person is asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touches: Vec<String>,
-    /// Whether it holds a secret that would leave: a yes is never kept.
+    /// Whether a person is asked about a call that holds a secret, or one would leave: a yes is never kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
 }
@@ -141,8 +141,16 @@ pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Va
     }
     if judged.asks() {
         judged.touches = touches(&subject);
+        judged.secret |= holds_secret(&subject);
     }
     judged
+}
+
+/// Whether a secret stands in the arguments, wherever it goes.
+fn holds_secret(subject: &Subject) -> bool {
+    let mut texts = Vec::new();
+    strings(&subject.input, &mut texts);
+    texts.into_iter().any(|text| sensitivity::classify(text).level == Level::Secret)
 }
 
 /// Something that a call would send out.
@@ -392,6 +400,22 @@ mod tests {
         assert_eq!((found.verdict, found.by, found.secret), (Verdict::Ask, DecidedBy::Sensitivity, true), "{found:?}");
         let here = json!({"url": "http://localhost:80/", "body": key});
         assert_eq!(judged(&allow, "act", "act", &here, RiskLevel::Safe).verdict, Verdict::Allow);
+    }
+
+    #[test]
+    fn d16_a_yes_to_what_holds_a_secret_is_for_that_call_alone_wherever_it_goes() {
+        let declared = Declared { risk: RiskLevel::Confirm, by_arguments: true };
+        let secret = |line: &str| {
+            let input = json!({ "command": line });
+            let found =
+                judge(&config("", Tier::User, Cautious::Run), &Authority::of_text(""), "shell", &input, declared);
+            assert_eq!(found.verdict, Verdict::Ask, "{line}");
+            found.secret
+        };
+        let key = format!("AKIA{}", "Q3EGRZ7KXW5TJ2NB");
+        assert!(secret(&format!("AWS_ACCESS_KEY_ID={key} rm -r x")));
+        assert!(secret(&format!("echo {key} > ~/.aws/credentials")));
+        assert!(!secret("rm -r x"));
     }
 
     #[test]

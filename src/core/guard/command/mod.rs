@@ -79,7 +79,8 @@ pub(super) fn judge(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     let mut verdict =
         worst.unwrap_or_else(|| Verdict::new(RiskLevel::Safe, "shell.empty", "runs nothing", command.span.clone()));
     // `pip freeze | xargs pip uninstall`: whatever comes in.
-    if verdict.rule == "packages.uninstall" && command.via == Via::Xargs {
+    let everything = || command.words.iter().any(|word| matches!(word.text.as_str(), "--all" | "*" | "all"));
+    if verdict.rule == "packages.uninstall" && (command.via == Via::Xargs || everything()) {
         verdict.level = verdict.level.max(RiskLevel::Confirm);
     }
     if verdict.level == RiskLevel::Confirm && forced(command) {

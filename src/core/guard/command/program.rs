@@ -10,7 +10,7 @@ use super::{
     runner::handed_on,
     special::special,
     tasks,
-    verbs::verbs,
+    verbs::{dry, verbs},
 };
 use crate::core::guard::{
     RiskLevel,
@@ -61,7 +61,9 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
         // `docker compose -f file down -v`: options of the middle word take values.
         keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
     }
-    if let Some(rule) = rules::matching(name, words) {
+    // Who does not know the option refuses to run; of those that pass words on, more is asked.
+    let only_shows = !TAME.contains(&name) && dry(words);
+    if let Some(rule) = rules::matching(name, words).filter(|_| !only_shows) {
         keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
     }
     if let Some((framework, rest)) = framework(name, words)
@@ -75,7 +77,9 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     if let Some(verdict) = special(name, command, words, ground) {
         keep(&mut worst, verdict);
     }
-    if let Some(verdict) = interpreter(name, command, words, ground) {
+    if let Some(verdict) = interpreter(name, command, words, ground)
+        && !(name == "bq" && only_shows)
+    {
         keep(&mut worst, verdict);
     }
     if let Some(verdict) = handed_on(name, command, words, ground) {

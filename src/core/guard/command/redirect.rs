@@ -51,6 +51,28 @@ pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: 
             redirect.span.clone(),
         ));
     }
+    // `jq . data.json > data.json`: the shell empties the file before the program reads it.
+    let reads_it = || {
+        !matches!(command.program(), Some("echo" | "printf" | "touch" | "test" | "["))
+            && (command.words.iter().skip(1).any(|word| word.text == target)
+                || command
+                    .redirects
+                    .iter()
+                    .any(|other| other.kind == RedirectKind::Read && other.target.text == target))
+    };
+    if redirect.kind == RedirectKind::Write
+        && level < RiskLevel::Confirm
+        && !matches!(place, Place::Temporary)
+        && !target.is_empty()
+        && reads_it()
+    {
+        return Some(Verdict::new(
+            RiskLevel::Confirm,
+            "file.truncate",
+            format!("empties a file in {} before it is read", place.words()),
+            redirect.span.clone(),
+        ));
+    }
     // Random bytes or nothing but zeros over what is there.
     if redirect.kind == RedirectKind::Write
         && level < RiskLevel::Confirm

@@ -69,7 +69,12 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
                 let file = word.text.rsplit('/').next().unwrap_or_default();
                 let first = file.split(['-', '_', '.']).next().unwrap_or_default();
                 file.contains(".y") && RUINS.contains(&first)
-            }) && !words.iter().any(|word| matches!(word.text.as_str(), "--check" | "-C" | "--syntax-check")) =>
+            }) && !words.iter().any(|word| {
+                matches!(
+                    word.text.as_str(),
+                    "--check" | "-C" | "--syntax-check" | "--list-tasks" | "--list-hosts" | "--list-tags"
+                )
+            }) =>
         {
             confirm("verb", "runs a playbook that is called after destroying something")
         }

@@ -13,6 +13,10 @@ pub(super) fn task(name: &str, words: &[Word]) -> Option<Verdict> {
     let options = Options::read(words, table::valued(name));
     let mut rest = options.rest.iter().copied();
     let first = options.rest.first().map_or("", |word| word.text.as_str());
+    // Taskwarrior has this name, too: there, it is what a list of things to do says.
+    if name == "task" && matches!(first, "add" | "log" | "annotate" | "append" | "prepend") {
+        return None;
+    }
     let tasks: Vec<&Word> = match name {
         "make" | "gmake" | "just" | "task" | "mage" | "rake" | "invoke" | "inv" | "nox" | "tox" | "ant" | "gulp"
         | "grunt" | "phing" | "mask" | "fab" => rest.collect(),
@@ -26,7 +30,9 @@ pub(super) fn task(name: &str, words: &[Word]) -> Option<Verdict> {
         _ => return None,
     };
     let dry = options.has('n', "--dry-run") && matches!(name, "make" | "gmake" | "just" | "task" | "rake");
-    if dry || options.word("--just-print") {
+    let shows = ["--just-print", "--show", "--list", "--summary"].iter().any(|option| options.word(option))
+        || options.has('\0', "--show");
+    if dry || shows {
         return None;
     }
     let made = matches!(name, "make" | "gmake" | "just" | "task" | "mage");

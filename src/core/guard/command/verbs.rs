@@ -8,7 +8,7 @@ use super::{
     known::{READERS, TAME},
     program::cmdlet_that_reads,
 };
-use crate::core::guard::{RiskLevel, shell::Word};
+use crate::core::guard::{RiskLevel, shell::Word, sql};
 
 /// A verb that destroys, in the name of a subcommand: `delete`, `batch-delete-image`, `apps:destroy`.
 fn destructive_verb(word: &str) -> Option<&'static str> {
@@ -45,6 +45,15 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
         "forget",
         "cleanse",
         "reimage",
+        "rmdir",
+        "shred",
+        "discard",
+        "dismantle",
+        "demolish",
+        "eradicate",
+        "annihilate",
+        "unprovision",
+        "deallocate",
     ];
     // `vm.destroy`, `datastore.rm`: some name their things first.
     let word = match word.split_once('.') {
@@ -58,11 +67,24 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
     let first = parts.next().unwrap_or_default();
     // `DeleteInstance`, as calls of clouds are named.
     let first = match first.char_indices().skip(1).find(|(_, c)| c.is_ascii_uppercase()) {
-        Some((end, _)) if first.starts_with(|c: char| c.is_ascii_uppercase()) => &first[..end],
+        Some((end, _))
+            if first.starts_with(|c: char| c.is_ascii_uppercase())
+                && first.contains(|c: char| c.is_ascii_lowercase()) =>
+        {
+            &first[..end]
+        }
         _ => first,
     };
     let find = |part: &str| VERBS.iter().copied().find(|verb| part.eq_ignore_ascii_case(verb));
     if let Some(verb) = find(first) {
+        return Some(verb);
+    }
+    // `dropCollection`, `clearRange`
+    if let Some((end, _)) = first.char_indices().skip(1).find(|(_, c)| c.is_ascii_uppercase())
+        && first.starts_with(|c: char| c.is_ascii_lowercase())
+        && let Some(verb) = find(&first[..end])
+        && end > 2
+    {
         return Some(verb);
     }
     // `removedb`, `deleteIndex`; not `removed`, `deletes`.
@@ -189,16 +211,16 @@ fn formats_device(words: &[Word]) -> Option<&Word> {
         .flatten()
 }
 
-/// A verb that destroys among the first words of a program without rules of its own, or as an option.
-pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
-    if READERS.contains(&name) || TAME.contains(&name) || cmdlet_that_reads(name) {
-        return None;
-    }
-    let dry = words.iter().any(|word| {
+/// Whether it is told to show what it would do, and to do nothing.
+pub(super) fn dry(words: &[Word]) -> bool {
+    words.iter().take_while(|word| word.text != "--").any(|word| {
         matches!(
             word.text.as_str(),
             "--dry-run"
                 | "--dryrun"
+                | "--dry_run"
+                | "--dry-run=true"
+                | "--dry_run=true"
                 | "--dry-run=client"
                 | "--dry-run=server"
                 | "--whatif"
@@ -208,9 +230,18 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
                 | "--noop"
                 | "--simulate"
                 | "--preview"
+                | "--preview-only"
+                | "--pretend"
         )
-    });
-    if dry {
+    })
+}
+
+/// A verb that destroys among the first words of a program without rules of its own, or as an option.
+pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
+    if READERS.contains(&name) || TAME.contains(&name) || cmdlet_that_reads(name) {
+        return None;
+    }
+    if dry(words) {
         return None;
     }
     let plain = words.iter().filter(|word| !word.text.starts_with('-')).take(5);
@@ -231,6 +262,15 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
             ));
         }
     }
+    // Who says that it is not for trial says that it does something.
+    if let Some(word) = words.iter().find(|word| {
+        word.text.split_once('=').is_some_and(|(option, value)| {
+            matches!(value, "false" | "0" | "no")
+                && option.trim_start_matches('-').replace('_', "-").eq_ignore_ascii_case("dry-run")
+        })
+    }) {
+        return Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to do it, not to try", word.span.clone()));
+    }
     if let Some(word) = formats_device(words) {
         return Some(Verdict::new(RiskLevel::Dangerous, "disk.format", "formats a disk", word.span.clone()));
     }
@@ -250,6 +290,19 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
     if let Some(word) = empties_store(words) {
         return Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to empty a store", word.span.clone()));
     }
+    if let Some(word) = insists(words).or_else(|| administers(name, words)).or_else(|| insistent_program(name, words)) {
+        return Some(Verdict::new(
+            RiskLevel::Confirm,
+            "verb",
+            "is told to undo something, all of it or without asking",
+            word.span.clone(),
+        ));
+    }
+    if !matches!(name, "pwsh" | "powershell" | "cmd")
+        && let Some(word) = statement(words)
+    {
+        return Some(Verdict::new(RiskLevel::Confirm, "verb", "is given a statement that deletes", word.span.clone()));
+    }
     words
         .iter()
         .find(|word| {
@@ -258,10 +311,19 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
             let (option, value) = option.split_once('=').unwrap_or((option, ""));
             let mut parts = option.split(['-', '_']);
             let first = parts.next().unwrap_or_default();
-            let destroys = matches!(first, "delete" | "purge" | "destroy" | "drop" | "wipe" | "erase" | "deleteall");
+            let destroys =
+                matches!(first, "delete" | "purge" | "destroy" | "drop" | "wipe" | "erase" | "deleteall" | "prune");
             let removes = matches!(
                 option,
-                "remove-all" | "remove-and-delete" | "remove-data" | "remove-volumes" | "force-delete" | "force-remove"
+                "remove"
+                    | "overwrite-data-of-peer"
+                    | "no-dry-run"
+                    | "remove-all"
+                    | "remove-and-delete"
+                    | "remove-data"
+                    | "remove-volumes"
+                    | "force-delete"
+                    | "force-remove"
             );
             (destroys || removes) && !matches!(value, "false" | "0" | "no" | "never") && !option.ends_with("-delimiter")
         })
@@ -278,10 +340,119 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
         })
 }
 
+/// Verbs that undo one thing or another: whether that loses something they alone don't say.
+#[rustfmt::skip] // words, not code
+const UNDOING: &[&str] = &[
+    "reset", "clear", "clean", "cleanup", "gc", "prune", "rollback", "revert", "restore", "drain", "evict", "expire",
+    "unload", "abandon", "empty", "zap", "kill", "stop", "down", "disable", "deactivate", "suspend", "shutdown",
+    "detach", "disconnect", "downgrade", "demote", "reinit", "reinitialize", "recreate", "overwrite", "format",
+    "unlink", "abort", "evacuate", "rewind", "shred", "zero", "zeroize", "leave", "close",
+    "cancel", "kick", "ban", "yank", "replace", "unmonitor", "terminate", "remove", "delete",
+];
+
+/// `ambari-server reset`, `service kill-all`: what administers something else is told to undo, or to undo all.
+fn administers<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
+    let plain = words.iter().filter(|word| !word.text.starts_with('-')).take(3);
+    let server = ["-server", "-admin", "adm", "admin", "ctl"].iter().any(|end| name.ends_with(end));
+    plain.enumerate().find_map(|(at, word)| {
+        let whole = server && at == 0 && matches!(word.text.as_str(), "reset" | "wipe" | "clear" | "format");
+        let all = word.text.strip_suffix("-all").is_some_and(|verb| UNDOING.contains(&verb) && verb != "close");
+        (whole || all).then_some(word)
+    })
+}
+
+/// `clean --expunge`, `session reset --hard`, `gc --all`, `rollback --force`: verbs that undo one thing or another, told
+/// to do it to all or without asking. By themselves they may be harmless (`screen clear`); so is what is only a cache.
+fn insists(words: &[Word]) -> Option<&Word> {
+    let undoing = |verb: &str| UNDOING.contains(&verb);
+    let last = words.last().is_some_and(|word| matches!(word.text.as_str(), "force" | "all") && words.len() > 2);
+    if !last && !words.iter().any(|word| earnest(&word.text)) {
+        return None;
+    }
+    let plain: Vec<&Word> = words.iter().filter(|word| !word.text.starts_with('-')).take(3).collect();
+    // `run clean` is a task, `cache clean` loses nothing.
+    if plain.iter().any(|word| word.text == "run" || word.text.contains("cache")) {
+        return None;
+    }
+    plain.into_iter().find(|word| undoing(word.text.split(['-', ':', '_']).next().unwrap_or_default()))
+}
+
+/// `jhipster-cleanup --force`: the verb is in the name of the program.
+fn insistent_program<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
+    let told = words.iter().find(|word| earnest(&word.text))?;
+    let verb = name.split('-').skip(1).any(|part| UNDOING.contains(&part));
+    (verb && !name.contains("cache")).then_some(told)
+}
+
+/// Whether an option says: all of it, whatever it is, without asking.
+fn earnest(text: &str) -> bool {
+    #[rustfmt::skip] // words, not code
+    const SAID: &[&str] = &[
+        "--force", "--hard", "--all", "--yes", "-y", "--assume-yes", "--auto-approve", "--no-confirm", "--noconfirm",
+        "--skip-confirm", "--skip-confirmation", "--no-prompt", "--expunge", "--recursive", "--everything",
+    ];
+    let (option, value) = text.split_once('=').unwrap_or((text, ""));
+    !matches!(value, "false" | "0" | "no")
+        && (SAID.contains(&option) || option.starts_with("--yes-i-") || option.starts_with("--i-"))
+}
+
+/// `--exec 'clearrange …'`, `-e 'REMOVE TABLE person'`: a line for the program itself that begins with such a verb.
+fn statement(words: &[Word]) -> Option<&Word> {
+    const TAKES: &[&str] = &[
+        "--exec",
+        "--execute",
+        "--command",
+        "--eval",
+        "--run",
+        "--query",
+        "--sql",
+        "--statement",
+        "-e",
+        "-c",
+        "-q",
+        "-s",
+    ];
+    let said = words.iter().enumerate().filter_map(|(at, word)| match word.text.split_once('=') {
+        Some((option, value)) if option.starts_with("--") && TAKES.contains(&option) => Some((option, value, word)),
+        _ => {
+            let option = at.checked_sub(1).and_then(|at| words.get(at))?.text.as_str();
+            let runs = TAKES.contains(&option) || option == "eval";
+            runs.then_some((option, word.text.as_str(), word))
+        }
+    });
+    said.filter(|(option, text, _)| {
+        let text = text.trim_start();
+        let mut parts = text.split_whitespace();
+        let first = parts.next().unwrap_or_default();
+        let what = parts.next().unwrap_or_default();
+        // `-s 'Delete this'` is the subject of a letter: there, only what is a statement counts.
+        let runs = option.starts_with("--e") || matches!(*option, "--command" | "--run" | "-e" | "-c");
+        let verb = destructive_verb(first).is_some() || first.to_ascii_lowercase().starts_with("clear");
+        // `box.space.users:drop()`
+        let method = ["drop(", "delete(", "deleteMany(", "truncate(", "remove(", "delete_all", "destroy_all"]
+            .iter()
+            .any(|call| text.find(call).is_some_and(|at| text[..at].ends_with(['.', ':'])));
+        if method && (option.starts_with("--e") || matches!(*option, "eval" | "-e")) {
+            return true;
+        }
+        let shouted = first.len() > 2 && first.chars().all(|c| c.is_ascii_uppercase());
+        sql::looks_like(text) && sql::judge(text).is_some_and(|found| found.level >= RiskLevel::Confirm)
+            || verb && !what.is_empty() && (runs || shouted)
+    })
+    .map(|(_, _, word)| word)
+    .next()
+}
+
 /// `data clear`, `db reset`, `state reset`: what these words are told to do is done to all of it.
 fn empties_store(words: &[Word]) -> Option<&Word> {
-    const STORES: &[&str] =
-        &["data", "db", "database", "storage", "queue", "queues", "state", "cluster", "bucket", "volume", "volumes"];
+    #[rustfmt::skip] // words, not code
+    const STORES: &[&str] = &[
+        "data", "db", "database", "databases", "storage", "queue", "queues", "state", "cluster", "bucket", "volume",
+        "volumes", "repository", "journal", "workspace", "tenant", "table", "tables", "index", "indices",
+        "collection", "collections", "namespace", "topic", "topics", "stream", "backlog", "device", "trash", "vault",
+        "ledger", "dataset", "datastore", "store", "stores", "keyspace", "messages", "events", "records", "inbox", "mailbox", "snapshots",
+        "backups",
+    ];
     let plain: Vec<&Word> = words.iter().filter(|word| !word.text.starts_with('-')).take(4).collect();
     // `clear-backlog`, `reset-state`
     if let Some(word) = plain.iter().find(|word| {
@@ -293,11 +464,22 @@ fn empties_store(words: &[Word]) -> Option<&Word> {
     }) {
         return Some(word);
     }
-    plain.windows(2).find_map(|pair| {
-        let [store, verb] = pair else { return None };
-        let ends = matches!(verb.text.as_str(), "clear" | "reset" | "empty" | "prune");
-        (ends && STORES.contains(&store.text.as_str())).then_some(*verb)
-    })
+    if let Some(word) = plain.iter().find(|word| word.text == "factory-reset") {
+        return Some(word);
+    }
+    let ends = |word: &Word| matches!(word.text.as_str(), "clear" | "reset" | "empty" | "prune" | "format");
+    plain
+        .windows(2)
+        .find_map(|pair| {
+            let [one, other] = pair else { return None };
+            let store = |word: &Word| STORES.contains(&word.text.as_str());
+            if ends(other) && store(one) { Some(*other) } else { (ends(one) && store(other)).then_some(*one) }
+        })
+        .or_else(|| match plain.as_slice() {
+            // `qctl empty orders`
+            [verb, _, ..] if verb.text == "empty" => Some(*verb),
+            _ => None,
+        })
 }
 
 /// The commands of PowerShell say by their first word what they do: `Disable-NetFirewallRule`.

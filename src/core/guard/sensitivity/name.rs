@@ -32,7 +32,7 @@ const ABOUT: &[&str] = &[
     "list", "set", "group", "role", "issuer", "audience", "callback", "redirect", "server", "domain", "realm",
     "plugin", "module", "flow", "screen", "view", "controller", "test", "tests", "stone", "note", "mapping",
     "share", "boundary", "separator", "delimiter", "position", "offset", "bits", "bytes", "encoder", "decoder",
-    "encoding", "printer", "usages", "ops", "operations", "exchange", "agreement", "derivation", "wrap",
+    "expired", "incorrect", "recent", "restriction", "mismatch", "encoding", "printer", "usages", "ops", "operations", "exchange", "agreement", "derivation", "wrap",
     "wrapping", "fingerprint", "thumbprint", "checksum", "digest", "sum", "salt", "within", "days", "hours",
     "minutes", "seconds", "hash", "hashed", "nonce", "attr", "attrs", "attribute", "attributes", "filter", "query",
 ];
@@ -180,6 +180,8 @@ fn key(word: &str) -> bool {
     matches!(word, "key" | "keys")
         || (word.ends_with("key") && (OPENING_WORDS.contains(&word) || opens(word)))
         || matches!(word, "mykey" | "keystring")
+        // `loggedinkey`: of any such word only what chance wrote counts.
+        || (word.len() > 5 && word.ends_with("key") && !matches!(word, "monkey" | "turkey" | "hockey" | "donkey" | "whiskey" | "jockey" | "hotkey" | "publickey" | "pubkey" | "rowkey" | "sortkey" | "mapkey" | "subkey" | "hashkey" | "cachekey" | "foreignkey" | "primarykey"))
 }
 
 /// What may stand behind the noun in the name of a function that takes the secret.
@@ -243,7 +245,11 @@ pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
         }
     }
     let kind = kind?;
-    let behind = &words[noun + 1..];
+    let mut behind = &words[noun + 1..];
+    // `passWord`
+    if words[noun] == "pass" && behind.first().is_some_and(|word| word == "word") {
+        behind = &behind[1..];
+    }
     if behind.iter().any(|word| ABOUT.contains(&word.as_str()) || (function && !TAKES.contains(&word.as_str()))) {
         return None;
     }

@@ -246,6 +246,7 @@ const NAMING_WORDS: &[&str] = &[
     "login", "name", "id", "access", "client", "private", "public", "here", "a", "an", "this", "is", "not", "db",
     "database", "root", "admin", "app", "passwort", "senha", "contrasena", "contrasenya", "parola", "parole",
     "salt", "passw", "bearer", "oauth", "heslo", "haslo", "jelszo", "kodeord", "losenord", "passord", "salasana", "wachtwoord", "sifre",
+    "kennwort", "parol", "lozinka", "geslo", "lozinke", "sandi",
 ];
 
 /// The words of a name: letters between changes of case, digits and marks. At most `most`, in small letters.

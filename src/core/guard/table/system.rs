@@ -316,6 +316,7 @@ pub(super) const RULES: &[Rule] = &[
         "removes everything of its kind",
     ),
     confirm("packages.remove", "dnf|yum|zypper history undo|rollback|redo", "takes packages back that were installed"),
+    confirm("ansible", "salt-key -D|-d|-r|--delete|--delete-all", "forgets machines that are looked after"),
     confirm("packages.uninstall", "uv python|tool uninstall --all", "removes everything of its kind"),
     confirm(
         "packages.uninstall",

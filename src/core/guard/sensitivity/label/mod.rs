@@ -69,6 +69,8 @@ pub(super) struct Value {
     pub(super) sent: bool,
     /// Whether the name is that of a variable of the environment: `DB_PASSWORD`.
     pub(super) variable: bool,
+    /// Whether the name is that of a setting: `app.jwt-secret`, which no language has for a variable.
+    pub(super) setting: bool,
 }
 
 fn at(text: &[u8], place: usize) -> u8 {
@@ -161,6 +163,7 @@ fn value_before(text: &[u8], name: &Range<usize>) -> Option<Value> {
         beside_user: false,
         sent: false,
         variable: false,
+        setting: false,
     })
 }
 

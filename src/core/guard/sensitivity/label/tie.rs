@@ -27,6 +27,10 @@ pub(super) fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
             _ => break,
         }
     }
+    // `variable "db_password" {`, and its default on a line of its own.
+    if closed && at(text, blanks(text, place)) == b'{' && text[..name.start].ends_with(b"variable \"") {
+        return default_within(text, blanks(text, place) + 1).map(|value| (value, Tie::Assign));
+    }
     // `<Password Value="…"/>`
     if !closed
         && name.start > 0
@@ -111,7 +115,15 @@ pub(super) fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
             Some((start, Tie::Colon))
         }
         b"-" if place > before && at(text, end) == b' ' && quote(at(text, end + 1)) => Some((end, Tie::Blank)),
+        b">" if closed => {
+            // `<property name="password"><value>…`
+            let next = blanks_and_breaks(text, end);
+            Some((if starts(text, next, b"<value>") { next + 7 } else { end }, Tie::Tag))
+        }
         b">" => Some((end, Tie::Tag)),
+        // `<password><![CDATA[…`
+        [b'>', b'<', b'!'] if !closed && starts(text, place + 1, b"<![CDATA[") => Some((place + 1, Tie::Tag)),
+        [b'>', b'<'] if closed && starts(text, place + 1, b"<value>") => Some((place + 8, Tie::Tag)),
         b"" => match at(text, place) {
             // PHP writes `s:8:"password";s:6:"…"`.
             b';' if closed => serialized(text, place + 1).map(|value| (value, Tie::Assign)),
@@ -159,6 +171,23 @@ pub(super) fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
         },
         _ => None,
     }
+}
+
+/// `default = "…"` among the next lines, before the brace closes.
+fn default_within(text: &[u8], start: usize) -> Option<usize> {
+    let mut place = start;
+    for _ in 0..6 {
+        let next = blanks_and_breaks(text, place);
+        if starts(text, next, b"default") {
+            return value_attribute(text, next);
+        }
+        let line = text.get(next..text.len().min(next + 200))?;
+        if line.first() == Some(&b'}') {
+            return None;
+        }
+        place = next + line.iter().position(|byte| *byte == b'\n')?;
+    }
+    None
 }
 
 /// Where the text begins behind `s:16:`, as PHP writes it.

@@ -51,7 +51,16 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
     if matches!(tie, Tie::Assign | Tie::Colon | Tie::Tight)
         && let Some(span) = row_of_bytes(text, place)
     {
-        return Some(Value { span, quoted: true, tie, alone: false, beside_user: false, sent: false, variable: false });
+        return Some(Value {
+            span,
+            quoted: true,
+            tie,
+            alone: false,
+            beside_user: false,
+            sent: false,
+            variable: false,
+            setting: false,
+        });
     }
     // A function around text: `[]byte("…")`, `Credential("…")`.
     let mut inner = place;
@@ -90,6 +99,10 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
         .take_while(|byte| **byte != b'\n')
         .all(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'#'));
     value.variable = constant(&text[name.clone()]);
+    let dotted = memchr::memchr_iter(b'.', &text[name.clone()]).count();
+    value.setting = matches!(tie, Tie::Assign | Tie::Tight)
+        && dotted > 0
+        && !["self.", "this.", "cls."].iter().any(|owner| text[name.clone()].starts_with(owner.as_bytes()));
     value.sent = tie == Tie::Tight
         && (at(text, value.span.end) == b'&' || name.start > 0 && matches!(text[name.start - 1], b'&' | b'?'));
     value.beside_user = beside_user(text, name.start, value.span.end, tie);
@@ -221,7 +234,16 @@ fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
     if formatted && memchr::memchr(b'{', &text[start..end]).is_some() {
         return None;
     }
-    Some(Value { span: start..end, quoted: true, tie, alone: false, beside_user: false, sent: false, variable: false })
+    Some(Value {
+        span: start..end,
+        quoted: true,
+        tie,
+        alone: false,
+        beside_user: false,
+        sent: false,
+        variable: false,
+        setting: false,
+    })
 }
 
 /// A quote between letters or digits, and no other on its line.
@@ -271,5 +293,6 @@ fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
         beside_user: false,
         sent: false,
         variable: false,
+        setting: false,
     })
 }

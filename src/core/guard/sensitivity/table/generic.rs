@@ -52,6 +52,14 @@ pub(super) const TABLE: &[Detector] = &[
     )
     .check(Check::Real),
     near(
+        "symmetric-jwk",
+        "a private key",
+        &["\"oct\"", "'oct'"],
+        (240, 320),
+        r#"(?:^|[^\w])["']?kty["']?\s{0,4}:\s{0,4}["']oct["'][^}]{0,240}?[\s,{]["']?k["']?\s{0,4}:\s{0,4}["']([A-Za-z0-9_-]{20,1000})["']|[\s,{]["']?k["']?\s{0,4}:\s{0,4}["']([A-Za-z0-9_-]{20,1000})["'][^}]{0,240}?["']?kty["']?\s{0,4}:\s{0,4}["']oct["']"#,
+    )
+    .check(Check::Random),
+    near(
         "private-jwk",
         "a private key",
         &["\"d\"", "'d'", "d: '", "d: \"", "\"k\"", "k: '", "k: \""],
@@ -117,25 +125,25 @@ pub(super) const TABLE: &[Detector] = &[
     near(
         "command-password",
         "a password of a command",
-        &["mysql", "sshpass", "mongo", "psql", "redis-cli", "unzip", "docker login", "podman login", "registry login", "htpasswd", "psexec"],
+        &["mysql", "sshpass", "mongo", "psql", "redis-cli", "unzip", "docker login", "podman login", "registry login", "htpasswd", "psexec", "7z", "net use", "az login", "openssl enc", "smbclient", "ldap", "http -a ", "https -a "],
         (0, 160),
-        r#"(?i)^(?:sshpass\s+-p\s*|psexec\b[^\n|;]{0,80}?\s-p\s+|mysql(?:admin|dump)?\b[^\n|;]{0,80}?\s-p|redis-cli\b[^\n|;]{0,80}?\s-a\s+|mongo\w*\b[^\n|;]{0,80}?\s-p\s+|(?:docker|podman|registry) login\b[^\n|;]{0,80}?\s-p\s+|unzip\s+-P\s+|htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+)["']?([^\s"'-][^\s"']{2,80})"#,
+        r#"(?i)^(?:sshpass\s+-p\s*|psexec\b[^\n|;]{0,80}?\s-p\s+|mysql(?:admin|dump)?\b[^\n|;]{0,80}?\s-p|redis-cli\b[^\n|;]{0,80}?\s-a\s+|mongo\w*\b[^\n|;]{0,80}?\s-p\s+|(?:docker|podman|registry) login\b[^\n|;]{0,80}?\s-p\s+|unzip\s+-P\s+|7za?\s+[a-z]\s[^\n|;]{0,80}?\s-p|net use\s[^\n|;]{0,80}?/user:\S{1,60}\s+|az login\b[^\n|;]{0,120}?\s-p\s+|smbclient\b[^\n|;]{0,80}?\s-U\s*[\w.\\-]{1,40}%|ldap(?:search|add|modify|delete|passwd)\b[^\n|;]{0,120}?\s-w\s+|https?\s-a\s+[\w.-]{1,40}:|openssl enc\b[^\n|;]{0,80}?\s-k\s+|htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+)["']?([^\s"'-][^\s"']{2,80})"#,
     )
     .check(Check::Password),
     near(
         "piped-password",
         "a password that is printed into a login",
-        &["password-stdin", "passphrase-fd 0"],
+        &["password-stdin", "passphrase-fd 0", "chpasswd"],
         (160, 20),
-        r#"echo\s+(?:-n\s+)?["']?([^\s"'$`|<>]{4,80})["']?\s*\|[^|\n]{0,120}(?:password-stdin|passphrase-fd 0)"#,
+        r#"echo\s+(?:-n\s+|-e\s+)?["']?(?:[\w.-]{1,40}:)?([^\s"'$`|<>]{4,80})["']?\s*\|[^|\n]{0,120}(?:password-stdin|passphrase-fd 0|chpasswd)"#,
     )
     .check(Check::Password),
     near(
         "account-password",
         "a password of an account or a device",
-        &["net user", "snmp-server community", "jdbc:oracle:"],
+        &["net user", "snmp-server community", "jdbc:oracle:", "password 0 ", "password 7 "],
         (0, 160),
-        r#"(?i)^(?:net user\s+[^\s/*"']{1,40}\s+([^\s/*"'%$]{4,60})\s|snmp-server community\s+(\S{3,60})(?:\s|$)|jdbc:oracle:(?:thin|oci8?):[\w.-]{1,40}/([^\s"'@/$<{%]{4,60})@)"#,
+        r#"(?i)^(?:net user\s+[^\s/*"']{1,40}\s+([^\s/*"'%$]{4,60})\s|snmp-server community\s+(\S{3,60})(?:\s|$)|password [07] (\S{4,60})(?:\s|$)|jdbc:oracle:(?:thin|oci8?):[\w.-]{1,40}/([^\s"'@/$<{%]{4,60})@)"#,
     )
     .check(Check::Password),
     near(
@@ -159,7 +167,7 @@ pub(super) const TABLE: &[Detector] = &[
         "a password in a statement",
         &["identified by", "identified with", "password '", "encrypted password"],
         (0, 160),
-        r#"(?i)^(?:(?:identified (?:with \w+ )?by(?: password)?|(?:encrypted )?password)\s{1,3}(?:["'`\\]{1,2}([^"'`\\\s]{3,80})["'`\\]|"([^"\\\s]{3,80})"|'([^'\\\s]{3,80})')|identified by\s{1,3}([A-Za-z][\w$#]{0,40}(?-i:\d|[a-z][A-Z])[\w$#]{0,40}))"#,
+        r#"(?i)^(?:(?:identified (?:with \w+ )?by(?: password)?|(?:encrypted )?password)\s{1,3}(?:["'`\\]{1,2}([^"'`\\\s]{3,80})["'`\\]|"([^"\\\s]{3,80})"|'([^'\\\s]{3,80})')|identified by\s{1,3}([A-Za-z][\w$#]{0,40}(?-i:\d|[a-z][A-Z]|[A-Z]{2}[a-z]{2})[\w$#]{0,40}))"#,
     )
     .check(Check::Password),
     near(
@@ -195,6 +203,38 @@ pub(super) const TABLE: &[Detector] = &[
     )
     .check(Check::Password),
     near(
+        "basic-auth-call",
+        "a password that is given to a login",
+        &["BasicAuth(", "DigestAuth(", "basic_auth(", "auth=("],
+        (0, 200),
+        r#"(?i)^(?:(?:basic|digest)_?auth|auth=)\(\s{0,3}[bru]?["'][^"'\s{}$<>]{1,60}["']\s{0,3},\s{0,3}(?:Some\(|[bru])?["']([^"'\s{}$<>]{4,80})["']\s{0,3}\)"#,
+    )
+    .check(Check::Real),
+    near(
+        "connection-call",
+        "a password that is given to a login",
+        &["getConnection(", "mysqli_connect(", "mysql_connect(", "new mysqli(", "new PDO(", "ftp_login("],
+        (0, 320),
+        r#"^(?:getConnection|mysqli?_connect|new mysqli|new PDO|ftp_login)\([^()\n]{1,160},\s{0,3}["'][^"'\n]{1,60}["']\s{0,3},\s{0,3}["']([^"'\s]{4,80})["']\s{0,3}[,)]"#,
+    )
+    .check(Check::Real),
+    near(
+        "token-signing-call",
+        "what tokens are signed with",
+        &["jwt.sign(", "jwt.verify(", "jwt.encode(", "jwt.decode("],
+        (0, 240),
+        r#"^jwt\.(?:sign|verify|encode|decode)\([^"'\n]{1,120},\s{0,3}["'`]([^"'`\s{}$<>]{6,100})["'`]"#,
+    )
+    .check(Check::Real),
+    near(
+        "configured-password",
+        "a password in a file of settings",
+        &["requirepass", "masterauth", "wpa-psk", "wpa-passphrase", "rootpw", "bindpw"],
+        (0, 160),
+        r#"^(?:requirepass|masterauth|wpa-psk|wpa-passphrase|rootpw|bindpw)[ \t]+["']?([^\s"'$<{=]{4,100})["']?[ \t]*(?:\r?\n|$)"#,
+    )
+    .check(Check::Real),
+    near(
         "wordpress-key",
         "a key of an installation",
         &["auth_key", "auth_salt", "logged_in_key", "logged_in_salt", "nonce_key", "nonce_salt"],
@@ -205,9 +245,9 @@ pub(super) const TABLE: &[Detector] = &[
     near(
         "login-call",
         "a password that is given to a login",
-        &[".login("],
+        &["login("],
         (0, 160),
-        r#"^\.login\(\s{0,3}["'][\w.+-]{1,60}@[\w.-]{3,60}["']\s*,\s*["']([^"'\s{}$<>]{6,80})["']"#,
+        r#"^login\(\s{0,3}["'][\w.+-]{1,60}(?:@[\w.-]{3,60}["']\s*,\s*["']([^"'\s{}$<>]{6,80})["']|["']\s*,\s*["']([A-Za-z]{1,40}[\d!@#%^&*][^"'\s{}$<>]{2,80})["']\s*\))"#,
     )
     .check(Check::Password),
     near(

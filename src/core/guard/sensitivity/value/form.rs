@@ -121,6 +121,29 @@ pub(super) fn code(value: &[u8]) -> bool {
     if matches!(value.first(), Some(b')' | b'.' | b'}' | b']')) || value.starts_with(b"##") {
         return true;
     }
+    // `a.token||(b.key=`: two things, of which one is taken.
+    if memchr::memmem::find(value, b"||").is_some() || memchr::memmem::find(value, b"&&").is_some() {
+        return true;
+    }
+    // `(using password: YES)**` is how a server answers.
+    let answer = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    if matches!(&value[..answer], b"YES" | b"NO")
+        && answer < value.len()
+        && !value[answer..].iter().any(u8::is_ascii_alphanumeric)
+    {
+        return true;
+    }
+    // `@password).tap(`
+    if matches!(value.first(), Some(b'@' | b'$')) {
+        let name = value[1..].iter().take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_').count();
+        if name > 1 && value.get(1 + name) == Some(&b')') {
+            return true;
+        }
+    }
+    // `!!str` of YAML
+    if value.starts_with(b"!!") {
+        return true;
+    }
     let literal = value.split(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
     if literal.len() < value.len()
         && matches!(

@@ -48,6 +48,9 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
     if kind == Kind::Password && default_of_setting(value, place) {
         return true;
     }
+    if place.tie != Tie::Tag && validation(value) {
+        return false;
+    }
     if stands_in || known(value) || memchr::memmem::find(value, super::redact::MARK).is_some() {
         return false;
     }
@@ -123,6 +126,22 @@ fn default_of_setting(value: &[u8], place: &Value) -> bool {
         && DEFAULTS.contains(&value)
 }
 
+/// `required|min:8|confirmed`: what a form asks of a value.
+fn validation(value: &[u8]) -> bool {
+    memchr::memchr(b'|', value).is_some()
+        && value.split(|byte| *byte == b'|').all(|rule| {
+            let name = rule.split(|byte| *byte == b':').next().unwrap_or_default();
+            name.len() >= 2 && name.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_')
+        })
+        && value.split(|byte| *byte == b'|').any(|rule| {
+            let name = rule.split(|byte| *byte == b':').next().unwrap_or_default();
+            matches!(
+                name,
+                b"required" | b"nullable" | b"sometimes" | b"string" | b"confirmed" | b"min" | b"max" | b"present"
+            )
+        })
+}
+
 /// `String!`, `Password?`: the type of a field.
 fn type_name(value: &[u8]) -> bool {
     let Some((last, body)) = value.split_last() else { return false };
@@ -190,6 +209,9 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
         return place.quoted || place.alone;
     }
     if memchr::memchr(b' ', value).is_some() {
+        if place.quoted && name.to_ascii_lowercase().ends_with(b"phrase") && words_alone(value) {
+            return true;
+        }
         // A sentence about passwords, not one.
         let strange = value.iter().filter(|byte| byte.is_ascii_digit() || STRANGE.contains(byte)).count();
         return place.quoted && strange >= 3 && shape.digits > 0 && shape.marks * 3 < value.len();
@@ -233,7 +255,7 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
     }
     match place.tie {
         // `--password secret-A1`
-        Tie::Blank if name.starts_with(b"--") && mixed => true,
+        Tie::Blank if name.starts_with(b"-") && mixed => true,
         // `host=db user=app password=opensesame`
         // `…&password=macaron&…`: a form or a query as it is sent.
         Tie::Tight if place.sent && shape.lower == value.len() && value.len() >= 5 && !shape::names(value) => true,
@@ -245,6 +267,14 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
                 && (place.alone || (place.beside_user && !member(value, &shape)));
             !value.contains(&b'.') && (mixed || small || (shouted && shape.marks == 0 && shape.letters() >= 4))
         }
+        // `password = base64_password`: the name of something else.
+        Tie::Assign if value[value.len() - 1].is_ascii_lowercase() && ends_with_noun(value) => false,
+        // `db.password = Kx82mQp`
+        Tie::Assign if place.alone && place.setting && mixed && value.len() >= 6 => {
+            !value.contains(&b'.') && !shape::names(value)
+        }
+        // `password = m4ria_root`, on a line of its own.
+        Tie::Assign if place.alone && value.len() >= 7 && digits_for_letters(value) > 0 => !value.contains(&b'.'),
         _ => shape.random() || (mixed && shape.digits > 1 && !value.contains(&b'.') && value.len() >= 8),
     }
 }
@@ -317,7 +347,7 @@ fn secret(value: &[u8], place: &Value) -> bool {
         return (settings || (place.quoted && value.len() >= 15)) && shape::distinct(value) >= 4 && !fake(value);
     }
     // Long words with digits between letters; passwords with marks.
-    if shape.digits == 0 || shape.letters() == 0 {
+    if shape.letters() == 0 || shape.digits == 0 && !value.ends_with(b"=") {
         return false;
     }
     if behind_name && shape.marks == 0 && shape.digits >= 3 && value.len() >= 24 {
@@ -331,9 +361,7 @@ fn secret(value: &[u8], place: &Value) -> bool {
         + usize::from(shape.digits > 0)
         + usize::from(odd(value));
     // `CLIENT_SECRET=newS3cretKey`: a person made it up, and nobody names things like that.
-    let digit_within = value
-        .windows(3)
-        .any(|three| three[0].is_ascii_alphabetic() && three[1].is_ascii_digit() && three[2].is_ascii_lowercase());
+    let digit_within = digits_for_letters(value) > 0;
     if place.variable
         && place.tie == Tie::Tight
         && !place.quoted
@@ -343,6 +371,17 @@ fn secret(value: &[u8], place: &Value) -> bool {
         && digit_within
     {
         return true;
+    }
+    if place.quoted && kinds >= 3 && value.len() >= 10 && digits_for_letters(value) >= 2 && !fake(value) {
+        return true;
+    }
+    // `jwtSecret = JWTSuperSecretKey77`, on a line of its own in a file of settings.
+    if place.alone && place.setting && kinds >= 3 && shape.marks == 0 && value.len() >= 12 && shape.upper >= 2 {
+        return !fake(value) && !shape::names(value);
+    }
+    // `AUTHKEY = 'vkidSQkgAHc='`
+    if place.quoted && value.len() >= 12 && value.len().is_multiple_of(4) && value.ends_with(b"=") && kinds >= 2 {
+        return shape.upper >= 3 && shape.lower >= 3;
     }
     if place.quoted || place.tie == Tie::Tight {
         kinds >= 3 && odd(value) && !shape::names(value)
@@ -388,6 +427,40 @@ const ALGORITHMS: &[&str] = &[
     "sha", "scram", "md", "bcrypt", "scrypt", "argon", "hmac", "aes", "cbc", "gcm", "rsa", "des", "pbkdf", "hs",
     "rs", "es", "ps", "ecdsa", "dsa", "plain", "oauth", "utf", "base", "x", "v", "bit", "bits",
 ];
+
+/// `correct horse battery staple`: words that make no sentence, none of which says what stands there.
+fn words_alone(value: &[u8]) -> bool {
+    #[rustfmt::skip] // words, not code
+    const OF_SENTENCES: &[&str] = &[
+        "enter", "please", "must", "be", "to", "for", "of", "in", "with", "your", "choose", "type", "confirm",
+        "required", "invalid", "incorrect", "does", "do", "are", "was", "has", "have", "can", "cannot", "will",
+        "should", "if", "used", "use", "set", "change", "forgot", "new", "old", "repeat", "again", "at", "least",
+        "from", "on", "no", "and", "or", "it", "or", "which", "that",
+    ];
+    let parts = value.split(|byte| *byte == b' ').count();
+    let words = shape::words(value, 16);
+    (3..=12).contains(&parts)
+        && value.is_ascii()
+        && !value[0].is_ascii_uppercase()
+        && !value.iter().any(|byte| matches!(byte, b'.' | b':' | b'?' | b',' | b'(' | b'{' | b'<' | b'%' | b'$'))
+        && words.len() + 1 >= parts
+        && words.iter().all(|word| word.len() > 2 && !OF_SENTENCES.contains(&word.as_str()))
+        && words.iter().filter(|word| shape::names(word.as_bytes())).count() * 2 < words.len()
+}
+
+/// Whether its last word names what stands there: `base64_password`.
+fn ends_with_noun(value: &[u8]) -> bool {
+    value.contains(&b'_')
+        && shape::words(value, 8).last().is_some_and(|word| word.len() > 4 && shape::names(word.as_bytes()))
+}
+
+/// Digits that stand for letters: `sc4laS3cret`. How often one stands between letters.
+fn digits_for_letters(value: &[u8]) -> usize {
+    value
+        .windows(3)
+        .filter(|three| three[0].is_ascii_alphabetic() && three[1].is_ascii_digit() && three[2].is_ascii_lowercase())
+        .count()
+}
 
 /// What passwords hold and names do not.
 const STRANGE: &[u8] = b"!@#$%^&*?~";

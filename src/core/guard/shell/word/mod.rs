@@ -241,7 +241,14 @@ impl Expansion<'_> {
 
     fn variable(&mut self, name: &str, quoted: bool) {
         match self.variables.get(name) {
-            Some(Value::Text(text)) => self.put(&text.clone(), quoted),
+            Some(Value::Text(text)) => match self.variables.get("IFS") {
+                // `IFS=,; $c`: a value falls apart where the text says that it does.
+                Some(Value::Text(separators)) if !quoted && name != "IFS" && !separators.is_empty() => {
+                    let parted = text.replace(|c| separators.contains(c), " ");
+                    self.put(&parted, false);
+                }
+                _ => self.put(&text.clone(), quoted),
+            },
             Some(Value::Many(values)) => {
                 for (at, value) in values.clone().iter().enumerate() {
                     if at > 0 && self.fields.len() < MAX_FIELDS {
