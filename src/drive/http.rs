@@ -462,9 +462,11 @@ impl<W: Watch> Call<'_, W> {
         let after = answer::retry_after(&headers);
         // The status alone says enough if the words do not come, or not all of them.
         let mut body = Vec::new();
+        let readable = answer::compressed(&headers).is_none();
         let words = async {
             let mut deadlines = self.deadlines;
-            while body.len() < MAX_ERROR_BYTES
+            while readable
+                && body.len() < MAX_ERROR_BYTES
                 && let Ok(Some(piece)) = next_piece(&mut sent, sleep.as_mut(), &mut deadlines, self.endpoint).await
             {
                 body.extend_from_slice(&piece);

@@ -2,7 +2,7 @@
 //!
 //! Bytes may be cut anywhere. Nothing is lost, and the result does not depend on where they were cut.
 
-use super::{Decode, halves::Halves, sse, stream_decoder};
+use super::{Decode, flat, halves::Halves, sse, stream_decoder};
 use crate::core::{
     error::{Failure, FailureKind, Result},
     message::{Usage, Wire},
@@ -36,6 +36,7 @@ impl Stream {
         if event.data.trim_ascii().is_empty() {
             return Ok(());
         }
+        flat(&event.data)?;
         self.decoder.event(&event.name, &self.halves.joined(&event.data), deltas)
     }
 
