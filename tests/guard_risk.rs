@@ -460,6 +460,13 @@ mod promises {
         }
         let call = ToolUse::from_text("1", "bash", "{\"command\": ".to_owned());
         assert_eq!(assess_risk(&call, declared(RiskLevel::Safe), &RiskContext::default()).rule, "call.unparsed");
+        // No tree of values is made of this, and what is no tree holds no command.
+        for depth in [101, 200, 100_000] {
+            let more = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+            let call = ToolUse::from_text("1", "bash", format!(r#"{{"command": "rm -rf /", "more": {more}}}"#));
+            let risk = assess_risk(&call, declared(RiskLevel::Safe), &RiskContext::default());
+            assert_eq!((risk.rule, risk.level), ("call.unparsed", RiskLevel::Confirm), "{depth}");
+        }
     }
 
     #[test]

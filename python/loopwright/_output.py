@@ -7,6 +7,7 @@ Models wrap JSON in prose and fences; the first thing that fits is taken. pydant
 from __future__ import annotations
 
 import json
+import types
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from .errors import ModelError
@@ -117,6 +118,9 @@ class OutputType(Generic[T]):
 
             from .tools._hints import modern
 
+            if _no_type(self.annotation):
+                message = f"no schema can be made of {self.annotation!r}, which is no type"
+                raise SchemaError(message, hint="give a dataclass, a TypedDict, a pydantic model or a plain type")
             try:
                 adapter: TypeAdapter[T] = TypeAdapter(modern(self.annotation))
                 schema = without_titles(adapter.json_schema(mode="validation"))
@@ -134,6 +138,11 @@ class OutputType(Generic[T]):
 
     def __repr__(self) -> str:
         return f"OutputType({self.name})"
+
+
+def _no_type(annotation: object) -> bool:
+    """Whether it is what pydantic takes for a type, and none is: a function, whose calls it would check."""
+    return isinstance(annotation, (types.FunctionType, types.BuiltinFunctionType, types.MethodType))
 
 
 def _is_object(schema: dict[str, Any]) -> bool:

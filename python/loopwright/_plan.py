@@ -195,7 +195,11 @@ def place_of(
     """The path of a journal to make, in a folder that exists; `None` where none is written to a file."""
     if journal is None or isinstance(journal, bool):
         return None
-    path = os.fspath(journal)
+    try:
+        path = os.fspath(journal)
+    except TypeError:
+        message = f"a journal can't be {type(journal).__name__}"
+        raise UsageError(message, "invalid_value", "give a path, a Journal, or True to keep it in memory") from None
     if is_store(journal):
         pass
     elif not path.endswith(".jsonl"):
@@ -218,6 +222,10 @@ def writing(path: str | None, what: str, hint: str) -> Iterator[None]:
     except OSError as error:
         message = f"the journal {path!r} can't {what}: {error.strerror or error}"
         raise UsageError(message, unwritten(error), hint) from error
+    except ValueError as error:
+        # A path with a zero byte, or one that is no UTF-8.
+        message = f"the journal {path!r} can't {what}: {error}"
+        raise UsageError(message, "journal", "give a path of plain text") from error
 
 
 def unwritten(error: OSError) -> str:

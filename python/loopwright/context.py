@@ -12,6 +12,7 @@ with the tool `recall`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -153,7 +154,7 @@ class Archive:
 
     def get(self, handle: str) -> Message | None:
         """The message under `handle`, as it was."""
-        text = self._core.get(handle)
+        text = self._core.get(_words(handle, "a handle"))
         return None if text is None else Message.from_json(text)
 
     def recall(self, handle: str = "", *, find: str = "", from_line: int = 1, limit: int = 16_000) -> str:
@@ -161,7 +162,10 @@ class Archive:
 
         Lines of more than 512 bytes count as several.
         """
-        return self._core.answer(handle, find, max(1, from_line), max(0, limit))
+        from_line, limit = _number(from_line, "from_line"), _number(limit, "limit")
+        return self._core.answer(
+            _words(handle, "a handle"), _words(find, "what to find"), max(1, from_line), max(0, limit)
+        )
 
     @property
     def handles(self) -> list[str]:
@@ -176,14 +180,14 @@ class Archive:
     def from_json(cls, text: str) -> Archive:
         """An archive that was saved."""
         archive = cls.__new__(cls)
-        archive._core = checked(_core.ContextArchive.from_json, text)
+        archive._core = checked(_core.ContextArchive.from_json, _words(text, "an archive"))
         return archive
 
     def __len__(self) -> int:
         return len(self._core)
 
-    def __contains__(self, handle: str) -> bool:
-        return handle in self._core
+    def __contains__(self, handle: object) -> bool:
+        return isinstance(handle, str) and _words(handle, "a handle") in self._core
 
     def __repr__(self) -> str:
         return f"<Archive of {len(self)} messages>"
@@ -496,10 +500,11 @@ class ContextWindow:
         client.chat(messages=window.messages)
 
     Appending costs what is new. Between compactions the view only grows, so a provider's cache keeps hitting; above
-    `high` (a share of the budget) one compaction takes it down to `low`.
+    `high` (a share of the budget) one compaction takes it down to `low`. Threads may share one: each call waits for the
+    one before.
     """
 
-    __slots__ = ("_core", "_made", "_ours", "_shape", "_view")
+    __slots__ = ("_core", "_lock", "_made", "_ours", "_shape", "_view")
 
     def __init__(
         self,
@@ -523,6 +528,7 @@ class ContextWindow:
             raise UsageError(message, "invalid_value", "give 0 < low <= high <= 1")
         own = _policy(policy, tools, count, model)
         self._core = checked(_core.Window, _budget(budget), self._shape, own, _counter(count), _named(model), high, low)
+        self._lock = threading.RLock()
         self._ours = self._shape == "canonical"
         self._view: list[Any] = []
         # Chat Completions wants some messages in pieces, so this is no length of the view.
@@ -530,12 +536,13 @@ class ContextWindow:
 
     def append(self, *messages: Any) -> None:
         """Adds messages at the end. The view is made to fit when it is next looked at."""
-        for message in messages:
-            if isinstance(message, Message) and not self._ours:
-                for element in _parsed(message.to_wire(self._shape)):
-                    self._core.append(element, _written)
-            else:
-                self._core.append(message, _written)
+        with self._lock:
+            for message in messages:
+                if isinstance(message, Message) and not self._ours:
+                    for element in _parsed(message.to_wire(self._shape)):
+                        self._core.append(element, _written)
+                else:
+                    self._core.append(message, _written)
 
     def replay(self, messages: Iterable[Any]) -> None:
         """Fills an empty window with a history that went through requests before.
@@ -543,14 +550,15 @@ class ContextWindow:
         The view is as if the window had been there from the beginning: one compaction, where the last one would have
         been. So a conversation that goes on in another process keeps the beginning of its requests.
         """
-        if len(self._core):
-            message = "the window has messages already"
-            raise UsageError(message, "invalid_messages", "replay a history into a new window")
         given = _listed(messages)
         if given and isinstance(given[0], Message) and not self._ours:
             given = [element for each in given for element in _elements(each.to_wire(self._shape), ours=False)]
-        self._core.replay(given, _writer(given, self._shape))
-        self._forget()
+        with self._lock:
+            if len(self._core):
+                message = "the window has messages already"
+                raise UsageError(message, "invalid_messages", "replay a history into a new window")
+            self._core.replay(given, _writer(given, self._shape))
+            self._forget()
 
     def reported(self, input_tokens: int) -> None:
         """What the provider counted for the request that `messages` just was: `usage.input` of its answer.
@@ -558,27 +566,30 @@ class ContextWindow:
         From now on the window goes by that, and counts only what comes after. What is far from anything that the count
         allows for is not believed.
         """
-        self._core.reported(_budget(input_tokens))
+        with self._lock:
+            self._core.reported(_budget(input_tokens))
 
     @property
     def messages(self) -> list[Any]:
         """What the next request is made of, in the window's shape."""
-        self.settle()
-        # Only what is new is written; between compactions the objects stay the same.
-        for text in self._core.view(self._made):
-            self._view.extend(_elements(text, ours=self._ours))
-            self._made += 1
-        return list(self._view)
+        with self._lock:
+            self.settle()
+            # Only what is new is written; between compactions the objects stay the same.
+            for text in self._core.view(self._made):
+                self._view.extend(_elements(text, ours=self._ours))
+                self._made += 1
+            return list(self._view)
 
     def settle(self) -> bool:
         """Makes the view fit if it is above the high mark, as `messages` does, without making a list of it.
 
         Gives whether it had to.
         """
-        settled = self._core.settle()
-        if settled:
-            self._forget()
-        return settled
+        with self._lock:
+            settled = self._core.settle()
+            if settled:
+                self._forget()
+            return settled
 
     def _forget(self) -> None:
         self._view = []
@@ -586,22 +597,25 @@ class ContextWindow:
 
     def compact(self) -> Report:
         """Makes the view anew, down to the low mark, where there is time for it."""
-        self._core.compact()
-        self._forget()
-        report = self.report
+        with self._lock:
+            self._core.compact()
+            self._forget()
+            report = self.report
         assert report is not None  # noqa: S101 - a compaction leaves one
         return report
 
     @property
     def report(self) -> Report | None:
         """What the last compaction did."""
-        report = self._core.report()
+        with self._lock:
+            report = self._core.report()
         return None if report is None else Report(report)
 
     @property
     def tokens(self) -> int:
         """Tokens of the view."""
-        return self._core.tokens
+        with self._lock:
+            return self._core.tokens
 
     @property
     def expected(self) -> int:
@@ -609,23 +623,27 @@ class ContextWindow:
 
         After a compaction a view counts for the low mark at least.
         """
-        return self._core.expected
+        with self._lock:
+            return self._core.expected
 
     @property
     def budget(self) -> int:
         """The budget."""
-        return self._core.budget
+        with self._lock:
+            return self._core.budget
 
     @property
     def compactions(self) -> int:
         """How many compactions there were."""
-        return self._core.compactions
+        with self._lock:
+            return self._core.compactions
 
     @property
     def archive(self) -> Archive:
         """What left the view so far."""
         archive = Archive.__new__(Archive)
-        archive._core = self._core.archive()
+        with self._lock:
+            archive._core = self._core.archive()
         return archive
 
     def recall_tool(self) -> Tool[..., str]:
@@ -634,11 +652,15 @@ class ContextWindow:
 
     def summarise(self, words: str | None) -> None:
         """Words of a summarizer about what came before, for the next compaction."""
-        self._core.set_summary(words)
+        if words is not None:
+            words = _words(words, "a summary")
+        with self._lock:
+            self._core.set_summary(words)
 
     def to_json(self) -> str:
         """The window as text, for `from_json`."""
-        return self._core.to_json()
+        with self._lock:
+            return self._core.to_json()
 
     @classmethod
     def from_json(
@@ -647,20 +669,37 @@ class ContextWindow:
         """A window that was saved. Give the model, shape and count that it was made with."""
         window = cls.__new__(cls)
         window._shape = _known(shape)
-        window._core = checked(_core.Window.from_json, text, shape, _counter(count), _named(model))
+        window._core = checked(_core.Window.from_json, _words(text, "a window"), shape, _counter(count), _named(model))
+        window._lock = threading.RLock()
         window._ours = shape == "canonical"
         window._forget()
         return window
 
     def __len__(self) -> int:
-        return len(self._core)
+        with self._lock:
+            return len(self._core)
 
     def __repr__(self) -> str:
         return f"<ContextWindow {self.tokens} of {self.budget} tokens>"
 
 
+def _words(text: str, what: str) -> str:
+    """Text; halves of characters, which nothing here holds, are question marks."""
+    if isinstance(text, str):
+        return text.encode("utf-8", "replace").decode()
+    message = f"{what} is text, not {type(text).__name__}"
+    raise UsageError(message, "invalid_value", "give a str")
+
+
+def _number(number: int, what: str) -> int:
+    if isinstance(number, bool) or not isinstance(number, int):
+        message = f"{what} is a whole number, not {number!r}"
+        raise UsageError(message, "invalid_value", "give a whole number")
+    return min(number, 1 << 62)
+
+
 def _listed(messages: Iterable[Any]) -> list[Any]:
-    if isinstance(messages, (str, bytes, Mapping, Message)):
+    if isinstance(messages, (str, bytes, Mapping, Message)) or not isinstance(messages, Iterable):
         message = f"messages are a list of messages, not {type(messages).__name__}"
         raise UsageError(message, "invalid_messages", "put it into a list")
     return list(messages)

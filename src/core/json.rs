@@ -113,6 +113,45 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
+/// What is nested deeper is no tree of values any more: [`Raw::value`] may give `null` for it, and who judges that sees
+/// nothing.
+pub const DEEPEST_TREE: usize = 100;
+
+/// Whether arrays and objects of a JSON text stand deeper than `most` in each other. Readers that call themselves, as
+/// most do, end there at the latest; the text may be of any depth.
+pub fn nested_deeper(text: &str, most: usize) -> bool {
+    let bytes = text.as_bytes();
+    // What opens too seldom can't be deep.
+    if memchr::memchr2_iter(b'[', b'{', bytes).take(most + 1).count() <= most {
+        return false;
+    }
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            // Up to the quote that ends the string.
+            b'"' => loop {
+                let Some(next) = memchr::memchr2(b'"', b'\\', &bytes[at + 1..]) else { return false };
+                at += 1 + next;
+                if bytes[at] == b'"' {
+                    break;
+                }
+                at += 1;
+                if at >= bytes.len() {
+                    return false;
+                }
+            },
+            _ => {}
+        }
+        if depth > most {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
 /// So many members are sooner compared than hashed.
 const FEW: usize = 16;
 
@@ -270,6 +309,23 @@ mod tests {
         assert_eq!(raw.text(), text);
         assert_eq!(serde_json::to_string(&raw).unwrap(), text);
         assert!(Raw::parse("{").is_err());
+    }
+
+    #[test]
+    fn how_deep_a_text_is_nested() {
+        let nest = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(!nested_deeper(&nest(100), 100));
+        assert!(nested_deeper(&nest(101), 100));
+        assert!(nested_deeper(&nest(1_000_000), 100));
+        assert!(nested_deeper(&"{\"a\":".repeat(101), 100));
+        let wide = format!("[{}]", vec![nest(99); 50].join(","));
+        assert!(!nested_deeper(&wide, 100));
+        let quoted = format!(r#"["{0}\"{0}\\",{1}]"#, "[".repeat(500), nest(99));
+        assert!(!nested_deeper(&quoted, 100));
+        assert!(nested_deeper(&quoted, 99));
+        for cut in 0..quoted.len() {
+            assert!(!nested_deeper(&quoted[..cut], 100));
+        }
     }
 
     #[test]

@@ -32,14 +32,22 @@ pub(super) fn body_kind(headers: &HeaderMap) -> BodyKind {
     }
 }
 
-/// The kind of a body whose headers do not say, by its first bytes; `stream` is what was asked for.
+/// The kind of a body whose headers do not say, by its first bytes; `stream` is what was asked for. A byte order mark
+/// before them says nothing.
 pub(super) fn sniff(first: &[u8], stream: bool) -> BodyKind {
+    let first = first.strip_prefix("\u{feff}".as_bytes()).unwrap_or(first);
     match first.trim_ascii_start().first() {
         Some(b'{' | b'[') => BodyKind::Json,
         Some(b'<') => BodyKind::Html,
         _ if stream => BodyKind::Events,
         _ => BodyKind::Json,
     }
+}
+
+/// How the body is compressed, if it is: nothing of the kind was asked for.
+pub(super) fn compressed(headers: &HeaderMap) -> Option<String> {
+    let how = headers.get(header::CONTENT_ENCODING)?.to_str().unwrap_or("?").trim();
+    (!how.is_empty() && !how.eq_ignore_ascii_case("identity")).then(|| how.chars().take(40).collect())
 }
 
 /// The provider's id of the request.
@@ -170,5 +178,6 @@ mod tests {
         assert_eq!(sniff(b"<!doctype", true), BodyKind::Html);
         assert_eq!(sniff(b"data: {", true), BodyKind::Events);
         assert_eq!(sniff(b"data: {", false), BodyKind::Json);
+        assert_eq!(sniff("\u{feff}{".as_bytes(), true), BodyKind::Json);
     }
 }

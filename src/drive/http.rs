@@ -322,14 +322,20 @@ impl<W: Watch> Call<'_, W> {
 
     async fn read(&mut self, mut sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Result<Response, Broken> {
         let whole = |failure: Failure| (failure, None);
+        if let Some(how) = answer::compressed(sent.headers()) {
+            let what =
+                format!("the answer is compressed ({how}), which was not asked for: turn that off in the server");
+            return Err(whole(Failure::new(FailureKind::InvalidBody, what)));
+        }
         let mut first = None;
         let mut kind = answer::body_kind(sent.headers());
-        if kind == BodyKind::Unknown {
+        // The headers may be wrong: gateways call streams JSON, and whole answers streams.
+        if kind == BodyKind::Unknown || kind == BodyKind::Events || (kind == BodyKind::Json && self.stream) {
             // An empty piece says nothing about what follows.
-            while kind == BodyKind::Unknown {
+            while first.is_none() {
                 let Some(piece) = self.piece(&mut sent, sleep.as_mut()).await.map_err(whole)? else { break };
                 if !piece.trim_ascii().is_empty() {
-                    kind = answer::sniff(&piece, self.stream);
+                    kind = answer::sniff(&piece, self.stream || kind == BodyKind::Events);
                     first = Some(piece);
                 }
             }
@@ -456,9 +462,11 @@ impl<W: Watch> Call<'_, W> {
         let after = answer::retry_after(&headers);
         // The status alone says enough if the words do not come, or not all of them.
         let mut body = Vec::new();
+        let readable = answer::compressed(&headers).is_none();
         let words = async {
             let mut deadlines = self.deadlines;
-            while body.len() < MAX_ERROR_BYTES
+            while readable
+                && body.len() < MAX_ERROR_BYTES
                 && let Ok(Some(piece)) = next_piece(&mut sent, sleep.as_mut(), &mut deadlines, self.endpoint).await
             {
                 body.extend_from_slice(&piece);
@@ -470,10 +478,14 @@ impl<W: Watch> Call<'_, W> {
         let mut failure = wire::decode_failure(status, after, &body);
         if sent.status().is_redirection() {
             let target = headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).map(without_secrets);
-            failure.message = format!(
-                "the provider answered {status} and points to {}; set that as the base URL (keys are not sent along)",
-                target.as_deref().unwrap_or("nowhere"),
-            );
+            failure.message = match target {
+                Some(target) => format!(
+                    "the provider answered {status} and points to {target}; set that as the base URL (keys are not sent along)"
+                ),
+                None => format!(
+                    "the provider answered {status}, which is no answer of a model, and does not say where to go"
+                ),
+            };
         }
         failure.request_id = failure.request_id.or_else(|| answer::request_id(&headers));
         failure.should_retry = answer::should_retry(&headers);

@@ -7,6 +7,7 @@ use pyo3::{prelude::*, types::PyList};
 use super::{
     errors,
     given::Reader,
+    let_go::let_go,
     looked::{Read, read},
     tokens::TokenCounter as Counter,
     wire::named,
@@ -31,6 +32,18 @@ pub(super) struct ContextArchive(Mutex<Archive>);
 impl ContextArchive {
     fn with<T>(&self, work: impl FnOnce(&mut Archive) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// So many messages take long to free.
+const MANY: usize = 4_096;
+
+impl Drop for ContextArchive {
+    fn drop(&mut self) {
+        let archive = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if archive.len() >= MANY {
+            let_go(std::mem::take(archive));
+        }
     }
 }
 
@@ -268,6 +281,14 @@ fn placed<'py>(
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct ContextReport(Report);
 
+impl Drop for ContextReport {
+    fn drop(&mut self) {
+        if self.0.entries.len() >= MANY {
+            let_go(std::mem::take(&mut self.0));
+        }
+    }
+}
+
 /// One message's index, fate, why, tokens before and after, place, handle, salience and tier.
 type Told<'a> = (usize, &'static str, &'a str, usize, usize, Option<usize>, Option<&'a str>, f64, &'static str);
 
@@ -408,8 +429,11 @@ pub(super) fn compress_context<'py>(
     };
     let mut done = done.map_err(|error| errors::exception(&error))?;
     let out = placed(shape, &done.messages, &mut done.report, messages, made)?;
-    // What was read is let go while others may run.
-    py.detach(move || drop((given, done.messages)));
+    if given.len() < MANY {
+        py.detach(move || drop((given, done.messages)));
+    } else {
+        let_go((given, done.messages));
+    }
     Ok((out, ContextReport(done.report)))
 }
 

@@ -17,12 +17,17 @@ use serde::{
     Serialize, Serializer,
     ser::{Error as _, SerializeMap, SerializeSeq},
 };
+use serde_json::value::RawValue;
 
-use super::{context::decode, errors};
+use super::{
+    context::decode,
+    draft::{CHUNK, Draft, Part, Words},
+    errors,
+};
 use crate::core::{
     error::Error,
     json::{Fields, Raw},
-    message::{Block, Extra, Form, Message, ProviderBlock, Role, Text, Thinking, ToolResult, ToolUse, Wire},
+    message::{Block, Form, Message, ProviderBlock, Role, Wire},
 };
 
 /// Arguments nested deeper go through Python's own JSON.
@@ -69,21 +74,36 @@ impl<'a, 'py> Reader<'a, 'py> {
     /// All messages of a list.
     pub(super) fn all(&self, given: &Bound<'py, PyList>) -> PyResult<Vec<Arc<Message>>> {
         let mut messages = Vec::with_capacity(given.len());
+        let mut draft = Draft::with_capacity(CHUNK);
         for (at, message) in given.iter().enumerate() {
-            messages.push(Arc::new(self.one(&message, at)?));
+            self.add(&message, at, &mut draft)?;
+            if draft.len() == CHUNK {
+                messages.append(&mut std::mem::replace(&mut draft, Draft::with_capacity(CHUNK)).made());
+            }
         }
+        messages.append(&mut draft.made());
         Ok(messages)
     }
 
     /// The message that stands at place `at`.
-    pub(super) fn one(&self, given: &Bound<'py, PyAny>, at: usize) -> PyResult<Message> {
-        let plain = match self.shape {
-            None => self.ours(given),
-            Some(Wire::Anthropic) => anthropic(given),
-            Some(Wire::OpenaiChat) => chat(given),
+    pub(super) fn one(&self, given: &Bound<'py, PyAny>, at: usize) -> PyResult<Arc<Message>> {
+        let mut draft = Draft::default();
+        self.add(given, at, &mut draft)?;
+        draft.made().pop().map_or_else(|| self.by_text(given, at).map(Arc::new), Ok)
+    }
+
+    /// Takes the message that stands at place `at` into a draft.
+    pub(super) fn add(&self, given: &Bound<'py, PyAny>, at: usize, draft: &mut Draft) -> PyResult<()> {
+        let plain = draft.add(|draft| match self.shape {
+            None => self.ours(given, draft),
+            Some(Wire::Anthropic) => anthropic(given, draft),
+            Some(Wire::OpenaiChat) => chat(given, draft),
             Some(_) => None,
-        };
-        plain.map_or_else(|| self.by_text(given, at), Ok)
+        });
+        if !plain {
+            draft.add_made(self.by_text(given, at)?);
+        }
+        Ok(())
     }
 
     fn by_text(&self, given: &Bound<'py, PyAny>, at: usize) -> PyResult<Message> {
@@ -110,69 +130,66 @@ impl<'a, 'py> Reader<'a, 'py> {
         }
     }
 
-    fn ours(&self, given: &Bound<'py, PyAny>) -> Option<Message> {
+    fn ours(&self, given: &Bound<'py, PyAny>, draft: &mut Draft) -> Option<(Role, Form)> {
         let py = given.py();
         if !given.get_type().is(&self.classes.message) {
             return None;
         }
         nothing(given, intern!(py, "extra"))?;
         let content = given.getattr(intern!(py, "content")).ok()?;
-        let content = content.cast_exact::<PyTuple>().ok()?;
-        let blocks: Option<Vec<Block>> = content.iter().map(|block| self.block(&block)).collect();
-        Some(Message {
-            role: Role::named(&attribute(given, intern!(py, "role"))?)?,
-            content: blocks?,
-            form: form(given)?,
-            extra: None,
-        })
+        for block in content.cast_exact::<PyTuple>().ok()? {
+            self.block(&block, draft)?;
+        }
+        Some((role_of(&given.getattr(intern!(py, "role")).ok()?)?, form(given)?))
     }
 
-    fn block(&self, given: &Bound<'py, PyAny>) -> Option<Block> {
+    fn block(&self, given: &Bound<'py, PyAny>, draft: &mut Draft) -> Option<()> {
         let py = given.py();
         let class = given.get_type();
         nothing(given, intern!(py, "extra"))?;
         if class.is(&self.classes.text) {
-            return Some(Block::text(attribute(given, intern!(py, "text"))?));
-        }
-        if class.is(&self.classes.tool_use) {
-            return Some(Block::ToolUse(ToolUse {
-                id: attribute(given, intern!(py, "id"))?,
-                name: attribute(given, intern!(py, "name"))?,
-                input: whole(attribute(given, intern!(py, "input_json"))?)?,
-                invalid: perhaps(given, intern!(py, "invalid")).ok()?,
-                extra: None,
-            }));
-        }
-        if class.is(&self.classes.tool_result) {
+            let words = attribute(given, intern!(py, "text"), draft, any)?;
+            draft.push(Part::Text(words));
+        } else if class.is(&self.classes.tool_use) {
+            let part = Part::Use {
+                id: attribute(given, intern!(py, "id"), draft, any)?,
+                name: attribute(given, intern!(py, "name"), draft, any)?,
+                input: attribute(given, intern!(py, "input_json"), draft, |text| {
+                    is_bare(text) && serde_json::from_str::<&RawValue>(text).is_ok()
+                })?,
+                invalid: perhaps(given, intern!(py, "invalid"), draft)?,
+            };
+            draft.push(part);
+        } else if class.is(&self.classes.tool_result) {
             nothing(given, intern!(py, "failure"))?;
             let content = given.getattr(intern!(py, "content")).ok()?;
             let content = content.cast_exact::<PyTuple>().ok()?;
-            let words = |part: Bound<'py, PyAny>| {
+            let part = Part::Result {
+                id: attribute(given, intern!(py, "id"), draft, any)?,
+                name: Some(attribute(given, intern!(py, "name"), draft, any)?),
+                parts: content.len(),
+                form: form(given)?,
+                is_error: given.getattr(intern!(py, "is_error")).ok()?.cast_exact::<PyBool>().ok()?.is_true(),
+            };
+            draft.push(part);
+            for part in content {
                 if !part.get_type().is(&self.classes.text) {
                     return None;
                 }
-                self.block(&part)
+                self.block(&part, draft)?;
+            }
+        } else if class.is(&self.classes.thinking) {
+            let part = Part::Thinking {
+                text: attribute(given, intern!(py, "text"), draft, any)?,
+                signature: perhaps(given, intern!(py, "signature"), draft)?,
+                redacted: perhaps(given, intern!(py, "redacted"), draft)?,
+                from: None,
             };
-            let content: Option<Vec<Block>> = content.iter().map(words).collect();
-            return Some(Block::ToolResult(ToolResult {
-                id: attribute(given, intern!(py, "id"))?,
-                name: attribute(given, intern!(py, "name"))?,
-                content: content?,
-                form: form(given)?,
-                is_error: given.getattr(intern!(py, "is_error")).ok()?.cast_exact::<PyBool>().ok()?.is_true(),
-                failure: None,
-                extra: None,
-            }));
+            draft.push(part);
+        } else {
+            return None;
         }
-        if class.is(&self.classes.thinking) {
-            return Some(Block::Thinking(Thinking {
-                text: attribute(given, intern!(py, "text"))?,
-                signature: perhaps(given, intern!(py, "signature")).ok()?,
-                redacted: perhaps(given, intern!(py, "redacted")).ok()?,
-                extra: None,
-            }));
-        }
-        None
+        Some(())
     }
 }
 
@@ -192,10 +209,33 @@ fn foreign(shape: Option<Wire>, message: &Message) -> Option<String> {
     };
     of_message.or_else(|| {
         message.content.iter().find_map(|block| match block {
-            Block::Provider(block) => foreign_block(shape, block),
+            Block::Provider(block) => foreign_block(shape, block).or_else(|| misplaced(shape, message.role, block)),
+            Block::ToolUse(call) if call.name.is_empty() => Some("a tool use of it has no name".to_owned()),
+            Block::ToolResult(result) => result.content.iter().find_map(|part| match part {
+                Block::Provider(part) => foreign_part(part),
+                _ => None,
+            }),
             _ => None,
         })
     })
+}
+
+/// What only users show.
+fn misplaced(shape: Wire, role: Role, block: &ProviderBlock) -> Option<String> {
+    let kind = block.kind();
+    let shows = matches!(kind.as_str(), "image_url" | "input_audio" | "file");
+    (shape == Wire::OpenaiChat && role == Role::Assistant && shows)
+        .then(|| format!("a part of it is {kind}, which only a user's message may hold"))
+}
+
+/// What can be no part of a result.
+fn foreign_part(part: &ProviderBlock) -> Option<String> {
+    if !part.raw.is_object() {
+        return Some(format!("a part of its result is {}, and no dict", shown(&part.raw)));
+    }
+    let kind = part.kind();
+    matches!(kind.as_str(), "tool_use" | "tool_result" | "tool_calls")
+        .then(|| format!("a part of its result is {kind}, which no result may hold"))
 }
 
 fn foreign_block(shape: Wire, block: &ProviderBlock) -> Option<String> {
@@ -211,6 +251,10 @@ fn foreign_block(shape: Wire, block: &ProviderBlock) -> Option<String> {
         || (fields.get("type").is_none() && shape == Wire::Anthropic)
     {
         return Some(format!("a part of it has no type: {}", shown(&block.raw)));
+    }
+    let content = fields.get("content").filter(|_| kind == "tool_result");
+    if let Some(content) = content.filter(|raw| !raw.is_null() && !raw.is_array() && raw.string().is_none()) {
+        return Some(format!("its tool_result holds {}, and neither text nor a list", shown(content)));
     }
     let lacks = |key: &str| fields.get(key).is_none_or(|value| value.string().is_none());
     let wanted = match kind.as_str() {
@@ -232,22 +276,30 @@ fn nothing(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<()> {
     given.getattr(name).ok()?.is_none().then_some(())
 }
 
-fn string(value: &Bound<'_, PyAny>) -> Option<String> {
-    value.cast::<PyString>().ok()?.to_str().ok().map(ToOwned::to_owned)
-}
-
 /// Who speaks.
 fn role_of(value: &Bound<'_, PyAny>) -> Option<Role> {
     Role::named(value.cast::<PyString>().ok()?.to_str().ok()?)
 }
 
-fn attribute(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<String> {
-    string(&given.getattr(name).ok()?)
+/// Takes any text.
+const fn any(_: &str) -> bool {
+    true
+}
+
+fn attribute(
+    given: &Bound<'_, PyAny>,
+    name: &Bound<'_, PyString>,
+    draft: &mut Draft,
+    fits: impl FnOnce(&str) -> bool,
+) -> Option<Words> {
+    draft.words(given.getattr(name).ok()?, fits)
 }
 
 /// Text, or nothing.
-fn perhaps(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Option<String>> {
-    given.getattr(name)?.extract()
+#[allow(clippy::option_option)] // no text where there is none, and what is neither
+fn perhaps(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>, draft: &mut Draft) -> Option<Option<Words>> {
+    let value = given.getattr(name).ok()?;
+    if value.is_none() { Some(None) } else { draft.words(value, any).map(Some) }
 }
 
 fn form(given: &Bound<'_, PyAny>) -> Option<Form> {
@@ -260,20 +312,22 @@ fn form(given: &Bound<'_, PyAny>) -> Option<Form> {
     }
 }
 
-/// JSON text with nothing around it.
-fn whole(text: String) -> Option<Raw> {
-    if text.trim().len() != text.len() {
-        return None;
-    }
-    Raw::parse(text).ok()
+/// Whether there is text with nothing around it.
+fn is_bare(text: &str) -> bool {
+    !text.is_empty() && text.trim().len() == text.len()
 }
 
 fn member<'py>(dict: &Bound<'py, PyDict>, key: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
     dict.get_item(key).ok()?
 }
 
-fn text_of(dict: &Bound<'_, PyDict>, key: &Bound<'_, PyString>) -> Option<String> {
-    string(&member(dict, key)?)
+fn text_of(
+    dict: &Bound<'_, PyDict>,
+    key: &Bound<'_, PyString>,
+    draft: &mut Draft,
+    fits: impl FnOnce(&str) -> bool,
+) -> Option<Words> {
+    draft.words(member(dict, key)?, fits)
 }
 
 fn is(value: &Bound<'_, PyAny>, word: &str) -> bool {
@@ -293,31 +347,38 @@ fn no_content(given: &Bound<'_, PyAny>) -> Option<String> {
 }
 
 /// A message of Chat Completions that has nothing beside what every such message has.
-fn chat(given: &Bound<'_, PyAny>) -> Option<Message> {
+fn chat(given: &Bound<'_, PyAny>, draft: &mut Draft) -> Option<(Role, Form)> {
     let py = given.py();
     let dict = given.cast_exact::<PyDict>().ok()?;
     let role = member(dict, intern!(py, "role"))?;
     let content = member(dict, intern!(py, "content"))?;
-    if is(&role, "tool") {
-        let id = text_of(dict, intern!(py, "tool_call_id"))?;
-        let text = string(&content)?;
-        let content = if text.is_empty() { Vec::new() } else { vec![Block::text(text)] };
-        let (name, form) = (String::new(), Form::Auto);
-        let result = ToolResult { id, name, content, form, is_error: false, failure: None, extra: None };
-        return (dict.len() == 3).then(|| Message::new(Role::User, vec![Block::ToolResult(result)]));
+    let members = dict.len();
+    if members == 3 && is(&role, "tool") {
+        let id = text_of(dict, intern!(py, "tool_call_id"), draft, any)?;
+        let mut parts = 0;
+        let words = draft.words(content, |text| {
+            parts = usize::from(!text.is_empty());
+            true
+        })?;
+        draft.push(Part::Result { id, name: None, parts, form: Form::Auto, is_error: false });
+        if parts > 0 {
+            draft.push(Part::Text(words));
+        }
+        return Some((Role::User, Form::Auto));
     }
     let role = role_of(&role)?;
-    let mut blocks = Vec::new();
-    if let Some(text) = string(&content) {
-        if text.is_empty() {
+    if content.is_none() {
+        if members == 2 {
             return None;
         }
-        blocks.push(Block::text(text));
+    } else {
+        let words = draft.words(content, |text| !text.is_empty())?;
+        draft.push(Part::Text(words));
     }
-    if dict.len() == 2 {
-        return (!blocks.is_empty()).then(|| Message::new(role, blocks));
+    if members == 2 {
+        return Some((role, Form::Auto));
     }
-    if dict.len() != 3 || role != Role::Assistant || (blocks.is_empty() && !content.is_none()) {
+    if members != 3 || role != Role::Assistant {
         return None;
     }
     let calls = member(dict, intern!(py, "tool_calls"))?;
@@ -332,16 +393,15 @@ fn chat(given: &Bound<'_, PyAny>) -> Option<Message> {
         if call.len() != 3 || function.len() != 2 || !is(&member(call, intern!(py, "type"))?, "function") {
             return None;
         }
-        let input = text_of(function, intern!(py, "arguments"))?;
-        blocks.push(Block::ToolUse(ToolUse {
-            id: text_of(call, intern!(py, "id"))?,
-            name: text_of(function, intern!(py, "name"))?,
-            input: whole(input)?,
+        let part = Part::Use {
+            id: text_of(call, intern!(py, "id"), draft, any)?,
+            name: text_of(function, intern!(py, "name"), draft, |name| !name.is_empty())?,
+            input: text_of(function, intern!(py, "arguments"), draft, is_bare)?,
             invalid: None,
-            extra: None,
-        }));
+        };
+        draft.push(part);
     }
-    Some(Message::new(role, blocks))
+    Some((Role::Assistant, Form::Auto))
 }
 
 fn is_blank(text: &str) -> bool {
@@ -353,7 +413,7 @@ fn is_legal(id: &str) -> bool {
 }
 
 /// A message of Anthropic that has nothing beside what every such message has.
-fn anthropic(given: &Bound<'_, PyAny>) -> Option<Message> {
+fn anthropic(given: &Bound<'_, PyAny>, draft: &mut Draft) -> Option<(Role, Form)> {
     let py = given.py();
     let dict = given.cast_exact::<PyDict>().ok()?;
     if dict.len() != 2 {
@@ -365,76 +425,89 @@ fn anthropic(given: &Bound<'_, PyAny>) -> Option<Message> {
         Role::System | Role::Developer => return None,
     };
     let content = member(dict, intern!(py, "content"))?;
-    if let Some(text) = string(&content) {
-        let blocks = vec![Block::text(text)];
-        let blank = matches!(blocks.first(), Some(Block::Text(text)) if is_blank(&text.text));
-        return (!blank).then_some(Message { role, content: blocks, form: Form::Text, extra: None });
-    }
-    let parts = content.cast_exact::<PyList>().ok()?;
+    let Ok(parts) = content.cast_exact::<PyList>() else {
+        let words = draft.words(content, |text| !is_blank(text))?;
+        draft.push(Part::Text(words));
+        return Some((role, Form::Text));
+    };
     if parts.is_empty() {
         return None;
     }
-    let blocks: Option<Vec<Block>> = parts.iter().map(|part| part_of(&part)).collect();
-    Some(Message { role, content: blocks?, form: Form::Parts, extra: None })
+    for part in parts.iter() {
+        part_of(&part, draft)?;
+    }
+    Some((role, Form::Parts))
 }
 
-fn words_of(dict: &Bound<'_, PyDict>) -> Option<Block> {
-    let text = text_of(dict, intern!(dict.py(), "text"))?;
-    (dict.len() == 2 && !is_blank(&text)).then_some(Block::Text(Text { text, extra: None }))
+fn words_of(dict: &Bound<'_, PyDict>, draft: &mut Draft) -> Option<()> {
+    if dict.len() != 2 {
+        return None;
+    }
+    let words = text_of(dict, intern!(dict.py(), "text"), draft, |text| !is_blank(text))?;
+    draft.push(Part::Text(words));
+    Some(())
 }
 
-fn part_of(given: &Bound<'_, PyAny>) -> Option<Block> {
+fn part_of(given: &Bound<'_, PyAny>, draft: &mut Draft) -> Option<()> {
     let py = given.py();
     let dict = given.cast_exact::<PyDict>().ok()?;
     let kind = member(dict, intern!(py, "type"))?;
     match kind.cast::<PyString>().ok()?.to_str().ok()? {
-        "text" => words_of(dict),
+        "text" => words_of(dict, draft)?,
         "tool_use" => {
-            let id = text_of(dict, intern!(py, "id"))?;
-            let name = text_of(dict, intern!(py, "name"))?;
             let input = member(dict, intern!(py, "input"))?;
-            if dict.len() != 4 || !is_legal(&id) || !input.is_exact_instance_of::<PyDict>() {
+            if dict.len() != 4 || !input.is_exact_instance_of::<PyDict>() {
                 return None;
             }
-            let input = Raw::written(&Plain { value: &input, depth: 0 }).ok()?;
-            Some(Block::ToolUse(ToolUse { id, name, input, invalid: None, extra: None }))
+            let part = Part::Use {
+                id: text_of(dict, intern!(py, "id"), draft, is_legal)?,
+                name: text_of(dict, intern!(py, "name"), draft, |name| !name.is_empty())?,
+                input: draft.json(&Plain { value: &input, depth: 0 })?,
+                invalid: None,
+            };
+            draft.push(part);
         }
         "tool_result" => {
-            let id = text_of(dict, intern!(py, "tool_use_id"))?;
+            let id = text_of(dict, intern!(py, "tool_use_id"), draft, is_legal)?;
             let content = member(dict, intern!(py, "content"))?;
-            let error = member(dict, intern!(py, "is_error"));
-            let is_error = match &error {
-                None => false,
-                Some(value) => value.cast_exact::<PyBool>().ok()?.is_true().then_some(true)?,
+            let members = dict.len();
+            let is_error = members == 4 && {
+                let error = member(dict, intern!(py, "is_error"))?;
+                error.cast_exact::<PyBool>().ok()?.is_true().then_some(true)?
             };
-            if dict.len() != 3 + usize::from(is_error) || !is_legal(&id) {
+            if members != 3 + usize::from(is_error) {
                 return None;
             }
-            let (content, form) = if let Some(text) = string(&content) {
-                (vec![Block::text(text)], Form::Text)
-            } else {
-                let parts = content.cast_exact::<PyList>().ok()?;
-                let words = |part: Bound<'_, PyAny>| {
-                    let dict = part.cast_exact::<PyDict>().ok()?;
-                    is(&member(dict, intern!(py, "type"))?, "text").then(|| words_of(dict)).flatten()
-                };
-                let blocks: Option<Vec<Block>> = parts.iter().map(words).collect();
-                (blocks?, Form::Parts)
+            let Ok(parts) = content.cast_exact::<PyList>() else {
+                let words = draft.words(content, any)?;
+                draft.push(Part::Result { id, name: None, parts: 1, form: Form::Text, is_error });
+                draft.push(Part::Text(words));
+                return Some(());
             };
-            let name = String::new();
-            Some(Block::ToolResult(ToolResult { id, name, content, form, is_error, failure: None, extra: None }))
+            draft.push(Part::Result { id, name: None, parts: parts.len(), form: Form::Parts, is_error });
+            for part in parts.iter() {
+                let dict = part.cast_exact::<PyDict>().ok()?;
+                if !is(&member(dict, intern!(py, "type"))?, "text") {
+                    return None;
+                }
+                words_of(dict, draft)?;
+            }
         }
         "thinking" => {
-            let text = text_of(dict, intern!(py, "thinking"))?;
-            let signature = text_of(dict, intern!(py, "signature")).filter(|signature| !signature.is_empty())?;
-            let mark = Extra { wire: Wire::Anthropic, fields: Fields::new() };
-            (dict.len() == 3).then(|| {
-                let (signature, extra) = (Some(signature), Some(Box::new(mark)));
-                Block::Thinking(Thinking { text, signature, redacted: None, extra })
-            })
+            if dict.len() != 3 {
+                return None;
+            }
+            let part = Part::Thinking {
+                text: text_of(dict, intern!(py, "thinking"), draft, any)?,
+                signature: Some(text_of(dict, intern!(py, "signature"), draft, |text| !text.is_empty())?),
+                redacted: None,
+                from: Some(Wire::Anthropic),
+            };
+            draft.push(part);
         }
-        _ => None,
+        _ => return None,
     }
+    Some(())
 }
 
 /// Written as Python's own `json` would write it, without white space; what is not plain is an error.
@@ -465,7 +538,8 @@ impl Serialize for Plain<'_, '_> {
         }
         if value.is_exact_instance_of::<PyFloat>() {
             let finite = value.extract::<f64>().is_ok_and(f64::is_finite);
-            let shown = value.repr().ok().filter(|_| finite).and_then(|shown| whole(shown.to_str().ok()?.to_owned()));
+            let shown = value.repr().ok().filter(|_| finite);
+            let shown = shown.and_then(|shown| Raw::parse(shown.to_str().ok()?.to_owned()).ok());
             return shown.ok_or_else(odd)?.serialize(serializer);
         }
         if let Ok(list) = value.cast_exact::<PyList>() {

@@ -8,7 +8,7 @@ use std::{
 
 use pyo3::{
     prelude::*,
-    types::{PyList, PyString},
+    types::{PyDict, PyList, PyString},
 };
 
 use super::{convert, errors};
@@ -145,17 +145,55 @@ pub(super) fn encode_tokens(text: &Bound<'_, PyString>, encoding: Option<&str>) 
 /// The text of tokens.
 #[pyfunction]
 #[pyo3(signature = (tokens, encoding=None))]
-#[allow(clippy::needless_pass_by_value)] // as Python gives it
-pub(super) fn decode_tokens(tokens: Vec<u32>, encoding: Option<&str>) -> PyResult<String> {
+pub(super) fn decode_tokens(tokens: &Bound<'_, PyAny>, encoding: Option<&str>) -> PyResult<String> {
     let encoding = tokenizer(None, encoding)?.encoding;
-    let bytes = encoding.decode(&tokens).ok_or_else(|| {
-        errors::usage(
-            "invalid_value",
-            "one of these is no token of this encoding".to_owned(),
-            "give tokens of the same encoding as they were made with",
-        )
-    })?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let tokens = numbers(tokens)?;
+    if let Some(bytes) = encoding.decode(&tokens) {
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    let unknown = tokens.iter().enumerate().find(|(_, token)| encoding.decode(&[**token]).is_none());
+    let message = unknown.map_or_else(
+        || "one of these is no token".to_owned(),
+        |(at, token)| format!("token {at} is {token}, and {} has no such token", encoding.name()),
+    );
+    Err(errors::usage("invalid_value", message, "give tokens of the same encoding as they were made with"))
+}
+
+/// How many tokens were reported.
+fn tokens_of(given: &Bound<'_, PyAny>) -> PyResult<usize> {
+    given.extract().map_err(|_| {
+        let message = format!("tokens that were reported are a number, not {}", shown(given));
+        errors::usage("invalid_value", message, "give a whole number of tokens from 0 up")
+    })
+}
+
+/// The beginning of what Python shows of a value.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    let shown = value.repr().map_or_else(|_| "what can't be shown".to_owned(), |shown| shown.to_string());
+    shown.chars().take(100).collect()
+}
+
+/// Tokens as Python gives them.
+fn numbers(given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    let hint = "give a list of whole numbers from 0 up, as encode_tokens gives them";
+    if given.is_instance_of::<PyString>() || given.is_instance_of::<PyDict>() {
+        let message = format!("tokens are a list of numbers, not {}", given.get_type().name()?);
+        return Err(errors::usage("invalid_value", message, hint));
+    }
+    let Ok(elements) = given.try_iter() else {
+        let message = format!("tokens are a list of numbers, not {}", given.get_type().name()?);
+        return Err(errors::usage("invalid_value", message, hint));
+    };
+    let mut tokens = Vec::new();
+    for (at, element) in elements.enumerate() {
+        let element = element?;
+        let Ok(token) = element.extract::<u32>() else {
+            let message = format!("token {at} is {}, and no token", shown(&element));
+            return Err(errors::usage("invalid_value", message, hint));
+        };
+        tokens.push(token);
+    }
+    Ok(tokens)
 }
 
 /// What a counter found.
@@ -239,12 +277,15 @@ impl TokenCounter {
     }
 
     /// What the provider reported for something that was counted as `counted`.
-    fn learn(&self, counted: &TokenCount, reported: usize) {
+    fn learn(&self, counted: &TokenCount, reported: &Bound<'_, PyAny>) -> PyResult<()> {
+        let reported = tokens_of(reported)?;
         self.with(|counter| counter.learn(counted.0, reported));
+        Ok(())
     }
 
     /// What the provider reported for these messages or this request: counts go on from there.
-    fn reported(&self, messages: &Bound<'_, PyAny>, tokens: usize) -> PyResult<()> {
+    fn reported(&self, messages: &Bound<'_, PyAny>, tokens: &Bound<'_, PyAny>) -> PyResult<()> {
+        let tokens = tokens_of(tokens)?;
         let value = json(messages)?;
         messages.py().detach(|| self.with(|counter| counter.reported(&value, tokens)));
         Ok(())

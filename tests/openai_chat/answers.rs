@@ -145,6 +145,7 @@ fn errors_under_status_200() {
             json!({"choices": [{"finish_reason": "error", "message": {}, "error": {"code": 502, "message": "x"}}]}),
             FailureKind::Server,
         ),
+        (json!({"choices": [{"finish_reason": "error", "message": {"content": "ha"}}]}), FailureKind::Server),
         (json!({"choices": []}), FailureKind::InvalidBody),
         (json!({"choices": [{}]}), FailureKind::InvalidBody),
         (json!({"choices": 5}), FailureKind::InvalidBody),

@@ -9,6 +9,7 @@ import pytest
 from loopwright import Agent, Budget, UsageError, tool
 from loopwright.testing import ScriptedModel
 from loopwright.tools import ToolDefinitionError
+from ways import run
 
 
 @pytest.mark.parametrize(
@@ -94,6 +95,21 @@ def test_tools_are_a_list() -> None:
     for wrong in (look, "look"):
         with pytest.raises(ToolDefinitionError, match=r"tools=\[\.\.\.\]"):
             Agent(ScriptedModel(["x"]), tools=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("tools", [5, None, object()])
+def test_what_is_no_list_of_tools_is_named(tools: Any) -> None:
+    with pytest.raises(ToolDefinitionError, match="tools are a list of functions, not"):
+        Agent(ScriptedModel(["x"]), tools=tools)
+
+
+@pytest.mark.parametrize("place", [5, b"x".join, "a\0b", "a\udce9"])
+def test_a_place_where_no_journal_can_be_is_named(place: Any, way: str, tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as caught:
+        run(Agent(ScriptedModel(["x"]), journal=place), "go", way)
+    assert "journal" in caught.value.message
+    assert caught.value.hint
 
 
 def test_an_on_event_that_gives_a_coroutine_is_no_callback_of_run_sync() -> None:

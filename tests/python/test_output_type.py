@@ -163,6 +163,12 @@ def test_a_check_that_breaks_is_a_mistake_of_the_answer(error: Exception, way: s
     assert caught.value.result.final == '{"name": "Atlantis"}'
 
 
+@pytest.mark.parametrize("function", [lambda: 1, print, City.model_dump_json, City(name="Oslo", people=1).model_dump])
+def test_a_function_is_no_type(function: Any) -> None:
+    with pytest.raises(SchemaError, match="is no type"):
+        Agent(ScriptedModel(["1"]), output_type=function).run_sync("go")
+
+
 @pytest.mark.parametrize("error", [KeyError("zip"), RuntimeError(), RecursionError("deep")])
 def test_a_type_that_breaks_while_its_schema_is_made(error: Exception) -> None:
     class Broken:

@@ -222,6 +222,34 @@ def test_bad_arguments_are_told():
         count_tokens(object())
 
 
+@pytest.mark.parametrize(
+    ("tokens", "what"),
+    [
+        ([-1], "token 0 is -1"),
+        ([1, 2**32], "token 1 is 4294967296"),
+        ([1, 2, 2**31], "token 2 is 2147483648, and o200k_base has no such token"),
+        ([1, 1.5], "token 1 is 1.5"),
+        ([1, "2"], "token 1 is '2'"),
+        ([None], "token 0 is None"),
+        ("12", "not str"),
+        ({1: 2}, "not dict"),
+        (7, "not int"),
+        (None, "not NoneType"),
+    ],
+)
+def test_what_is_no_token_is_named(tokens, what):
+    with pytest.raises(UsageError, match=what) as caught:
+        decode_tokens(tokens)
+    assert caught.value.code == "invalid_value"
+    assert caught.value.hint
+
+
+def test_tokens_may_come_in_any_order_that_can_be_gone_through():
+    tokens = encode_tokens("some words")
+    assert decode_tokens(tuple(tokens)) == decode_tokens(iter(tokens)) == "some words"
+    assert decode_tokens([]) == ""
+
+
 OPENAI = [
     {"role": "system", "content": "You are terse."},
     {"role": "user", "content": [{"type": "text", "text": "What is the weather?"}]},

@@ -12,8 +12,8 @@ import pytest
 from loopwright import Agent, Budget, Call, LoopwrightError, SubAgent, events, replay, tool
 from loopwright.hooks import STAGES, AddContext, Hook, HookContext, Replace, Veto
 from loopwright.roles import Role, Roles, Sanity
-from loopwright.testing import WireServer, call, calls, fault, text
-from ways import KEY
+from loopwright.testing import WireServer, call, calls, fault, recorded, text
+from ways import KEY, agent_at, run
 
 Serve = Callable[..., WireServer]
 RUBBISH = ["", "{", "null", "[]", '{"facts":7}', "x" * 5000, '{"on_track": "maybe"}', "```json\n{}\n```"]
@@ -158,3 +158,59 @@ def test_d45_x01_whatever_comes_together_a_run_ends_within_its_budget_and_replay
     assert isinstance(told[-1], events.RunFinished)
     begun = sorted(event.child for event in told if isinstance(event, events.ChildStarted))
     assert begun == sorted(event.child for event in told if isinstance(event, events.ChildFinished))
+
+
+def wipes(wire: str, depth: int) -> Any:
+    """A reply that calls `wipe`, with arguments as they are written."""
+    arguments = '{"path": "/etc", "more": ' + "[" * depth + "]" * depth + "}"
+    if not wire.startswith("anthropic"):
+        return calls(Call("wipe", arguments))
+    block = '{"type": "tool_use", "id": "t", "name": "wipe", "input": ' + arguments + "}"
+    head = '{"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use", '
+    return recorded(200, "application/json", f'{head}"content": [{block}], "usage": {{}}}}')
+
+
+@pytest.mark.parametrize("depth", [101, 130, 5_000, 200_000])
+def test_d10_arguments_nested_too_deep_reach_no_tool_and_end_no_run(
+    serve: Any, wire: str, way: str, depth: int
+) -> None:
+    """A guard that saw nothing in them would let anything through, and who reads them by recursion would fall."""
+    ran = []
+
+    @tool(risk="confirm")
+    def wipe(path: str, more: Any = None) -> str:
+        """Wipes."""
+        ran.append(path)
+        return "wiped"
+
+    server = serve(wipes(wire, depth), text("I did not."))
+    result, _ = run(agent_at(server, wire, tools=[wipe], approve=lambda _: True), "go", way)
+    assert result.final == "I did not."
+    assert ran == []
+    if depth > 400 and wire.startswith("anthropic"):
+        assert not result.tool_calls, "the whole answer is nested too deep"
+    else:
+        assert [(each.failure, each.input) for each in result.tool_calls] == [("invalid_arguments", {})]
+    assert result.to_dict()
+
+
+def test_d10_arguments_of_a_fair_depth_are_judged_and_run(serve: Any, wire: str) -> None:
+    ran = []
+
+    @tool(risk="confirm")
+    def wipe(path: str, more: Any = None) -> str:
+        """Wipes."""
+        ran.append(path)
+        return "wiped"
+
+    server = serve(wipes(wire, 99), text("I did."))
+    result, _ = run(agent_at(server, wire, tools=[wipe], approve=lambda _: True), "go", "run")
+    assert (result.final, ran) == ("I did.", ["/etc"])
+
+
+def test_an_answer_nested_too_deep_is_a_typed_failure(serve: Any, wire: str, way: str) -> None:
+    deep = "[" * 50_000 + "]" * 50_000
+    body = '{"id": "x", "content": [], "choices": [], "output": [], "more": ' + deep + "}"
+    server = serve(recorded(200, "application/json", body), text("Here."))
+    result, _ = run(agent_at(server, wire), "go", way)
+    assert result.final == "Here."

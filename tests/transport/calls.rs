@@ -90,11 +90,50 @@ async fn servers_that_answer_otherwise_than_asked() {
         let answer = ask(&server.unwrap(), MODEL, asked).await.0.unwrap();
         assert_eq!(answer.message.prose(), "plain");
     }
+    // Headers that say the opposite of what follows, and a byte order mark.
+    let marked = format!("\u{feff}{whole}");
+    for (text, kind) in [
+        (&stream, "application/json"),
+        (&whole, "text/event-stream"),
+        (&marked, "application/json"),
+        (&marked, "text/plain"),
+    ] {
+        let server = WireServer::start(Script::of([Reply::recorded(200, kind, text.as_str())])).unwrap();
+        assert_eq!(ask(&server, MODEL, true).await.0.unwrap().message.prose(), "plain", "{kind}");
+    }
     // A failure with status 200.
     let wrong = r#"{"error":{"message":"Rate limit exceeded","code":"rate_limit_exceeded"}}"#;
     let server = WireServer::start(Script::of([Reply::recorded(200, "application/json", wrong)])).unwrap();
     let failure = ask(&server, "openai-chat:m", false).await.0.unwrap_err();
     assert!(failure.failure.message.contains("Rate limit exceeded"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_compressed_answer_is_named_as_such() {
+    let answer = "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n\x1f\u{8}";
+    for stream in [false, true] {
+        let endpoint = endpoint_at(&hostile::sends(answer.into(), 1).await, MODEL);
+        let failure = call(&Client::default(), &endpoint, stream, Timeouts::default()).await.unwrap_err().failure;
+        assert_eq!(failure.kind, FailureKind::InvalidBody);
+        assert!(failure.message.contains("compressed (gzip)"), "{failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn halves_of_characters_in_two_events_are_joined() {
+    for model in MODELS {
+        let server = WireServer::start(Script::always(Reply::text("unused"))).unwrap();
+        let response = Response { message: Message::assistant("L🦊R"), stop: StopReason::EndTurn, ..with_tool() };
+        let events = encode_stream(endpoint(&server, model).wire, &response, 1);
+        let event = |(name, data): &(String, String)| format!("event: {name}\ndata: {data}\n\ndata:\n\n");
+        let whole: String = events.iter().map(event).collect();
+        let cut = whole.replace("\"L\"", r#""L\ud83e""#).replace("\"🦊\"", r#""\udd8a""#);
+        assert!(cut.contains("d83e") && cut.contains("dd8a"), "{model}: {cut}");
+        let server = WireServer::start(Script::of([Reply::recorded(200, "text/event-stream", cut)])).unwrap();
+        let (answer, shown) = ask(&server, model, true).await;
+        assert_eq!(answer.unwrap().message.prose(), "L🦊R", "{model}");
+        assert_eq!(shown, "L🦊R", "{model}");
+    }
 }
 
 /// The body of an answer as it is on the wire.

@@ -9,7 +9,7 @@ use proptest::{
 use super::*;
 
 /// A server that reads a request, sends `bytes` in two parts, and closes.
-async fn sends(bytes: Vec<u8>, cut: usize) -> String {
+pub(super) async fn sends(bytes: Vec<u8>, cut: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {

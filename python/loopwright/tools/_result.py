@@ -26,6 +26,8 @@ _FEWEST = 12
 """Fewer characters than these are shown without a line that says how many are missing."""
 _NOTHING = "done (no output)"
 _DEEPEST = 100
+_MOST_VALUES = 1_000_000
+"""More than these are no result that a model could read: a range of a billion, or lists that hold each other twice."""
 _LARGEST_IMAGE = 20 * 1024 * 1024
 
 
@@ -254,8 +256,13 @@ class _Converter:
 
     def __init__(self) -> None:
         self._above: set[int] = set()
+        self._values = 0
 
     def convert(self, value: Any, path: str, depth: int) -> Any:
+        self._values += 1
+        if self._values > _MOST_VALUES:
+            message = f"the result holds more than {_MOST_VALUES:,} values"
+            raise NotSerialisable(message, hint="return a part of it, or what it comes to")
         if value is None or isinstance(value, bool):
             return value
         if _is_enum(value):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ._errors import DuplicateTool, ToolDefinitionError, UnknownTool
 from ._tool import Tool, as_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["ToolSet"]
 
@@ -20,7 +21,7 @@ class ToolSet:
 
     def __init__(self, tools: Iterable[Tool[..., Any] | Callable[..., Any]] = ()) -> None:
         self._tools: dict[str, Tool[..., Any]] = {}
-        if callable(tools) or isinstance(tools, (str, bytes)):
+        if callable(tools) or isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
             message = f"tools are a list of functions, not {type(tools).__name__}"
             raise ToolDefinitionError(message, hint="put it into a list: tools=[...]")
         for each in tools:

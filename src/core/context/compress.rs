@@ -310,7 +310,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
     if room > 0 {
         let source = summary::Source { messages: &placed, units: &units, weighed: &weighed, handles: &shown };
         let kept = kept_names(&placed, &state, hand).await;
-        let room = Room { all: room, memory };
+        let room = Room { all: room, memory, most: budget.saturating_sub(state.total) };
         let (made, more) = summary::summarise(&source, &gone, &kept, policy.summary.as_deref(), room, hand).await;
         // There is room for lines about some of what is left aside.
         if !aside.is_empty() && !more && (all < MOST_LINES || gone.len() < all) {

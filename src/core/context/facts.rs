@@ -134,8 +134,8 @@ impl Facts {
         mark(EMPTY, empty);
         mark(WORDS, words);
         mark(PLAIN, simple && is_plain);
-        mark(BLANK, !empty && message.content.iter().any(pairs::is_blank));
-        mark(REFUSED, message.content.iter().any(pairs::is_refused));
+        mark(BLANK, pairs::holds_more(message));
+        mark(REFUSED, pairs::is_refused(message));
         mark(WRONG, pairs::check(0, message).is_err());
         mark(SUMMARY, units::starts_as_summary(message));
         Self {

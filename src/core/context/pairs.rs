@@ -17,7 +17,7 @@ use crate::core::{
     error::{Error, Result},
     json::{Fields, Raw},
     message::{Block, Form, Message, ProviderBlock, Role, ToolFailure, ToolResult, Wire},
-    wire::anthropic,
+    wire::{anthropic, openai_chat},
 };
 
 use super::{
@@ -72,10 +72,10 @@ pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Plac
     let mut work = Work::default();
     let mut taken: Vec<Arc<Message>> = Vec::with_capacity(messages.len());
     for (index, message) in messages.iter().enumerate() {
-        let (refused, blank) = (message.content.iter().any(is_refused), holds_blanks(message, wire));
+        let (refused, blank) = (is_refused(message), holds_blanks(message, wire));
         let message = if refused || blank {
             mended.insert(index);
-            work.mend(index, message, refused, blank)
+            work.mend(index, message, blank)
         } else {
             message.clone()
         };
@@ -111,8 +111,9 @@ fn may_be_refused(block: &ProviderBlock) -> bool {
     block.wire == Wire::Anthropic && block.raw.text().contains("\"tool_")
 }
 
-pub(super) fn is_refused(block: &Block) -> bool {
-    mend(block).is_some()
+/// Whether a provider would refuse the message for what it holds, wherever it stands.
+pub(super) fn is_refused(message: &Message) -> bool {
+    message.content.iter().any(|block| mend(block).is_some()) || openai_chat::mended(message).is_some()
 }
 
 /// What can't be put right without guessing what was meant.
@@ -146,9 +147,19 @@ pub(super) fn is_blank(block: &Block) -> bool {
     matches!(block, Block::Text(text) if text.text.trim_start().is_empty())
 }
 
-/// Whether blank text stands beside other things where the provider refuses it.
+/// Whether something stands beside other things that the provider refuses there.
 fn holds_blanks(message: &Message, wire: Option<Wire>) -> bool {
-    wire == Some(Wire::Anthropic) && message.content.iter().any(is_blank) && !is_empty(message)
+    wire == Some(Wire::Anthropic) && holds_more(message)
+}
+
+/// Whether blank text stands beside other things, or reasoning at the end of a model's message as it was written. Of one
+/// that nobody wrote yet, the wire leaves it out.
+pub(super) fn holds_more(message: &Message) -> bool {
+    let ends_in_thought = || {
+        let last = message.content.iter().rev().find(|block| !is_blank(block));
+        message.role == Role::Assistant && message.form == Form::Parts && matches!(last, Some(Block::Thinking(_)))
+    };
+    !is_empty(message) && (message.content.iter().any(is_blank) || ends_in_thought())
 }
 
 fn wants_user_first(wire: Option<Wire>) -> bool {
@@ -180,7 +191,7 @@ pub fn is_legal(messages: &[Arc<Message>], wire: Option<Wire>) -> bool {
     let mut open: BTreeSet<Cow<'_, str>> = BTreeSet::new();
     let mut begun = false;
     for message in messages {
-        if is_empty(message) || message.content.iter().any(is_refused) || holds_blanks(message, wire) {
+        if is_empty(message) || is_refused(message) || holds_blanks(message, wire) {
             return false;
         }
         let speaks = matches!(message.role, Role::User | Role::Assistant);
@@ -243,17 +254,32 @@ impl Work {
     }
 
     /// The message without what a provider would refuse.
-    fn mend(&mut self, index: usize, message: &Message, refused: bool, blank: bool) -> Arc<Message> {
+    fn mend(&mut self, index: usize, message: &Message, blank: bool) -> Arc<Message> {
+        let whole = openai_chat::mended(message);
+        if let Some((_, what)) = whole {
+            self.say(index, what);
+        }
+        let message = whole.as_ref().map_or(message, |(message, _)| message);
         let kept = message.content.iter().filter(|block| !blank || !is_blank(block));
-        let content = kept.map(|block| mend(block).unwrap_or_else(|| block.clone())).collect();
+        let mut refused = false;
+        let content = kept.map(|block| {
+            let mended = mend(block);
+            refused |= mended.is_some();
+            mended.unwrap_or_else(|| block.clone())
+        });
+        let mut content: Vec<Block> = content.collect();
         if refused {
             self.say(
                 index,
-                "a tool use or result of it that the provider would refuse has an id and arguments it takes now",
+                "a tool use or result of it that the provider would refuse has an id, arguments and content it takes now",
             );
         }
-        if blank {
+        if blank && content.len() < message.content.len() {
             self.say(index, "blank text of it, which the provider would refuse, is left out");
+        }
+        if blank && message.role == Role::Assistant && matches!(content.last(), Some(Block::Thinking(_))) {
+            while content.pop_if(|block| matches!(block, Block::Thinking(_))).is_some() {}
+            self.say(index, "reasoning at its end, where the provider would refuse it, is left out");
         }
         with_content(index, message, content).message
     }

@@ -39,6 +39,8 @@ pub(super) struct Summary {
 pub(super) struct Room {
     pub(super) all: usize,
     pub(super) memory: usize,
+    /// What the names of files that were changed may take beyond that.
+    pub(super) most: usize,
 }
 
 /// Lines about units that left.
@@ -72,8 +74,38 @@ impl Lines<'_> {
     }
 }
 
-/// Lines about the units `gone` (the most important first), then names in use that `kept` does not hold. Beside it,
-/// whether there was more in `gone` than there was room for.
+/// Files that were changed and do not stand in what is `kept`, as many as `room` tokens take, and those tokens.
+async fn changed<'a>(weighed: &'a Weighed<'_>, kept: &Set, room: usize, hand: &mut impl Hand) -> (Vec<&'a str>, usize) {
+    let (mut files, mut used) = (Vec::new(), 0);
+    for file in &weighed.changed {
+        if used == 0 && hand.text(NAMES).await >= room {
+            break;
+        }
+        // What is no name by itself is not known to stand anywhere.
+        let mut names = 0;
+        let mut stands = true;
+        terms::names(file, |name| {
+            names += 1;
+            stands &= name.len() == file.len() && kept.contains(&terms::key(name));
+        });
+        if names > 0 && stands {
+            continue;
+        }
+        let tokens = hand.text(file).await + 1;
+        if used + tokens > room {
+            break;
+        }
+        used += tokens;
+        files.push(&**file);
+    }
+    (files, used)
+}
+
+/// How a list of names begins.
+const NAMES: &str = "Names: ";
+
+/// Lines about the units `gone` (the most important first), then names in use that `kept` does not hold, before all of
+/// them those of files that were changed. Beside it, whether there was more in `gone` than there was room for.
 pub(super) async fn summarise(
     source: &Source<'_>,
     gone: &[usize],
@@ -83,34 +115,53 @@ pub(super) async fn summarise(
     hand: &mut impl Hand,
 ) -> (Option<Summary>, bool) {
     let mut used = hand.message(&Arc::new(Message::user(SUMMARY_HEAD))).await;
-    if used >= room.all {
+    if used >= room.most {
         return (None, true);
     }
+    let heading = hand.text(NAMES).await + 8;
+    let (mut files, own) = changed(source.weighed, kept, room.most.saturating_sub(used + heading), hand).await;
+    let own = if files.is_empty() { 0 } else { own + heading };
+    if files.is_empty() && used >= room.all {
+        return (None, true);
+    }
+    // Whatever else is said has the room that they leave.
+    let all = room.all.min(room.most - own);
     let mut said = String::new();
     if let Some(words) = words.map(str::trim).filter(|words| !words.is_empty()) {
         let tokens = hand.text(words).await + 1;
-        if used + tokens <= room.all {
+        if used + tokens <= all {
             said = format!("{words}\n");
             used += tokens;
         }
     }
-    let mut lines = Lines { source, gone, at: 0, all: room.all, memory: 0, used, said: Vec::new() };
+    let mut lines = Lines { source, gone, at: 0, all, memory: 0, used, said: Vec::new() };
     lines.take(room.memory, hand).await;
     let mut here = Set::default();
-    for text in lines.said.iter().map(|(_, line)| line.as_str()).chain([said.as_str()]) {
-        terms::names(text, |name| {
-            here.insert(terms::key(name));
-        });
+    let mut told = said.clone();
+    for (_, line) in &lines.said {
+        told.push_str(line);
+        told.push('\n');
     }
-    let left = room.all - lines.used;
+    files.retain(|file| !told.contains(file));
+    terms::names(&told, |name| {
+        here.insert(terms::key(name));
+    });
+    for file in &files {
+        here.insert(terms::key(file));
+    }
+    let left = room.all.saturating_sub(lines.used + own);
     let names = names(source.weighed, |key| kept.contains(key) || here.contains(key), left, hand).await;
-    let mut listed = 8;
+    let mut listed = own.max(8);
     for name in &names {
         listed += hand.text(name).await + 1;
     }
     lines.used += listed;
+    files.extend(names);
+    let names = files;
     // Where there are no more names, there is room for more lines.
+    lines.all = room.all;
     lines.take(usize::MAX, hand).await;
+    let most = room.all.max(lines.used).min(room.most);
     let more = lines.at < gone.len();
     let mut lines = lines.said;
     lines.sort_by_key(|(unit, _)| *unit);
@@ -121,7 +172,7 @@ pub(super) async fn summarise(
         text.push('\n');
     }
     if !names.is_empty() {
-        let _ = write!(text, "Names: {}", names.join(" "));
+        let _ = write!(text, "{NAMES}{}", names.join(" "));
     }
     if lines.is_empty() && names.is_empty() && said.is_empty() {
         return (None, more);
@@ -129,9 +180,9 @@ pub(super) async fn summarise(
     let mut message = Arc::new(Message::user(text));
     let mut tokens = hand.message(&message).await;
     // Tokens at the seams may differ from the sum of the parts.
-    while tokens > room.all {
+    while tokens > most {
         let Some(Block::Text(text)) = Arc::make_mut(&mut message).content.first_mut() else { return (None, more) };
-        let over = tokens - room.all;
+        let over = tokens - most;
         let shorter = cut(&text.text, text.text.len().saturating_sub(over * 2 + 8)).len();
         if shorter <= SUMMARY_HEAD.len() {
             return (None, more);
@@ -165,7 +216,7 @@ async fn names<'a>(
         }
     }
     let order = |a: &(f32, &str), b: &(f32, &str)| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1));
-    let mut used = hand.text("Names: ").await;
+    let mut used = hand.text(NAMES).await;
     let mut names = Vec::new();
     let mut rest = found.as_mut_slice();
     while !rest.is_empty() {

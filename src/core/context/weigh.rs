@@ -3,6 +3,10 @@
 //! One pass from the newest message to the oldest that `attention` reaches; older ones are judged by age alone. The
 //! weight of a name grows with every use by the model or the user, the more the later.
 
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde_json::value::RawValue;
+
 use super::{
     aside::Ages,
     facts::Facts,
@@ -14,7 +18,7 @@ use super::{
     terms::{self, Map, Set},
     units::{Kind, Unit},
 };
-use crate::core::message::Block;
+use crate::core::message::{Block, ToolUse};
 
 /// What is known about a name.
 pub(super) struct Name<'a> {
@@ -29,6 +33,8 @@ pub(super) struct Name<'a> {
 /// What was found.
 pub(super) struct Weighed<'a> {
     pub(super) names: Map<Name<'a>>,
+    /// The files that were changed, those that were changed last first.
+    pub(super) changed: Vec<Cow<'a, str>>,
     /// The salience of every unit.
     pub(super) salience: Vec<f64>,
 }
@@ -72,6 +78,7 @@ pub(super) async fn weigh<'a>(
 ) -> Weighed<'a> {
     let oldest = messages.len().saturating_sub(policy.attention);
     let mut names: Map<Name<'a>> = Map::default();
+    let mut changed = Changed::default();
     let mut salience = vec![0.0; units.len()];
     let asked = keywords(messages, units);
     for (at, unit) in units.iter().enumerate().rev() {
@@ -79,7 +86,7 @@ pub(super) async fn weigh<'a>(
         let mut features = by_age(unit.kind, age);
         let mut work = 40;
         if unit.messages.start >= oldest {
-            work += look(messages, unit, at, age, &asked, &mut names, &mut features) * 4;
+            work += look(messages, unit, at, age, &asked, &mut names, &mut changed, &mut features) * 4;
             let own = messages.get(unit.messages.clone()).into_iter().flatten();
             let noted = facts.get(unit.messages.clone()).into_iter().flatten();
             features.error = unit.has_results() && own.zip(noted).any(|(placed, it)| it.fails(&placed.message));
@@ -89,7 +96,7 @@ pub(super) async fn weigh<'a>(
         }
         hand.pause(work).await;
     }
-    Weighed { names, salience }
+    Weighed { names, changed: changed.files, salience }
 }
 
 /// What is known of a unit that is not looked at.
@@ -128,6 +135,7 @@ fn keywords(messages: &[Placed], units: &[Unit]) -> Set {
 }
 
 /// Gives the bytes that were read.
+#[allow(clippy::too_many_arguments)] // what is known of the whole, and what is noted of the unit
 fn look<'a>(
     messages: &'a [Placed],
     unit: &Unit,
@@ -135,9 +143,10 @@ fn look<'a>(
     age: usize,
     asked: &Set,
     names: &mut Map<Name<'a>>,
+    changed: &mut Changed<'a>,
     features: &mut Features,
 ) -> usize {
-    let mut bytes = 0;
+    let (mut bytes, mut parsed) = (0, 0);
     let fresh = 1.0 / (1.0 + FADE * age as f32);
     let mut hits = 0_usize;
     let mut references = 0_u32;
@@ -175,6 +184,8 @@ fn look<'a>(
                     use_text(call.arguments_text(), fresh, true, true, names);
                     if changes_files(&call.name, call.arguments_text()) {
                         features.file = true;
+                        changed.add(call);
+                        parsed += call.arguments_text().len();
                         terms::names(cut(call.arguments_text(), 600), |name| {
                             if name.contains(['/', '.'])
                                 && let Some(known) = names.get_mut(&terms::key(name))
@@ -203,7 +214,52 @@ fn look<'a>(
     if unit.kind == Kind::Exchange && silent {
         features.category = Category::ToolCall;
     }
-    bytes
+    bytes + parsed
+}
+
+/// The files that were changed.
+#[derive(Default)]
+struct Changed<'a> {
+    files: Vec<Cow<'a, str>>,
+    known: Set,
+}
+
+/// A longer text is no path.
+const PATH: usize = 200;
+
+impl<'a> Changed<'a> {
+    /// Those that this use changes.
+    fn add(&mut self, call: &'a ToolUse) {
+        let mut note = |file: Cow<'a, str>| {
+            if self.known.insert(terms::key(&file)) {
+                self.files.push(file);
+            }
+        };
+        // What stands under the keys is long at times, and not copied.
+        let fields: BTreeMap<Cow<'_, str>, &RawValue> = match call.invalid {
+            None => serde_json::from_str(call.input.text()).unwrap_or_default(),
+            Some(_) => BTreeMap::new(),
+        };
+        let mut found = false;
+        for (key, value) in fields {
+            let key = key.to_ascii_lowercase();
+            if ["path", "file", "target", "dest"].iter().any(|word| key.contains(word)) && value.get().len() <= PATH {
+                let Ok(path) = serde_json::from_str::<String>(value.get()) else { continue };
+                if !path.trim().is_empty() && !path.contains(['\n', '\r']) {
+                    found = true;
+                    note(Cow::Owned(path.trim().to_owned()));
+                }
+            }
+        }
+        if !found {
+            // A command, a patch, or what nobody can read.
+            terms::names(cut(call.arguments_text(), 600), |name| {
+                if name.contains(['/', '.']) {
+                    note(Cow::Borrowed(name));
+                }
+            });
+        }
+    }
 }
 
 fn decides(text: &str) -> bool {
@@ -218,4 +274,30 @@ fn changes_files(name: &str, arguments: &str) -> bool {
     let head = cut(arguments, 400);
     let lower = name.to_ascii_lowercase();
     NAMES.iter().any(|word| lower.contains(word)) || COMMANDS.iter().any(|word| head.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(calls: &[(&str, &str)]) -> Vec<String> {
+        let calls: Vec<ToolUse> =
+            calls.iter().map(|(name, text)| ToolUse::from_text("a", *name, (*text).to_owned())).collect();
+        let mut changed = Changed::default();
+        calls.iter().for_each(|call| changed.add(call));
+        changed.files.into_iter().map(Cow::into_owned).collect()
+    }
+
+    #[test]
+    fn c26_the_files_that_a_use_changes_are_those_that_it_names_as_such() {
+        let path = r#"{"path":" src/a b.rs ","content":"see other.rs and src/c.rs"}"#;
+        let again = r#"{"content":"x","file_path":"src/a b.rs"}"#;
+        assert_eq!(changed(&[("write", path), ("edit", again)]), ["src/a b.rs"]);
+        assert_eq!(changed(&[("write", r#"{"filename":"\u00e9t\u00e9.md"}"#)]), ["été.md"]);
+        assert_eq!(changed(&[("bash", r#"{"command":"sed -i s/a/b/ src/c.rs"}"#)]), ["s/a/b", "src/c.rs"]);
+        assert_eq!(changed(&[("write", "{\"path\": \"src/d.rs")]), ["src/d.rs"]);
+        // What is no path is none.
+        let long = format!(r#"{{"path":"{}","file":3,"target":"a\nb","dest":""}}"#, "x/".repeat(200));
+        assert_eq!(changed(&[("write", &long)]).len(), 0);
+    }
 }

@@ -17,7 +17,10 @@ use super::{
     shell::{self, Script, SimpleCommand, Word},
     sql,
 };
-use crate::core::message::ToolUse;
+use crate::core::{
+    json::{DEEPEST_TREE, nested_deeper},
+    message::ToolUse,
+};
 
 /// The judgement of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +139,9 @@ fn subject(command: &SimpleCommand) -> String {
 
 /// The risk of a call: what the tool declares, raised by what the arguments say.
 pub fn assess_risk(call: &ToolUse, tool: Option<DeclaredRisk>, context: &RiskContext) -> Risk {
-    if let Some(text) = &call.invalid {
+    // What is nested deeper than a tree of values may be would be looked at as nothing.
+    let deep = nested_deeper(call.input.text(), DEEPEST_TREE).then(|| call.input.text());
+    if let Some(text) = call.invalid.as_deref().or(deep) {
         let verdict = Verdict {
             level: RiskLevel::Confirm,
             rule: "call.unparsed",

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Stop;
 use crate::core::{
     error::{Error, Result},
-    json::{Fields, Raw},
+    json::{DEEPEST_TREE, Fields, Raw, nested_deeper},
     machine::command::shorten,
     message::{Block, Message, Role, ToolFailure, ToolResult, ToolUse},
     request::{Effort, Request, Response},
@@ -245,8 +245,8 @@ impl HookSubject {
                 change.apply(request);
             }
             Self::Call { call } => {
-                if !value.is_object() {
-                    return Err(wrong("the arguments, an object"));
+                if !value.is_object() || nested_deeper(value.text(), DEEPEST_TREE) {
+                    return Err(wrong("the arguments, an object that is not nested too deep"));
                 }
                 call.input = value.clone();
             }

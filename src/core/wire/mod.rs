@@ -5,6 +5,7 @@
 //! same [`Response`] as the whole answer would, wherever its bytes were cut.
 
 pub mod anthropic;
+mod halves;
 pub mod offline;
 pub mod openai_chat;
 pub mod openai_responses;
@@ -16,7 +17,7 @@ use serde_json::Value;
 use super::{
     error::{Error, Failure, FailureKind, Result},
     extract,
-    json::{Fields, Raw},
+    json::{Fields, Raw, nested_deeper},
     message::{Message, Usage, Wire},
     request::{Delta, Request, Response},
 };
@@ -72,14 +73,28 @@ pub fn decode_request(wire: Wire, body: &str) -> Result<Request> {
     }
 }
 
-/// A whole answer of `wire` as our own types.
+/// A whole answer of `wire` as our own types. A byte order mark before it is passed over.
 pub fn decode_response(wire: Wire, body: &str) -> Result<Response, Failure> {
+    let body = &*halves::whole(body.strip_prefix('\u{feff}').unwrap_or(body));
+    flat(body)?;
     match wire {
         Wire::Anthropic => anthropic::decode_response(body),
         Wire::OpenaiChat => openai_chat::decode_response(body),
         Wire::OpenaiResponses => openai_responses::decode_response(body),
         Wire::Offline => offline::decode_response(body),
     }
+}
+
+/// No answer of a model is nested deeper; what is would end whoever looks at it by a function that calls itself.
+const DEEPEST: usize = 400;
+
+/// Refuses JSON that is nested too deep.
+fn flat(text: &str) -> Result<(), Failure> {
+    if nested_deeper(text, DEEPEST) {
+        let what = format!("the answer is nested deeper than {DEEPEST}");
+        return Err(Failure::new(FailureKind::InvalidBody, what));
+    }
+    Ok(())
 }
 
 /// The answer as `wire` would write it.

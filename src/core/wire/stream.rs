@@ -2,7 +2,7 @@
 //!
 //! Bytes may be cut anywhere. Nothing is lost, and the result does not depend on where they were cut.
 
-use super::{Decode, sse, stream_decoder};
+use super::{Decode, flat, halves::Halves, sse, stream_decoder};
 use crate::core::{
     error::{Failure, FailureKind, Result},
     message::{Usage, Wire},
@@ -12,22 +12,32 @@ use crate::core::{
 /// Bytes in, deltas out, one response at the end.
 pub struct Stream {
     events: sse::Parser,
+    halves: Halves,
     decoder: Box<dyn Decode>,
 }
 
 impl Stream {
     /// A stream of `wire`.
     pub fn new(wire: Wire) -> Self {
-        Self { events: sse::Parser::default(), decoder: stream_decoder(wire) }
+        Self { events: sse::Parser::default(), halves: Halves::default(), decoder: stream_decoder(wire) }
     }
 
     /// Takes bytes, appends what is new to `deltas`.
     pub fn feed(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         self.events.feed(bytes);
         while let Some(event) = self.events.next_event()? {
-            self.decoder.event(&event.name, &event.data, deltas)?;
+            self.take(&event, deltas)?;
         }
         Ok(())
+    }
+
+    fn take(&mut self, event: &sse::Event, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        // Some gateways keep a connection awake by events without data.
+        if event.data.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        flat(&event.data)?;
+        self.decoder.event(&event.name, &self.halves.joined(&event.data), deltas)
     }
 
     /// Whether the wire's last event has been seen: what may follow is of no interest.
@@ -39,7 +49,7 @@ impl Stream {
     pub fn finish(&mut self, deltas: &mut Vec<Delta>) -> Result<Response, Failure> {
         // A server may leave out the last empty line.
         let last = match self.events.finish() {
-            Ok(Some(event)) => self.decoder.event(&event.name, &event.data, deltas),
+            Ok(Some(event)) => self.take(&event, deltas),
             Ok(None) => Ok(()),
             Err(failure) => Err(failure),
         };

@@ -165,6 +165,13 @@ def deep(levels: int) -> Any:
     return value
 
 
+def doubled(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value, value]
+    return value
+
+
 async def coroutine() -> None: ...
 
 
@@ -187,6 +194,8 @@ async def coroutine() -> None: ...
         (lambda: iter([]), "result is a list_iterator"),
         (lambda: print, "result is a builtin_function_or_method"),
         (lambda: Point, "result is a type"),
+        (lambda: range(10**12), "more than 1,000,000 values"),
+        (lambda: doubled(90), "more than 1,000,000 values"),
         (lambda: 1j, "result is a complex"),
         (circle, r"result\['a'\]\[0\] holds itself"),
         (lambda: deep(100_000), "nested deeper than 100"),

@@ -27,6 +27,10 @@ pub(super) enum Class {
 /// How many bytes of a string hold neither `"`, nor `\`, nor a control character.
 #[inline]
 fn plain(input: &[u8]) -> usize {
+    if input.len() < 8 { first_special(short_word(input)) } else { plain_long(input) }
+}
+
+fn plain_long(input: &[u8]) -> usize {
     const BLOCK: usize = 32;
     let special = |byte: u8| u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < 0x20);
     let mut at = 0;
@@ -37,14 +41,51 @@ fn plain(input: &[u8]) -> usize {
         }
         at += BLOCK;
     }
-    let rest = input.get(at..).unwrap_or_default();
-    at + rest.iter().position(|&byte| special(byte) != 0).unwrap_or(rest.len())
+    let (words, rest) = input.get(at..).unwrap_or_default().as_chunks::<8>();
+    for word in words {
+        let first = first_special(u64::from_le_bytes(*word));
+        if first < 8 {
+            return at + first;
+        }
+        at += 8;
+    }
+    at + first_special(short_word(rest))
+}
+
+/// Up to seven bytes, and zeros behind them.
+#[inline]
+fn short_word(bytes: &[u8]) -> u64 {
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        // The two overlap where there are fewer than eight.
+        (Some(first), Some(last)) => {
+            let behind = 8 * (bytes.len().min(8) - 4);
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << behind
+        }
+        _ => bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    }
+}
+
+/// How many of eight bytes stand before the first `"`, `\` or control character, a zero among them.
+#[inline]
+fn first_special(word: u64) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    // What is borrowed shows only behind the first that is found.
+    let below = |word: u64, least: u64| word.wrapping_sub(ONES * least) & !word & HIGH;
+    let quotes = below(word ^ (ONES * u64::from(b'"')), 1);
+    let slashes = below(word ^ (ONES * u64::from(b'\\')), 1);
+    ((below(word, 0x20) | quotes | slashes).trailing_zeros() / 8) as usize
 }
 
 /// How many bytes of a string are plain or whole escapes that JSON knows; `odd` is turned around for each quotation mark among them.
 #[inline]
 pub(super) fn clean(input: &[u8], odd: &mut bool) -> usize {
-    let mut at = plain(input);
+    let at = plain(input);
+    if input.get(at) == Some(&b'\\') { escapes(input, at, odd) } else { at }
+}
+
+/// The same from a backslash on.
+fn escapes(input: &[u8], mut at: usize, odd: &mut bool) -> usize {
     while input.get(at) == Some(&b'\\') {
         let length = match input.get(at + 1) {
             Some(b'"') => {

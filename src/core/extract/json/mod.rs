@@ -13,6 +13,7 @@
 
 mod ahead;
 mod bare;
+mod recent;
 mod run;
 mod slips;
 mod structure;
@@ -22,6 +23,7 @@ mod word;
 
 use ahead::FAR;
 pub(super) use ahead::{Looks, begins_container, colon_in, first_key, key_in, quoted_key, rest_of_key, then_sibling};
+use recent::Recent;
 pub use word::Mend;
 pub(super) use word::is_scalar;
 
@@ -199,7 +201,7 @@ pub(super) struct Json {
     /// Whether the word so far is one, of characters that numbers and literals have.
     one: bool,
     /// The end of the string at hand, in case the next call of a list stands in it: only if `siblings` says that it may.
-    tail: Vec<u8>,
+    tail: Recent,
     siblings: bool,
     /// The next call of the list begins with the quotation mark that was read last: this one's string has no end.
     resumed: bool,
@@ -262,7 +264,7 @@ impl Json {
             endless: false,
             lines: 0,
             doubt: false,
-            tail: Vec::new(),
+            tail: Recent::default(),
             siblings: false,
             resumed: false,
             one: false,

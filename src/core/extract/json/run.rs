@@ -1,10 +1,7 @@
 //! The automaton at work: one state after the other as far as the input reaches, what is closed where it ends, and what is
 //! remembered of it.
 
-use super::{FAR, Json, Mend, Note, SHORT, State, patience};
-
-/// The most bytes kept of a string; more than `FAR`, so that they are seldom moved.
-const MOST_TAIL: usize = 8 * FAR;
+use super::{Json, Mend, Note, SHORT, State, patience};
 
 impl Json {
     /// Reads on and gives how many bytes were read. The rest has to come again with more behind it, unless the value ended.
@@ -150,15 +147,12 @@ impl Json {
         self.lines = if blank == bytes.len() { self.lines + lines } else { lines };
     }
 
+    #[inline]
     pub(super) fn remember(&mut self, text: &[u8]) {
         let Some(&byte) = text.last() else { return };
         self.blank = matches!(byte, b' ' | b'\t');
         if self.siblings {
-            let near = text.get(text.len().saturating_sub(FAR)..).unwrap_or_default();
-            if self.tail.len() + near.len() > MOST_TAIL {
-                self.tail.drain(..self.tail.len().saturating_sub(FAR));
-            }
-            self.tail.extend_from_slice(near);
+            self.tail.push(text);
         }
         let solid = if self.blank { text.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t')) } else { Some(&byte) };
         if let Some(&byte) = solid {

@@ -1,7 +1,7 @@
 //! Strings, their escapes, and the question whether a quote ends one.
 
 use super::{
-    FAR, Json, Quote, State,
+    Json, Quote, State,
     ahead::{self, Class},
     word::{self, Mend},
 };
@@ -129,7 +129,7 @@ impl Json {
         }
         self.blank = true;
         if self.siblings {
-            self.tail.push(byte);
+            self.tail.push(&[byte]);
         }
     }
 
@@ -168,7 +168,6 @@ impl Json {
         let byte = rest.first().copied().unwrap_or_default();
         self.last_byte = byte;
         self.blank = false;
-        self.tail.clear();
         self.newline = false;
         if byte == b'u' {
             self.out.push(byte);
@@ -179,8 +178,14 @@ impl Json {
         self.state = State::Text;
         self.unpaired ^= byte == b'"';
         match byte {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.out.push(byte),
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {
+                self.out.push(byte);
+                if self.siblings {
+                    self.tail.push(&[b'\\', byte]);
+                }
+            }
             _ => {
+                self.tail.clear();
                 // A longer character isn't part of it.
                 let end = self.at + usize::from(byte.is_ascii());
                 self.note_to(Mend::Escape, self.at.saturating_sub(1), end);
@@ -207,6 +212,7 @@ impl Json {
     pub(super) fn hex(&mut self, rest: &[u8], count: u8, value: u16) -> usize {
         let byte = rest.first().copied().unwrap_or_default();
         let Some(digit) = char::from(byte).to_digit(16) else {
+            self.tail.clear();
             // No escape at all: `C:\users`.
             self.note_to(Mend::Escape, self.at.saturating_sub(usize::from(count) + 2), self.at);
             if self.mark <= self.out.len() {
@@ -222,6 +228,9 @@ impl Json {
         if count < 3 {
             self.state = State::Hex(count + 1, value);
             return 1;
+        }
+        if self.siblings {
+            self.tail.push(self.out.get(self.mark..).unwrap_or_default());
         }
         self.state = State::Text;
         self.at += 1;
@@ -452,8 +461,7 @@ impl Json {
         if self.quote != Quote::Double || self.mark + 1 != self.out.len() {
             return Some(false);
         }
-        // No further back, however many bytes are kept: that depends on the cuts.
-        let tail = self.tail.get(self.tail.len().saturating_sub(FAR)..).unwrap_or_default();
+        let tail = self.tail.bytes();
         let (opens, looked) = self.next.resumes(tail, self.stack.len);
         self.looks.count += looked;
         if !opens || !self.next.is_key(rest, last, &mut self.looks)? {

@@ -170,7 +170,12 @@ proptest! {
 #[test]
 fn d17_an_equals_sign_at_the_end_is_read_the_same_cut_anywhere() {
     for kind in 0..4 {
-        for text in ["1\"{A=A", "{\"name\": \"f\", \"arguments\": {A=A", "f[ARGS]{A=A", "{\"name\": \"f\", \"arguments\": 1\"{A=A"] {
+        for text in [
+            "1\"{A=A",
+            "{\"name\": \"f\", \"arguments\": {A=A",
+            "f[ARGS]{A=A",
+            "{\"name\": \"f\", \"arguments\": 1\"{A=A",
+        ] {
             sound(kind, text.as_bytes(), 5);
         }
     }

@@ -19,7 +19,7 @@ use super::{
 use crate::core::{
     breaker::Verdict,
     guard::{Judgement, RiskLevel, policy::Verdict as Ruled},
-    json::Raw,
+    json::{DEEPEST_TREE, Raw, nested_deeper},
     machine::{ApprovalDecision, Call, Command, Id, Notice, Time, arguments_hash, command::shorten},
     message::{Block, ToolFailure, ToolResult, ToolUse},
 };
@@ -411,6 +411,9 @@ impl Round {
                 turn.spent.approvals = turn.spent.approvals.saturating_sub(1);
                 remembered = Some(what);
                 None
+            }
+            ApprovalDecision::Edit { input } if nested_deeper(input.text(), DEEPEST_TREE) => {
+                Some(format!("the changed arguments are nested deeper than {DEEPEST_TREE}"))
             }
             ApprovalDecision::Edit { input } if input.is_object() => {
                 self.edit(question.call, input, turn, out);

@@ -398,6 +398,59 @@ pub(super) fn decode(raw: &Raw) -> Result<Message> {
     Ok(message)
 }
 
+/// A message that was kept as it came and would be refused so, as it is taken; and what was wrong.
+pub fn mended(message: &Message) -> Option<(Message, &'static str)> {
+    let raw = own(message.extra.as_deref())?.get(ORIGINAL)?;
+    let mut fields = Fields::parse(raw.text()).ok()?;
+    let what = match fields.get_str("role")?.as_str() {
+        "tool" if fields.get("content").is_none_or(Raw::is_null) => {
+            fields.put("content", "");
+            "its content is nothing, which the provider would refuse; it is empty text now"
+        }
+        "assistant" => {
+            let calls: Vec<Raw> = fields.get("tool_calls")?.to().ok()?;
+            if calls.is_empty() {
+                fields.take("tool_calls");
+                "its tool_calls are an empty list, which the provider would refuse; it has none now"
+            } else {
+                let mended: Vec<Option<Raw>> = calls.iter().map(mended_call).collect();
+                if mended.iter().all(Option::is_none) {
+                    return None;
+                }
+                let calls = calls.into_iter().zip(mended).map(|(call, mended)| mended.unwrap_or(call));
+                fields.put("tool_calls", &calls.collect::<Vec<Raw>>());
+                "a tool use of it lacks its type, or arguments as text, without which the provider would refuse it; it has them now"
+            }
+        }
+        _ => return None,
+    };
+    decode(&fields.to_raw()).ok().map(|message| (message, what))
+}
+
+/// A call of a function that lacks what every such call has, with it.
+fn mended_call(raw: &Raw) -> Option<Raw> {
+    let mut fields = Fields::parse(raw.text()).ok()?;
+    let mut function = Fields::parse(fields.get("function")?.text()).ok()?;
+    let typed = fields.get_str("type").is_some();
+    let arguments = match function.get("arguments") {
+        None => Some("{}".to_owned()),
+        Some(raw) if raw.is_null() => Some("{}".to_owned()),
+        Some(raw) if raw.string().is_none() => Some(raw.text().to_owned()),
+        Some(_) => None,
+    };
+    if typed && arguments.is_none() {
+        return None;
+    }
+    if !typed {
+        fields.put("type", "function");
+    }
+    if let Some(arguments) = arguments {
+        function.put("arguments", &arguments);
+        fields.set("function", function.to_raw());
+    }
+    Some(fields.to_raw())
+}
+
 fn read(raw: &Raw) -> Result<Message> {
     let mut fields = Fields::parse(raw.text()).map_err(|error| {
         Error::usage("invalid_message", format!("a message must be an object: {error}"))

@@ -27,7 +27,10 @@ mod request;
 mod response;
 mod stream;
 
-pub use self::{message::encode_message, stream::StreamDecoder};
+pub use self::{
+    message::{encode_message, mended},
+    stream::StreamDecoder,
+};
 
 use crate::core::{
     error::{Failure, Result},

@@ -63,8 +63,9 @@ pub(super) fn carried_failure(body: &Body<'_>, text: &str) -> Option<Failure> {
 
 /// The error that a choice carries: routers put there what broke off behind them.
 pub(super) fn choice_failure(choice: &Choice<'_>) -> Option<Failure> {
-    let (_, error) = choice.rest.iter().find(|(key, value)| key == "error" && value.get() != "null")?;
-    Some(failure(error.get()))
+    let error = choice.rest.iter().find(|(key, value)| key == "error" && value.get() != "null");
+    let breaks_off = || choice.finish.and_then(string).is_some_and(|finish| finish == BROKEN);
+    error.map(|(_, error)| failure(error.get())).or_else(|| breaks_off().then(broken))
 }
 
 /// Gives every tool call of one answer an id of its own.
@@ -98,6 +99,14 @@ impl Ids {
         self.given.insert(id.clone(), 1);
         id
     }
+}
+
+/// The reason that routers give where the provider behind them failed in the middle of an answer.
+const BROKEN: &str = "error";
+
+/// The failure that it means: what was said until then is no answer.
+fn broken() -> Failure {
+    Failure::new(FailureKind::Server, "the provider broke the answer off (its finish reason is `error`)")
 }
 
 /// Why the model stopped. `finish` is the wire's word, if it gave one.

@@ -1,0 +1,156 @@
+"""What a provider would refuse of a history: put right and said, or named."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from loopwright import ContextWindow, UsageError, compress
+
+GO = {"role": "user", "content": "go"}
+
+
+def test_c26_a_list_of_no_calls_is_left_out_and_said():
+    history = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "Hello.", "tool_calls": [], "refusal": None},
+        {"role": "assistant", "content": None, "tool_calls": []},
+        {"role": "assistant", "content": "Bye.", "name": "bob", "tool_calls": []},
+        {"role": "user", "content": "end"},
+    ]
+    before = copy.deepcopy(history)
+    done = compress(history, 10_000)
+    assert done.messages == [
+        history[0],
+        {"role": "assistant", "content": "Hello.", "refusal": None},
+        {"role": "assistant", "content": "Bye.", "name": "bob"},
+        history[4],
+    ]
+    assert history == before == done.expand()
+    assert {at for at, what in done.report.repairs if "empty list" in what} == {1, 2, 3}
+    assert {at for at, what in done.report.repairs if "was empty" in what} == {2}
+    assert compress(done.messages, 10_000).report.repairs == []
+    window = ContextWindow(10_000, shape="openai_chat")
+    window.append(*history)
+    window.compact()
+    assert window.messages == done.messages
+
+
+A_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+A_USE = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
+A_THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
+
+
+def spoke(content, **more):
+    return {"role": "assistant", "content": content, **more}
+
+
+def used(**changes):
+    """A model's message with one call that has some of its members changed, or none of those that are `None`."""
+    changed = {**A_CALL, **changes}
+    return spoke(None, tool_calls=[{key: value for key, value in changed.items() if value is not None}])
+
+
+@pytest.mark.parametrize(
+    ("messages", "at", "said", "want"),
+    [
+        ([used(type=None)], 1, "lacks its type", [used()]),
+        ([used(function={"name": "f"})], 1, "arguments", [used()]),
+        ([used(function={"name": "f", "arguments": None})], 1, "arguments", [used()]),
+        (
+            [used(function={"name": "f", "arguments": {"x": [1, 2.50]}})],
+            1,
+            "arguments",
+            [used(function={"name": "f", "arguments": '{"x":[1,2.5]}'})],
+        ),
+        (
+            [used(), {"role": "tool", "tool_call_id": "c", "content": None}],
+            2,
+            "its content is nothing",
+            [used(), {"role": "tool", "tool_call_id": "c", "content": ""}],
+        ),
+        (
+            [used(), {"role": "tool", "tool_call_id": "c"}],
+            2,
+            "its content is nothing",
+            [used(), {"role": "tool", "tool_call_id": "c", "content": ""}],
+        ),
+    ],
+)
+def test_c26_what_chat_completions_refuses_is_put_right_and_said(messages, at, said, want):
+    answer = [] if messages[-1]["role"] == "tool" else [{"role": "tool", "tool_call_id": "c", "content": "out"}]
+    history = [GO, *messages, *answer, {"role": "user", "content": "end"}]
+    before = copy.deepcopy(history)
+    done = compress(history, 10_000, shape="openai_chat")
+    assert [(place, said in what) for place, what in done.report.repairs] == [(at, True)]
+    assert done.messages == [GO, *want, *answer, {"role": "user", "content": "end"}]
+    assert done.expand() == history == before
+    assert compress(done.messages, 10_000, shape="openai_chat").report.repairs == []
+
+
+@pytest.mark.parametrize(
+    ("content", "want"),
+    [
+        ([A_THOUGHT], None),
+        ([{"type": "text", "text": "So."}, A_THOUGHT], [{"type": "text", "text": "So."}]),
+        (
+            [{"type": "text", "text": "So."}, A_THOUGHT, {"type": "text", "text": " "}],
+            [{"type": "text", "text": "So."}],
+        ),
+        (
+            [{"type": "text", "text": "So."}, {"type": "redacted_thinking", "data": "R"}],
+            [{"type": "text", "text": "So."}],
+        ),
+    ],
+)
+def test_c26_reasoning_that_nothing_follows_is_left_out_and_said(content, want):
+    history = [GO, spoke(content), {"role": "user", "content": "end"}]
+    done = compress(history, 10_000, shape="anthropic")
+    assert any(at == 1 and "reasoning at its end" in what for at, what in done.report.repairs)
+    assert done.messages == [GO, *([spoke(want)] if want else []), {"role": "user", "content": "end"}]
+    assert done.expand() == history
+    assert compress(done.messages, 10_000, shape="anthropic").report.repairs == []
+    whole = [GO, spoke([A_THOUGHT, {"type": "text", "text": "So."}]), {"role": "user", "content": "end"}]
+    assert compress(whole, 10_000, shape="anthropic").messages == whole
+
+
+def test_c26_a_result_of_nothing_stays_the_only_one():
+    nothing = {"type": "tool_result", "tool_use_id": "c", "content": None}
+    history = [GO, spoke([A_USE]), {"role": "user", "content": [nothing]}, spoke("done")]
+    done = compress(history, 10_000, shape="anthropic")
+    assert {at for at, _ in done.report.repairs} == {2}
+    results = [
+        block for message in done.messages[1:3] for block in message["content"] if block["type"] == "tool_result"
+    ]
+    assert [(block["tool_use_id"], block.get("content") or "") for block in results] == [("c", "")]
+    assert len(done.messages) == len(history)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message", "what"),
+    [
+        ("openai_chat", used(function={"arguments": "{}"}), "has no name"),
+        ("openai_chat", used(function={"name": "", "arguments": "{}"}), "has no name"),
+        ("openai_chat", spoke([{"type": "image_url", "image_url": {"url": "https://e.org/a.png"}}]), "image_url"),
+        ("anthropic", spoke([{**A_USE, "name": ""}]), "has no name"),
+        (
+            "anthropic",
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": 3}]},
+            "neither text nor a list",
+        ),
+        (
+            "anthropic",
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": ["x"]}]},
+            'part of its result is "x"',
+        ),
+        (
+            "anthropic",
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": [A_USE]}]},
+            "part of its result is tool_use",
+        ),
+    ],
+)
+def test_c26_what_can_not_be_put_right_is_named(shape, message, what):
+    with pytest.raises(UsageError, match=f"message 1.*{what}") as caught:
+        compress([GO, message, {"role": "user", "content": "end"}], 10_000, shape=shape)
+    assert caught.value.code == "invalid_message"
