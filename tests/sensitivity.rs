@@ -491,6 +491,8 @@ fn d12_passwords_in_calls_commands_and_settings_are_found() {
         "\"passphrase\": \"correct horse 9 battery\"",
         "variable \"db_password\" {\n  type = string\n  default = \"Terr4form!\"\n}",
         "[mysql]\nuser = root\npassword = m4ria_root",
+        "password = correcthorse9",
+        "ENV DB_PASS hunter22",
         "db.password = Kx82mQp",
         "app.jwtSecret= JWTSuperSecretKey77",
         "login('ada@corp.io', 'L0velace!')",
@@ -525,6 +527,10 @@ fn d12_passwords_in_calls_commands_and_settings_are_found() {
         "\"passphrase\": \"must have many words\"",
         "variable \"db_password\" {\n  type = string\n  sensitive = true\n}",
         "password = base64_password",
+        "password = \"os.environ['X']\"",
+        "password: 'getenv(X)'",
+        "ENV COMPASS north9",
+        "ENV DB_PASSWORD None",
         "app.secret = SecretManager",
         "login('ada@corp.io', password)",
         "ftp.login(user, pw)",
@@ -547,5 +553,40 @@ fn d12_passwords_in_calls_commands_and_settings_are_found() {
         "monkey = \"banana\"",
     ] {
         assert_ne!(classify(text).level, Level::Secret, "{text}");
+    }
+}
+
+/// Names of passwords and of what machines make, in all the ways that names and values are tied, beside what keeps a place.
+#[test]
+fn d12_every_name_is_read_in_every_syntax() {
+    #[rustfmt::skip] // lines, not code
+    const TIES: &[&str] = &[
+        "{n} = \"{v}\"", "{n}='{v}'", "{n}={v}", "{n}: {v}", "  {n}: \"{v}\"", "\"{n}\": \"{v}\",", "'{n}' => '{v}',",
+        "<{n}>{v}</{n}>", "tool --{n} {v}", "tool --{n}={v}", "export {n}={v}", "      - {n}={v}", "{n} = {v}",
+        "{n} := \"{v}\"", "const {n} = '{v}';", "props.put(\"{n}\", \"{v}\");", "cfg['{n}'] = '{v}'",
+        "{ user: bob, {n}: {v} }", "- name: {n}\n  value: {v}", "<add key=\"{n}\" value=\"{v}\"/>",
+        "docker run -e {n}={v} img", "https://x.corp/a?u=1&{n}={v}", "Server=x;{n}={v};Y=1", "if {n} == \"{v}\":",
+        "connect(host, {n}=\"{v}\", x=1)", "$env:{n} = \"{v}\"", "{n}: string = \"{v}\";",
+    ];
+    let chosen = ["hunter22", "S0mmer2023!", "Xk29fjQ7", "correcthorse9"];
+    let made = ["9f8d7c6b5a4e3d2c1b0a9f8e7d6c5b4a", "Zk29LmQ8xVt4Rb7Wn3Yp"];
+    let kept = ["changeme", "${X}", "<your-value>", "xxxxxxxx", "your_password_here", "{{ x }}", "$VALUE", "********"];
+    let line = |tie: &str, name: &str, value: &str| tie.replace("{n}", name).replace("{v}", value);
+    for (names, values) in [
+        (&["password", "passwd", "pwd", "db_pass", "DB_PASSWORD", "userPassword", "passphrase"][..], &chosen[..]),
+        (&["secret_key", "auth_token", "api-key", "clientSecret", "ACCESS_TOKEN", "accountKey"][..], &made[..]),
+    ] {
+        for name in names {
+            for tie in TIES {
+                for value in values {
+                    let text = line(tie, name, value);
+                    assert_eq!(classify(&text).level, Level::Secret, "{text}");
+                }
+                for value in kept {
+                    let text = line(tie, name, value);
+                    assert_ne!(classify(&text).level, Level::Secret, "{text}");
+                }
+            }
+        }
     }
 }

@@ -149,16 +149,25 @@ fn d17_any_byte_anywhere_is_read_to_its_end() {
 }
 
 /// How much of a body was shown in vain goes by what it said, and that must not depend on the cuts.
+/// Texts that were read otherwise at some of their cuts: bodies shown in vain, and what is left of arguments.
+const FOUND: [&[u8]; 2] = [
+    b"[{\" \"<]ma\0\0\0\0\0\0\0\0x[ax[>[<inv<atem:invoke name=\"e name=l\xff<start>[<invoke name=l\xff<start_functmax[>[<invokep\xefn}",
+    b"<|tool_call_begin|>>\n[<|tool_call\n[[",
+];
+
 #[test]
-fn d17_what_is_shown_in_vain_is_the_same_at_every_cut() {
+fn d17_what_was_found_to_differ_is_the_same_at_every_cut() {
     let known = tools(&["look"]);
-    let policy = Policy { bare_json: true, ..Policy::default() };
-    let input = b"[{\" \"<]ma\0\0\0\0\0\0\0\0x[ax[>[<inv<atem:invoke name=\"e name=l\xff<start>[<invoke name=l\xff<start_functmax[>[<invokep\xefn}";
-    let (whole, _) = parse([&input[..]], Some(&known), &policy);
-    sound(input, &whole);
-    for at in 1..input.len() {
-        let (cut, _) = parse([&input[..at], &input[at..]], Some(&known), &policy);
-        assert_eq!(cut, whole, "cut at {at}");
+    for unknown_tools in [UnknownTool::Text, UnknownTool::Call] {
+        let policy = Policy { bare_json: true, unknown_tools, ..Policy::default() };
+        for input in FOUND {
+            let (whole, _) = parse([input], Some(&known), &policy);
+            sound(input, &whole);
+            for at in 1..input.len() {
+                let (cut, _) = parse([&input[..at], &input[at..]], Some(&known), &policy);
+                assert_eq!(cut, whole, "cut at {at}: {}", String::from_utf8_lossy(input));
+            }
+        }
     }
 }
 

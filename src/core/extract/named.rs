@@ -462,6 +462,7 @@ impl Body for Named {
         if let Some(arguments) = &mut self.arguments {
             arguments.hurry();
         }
+        self.tail.hurry();
     }
 
     fn straight<'a>(&mut self, input: &'a [u8]) -> &'a str {

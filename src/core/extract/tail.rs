@@ -17,6 +17,13 @@ impl Tail {
         Self { next, ..Self::default() }
     }
 
+    /// Tries again with the next byte what couldn't be decided.
+    pub(super) fn hurry(&mut self) {
+        if let Some(json) = &mut self.value {
+            json.hurry();
+        }
+    }
+
     /// How many bytes of `input` are its, and whether it is over with them.
     pub(super) fn step(&mut self, input: &[u8], last: bool, looks: &mut usize) -> (usize, bool) {
         let mut at = 0;

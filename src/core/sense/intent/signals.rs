@@ -423,7 +423,9 @@ impl<'a> Reader<'a> {
 }
 
 pub(super) fn is_content(token: &Token) -> bool {
-    token.word.len() > 1 && !is_stop_word(&token.word) && token.word.chars().any(char::is_alphanumeric)
+    // "compare X and Y": a capital by itself names something, if it is no word.
+    let letter = token.capital && token.word.len() == 1 && !matches!(token.word.as_str(), "a" | "i");
+    (letter || token.word.len() > 1 && !is_stop_word(&token.word)) && token.word.chars().any(char::is_alphanumeric)
 }
 
 /// A file of code, a path, an identifier; not a version, a price or an abbreviation.

@@ -94,3 +94,13 @@ proptest::proptest! {
         }
     }
 }
+
+/// A capital by itself names something; "A" and "I" are words.
+#[test]
+fn d31_letters_name_things() {
+    assert_eq!(decide("Research A and also B and compare them in parallel"), Decision::Parallelize);
+    assert_ne!(decide("Research A and B"), Decision::AskFirst);
+    assert_ne!(decide("Check option X and option Y and pick one of them"), Decision::AskFirst);
+    assert_eq!(decide("Compare them"), Decision::AskFirst);
+    assert_eq!(decide("A fix. Do it"), Decision::AskFirst);
+}

@@ -151,9 +151,9 @@ pub(super) const TABLE: &[Detector] = &[
         "a password of a variable of the environment",
         &["setenv ", "ENV "],
         (0, 160),
-        r#"^(?:setenv|SETENV|ENV)\s{1,4}[A-Za-z0-9_]{0,40}(?i:password|passwd|secret|token|passphrase)\s{1,4}["']?([^\s"'$<{=]{4,100})["']?(?:\s|$)"#,
+        r#"^(?:setenv|SETENV|ENV)\s{1,4}[A-Za-z0-9_]{0,40}(?i:password|passwd|secret|token|passphrase|_pass|_pwd|_pw)\s{1,4}["']?([^\s"'$<{=]{4,100})["']?(?:\s|$)"#,
     )
-    .check(Check::Password),
+    .check(Check::Real),
     near(
         "mnemonic",
         "the words that a wallet is made from",

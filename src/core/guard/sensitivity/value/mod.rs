@@ -275,6 +275,10 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
         }
         // `password = m4ria_root`, on a line of its own.
         Tie::Assign if place.alone && value.len() >= 7 && digits_for_letters(value) > 0 => !value.contains(&b'.'),
+        // `password = correcthorse9`
+        Tie::Assign if place.alone && mixed && value.len() >= 10 && !value.contains(&b'_') => {
+            !value.contains(&b'.') && !shape::names(value)
+        }
         _ => shape.random() || (mixed && shape.digits > 1 && !value.contains(&b'.') && value.len() >= 8),
     }
 }
@@ -290,7 +294,15 @@ fn member(value: &[u8], shape: &Shape) -> bool {
     let selector =
         matches!(value[0], b'#' | b'.') && shape.digits == 0 && !value[1..].iter().any(|byte| STRANGE.contains(byte));
     let expanded = value.starts_with(b"'$") || value.starts_with(b"\"$");
-    code || selector || expanded || (named && (lower || value.iter().any(|byte| matches!(byte, b'.' | b':' | b'/'))))
+    // `"os.environ['X']"`
+    let head = value.iter().take_while(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'_')).count();
+    let asked = matches!(value.get(head), Some(b'(' | b'['))
+        && matches!(value[value.len() - 1], b')' | b']')
+        && (value[..head].contains(&b'.') || matches!(&value[..head], b"getenv" | b"env" | b"input" | b"prompt"));
+    code || selector
+        || expanded
+        || asked
+        || (named && (lower || value.iter().any(|byte| matches!(byte, b'.' | b':' | b'/'))))
 }
 
 /// A word behind a name that has its line to itself, or that is an option: `dspassword=LetsDocker` in a file of
