@@ -743,6 +743,28 @@ fn retries_honour_retry_after() {
 }
 
 #[test]
+fn a19_waiting_for_the_probe_of_another_call_is_no_attempt() {
+    let open = |seconds| {
+        let failure = Failure { retry_after: Some(seconds), ..failure(FailureKind::BreakerOpen) };
+        Step::Fail(0.0, failure, false, None)
+    };
+    // Left alone, and then a probe that takes its time, as a long answer does.
+    let steps = [fail(FailureKind::Server), open(30.0)].into_iter();
+    let steps = steps.chain(std::iter::repeat_n(open(0.5), 40)).chain([answer(say("4"))]);
+    let ended = run(&mut World::scripted(steps.collect::<Vec<_>>()), config());
+    assert_eq!((ended.outcome.stop, ended.outcome.r#final.as_deref()), (Stop::Natural, Some("4")));
+    // Being left alone again and again is not waited for.
+    let mut world = World::new(move |_| open(30.0));
+    assert_eq!(run(&mut world, config()).outcome.error.unwrap().code, "breaker_open");
+    assert_eq!(world.requests.len(), 4);
+    // Nor is a probe without end: the run's time ends it.
+    let mut world = World::new(move |_| open(0.5));
+    let ended = run(&mut world, config());
+    assert!(ended.at.seconds() <= config().budget.wall_time, "{}", ended.at.seconds());
+    assert!(matches!(ended.outcome.stop, Stop::Error | Stop::WallTime), "{:?}", ended.outcome.stop);
+}
+
+#[test]
 fn retries_are_bounded_and_same_seeds_wait_the_same() {
     let waits = |seed| {
         let mut world = World::new(|_| fail(FailureKind::Overloaded));

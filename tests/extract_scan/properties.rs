@@ -149,10 +149,13 @@ fn d17_any_byte_anywhere_is_read_to_its_end() {
 }
 
 /// How much of a body was shown in vain goes by what it said, and that must not depend on the cuts.
-/// Texts that were read otherwise at some of their cuts: bodies shown in vain, and what is left of arguments.
-const FOUND: [&[u8]; 2] = [
+/// Texts that were read otherwise at some of their cuts: bodies shown in vain, what is left of arguments, and
+/// openings with what may open another in them.
+const FOUND: [&[u8]; 4] = [
     b"[{\" \"<]ma\0\0\0\0\0\0\0\0x[ax[>[<inv<atem:invoke name=\"e name=l\xff<start>[<invoke name=l\xff<start_functmax[>[<invokep\xefn}",
     b"<|tool_call_begin|>>\n[<|tool_call\n[[",
+    b"<atem:invoke name=66666\xfb<|start|>y",
+    b"<tool_call><function=look><parameter=a<|start|>y</parameter></function></tool_call>",
 ];
 
 #[test]

@@ -284,7 +284,9 @@ mod tests {
         let calls: Vec<ToolUse> =
             calls.iter().map(|(name, text)| ToolUse::from_text("a", *name, (*text).to_owned())).collect();
         let mut changed = Changed::default();
-        calls.iter().for_each(|call| changed.add(call));
+        for call in &calls {
+            changed.add(call);
+        }
         changed.files.into_iter().map(Cow::into_owned).collect()
     }
 

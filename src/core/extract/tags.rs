@@ -597,13 +597,12 @@ impl Head {
         Self { start, name, at: name, quote: None, equals: false, clear: name }
     }
 
-    /// Where the element ends, once it does: at the first `>` that isn't in quotes.
+    /// Where the element ends, once it does: at the first `>` that isn't in quotes. It is found again where that is asked again.
     fn end(&mut self, input: &[u8]) -> Option<usize> {
         let bare = input.get(self.name) == Some(&b'=');
         while let Some(byte) = input.get(self.at) {
-            self.at += 1;
             match (self.quote, *byte) {
-                (None, b'>') => return Some(self.at),
+                (None, b'>') => return Some(self.at + 1),
                 (None, b'"' | b'\'') if self.equals && !bare => self.quote = Some(*byte),
                 (Some(quote), byte) if quote == byte => self.quote = None,
                 _ => {}
@@ -611,6 +610,7 @@ impl Head {
             if self.quote.is_none() && !is_space(*byte) {
                 self.equals = *byte == b'=';
             }
+            self.at += 1;
             if self.too_long() {
                 return None;
             }

@@ -12,6 +12,10 @@ use crate::core::{
     request::{Response, Tool},
 };
 
+/// A host that is left alone for no longer than so many seconds is being probed by another call: to ask again meanwhile is
+/// no attempt. A probe has limits of time of its own.
+const PROBED: f64 = 1.0;
+
 impl TurnMachine {
     pub(super) fn failed(
         &mut self,
@@ -51,6 +55,9 @@ impl TurnMachine {
             }
             if failure.kind != FailureKind::BreakerOpen {
                 asking.last_failure = Some(failure);
+            } else if failure.retry_after.is_some_and(|seconds| seconds <= PROBED) {
+                // Nothing was sent, and how long the probe of another takes says nothing of this request.
+                asking.before += 1;
             }
             asking.visible = false;
             asking.said = partial.map(Box::new);

@@ -106,7 +106,7 @@ struct Asking {
     /// A part of this attempt's answer was shown.
     visible: bool,
     last_failure: Option<Failure>,
-    /// Attempts by the models before this one.
+    /// Attempts that do not count: by the models before this one, and those that waited for the probe of another call.
     #[serde(default, skip_serializing_if = "super::command::is_first")]
     before: u32,
     /// Tokens of a budget that it may use.
