@@ -765,10 +765,20 @@ def _definition(tool: Any) -> dict[str, Any]:
 
 
 def _named(model: str | None) -> str | None:
-    if model is None or isinstance(model, str):
+    if model is None or (isinstance(model, str) and _is_whole(model)):
         return model
-    message = f"a model is a name, not {type(model).__name__}"
+    wrong = "which holds half of a character" if isinstance(model, str) else f"of type {type(model).__name__}"
+    message = f"a model is a name, not {model!r:.100}, {wrong}"
     raise UsageError(message, "invalid_value", "give the model's name, such as 'gpt-4o', or leave it out")
+
+
+def _is_whole(text: str) -> bool:
+    """Whether UTF-8 can carry it: a lone surrogate it can't."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _kept(archive: Archive | None) -> Archive:

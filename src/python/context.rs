@@ -9,7 +9,7 @@ use super::{
     given::Reader,
     let_go::let_go,
     looked::{Read, read},
-    tokens::TokenCounter as Counter,
+    tokens::{TokenCounter as Counter, model_of},
     wire::named,
 };
 use crate::core::{
@@ -512,8 +512,8 @@ pub(super) fn assemble_context(
 
 /// The tokens of a model's window, where its name is known.
 #[pyfunction]
-pub(super) fn window_of(model: &str) -> Option<usize> {
-    crate::core::context::window_of(model)
+pub(super) fn window_of(model: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    model_of(model).map(crate::core::context::window_of)
 }
 
 /// A history that grows inside a budget.

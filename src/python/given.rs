@@ -200,6 +200,10 @@ fn foreign(shape: Option<Wire>, message: &Message) -> Option<String> {
     let of_message = match shape {
         Wire::OpenaiChat => extra.and_then(|fields| fields.get("tool_calls")).and_then(|calls| {
             let none = calls.is_null() || calls.is_array();
+            let some = message.role != Role::Assistant && calls.to::<Vec<Raw>>().is_ok_and(|calls| !calls.is_empty());
+            if some {
+                return Some("it has tool_calls, which only an assistant's message may have".to_owned());
+            }
             (!none).then(|| format!("its tool_calls are {}, and no list of calls", shown(calls)))
         }),
         _ => ["tool_calls", "tool_call_id"]
@@ -212,7 +216,12 @@ fn foreign(shape: Option<Wire>, message: &Message) -> Option<String> {
             Block::Provider(block) => foreign_block(shape, block).or_else(|| misplaced(shape, message.role, block)),
             Block::ToolUse(call) if call.name.is_empty() => Some("a tool use of it has no name".to_owned()),
             Block::ToolResult(result) => result.content.iter().find_map(|part| match part {
-                Block::Provider(part) => foreign_part(part),
+                Block::Provider(part) => foreign_part(part).or_else(|| match shape {
+                    Wire::OpenaiChat => shown_by_users(part),
+                    _ => sourceless(part),
+                }),
+                Block::Image(_) if shape == Wire::OpenaiChat => Some(only_users("image_url")),
+                Block::Document(_) if shape == Wire::OpenaiChat => Some(only_users("file")),
                 _ => None,
             }),
             _ => None,
@@ -222,10 +231,38 @@ fn foreign(shape: Option<Wire>, message: &Message) -> Option<String> {
 
 /// What only users show.
 fn misplaced(shape: Wire, role: Role, block: &ProviderBlock) -> Option<String> {
+    if shape == Wire::OpenaiChat && role != Role::User { shown_by_users(block) } else { None }
+}
+
+fn shown_by_users(block: &ProviderBlock) -> Option<String> {
     let kind = block.kind();
-    let shows = matches!(kind.as_str(), "image_url" | "input_audio" | "file");
-    (shape == Wire::OpenaiChat && role == Role::Assistant && shows)
-        .then(|| format!("a part of it is {kind}, which only a user's message may hold"))
+    matches!(kind.as_str(), "image_url" | "input_audio" | "file").then(|| only_users(&kind))
+}
+
+fn only_users(kind: &str) -> String {
+    format!("a part of it is {kind}, which only a user's message may hold")
+}
+
+/// What of a picture or document of Anthropic's is missing. Kinds of sources that nobody here knows are let be.
+fn sourceless(block: &ProviderBlock) -> Option<String> {
+    let kind = block.kind();
+    if !matches!(kind.as_str(), "image" | "document") {
+        return None;
+    }
+    let fields = Fields::parse(block.raw.text()).ok()?;
+    let source = fields.get("source").and_then(|source| Fields::parse(source.text()).ok());
+    let Some(source) = source else {
+        return Some(format!("its {kind} block has no source that is a dict: {}", shown(&block.raw)));
+    };
+    let wanted = match source.get_str("type").as_deref() {
+        None => ["type"].as_slice(),
+        Some("base64" | "text") => &["media_type", "data"],
+        Some("url") => &["url"],
+        Some("file") => &["file_id"],
+        Some(_) => &[],
+    };
+    let key = wanted.iter().find(|key| source.get_str(key).is_none())?;
+    Some(format!("the source of its {kind} block has no {key} that is text: {}", shown(&block.raw)))
 }
 
 /// What can be no part of a result.
@@ -263,7 +300,9 @@ fn foreign_block(shape: Wire, block: &ProviderBlock) -> Option<String> {
         "tool_result" => &["tool_use_id"],
         _ => &[],
     };
-    let key = wanted.iter().find(|key| lacks(key))?;
+    let Some(key) = wanted.iter().find(|key| lacks(key)) else {
+        return if shape == Wire::Anthropic { sourceless(block) } else { None };
+    };
     Some(format!("its {kind} block has no {key} that is text: {}", shown(&block.raw)))
 }
 

@@ -14,7 +14,27 @@ use pyo3::{
 use super::{convert, errors};
 use crate::core::tokens::{self, Count, Json, Kind, Tokenizer, o200k_base};
 
-fn tokenizer(model: Option<&str>, encoding: Option<&str>) -> PyResult<Tokenizer> {
+/// A name that Python gives: of a model, of an encoding.
+pub(super) fn name_of<'a>(given: &'a Bound<'_, PyAny>, what: &str, hint: &str) -> PyResult<&'a str> {
+    let wrong = |message: String| errors::usage("invalid_value", message, hint);
+    let Ok(text) = given.cast::<PyString>() else {
+        return Err(wrong(format!("{what} is a name, not {}", shown(given))));
+    };
+    text.to_str().map_err(|_| {
+        wrong(format!("{what} is {}, which holds half of a character (a lone surrogate): no name does", shown(given)))
+    })
+}
+
+/// The name of a model.
+pub(super) fn model_of<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    name_of(given, "model", "give the model's name, such as 'gpt-4o'")
+}
+
+fn tokenizer(model: Option<&Bound<'_, PyAny>>, encoding: Option<&Bound<'_, PyAny>>) -> PyResult<Tokenizer> {
+    let model = model.map(model_of).transpose()?;
+    let encoding = encoding
+        .map(|given| name_of(given, "encoding", "give o200k_base or cl100k_base, or leave it out"))
+        .transpose()?;
     match (encoding, model) {
         (Some(encoding), _) => Tokenizer::named(encoding).ok_or_else(|| {
             let message = format!("no encoding is named {encoding:?}: o200k_base and cl100k_base are");
@@ -32,6 +52,14 @@ fn carried<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
     }
     let halves = text.call_method1("encode", ("utf-16", "surrogatepass"))?;
     halves.call_method1("decode", ("utf-16", "replace"))?.extract().map(Cow::Owned)
+}
+
+/// Text alone, for what takes no messages.
+fn text_of<'a, 'py>(given: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyString>> {
+    given.cast::<PyString>().map_err(|_| {
+        let message = format!("text is a str, not {}", shown(given));
+        errors::usage("invalid_value", message, "give text; decode bytes first, and count messages with count_tokens")
+    })
 }
 
 /// JSON without escapes of half a character, which a model may write into its arguments.
@@ -104,8 +132,8 @@ fn json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
 #[pyo3(signature = (text_or_messages, model=None, encoding=None, upper_bound=false))]
 pub(super) fn count_tokens(
     text_or_messages: &Bound<'_, PyAny>,
-    model: Option<&str>,
-    encoding: Option<&str>,
+    model: Option<&Bound<'_, PyAny>>,
+    encoding: Option<&Bound<'_, PyAny>>,
     upper_bound: bool,
 ) -> PyResult<usize> {
     let tokenizer = tokenizer(model, encoding)?;
@@ -127,7 +155,8 @@ pub(super) fn count_tokens(
 /// About how many tokens a text is.
 #[pyfunction]
 #[pyo3(signature = (text, encoding=None))]
-pub(super) fn estimate_tokens(text: &Bound<'_, PyString>, encoding: Option<&str>) -> PyResult<usize> {
+pub(super) fn estimate_tokens(text: &Bound<'_, PyAny>, encoding: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+    let text = text_of(text)?;
     let encoding = tokenizer(None, encoding)?.encoding;
     let carried = &*carried(text)?;
     Ok(text.py().detach(|| encoding.estimate(carried)))
@@ -136,7 +165,8 @@ pub(super) fn estimate_tokens(text: &Bound<'_, PyString>, encoding: Option<&str>
 /// The tokens of a text.
 #[pyfunction]
 #[pyo3(signature = (text, encoding=None))]
-pub(super) fn encode_tokens(text: &Bound<'_, PyString>, encoding: Option<&str>) -> PyResult<Vec<u32>> {
+pub(super) fn encode_tokens(text: &Bound<'_, PyAny>, encoding: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<u32>> {
+    let text = text_of(text)?;
     let encoding = tokenizer(None, encoding)?.encoding;
     let carried = &*carried(text)?;
     Ok(text.py().detach(|| encoding.encode(carried)))
@@ -145,7 +175,7 @@ pub(super) fn encode_tokens(text: &Bound<'_, PyString>, encoding: Option<&str>) 
 /// The text of tokens.
 #[pyfunction]
 #[pyo3(signature = (tokens, encoding=None))]
-pub(super) fn decode_tokens(tokens: &Bound<'_, PyAny>, encoding: Option<&str>) -> PyResult<String> {
+pub(super) fn decode_tokens(tokens: &Bound<'_, PyAny>, encoding: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
     let encoding = tokenizer(None, encoding)?.encoding;
     let tokens = numbers(tokens)?;
     if let Some(bytes) = encoding.decode(&tokens) {
@@ -262,7 +292,7 @@ impl TokenCounter {
 impl TokenCounter {
     #[new]
     #[pyo3(signature = (model=None, encoding=None))]
-    fn new(model: Option<&str>, encoding: Option<&str>) -> PyResult<Self> {
+    fn new(model: Option<&Bound<'_, PyAny>>, encoding: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         Ok(tokenizer(model, encoding)?.into())
     }
 
@@ -277,9 +307,17 @@ impl TokenCounter {
     }
 
     /// What the provider reported for something that was counted as `counted`.
-    fn learn(&self, counted: &TokenCount, reported: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn learn(&self, counted: &Bound<'_, PyAny>, reported: &Bound<'_, PyAny>) -> PyResult<()> {
+        let counted = counted.cast::<TokenCount>().map_err(|_| {
+            let message = format!("counted is what `count` gave, not {}", shown(counted));
+            errors::usage(
+                "invalid_value",
+                message,
+                "give the TokenCount of what was counted; for messages use `reported`",
+            )
+        })?;
         let reported = tokens_of(reported)?;
-        self.with(|counter| counter.learn(counted.0, reported));
+        self.with(|counter| counter.learn(counted.get().0, reported));
         Ok(())
     }
 

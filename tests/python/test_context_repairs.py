@@ -154,3 +154,128 @@ def test_c26_what_can_not_be_put_right_is_named(shape, message, what):
     with pytest.raises(UsageError, match=f"message 1.*{what}") as caught:
         compress([GO, message, {"role": "user", "content": "end"}], 10_000, shape=shape)
     assert caught.value.code == "invalid_message"
+
+
+END = {"role": "user", "content": "end"}
+
+
+def answered(content, **more):
+    """A history of Chat Completions in which a tool gives `content`."""
+    return [GO, used(), {"role": "tool", "tool_call_id": "c", "content": content, **more}, END]
+
+
+@pytest.mark.parametrize(
+    ("history", "repairs", "want"),
+    [
+        (answered([]), {2: ["its content is nothing"]}, answered("")),
+        ([GO, {**used(), "content": []}, *answered("x")[2:]], {1: ["an empty list"]}, answered("x")),
+        ([GO, spoke("Hi.", tool_calls=None), END], {1: ["tool_calls are null"]}, [GO, spoke("Hi."), END]),
+        ([GO, spoke("Hi.", tool_call_id="c"), END], {1: ["a tool_call_id"]}, [GO, spoke("Hi."), END]),
+        (
+            [{**GO, "tool_calls": None, "tool_call_id": "c", "name": "bob"}, spoke("Hi."), END],
+            {0: ["a tool_call_id", "tool_calls are null"]},
+            [{**GO, "name": "bob"}, spoke("Hi."), END],
+        ),
+        ([{**GO, "tool_calls": []}, spoke("Hi."), END], {0: ["tool_calls are an empty"]}, [GO, spoke("Hi."), END]),
+    ],
+)
+def test_c26_members_that_chat_completions_refuses_are_left_out_and_said(history, repairs, want):
+    before = copy.deepcopy(history)
+    done = compress(history, 10_000, shape="openai_chat")
+    assert done.messages == want
+    found = done.report.repairs
+    assert [at for at, _ in found] == [at for at, said in repairs.items() for _ in said]
+    assert all(
+        said in what
+        for (_, what), said in zip(found, [each for said in repairs.values() for each in said], strict=True)
+    )
+    assert done.expand() == history == before
+    assert compress(done.messages, 10_000, shape="openai_chat").report.repairs == []
+
+
+@pytest.mark.parametrize(
+    ("content", "want"),
+    [
+        ("so  ", "so"),
+        ([{"type": "text", "text": "so\n"}], [{"type": "text", "text": "so"}]),
+        (
+            [{"type": "text", "text": "a "}, {"type": "text", "text": "b "}],
+            [{"type": "text", "text": "a "}, {"type": "text", "text": "b"}],
+        ),
+    ],
+)
+def test_c26_white_space_at_the_end_of_an_answer_to_go_on_with_is_left_out_and_said(content, want):
+    history = [GO, spoke(content)]
+    done = compress(history, 10_000, shape="anthropic")
+    assert done.messages == [GO, spoke(want)]
+    assert [(at, "white space at its end" in what) for at, what in done.report.repairs] == [(1, True)]
+    assert done.expand() == history
+    assert compress(done.messages, 10_000, shape="anthropic").report.repairs == []
+    # What comes last when an empty message behind it is gone is no other.
+    assert compress([*history, {"role": "user", "content": ""}], 10_000, shape="anthropic").messages == done.messages
+    # Elsewhere, and on Chat Completions, it may stand.
+    assert compress([*history, END], 10_000, shape="anthropic").messages == [*history, END]
+    assert compress(history, 10_000, shape="openai_chat").messages == history
+    window = ContextWindow(10_000, shape="anthropic")
+    window.append(*history)
+    window.compact()
+    assert window.messages == done.messages
+
+
+def test_c26_blank_text_among_the_parts_of_a_result_is_left_out_and_said():
+    def gave(content):
+        return [
+            GO,
+            spoke([A_USE]),
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": content}]},
+            END,
+        ]
+
+    text = {"type": "text", "text": "out"}
+    for content, want in (([{"type": "text", "text": ""}, text], [text]), ([{"type": "text", "text": ""}], [])):
+        done = compress(gave(content), 10_000, shape="anthropic")
+        assert done.messages == gave(want)
+        assert [(at, "blank text in a result" in what) for at, what in done.report.repairs] == [(2, True)]
+        assert done.expand() == gave(content)
+        assert compress(done.messages, 10_000, shape="anthropic").report.repairs == []
+    assert compress(gave(""), 10_000, shape="anthropic").messages == gave("")
+
+
+A_PICTURE = {"type": "image_url", "image_url": {"url": "https://e.org/a.png"}}
+
+
+@pytest.mark.parametrize(
+    ("shape", "history", "at", "what"),
+    [
+        ("openai_chat", answered([A_PICTURE]), 2, "image_url, which only a user"),
+        ("openai_chat", answered([{"type": "file", "file": {"file_id": "f"}}]), 2, "file, which only a user"),
+        ("openai_chat", answered([{"type": "input_audio", "input_audio": {}}]), 2, "input_audio, which only a user"),
+        ("openai_chat", [{"role": "system", "content": [A_PICTURE]}, GO], 0, "image_url, which only a user"),
+        ("openai_chat", [{**GO, "tool_calls": [A_CALL]}], 0, "tool_calls, which only an assistant"),
+        ("anthropic", [{"role": "user", "content": [{"type": "image"}]}], 0, "has no source"),
+        (
+            "anthropic",
+            [{"role": "user", "content": [{"type": "document", "source": {"type": "url"}}]}],
+            0,
+            "has no url that is text",
+        ),
+        (
+            "anthropic",
+            [
+                GO,
+                spoke([A_USE]),
+                {
+                    "role": "user",
+                    "content": [{"type": "tool_result", "tool_use_id": "c", "content": [{"type": "image"}]}],
+                },
+            ],
+            2,
+            "has no source",
+        ),
+    ],
+)
+def test_c26_what_stands_where_the_provider_takes_none_is_named(shape, history, at, what):
+    with pytest.raises(UsageError, match=f"message {at}.*{what}") as caught:
+        compress(history, 10_000, shape=shape)
+    assert caught.value.code == "invalid_message"
+    assert caught.value.hint

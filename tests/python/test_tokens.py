@@ -19,11 +19,13 @@ from loopwright import (
     Message,
     TokenCounter,
     UsageError,
+    compress,
     count_tokens,
     decode_tokens,
     encode_tokens,
     estimate_tokens,
 )
+from loopwright.context import window_of
 
 tiktoken = pytest.importorskip("tiktoken", reason="tiktoken, the reference, is not installed")
 
@@ -577,3 +579,32 @@ def test_c30_halves_of_characters_in_messages_count_as_in_texts(text: str, model
         for bound in (False, True):
             found = count_tokens(given, model=model, upper_bound=bound)
             assert found == count_tokens(whole, model=model, upper_bound=bound)
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda: count_tokens("x", model=3), "model is a name, not 3"),
+        (lambda: count_tokens("x", encoding=3), "encoding is a name, not 3"),
+        (lambda: count_tokens("x", model="gpt\ud800"), "model is 'gpt.ud800', which holds half of a character"),
+        (lambda: count_tokens("x", encoding="\udfff"), "encoding is '.udfff', which holds half of a character"),
+        (lambda: estimate_tokens(None), "text is a str, not None"),
+        (lambda: estimate_tokens("x", encoding=b"o200k_base"), "encoding is a name, not b'o200k_base'"),
+        (lambda: encode_tokens(3), "text is a str, not 3"),
+        (lambda: encode_tokens("x", 3), "encoding is a name, not 3"),
+        (lambda: decode_tokens([1], 3), "encoding is a name, not 3"),
+        (lambda: TokenCounter(3), "model is a name, not 3"),
+        (lambda: TokenCounter(encoding="\ud800"), "half of a character"),
+        (lambda: TokenCounter().learn("x", 3), "counted is what `count` gave, not 'x'"),
+        (lambda: window_of(3), "model is a name, not 3"),
+        (lambda: window_of(None), "model is a name, not None"),
+        (lambda: window_of("\ud800"), "half of a character"),
+        (lambda: compress([], 10, model=3), "a model is a name, not 3, of type int"),
+        (lambda: compress([], 10, model="\ud800"), "a model is a name, not '.ud800', which holds half"),
+    ],
+)
+def test_arguments_of_another_kind_are_named(call, what):
+    with pytest.raises(UsageError, match=what) as caught:
+        call()
+    assert caught.value.code == "invalid_value"
+    assert caught.value.hint

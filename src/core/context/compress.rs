@@ -175,12 +175,13 @@ pub(super) const WANTS_ALL: &str = "wants_all";
 pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Planned> {
     let Given { messages, counts, policy, aside, .. } = given;
     let names = given.names.filter(|_| facts::may_end(given.facts));
-    let (placed, repairs) = match names {
+    let (mut placed, mut repairs) = match names {
         Some(names) => (renamed(messages, names, hand).await, Vec::new()),
         None if given.names.is_some() && !aside.is_empty() => return wants_all(),
         None => pairs::repair_known(messages, given.facts, policy.wire)?,
     };
     let ids_known = names.is_some();
+    let trimmed = pairs::trim_end(&mut placed, &mut repairs, policy.wire);
     hand.pause(messages.len() * 60).await;
     let mut handles = Handles::new(given.archive, messages, given.facts);
     for index in messages.len().saturating_sub(given.keep)..messages.len() {
@@ -201,6 +202,9 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
             hand.pause(100 + *tokens / 2).await;
         }
         tokens = Cow::Owned(own_tokens);
+        if trimmed && let Some((facts, placed)) = facts.to_mut().last_mut().zip(placed.last()) {
+            *facts = Facts::of(&placed.message);
+        }
     } else if placed.len() != messages.len() || !placed.iter().enumerate().all(as_given) {
         if !aside.is_empty() {
             return wants_all();

@@ -66,6 +66,26 @@ pub(super) fn repair_known(
     Ok((messages.iter().enumerate().map(placed).collect(), Vec::new()))
 }
 
+/// Trims an answer that the model is to go on with: Anthropic refuses one that ends in white space. Whether it did.
+pub(super) fn trim_end(placed: &mut [Placed], repairs: &mut Vec<Repair>, wire: Option<Wire>) -> bool {
+    let Some(last) = placed.last_mut().filter(|last| last.message.role == Role::Assistant) else { return false };
+    let Some(Block::Text(text)) = last.message.content.last() else { return false };
+    let kept = text.text.trim_end().len();
+    if wire != Some(Wire::Anthropic) || kept == 0 || kept == text.text.len() {
+        return false;
+    }
+    if let Some(Block::Text(text)) = Arc::make_mut(&mut last.message).content.last_mut() {
+        text.text.truncate(kept);
+    }
+    last.changed = true;
+    if let Some(message) = last.origin {
+        let what = "white space at its end, with which the provider would not go on from it, is left out";
+        repairs.push(Repair { message, what: what.into() });
+        repairs.sort_by_key(|repair| repair.message);
+    }
+    true
+}
+
 /// The history as a provider takes it, and what had to be done for that.
 pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Placed>, Vec<Repair>)> {
     let mut mended: BTreeSet<usize> = BTreeSet::new();
@@ -96,6 +116,8 @@ pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Plac
             placed.changed |= placed.origin.is_some_and(|origin| mended.contains(&origin));
         }
     }
+    let mut repairs = repairs;
+    trim_end(&mut placed, &mut repairs, wire);
     Ok((placed, repairs))
 }
 
@@ -152,14 +174,20 @@ fn holds_blanks(message: &Message, wire: Option<Wire>) -> bool {
     wire == Some(Wire::Anthropic) && holds_more(message)
 }
 
-/// Whether blank text stands beside other things, or reasoning at the end of a model's message as it was written. Of one
+/// Whether blank text stands beside other things or among the parts of a result, or reasoning at the end of a model's message as it was written. Of one
 /// that nobody wrote yet, the wire leaves it out.
 pub(super) fn holds_more(message: &Message) -> bool {
     let ends_in_thought = || {
         let last = message.content.iter().rev().find(|block| !is_blank(block));
         message.role == Role::Assistant && message.form == Form::Parts && matches!(last, Some(Block::Thinking(_)))
     };
-    !is_empty(message) && (message.content.iter().any(is_blank) || ends_in_thought())
+    let is_refused_here = |block: &Block| is_blank(block) || holds_blank_parts(block);
+    !is_empty(message) && (message.content.iter().any(is_refused_here) || ends_in_thought())
+}
+
+/// Whether a result lists blank text among its parts. Of one that nobody wrote yet, the wire leaves it out.
+fn holds_blank_parts(block: &Block) -> bool {
+    matches!(block, Block::ToolResult(result) if result.form == Form::Parts && result.content.iter().any(is_blank))
 }
 
 fn wants_user_first(wire: Option<Wire>) -> bool {
@@ -256,16 +284,24 @@ impl Work {
     /// The message without what a provider would refuse.
     fn mend(&mut self, index: usize, message: &Message, blank: bool) -> Arc<Message> {
         let whole = openai_chat::mended(message);
-        if let Some((_, what)) = whole {
-            self.say(index, what);
+        for what in whole.iter().flat_map(|(_, said)| said) {
+            self.say(index, *what);
         }
         let message = whole.as_ref().map_or(message, |(message, _)| message);
         let kept = message.content.iter().filter(|block| !blank || !is_blank(block));
-        let mut refused = false;
+        let (mut refused, mut parts_left) = (false, false);
         let content = kept.map(|block| {
             let mended = mend(block);
             refused |= mended.is_some();
-            mended.unwrap_or_else(|| block.clone())
+            let mut block = mended.unwrap_or_else(|| block.clone());
+            if blank
+                && holds_blank_parts(&block)
+                && let Block::ToolResult(result) = &mut block
+            {
+                result.content.retain(|part| !is_blank(part));
+                parts_left = true;
+            }
+            block
         });
         let mut content: Vec<Block> = content.collect();
         if refused {
@@ -276,6 +312,9 @@ impl Work {
         }
         if blank && content.len() < message.content.len() {
             self.say(index, "blank text of it, which the provider would refuse, is left out");
+        }
+        if parts_left {
+            self.say(index, "blank text in a result of it, which the provider would refuse, is left out");
         }
         if blank && message.role == Role::Assistant && matches!(content.last(), Some(Block::Thinking(_))) {
             while content.pop_if(|block| matches!(block, Block::Thinking(_))).is_some() {}

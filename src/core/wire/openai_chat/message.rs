@@ -399,32 +399,54 @@ pub(super) fn decode(raw: &Raw) -> Result<Message> {
 }
 
 /// A message that was kept as it came and would be refused so, as it is taken; and what was wrong.
-pub fn mended(message: &Message) -> Option<(Message, &'static str)> {
-    let raw = own(message.extra.as_deref())?.get(ORIGINAL)?;
-    let mut fields = Fields::parse(raw.text()).ok()?;
-    let what = match fields.get_str("role")?.as_str() {
-        "tool" if fields.get("content").is_none_or(Raw::is_null) => {
-            fields.put("content", "");
-            "its content is nothing, which the provider would refuse; it is empty text now"
+pub fn mended(message: &Message) -> Option<(Message, Vec<&'static str>)> {
+    let extra = own(message.extra.as_deref())?;
+    let raw = match extra.get(ORIGINAL) {
+        Some(raw) => raw.clone(),
+        None if extra.get("tool_calls").is_some() || extra.get("tool_call_id").is_some() => {
+            Raw::parse(write(message)).ok()?
         }
-        "assistant" => {
-            let calls: Vec<Raw> = fields.get("tool_calls")?.to().ok()?;
-            if calls.is_empty() {
-                fields.take("tool_calls");
-                "its tool_calls are an empty list, which the provider would refuse; it has none now"
-            } else {
-                let mended: Vec<Option<Raw>> = calls.iter().map(mended_call).collect();
-                if mended.iter().all(Option::is_none) {
-                    return None;
-                }
-                let calls = calls.into_iter().zip(mended).map(|(call, mended)| mended.unwrap_or(call));
-                fields.put("tool_calls", &calls.collect::<Vec<Raw>>());
-                "a tool use of it lacks its type, or arguments as text, without which the provider would refuse it; it has them now"
-            }
-        }
-        _ => return None,
+        None => return None,
     };
-    decode(&fields.to_raw()).ok().map(|message| (message, what))
+    let mut fields = Fields::parse(raw.text()).ok()?;
+    let role = fields.get_str("role")?;
+    let mut said = Vec::new();
+    let content = fields.get("content");
+    if role == "tool" && content.is_none_or(|content| content.is_null() || is_empty_list(content)) {
+        fields.put("content", "");
+        said.push("its content is nothing, which the provider would refuse; it is empty text now");
+    } else if role == "assistant" && content.is_some_and(is_empty_list) && !message.content.is_empty() {
+        fields.set("content", Raw::null());
+        said.push("its content is an empty list, which the provider would refuse; it is null now");
+    }
+    if role != "tool" && fields.take("tool_call_id").is_some() {
+        said.push("it has a tool_call_id, which only a tool's message may have; it has none now");
+    }
+    let calls = fields.get("tool_calls").filter(|_| role != "tool");
+    if calls.is_some_and(Raw::is_null) {
+        fields.take("tool_calls");
+        said.push("its tool_calls are null, which the provider would refuse; it has none now");
+    } else if calls.is_some_and(is_empty_list) {
+        fields.take("tool_calls");
+        said.push("its tool_calls are an empty list, which the provider would refuse; it has none now");
+    } else if let Some(calls) = calls.filter(|_| role == "assistant").and_then(|calls| calls.to::<Vec<Raw>>().ok()) {
+        let mended: Vec<Option<Raw>> = calls.iter().map(mended_call).collect();
+        if mended.iter().any(Option::is_some) {
+            let calls = calls.into_iter().zip(mended).map(|(call, mended)| mended.unwrap_or(call));
+            fields.put("tool_calls", &calls.collect::<Vec<Raw>>());
+            said.push(
+                "a tool use of it lacks its type, or arguments as text, without which the provider would refuse it; it has them now",
+            );
+        }
+    }
+    if said.is_empty() {
+        return None;
+    }
+    decode(&fields.to_raw()).ok().map(|message| (message, said))
+}
+
+fn is_empty_list(raw: &Raw) -> bool {
+    raw.to::<Vec<Raw>>().is_ok_and(|elements| elements.is_empty())
 }
 
 /// A call of a function that lacks what every such call has, with it.
@@ -516,6 +538,8 @@ pub(super) fn refusal_text(text: String) -> Text {
 fn read_tool(mut fields: Fields) -> Message {
     let id = fields.take_str("tool_call_id").unwrap_or_default();
     let (form, content) = match fields.take("content") {
+        // Of no parts the wire wants empty text: what came as an empty list is kept as it came.
+        Some(content) if is_empty_list(&content) => (Form::Auto, Vec::new()),
         Some(content) => read_content(&content, true),
         None => (Form::Auto, Vec::new()),
     };
