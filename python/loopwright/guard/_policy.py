@@ -136,7 +136,7 @@ class Policy:
                 case path:
                     found.append(_source(path, tier))
         # All at once: a file may override rules of one that is named after it.
-        return cls._of([*cls()._core.sources, *found])
+        return cls._of([*cls()._core.sources, *found])  # noqa: SLF001 - a part of ours
 
     @classmethod
     def from_toml(cls, text: str, *, tier: Tier = "user", name: str = "<text>") -> Policy:
