@@ -204,7 +204,9 @@ def test_c26_instructions_outlast_what_stands_around_them():
         total = compress(history, 1 << 40, model=model, shape="anthropic").report.before
         for share in (0.5, 0.1, 0.04):
             done = compress(history, int(total * share), model=model, shape="anthropic")
-            here = {message["content"]: message["role"] for message in done.messages if isinstance(message["content"], str)}
+            here = {
+                message["content"]: message["role"] for message in done.messages if isinstance(message["content"], str)
+            }
             assert all(f"Rule {at}." in here for at in range(12))
             found = [message["role"] for message in done.messages]
             for at, each in enumerate(found):

@@ -86,7 +86,7 @@ mod tests {
             _ => "system",
         };
         let messages = wanted.chars().map(|letter| {
-            let raw = Raw::parse(&format!(r#"{{"role":"{}","content":"x"}}"#, named(letter))).unwrap();
+            let raw = Raw::parse(format!(r#"{{"role":"{}","content":"x"}}"#, named(letter))).unwrap();
             let message = Arc::new(anthropic::decode_message(&raw).unwrap());
             Placed { message, origin: Some(0), changed: false }
         });

@@ -88,11 +88,13 @@ impl Mended {
             self.push_results(missing, &mut out);
         }
         let talks = matches!(message.role, Role::User | Role::Assistant);
-        if talks && !std::mem::replace(&mut self.begun, true) && message.role == Role::Assistant {
-            if let Some(opening) = pairs::opening(self.wire) {
-                self.say(index, pairs::SPOKE_FIRST);
-                out.push(Arc::new(opening));
-            }
+        if talks
+            && !std::mem::replace(&mut self.begun, true)
+            && message.role == Role::Assistant
+            && let Some(opening) = pairs::opening(self.wire)
+        {
+            self.say(index, pairs::SPOKE_FIRST);
+            out.push(Arc::new(opening));
         }
         if pairs::calls(&message) {
             message = self.take_calls(index, &message);
