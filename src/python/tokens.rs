@@ -1,4 +1,4 @@
-//! Counts of tokens: of text in one call without a stop in Python, of messages by way of their JSON.
+//! Counts of tokens: of text in one call without a stop in Python, of messages as the JSON they are.
 
 use std::{
     borrow::Cow,
@@ -8,11 +8,11 @@ use std::{
 
 use pyo3::{
     prelude::*,
-    types::{PyDict, PyList, PyString},
+    types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString},
 };
 
 use super::{convert, errors};
-use crate::core::tokens::{self, Count, Json, Kind, Tokenizer, o200k_base};
+use crate::core::tokens::{self, Count, JSON_DEPTH, Json, Kind, Tokenizer, o200k_base};
 
 /// A name that Python gives: of a model, of an encoding.
 pub(super) fn name_of<'a>(given: &'a Bound<'_, PyAny>, what: &str, hint: &str) -> PyResult<&'a str> {
@@ -90,6 +90,36 @@ fn whole(text: &str) -> String {
     out
 }
 
+/// What dicts, lists, texts and numbers say, without writing them as JSON first: that would cost all of a history that
+/// grows by a message. Nothing for anything else, and for what is nested deep.
+fn plain(value: &Bound<'_, PyAny>, depth: usize) -> Option<Json> {
+    if let Ok(text) = value.cast_exact::<PyString>() {
+        return text.to_str().ok().map(|text| Json::Text(text.to_owned()));
+    }
+    if let Ok(dict) = value.cast_exact::<PyDict>() {
+        let member = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            Some((key.cast_exact::<PyString>().ok()?.to_str().ok()?.to_owned(), plain(&value, depth + 1)?))
+        };
+        return (depth < JSON_DEPTH).then(|| dict.iter().map(member).collect::<Option<_>>().map(Json::Object))?;
+    }
+    if let Ok(list) = value.cast_exact::<PyList>() {
+        let items = list.iter().map(|item| plain(&item, depth + 1));
+        return (depth < JSON_DEPTH).then(|| items.collect::<Option<_>>().map(Json::List))?;
+    }
+    let written = if value.is_none() {
+        "null".to_owned()
+    } else if let Ok(truth) = value.cast_exact::<PyBool>() {
+        truth.is_true().to_string()
+    } else if value.cast_exact::<PyInt>().is_ok()
+        || value.cast_exact::<PyFloat>().is_ok_and(|number| number.value().is_finite())
+    {
+        value.repr().ok()?.to_str().ok()?.to_owned()
+    } else {
+        return None;
+    };
+    Some(Json::Plain(written.into()))
+}
+
 /// Anything that is no text, as JSON: dicts, lists of them, messages, lists of messages.
 fn json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
     fn read(text: &str) -> PyResult<Json> {
@@ -102,6 +132,9 @@ fn json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
         })
     }
     fn one(value: &Bound<'_, PyAny>) -> PyResult<Json> {
+        if let Some(json) = plain(value, 0) {
+            return Ok(json);
+        }
         if value.hasattr("to_json")? {
             let text: String = value.call_method0("to_json")?.extract()?;
             return read(&text);

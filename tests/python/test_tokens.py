@@ -608,3 +608,43 @@ def test_arguments_of_another_kind_are_named(call, what):
         call()
     assert caught.value.code == "invalid_value"
     assert caught.value.hint
+
+
+class Odd(dict[str, Any]):
+    """A dict that is written as JSON before it is counted."""
+
+
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=8), inner, max_size=4)),
+    max_leaves=20,
+)
+
+
+@settings(deadline=None)
+@given(given=VALUES, deep=st.integers(0, 20), content=st.text())
+def test_c30_dicts_count_as_the_json_that_they_are(given: Any, deep: int, content: str) -> None:
+    for _ in range(deep):
+        given = [given]
+    use = {"type": "tool_use", "id": "a", "name": "f", "input": {"x": given}}
+    message = {"role": "assistant", "content": [{"type": "text", "text": content}, use]}
+    for model in ("gpt-4o", "claude-sonnet-4-5"):
+        assert count_tokens([message], model=model) == count_tokens([Odd(message)], model=model)
+    body = {"model": "claude-sonnet-4-5", "messages": [message], "tools": [{"name": "f", "input_schema": {"a": given}}]}
+    assert count_tokens(body, model="claude-sonnet-4-5") == count_tokens(Odd(body), model="claude-sonnet-4-5")
+
+
+def test_c30_a_history_counted_before_is_not_written_again() -> None:
+    history = [{"role": "user", "content": f"word{at} " * 2_000} for at in range(300)]
+    counter = TokenCounter("gpt-4o")
+    counter.count(history)
+
+    def least(work: Any) -> float:
+        spent = []
+        for _ in range(9):
+            began = time.process_time()
+            work()
+            spent.append(time.process_time() - began)
+        return min(spent)
+
+    assert least(lambda: counter.count(history)) < least(lambda: json.dumps(history)) / 2

@@ -12,7 +12,7 @@ use serde::{
 use serde_json::{Value, value::RawValue};
 
 /// What is nested deeper is text.
-const DEPTH: usize = 16;
+pub const DEPTH: usize = 16;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,12 @@ pub enum Json {
 /// The members of an object, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members(Vec<(String, Json)>);
+
+impl FromIterator<(String, Json)> for Members {
+    fn from_iter<T: IntoIterator<Item = (String, Json)>>(members: T) -> Self {
+        Self(members.into_iter().collect())
+    }
+}
 
 impl Members {
     /// The member of this name; the last, where there are several.

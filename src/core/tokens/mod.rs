@@ -25,7 +25,7 @@ mod wide;
 
 pub use count::{Count, TokenCounter};
 pub use exact::{Encoding, cl100k_base, o200k_base};
-pub use json::Json;
+pub use json::{DEPTH as JSON_DEPTH, Json};
 pub use kinds::{KINDS, Kind, Mix};
 pub use learned::Learned;
 pub use model::Tokenizer;
