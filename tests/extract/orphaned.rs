@@ -18,6 +18,14 @@ fn raw(dialect: &&Dialect) -> bool {
     matches!(dialect.grammar, Grammar::Tags(_) | Grammar::Nested { .. } | Grammar::Attributes | Grammar::Pairs { .. })
 }
 
+/// Whether several calls stand in one wrapper.
+fn wraps(dialect: &Dialect) -> bool {
+    let both = [call("ff", &json!({})), call("gg", &json!({}))];
+    let text = render_calls(&both, dialect).unwrap();
+    let wrapper = dialect.section.map_or(dialect.open[0], |section| section.0[0]);
+    !wrapper.is_empty() && text.matches(wrapper).count() == 1
+}
+
 fn setup() -> Setup {
     Setup::names(&["ff", "gg", "hh", "rm"])
 }
@@ -52,7 +60,7 @@ fn others(dialect: &'static Dialect) -> impl Iterator<Item = String> {
 
 #[test]
 fn d22_what_stands_in_the_values_of_a_call_without_its_opening_runs_nothing() {
-    each(dialects().iter().filter(raw).filter(|row| row.section.is_some()), |dialect| {
+    each(dialects().iter().filter(raw).filter(|row| wraps(row)), |dialect| {
         let (first, third) = (json!({"a": "x"}), json!({"z": "y"}));
         let calls = [call("ff", &first), call("gg", &json!({"k": "VALUE", "m": "w"})), call("hh", &third)];
         let text = render_calls(&calls, dialect).unwrap();

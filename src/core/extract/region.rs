@@ -285,7 +285,7 @@ impl Parser {
     fn leave_region(&mut self, text: bool) {
         if let Some(region) = self.region.take() {
             self.in_message(region.dialect);
-            self.place = Place::After(After::new(region.dialect, text));
+            self.place = Place::After(After::new(region.dialect, text).opened(region.opener));
         }
         self.line.interrupted();
     }

@@ -22,6 +22,8 @@ pub(super) struct Broken {
     endless: bool,
     /// Only its opener was seen, and it may be none: it reaches so many bytes more at most.
     unread: Option<usize>,
+    /// It ended, and the wrapper around it is still open.
+    wrapper: bool,
     /// Nothing but white space stands on this line so far.
     blank: bool,
 }
@@ -29,12 +31,22 @@ pub(super) struct Broken {
 impl Broken {
     pub(super) fn new(dialect: &'static Dialect) -> Self {
         let endless = dialect.close.iter().all(|close| close.is_empty());
-        Self { dialect, endless, unread: None, blank: false }
+        Self { dialect, endless, unread: None, wrapper: false, blank: false }
     }
 
     /// What opens a call of this dialect was seen, and no call.
     fn unread(dialect: &'static Dialect, most: usize) -> Self {
-        Self { dialect, endless: true, unread: Some(most), blank: false }
+        Self { dialect, endless: true, unread: Some(most), wrapper: false, blank: false }
+    }
+
+    /// Whether what opens calls of this dialect may stand in a value of it.
+    fn may_hold(&self, dialect: &Dialect) -> bool {
+        let element = |dialect: &Dialect| match dialect.grammar {
+            Grammar::Tags(tags) => Some(tags.call),
+            _ => None,
+        };
+        let own = self.wrapper && element(dialect).is_some_and(|call| element(self.dialect) == Some(call));
+        !own && !dialect.is_like(self.dialect)
     }
 
     /// Whether a blank line stands in the text, which follows on what was read. Gives how many bytes were looked at.
@@ -115,11 +127,17 @@ impl Parser {
         self.broken = Some(Broken::new(dialect));
     }
 
+    /// A call of this dialect ended, and what stands around it and others was opened and not closed.
+    pub(super) fn stay_wrapped(&mut self, dialect: &'static Dialect) {
+        let kept = self.broken.take_if(|broken| !broken.wrapper);
+        self.broken = kept.or(Some(Broken { wrapper: true, ..Broken::new(dialect) }));
+    }
+
     /// Whether what opens a call of this dialect may be a value's here.
     pub(super) fn in_value(&self, dialect: &Dialect) -> bool {
         let between =
             |section: Section| self.calls.consumed > section.before && !dialect.shares_opener(section.dialect);
-        self.broken.is_some_and(|broken| !dialect.is_like(broken.dialect))
+        self.broken.is_some_and(|broken| broken.may_hold(dialect))
             || self.section.is_some_and(|section| between(section) && !dialect.is_like(section.dialect))
     }
 
