@@ -148,7 +148,9 @@ fn c15_destructive_commands_of_programs_off_the_beaten_track_are_caught() {
     for (path, name, least) in [
         ("tests/data/commands/thirteenth.jsonl", "thirteenth list", 0.96),
         ("tests/data/commands/fourteenth.jsonl", "fourteenth list", 0.95),
-        ("tests/data/commands/fifteenth.jsonl", "fifteenth list", 0.92),
+        ("tests/data/commands/fifteenth.jsonl", "fifteenth list", 0.96),
+        ("tests/data/commands/sixteenth.jsonl", "sixteenth list", 0.94),
+        ("tests/data/commands/seventeenth.jsonl", "seventeenth list", 0.92),
     ] {
         let Some(cases) = cases(path) else { return };
         let (caught, alarms) = report(name, &cases.iter().collect::<Vec<_>>());
@@ -841,6 +843,76 @@ fn c15_an_unknown_program_that_is_told_to_undo_all_or_without_asking_is_asked_ab
             "just --show wipe",
             "ansible-playbook teardown.yml --list-tasks",
             "pwsh -c 'Remove-Item -Recurse ./data -WhatIf'",
+        ],
+    );
+}
+
+#[test]
+fn c15_verbs_that_undo_are_told_from_those_that_only_sound_alike() {
+    held(
+        &[
+            // A verb that loses what was there, as a subcommand.
+            "anvilctl state rollback",
+            "anvilctl index gc",
+            "anvilctl key reset -f",
+            "anvilctl migrate apply --down 3",
+            "anvilctl migrate --to v2 --down=all",
+            "anvilctl migrate fresh",
+            "anvilctl container force-stop db1",
+            "anvilctl disable-user bob",
+            // A verb that needs to be told what.
+            "anvilctl secrets disable kv",
+            "anvilctl kill shop",
+            "anvilctl zone clear example.org",
+            // All of it, without asking, down to nothing.
+            "anvilctl pods stop --all-inactive",
+            "anvilctl orders cancel -all",
+            "anvilctl cleanup --keep 0",
+            "anvilctl scale web=0",
+            // Written over.
+            "anvilctl load --replace dump.bin",
+            "anvilctl convert --overwrite a.pdf",
+            // Options and names of programs that are one word.
+            "anvilctl --removenode 4",
+            "anvilcli -CfgLdDel -L0",
+            "anvilcli -purge -id 4",
+            "mokutil --reset",
+            "anvil-dropdb shop",
+            "anvil_rm -all",
+            // Told by a line.
+            "anvilctl -e 'manage truncate ns prod'",
+            "echo 'volume.delete -id 3' | anvil shell",
+            "anvilctl list remove dev",
+            "psql -p 6432 pgbouncer -c 'KILL shop'",
+            "docker buildx rm --all-inactive",
+            "mogrify -resize 50% a.jpg",
+        ],
+        &[
+            "anvilctl telemetry disable",
+            "anvilctl screen clear main",
+            "anvilctl timer reset",
+            "anvilctl stats reset web",
+            "anvilctl deactivate",
+            "anvilctl kill",
+            "anvilctl enable drop-shadow",
+            "anvilctl graph drop-rate",
+            "anvilctl split --drop-last",
+            "anvilctl outdated --prune-dev",
+            "anvilctl migrate status",
+            "anvilctl migrate --down=false",
+            "anvilctl scale web=3",
+            "anvilctl load dump.bin",
+            "anvilctl html --overwrite-css a.css",
+            "anvilctl fetch --force",
+            "anvilctl rollback --dry-run",
+            "anvilctl start --reset-timer",
+            "anvil-undelete a.txt",
+            "echo 'volume.list' | anvil shell",
+            "echo 'delete the old draft' | anvil post",
+            "anvilctl list removed",
+            "mogrify -path small -resize 50% a.jpg",
+            "tput reset",
+            "autoflake --remove-all-unused-imports a.py",
         ],
     );
 }

@@ -558,6 +558,50 @@ fn d12_passwords_in_calls_commands_and_settings_are_found() {
 
 /// Names of passwords and of what machines make, in all the ways that names and values are tied, beside what keeps a place.
 #[test]
+fn d12_values_of_several_names_at_once_and_passwords_told_in_a_sentence_are_found() {
+    for text in [
+        "user, password = \"bob\", \"s3cr3t-Kx71\"",
+        "user, passwd := \"root\", \"Rt66-long\"",
+        "const [user, pass] = ['root', 'Gr8tWall!9']",
+        "my ($user, $pass) = ('u', 'Pq8!mm2z');",
+        "let (user, password) = (\"a, b\", \"Zk81!kslq\");",
+        "password, user = \"Zk81!kslq\", \"bob\"",
+        "host, port, self.password = f(1, 2), 5432, 'Zk81!kslq'",
+        "The admin password is Kq7-tree-99, please do not share it.",
+        "The password is tr0ub4dor&3.",
+        "my password was: hunter2!",
+        "Your token is now ghx0129ASKLqoqwe1982jsk",
+        "Cookie: theme=dark; sessionid=vg9tyc7div0v5dkyrgzbd1b2hpngondp",
+        "Set-Cookie: connect.sid=s%3AaKjs82jdka92jdkwl10dkw.kd92; Path=/",
+        "new SecretKeySpec(\"ZtAuaQMRG7p7QIoH\".getBytes(), \"AES\")",
+        "DBI->connect($dsn, 'root', 'Pr7-camel!')",
+        "machine ftp.test login bob password Wz9-klop\n",
+    ] {
+        assert_eq!(classify(text).level, Level::Secret, "{text}");
+    }
+    for text in [
+        "user, password = line.split(':')",
+        "user, password = 'bob', get_password()",
+        "user, password = \"Zk81!kslq\", \"password\"",
+        "a, token_type, b = 'x', 'bearer', 'z'",
+        "The password is too short.",
+        "The password is base64-encoded",
+        "password is 12-character minimum",
+        "The password is sha256-hashed with a salt",
+        "the password is <your-password1>",
+        "the password was not found (404)",
+        "Cookie: csrftoken=aKjs82jdka92jdkwl10dkw; lang=en",
+        "Cookie: sessionid=${SESSION}",
+        "key: deps-1f3a9c5d7e2b4a6f8091a2b3c4d5e6f708192a3b",
+        "machine example.com login anonymous password anonymous@",
+        "<PasswordField v-model=\"form.password\" :rules=\"passwordRules\" />",
+        "new SecretKeySpec(key.getBytes(), \"AES\")",
+    ] {
+        assert!(classify(text).level < Level::Secret, "{text}: {:?}", classify(text).hits);
+    }
+}
+
+#[test]
 fn d12_every_name_is_read_in_every_syntax() {
     #[rustfmt::skip] // lines, not code
     const TIES: &[&str] = &[

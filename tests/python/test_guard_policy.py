@@ -103,8 +103,9 @@ def test_x08_tiers() -> None:
     named = Policy.from_toml(ask, tier="project").with_toml(over, tier="user", name="b")
     assert shell(named, "make").rules == ("user:mine",)
     assert shell(named, "make").verdict == "allow"
-    below = Policy.from_toml(ask, tier="user").with_toml(over, tier="project", name="b")
-    assert shell(below, "make").verdict == "ask", "no tier overrides one above it"
+    with pytest.raises(PolicyError) as below:
+        Policy.from_toml(ask, tier="user").with_toml(over, tier="project", name="b")
+    assert (below.value.code, below.value.file, below.value.line) == ("unknown_rule", "b", 4), "none is above it"
     trusted = rule("rm", "allow", 'shell = ["rm"]', '"rm a"', '"ls"')
     assert shell(Policy.from_toml(trusted, tier="user"), "rm -r src").verdict == "allow"
     assert shell(Policy.from_toml(trusted, tier="project"), "rm -r src").verdict == "ask", (

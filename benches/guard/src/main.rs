@@ -9,7 +9,7 @@ fn main() {
     let context = RiskContext::default();
     let mut lists: Vec<String> = std::env::args().skip(1).collect();
     if lists.is_empty() {
-        lists = ["../../../shared/data/commands/cases.jsonl", "../../tests/data/commands/cases.jsonl", "../../tests/data/commands/second.jsonl", "../../tests/data/commands/third.jsonl", "../../tests/data/commands/fourth.jsonl", "../../tests/data/commands/fifth.jsonl", "../../tests/data/commands/sixth.jsonl", "../../tests/data/commands/seventh.jsonl", "../../tests/data/commands/eighth.jsonl", "../../tests/data/commands/ninth.jsonl", "../../tests/data/commands/tenth.jsonl", "../../tests/data/commands/eleventh.jsonl", "../../tests/data/commands/twelfth.jsonl", "../../tests/data/commands/thirteenth.jsonl", "../../tests/data/commands/fourteenth.jsonl", "../../tests/data/commands/fifteenth.jsonl"]
+        lists = ["../../../shared/data/commands/cases.jsonl", "../../tests/data/commands/cases.jsonl", "../../tests/data/commands/second.jsonl", "../../tests/data/commands/third.jsonl", "../../tests/data/commands/fourth.jsonl", "../../tests/data/commands/fifth.jsonl", "../../tests/data/commands/sixth.jsonl", "../../tests/data/commands/seventh.jsonl", "../../tests/data/commands/eighth.jsonl", "../../tests/data/commands/ninth.jsonl", "../../tests/data/commands/tenth.jsonl", "../../tests/data/commands/eleventh.jsonl", "../../tests/data/commands/twelfth.jsonl", "../../tests/data/commands/thirteenth.jsonl", "../../tests/data/commands/fourteenth.jsonl", "../../tests/data/commands/fifteenth.jsonl", "../../tests/data/commands/sixteenth.jsonl", "../../tests/data/commands/seventeenth.jsonl"]
             .map(str::to_owned)
             .to_vec();
     }

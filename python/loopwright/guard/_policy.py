@@ -30,7 +30,7 @@ class PolicyError(UsageError):
     """A file that is no policy: nothing of it holds, and what was loaded before stays as it is.
 
     `code` says what is wrong: `policy_syntax`, `unknown_key`, `unknown_level`, `missing_examples`, `example_failed`,
-    `invalid_regex`, `invalid_rule`, `duplicate_rule` and the like.
+    `invalid_regex`, `invalid_rule`, `duplicate_rule`, `unknown_rule` and the like.
     """
 
     file: str = ""
@@ -125,17 +125,18 @@ class Policy:
 
         A path may come with a tier of its own: `Policy.load("mine.toml", ("project", ".loopwright/policy.toml"))`.
         """
-        policy = cls()
+        found = []
         for given in paths:
             match given:
                 case (whose, path):
-                    policy = policy.with_file(path, tier=whose)
+                    found.append(_source(path, whose))
                 case tuple():
                     message = f"{given!r:.100} is no tier with a path"
                     raise UsageError(message, "invalid_value", 'give ("project", "policy.toml")')
                 case path:
-                    policy = policy.with_file(path, tier=tier)
-        return policy
+                    found.append(_source(path, tier))
+        # All at once: a file may override rules of one that is named after it.
+        return cls._of([*cls()._core.sources, *found])  # noqa: SLF001 - a part of ours
 
     @classmethod
     def from_toml(cls, text: str, *, tier: Tier = "user", name: str = "<text>") -> Policy:
@@ -164,24 +165,7 @@ class Policy:
 
     def with_file(self, path: str | os.PathLike[str], *, tier: Tier = "user") -> Policy:
         """This policy and the rules of one more file."""
-        name = _path(path, "the path of a policy")
-        _tier(tier, name)
-        try:
-            # Line ends as in any text file: a policy is the same wherever it was written.
-            text = Path(name).read_bytes().decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
-        except UnicodeDecodeError as error:
-            before = error.object[: error.start]
-            line, column = before.count(b"\n") + 1, len(before) - (before.rfind(b"\n") + 1) + 1
-            message = f"{name}:{line}:{column}: the byte 0x{error.object[error.start]:02x} is no UTF-8"
-            wrong = PolicyError(message, "policy_unreadable", "save the file as UTF-8")
-            wrong.file, wrong.line, wrong.column = name, line, column
-            raise wrong from error
-        except (OSError, ValueError) as error:
-            # A name that no file can have, or bytes that are no text.
-            reason = getattr(error, "strerror", None) or str(error)
-            wrong = PolicyError(f"{name}: the policy can't be read: {reason}", "policy_unreadable", "give a TOML file")
-            wrong.file = name
-            raise wrong from error
+        tier, name, text = _source(path, tier)
         return self.with_toml(text, tier=tier, name=name)
 
     def with_toml(self, text: str, *, tier: Tier = "user", name: str = "<text>") -> Policy:
@@ -270,6 +254,29 @@ def decision_from(judged: Mapping[str, Any]) -> Decision:
         touches=tuple(judged.get("touches", ())),
         secret=judged.get("secret", False),
     )
+
+
+def _source(path: str | os.PathLike[str], tier: Tier) -> tuple[Tier, str, str]:
+    """A file of rules: whose it is, its name, its text."""
+    name = _path(path, "the path of a policy")
+    _tier(tier, name)
+    try:
+        # Line ends as in any text file: a policy is the same wherever it was written.
+        text = Path(name).read_bytes().decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start]
+        line, column = before.count(b"\n") + 1, len(before) - (before.rfind(b"\n") + 1) + 1
+        message = f"{name}:{line}:{column}: the byte 0x{error.object[error.start]:02x} is no UTF-8"
+        wrong = PolicyError(message, "policy_unreadable", "save the file as UTF-8")
+        wrong.file, wrong.line, wrong.column = name, line, column
+        raise wrong from error
+    except (OSError, ValueError) as error:
+        # A name that no file can have, or bytes that are no text.
+        reason = getattr(error, "strerror", None) or str(error)
+        wrong = PolicyError(f"{name}: the policy can't be read: {reason}", "policy_unreadable", "give a TOML file")
+        wrong.file = name
+        raise wrong from error
+    return tier, name, text
 
 
 def policy_of(given: object) -> _core.Policy:

@@ -400,6 +400,10 @@ impl Body for AttributesBody {
         sink.looked(self.marks.looked());
         step
     }
+
+    fn straight<'a>(&mut self, input: &'a [u8]) -> &'a str {
+        if self.state == State::Value && !self.remains.on { self.members.straight(RULE.first, input) } else { "" }
+    }
 }
 
 /// An attribute's value without the two escapes that this dialect's attributes have.

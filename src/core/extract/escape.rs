@@ -1,6 +1,8 @@
 //! Raw text to the inside of a JSON string. What comes out is valid whatever went in: bytes that are no UTF-8 become U+FFFD, and
 //! the same ones however the text was cut.
 
+use super::utf8;
+
 /// How many bytes are looked at together; the test below is one the compiler turns into vector instructions.
 const STRIDE: usize = 32;
 
@@ -13,7 +15,7 @@ pub(super) fn clean(bytes: &[u8]) -> Option<&str> {
     if bytes.len() > 2 * STRIDE || bytes.iter().any(|byte| special(*byte)) {
         return None;
     }
-    std::str::from_utf8(bytes).ok()
+    utf8::text(bytes).ok()
 }
 
 /// How many bytes at the front need no escape.

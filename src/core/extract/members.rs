@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::{
     arguments::TOO_DEEP,
     body::{Sink, Step},
+    escape::clean,
     signature::{Kind, Signature},
     tags::{ODD_NAME, find_attributes},
     until::{Marks, OPENED_TWICE, Rule, UNCLOSED, Until, Verdict, WORDS, blank},
@@ -178,6 +179,16 @@ impl Members {
     fn opens_again(&self, head: &[u8]) -> bool {
         let head = std::str::from_utf8(head).ok();
         head.and_then(|head| name_in(head, ["name", "key"])).is_some_and(|name| name == self.key)
+    }
+
+    /// The way of a short piece in the middle of a string, which goes out just as it stands: all of it or nothing. It counts as taken.
+    /// `first` is the first byte of what may end the value.
+    #[inline]
+    pub(super) fn straight<'a>(&mut self, first: u8, input: &'a [u8]) -> &'a str {
+        if !self.value.is_text() {
+            return "";
+        }
+        clean(input).filter(|_| self.until.passes(first, input)).unwrap_or_default()
     }
 
     /// Takes what it can of the value at the front of `input`.

@@ -391,6 +391,10 @@ impl Body for PairsBody {
         sink.looked(self.marks.looked());
         step
     }
+
+    fn straight<'a>(&mut self, input: &'a [u8]) -> &'a str {
+        if self.state == State::Value && !self.remains.on { self.members.straight(self.first, input) } else { "" }
+    }
 }
 
 #[cfg(test)]

@@ -534,6 +534,10 @@ impl Body for TagsBody {
         sink.looked(self.marks.looked());
         step
     }
+
+    fn straight<'a>(&mut self, input: &'a [u8]) -> &'a str {
+        if self.state == State::Value && !self.remains.on { self.members.straight(b'<', input) } else { "" }
+    }
 }
 
 /// An element's name and the attribute that names the call or parameter, if one does, from how its opening and closing are written.

@@ -383,6 +383,18 @@ impl Until {
         found
     }
 
+    /// Whether these bytes are the value's and nothing among them can end it, which is soon said where no end is being looked at. They
+    /// count as taken then. `first` is the first byte of each mark.
+    #[inline]
+    pub(super) fn passes(&mut self, first: u8, bytes: &[u8]) -> bool {
+        if self.trying || self.from > 0 || self.ticks > 0 || bytes.iter().any(|byte| *byte == first || *byte == b'`') {
+            return false;
+        }
+        self.before = bytes.last().copied().or(self.before);
+        self.solid = self.solid || !blank(Some(bytes));
+        true
+    }
+
     fn search(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool) -> (usize, Verdict) {
         let mut from = std::mem::take(&mut self.from);
         loop {

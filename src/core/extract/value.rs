@@ -145,6 +145,11 @@ impl Value {
         matches!(self.state, State::Whole) && !self.forms.has(STRING | ARRAY | OBJECT)
     }
 
+    /// Whether it is a string on its way out.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.state, State::Text)
+    }
+
     /// Takes more of the text. With `more`, bytes may follow that complete a character; such a beginning isn't taken. Gives how many bytes were.
     pub(super) fn push(&mut self, bytes: &[u8], more: bool, sink: &mut dyn Sink) -> usize {
         let mut at = 0;

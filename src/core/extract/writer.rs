@@ -4,6 +4,7 @@
 use super::{
     call::{Call, Source},
     event::{Dropped, Events, Item, Problem, ProblemKind, Span},
+    utf8,
 };
 
 /// Whose words text is.
@@ -56,7 +57,7 @@ impl Writer {
         }
         self.voice = voice;
         while !bytes.is_empty() {
-            match std::str::from_utf8(bytes) {
+            match utf8::text(bytes) {
                 Ok(text) => {
                     self.push(text, Span { start: at, end: at + text.len() }, out);
                     return;

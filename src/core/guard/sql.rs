@@ -277,9 +277,11 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
             }
             "REVOKE" if at == 0 => found("sql.rights", RiskLevel::Confirm, "takes rights away", at),
             "KILL"
+                // `KILL 12`, `KILL QUERY 12`, `KILL shop`: of a server's or a pool's, one word or two and no more.
                 if at == 0
                     && (matches!(statement.get(1), Some((Token::Number(_), _)))
-                        || matches!(next.as_str(), "QUERY" | "CONNECTION" | "HARD" | "SOFT" | "MUTATION")) =>
+                        || matches!(next.as_str(), "QUERY" | "CONNECTION" | "HARD" | "SOFT" | "MUTATION")
+                        || statement.len() <= 2) =>
             {
                 found("sql.kill", RiskLevel::Confirm, "ends what others do in a database", at)
             }

@@ -27,7 +27,7 @@ use recent::Recent;
 pub use word::Mend;
 pub(super) use word::is_scalar;
 
-use super::next::Next;
+use super::{next::Next, utf8};
 
 /// What ends a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -386,7 +386,7 @@ impl Json {
         }
         let mut unpaired = self.unpaired;
         let clean = input.get(..ahead::clean(input, &mut unpaired)).unwrap_or_default();
-        let text = match std::str::from_utf8(clean) {
+        let text = match utf8::text(clean) {
             Ok(text) => text,
             Err(error) => {
                 let valid = clean.get(..error.valid_up_to()).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! One simple command judged: its redirections, the rules for its program, the code or SQL that it is given.
 //! The strictest of what is found holds; being forced or run as another user makes it stricter still.
 
+mod flags;
 mod git;
 mod interpreter;
 mod known;
@@ -13,6 +14,7 @@ mod redirect;
 mod runner;
 mod special;
 mod tasks;
+mod undo;
 mod verbs;
 
 use std::{cell::RefCell, ops::Range};

@@ -5,56 +5,25 @@ use std::ops::Range;
 
 use super::{
     Verdict,
+    flags::{SMALL, destroying},
     known::{READERS, TAME},
     program::cmdlet_that_reads,
+    undo::{is_held, is_store, undoes},
 };
 use crate::core::guard::{RiskLevel, shell::Word, sql};
 
+/// Verbs that destroy.
+#[rustfmt::skip] // words, not code
+const VERBS: &[&str] = &[
+    "delete", "destroy", "purge", "remove", "rm", "terminate", "drop", "wipe", "erase", "nuke", "del", "uninstall",
+    "truncate", "decommission", "deregister", "revoke", "obliterate", "teardown", "undeploy", "deprovision", "flush",
+    "rmi", "unregister", "expunge", "unpublish", "undefine", "unsubscribe", "deleteall", "unjoin", "forget",
+    "cleanse", "reimage", "rmdir", "shred", "discard", "dismantle", "demolish", "eradicate", "annihilate",
+    "unprovision", "deallocate", "destruct", "implode", "flushall", "flushdb", "rmr", "rmtree", "deltree",
+];
+
 /// A verb that destroys, in the name of a subcommand: `delete`, `batch-delete-image`, `apps:destroy`.
-fn destructive_verb(word: &str) -> Option<&'static str> {
-    const VERBS: &[&str] = &[
-        "delete",
-        "destroy",
-        "purge",
-        "remove",
-        "rm",
-        "terminate",
-        "drop",
-        "wipe",
-        "erase",
-        "nuke",
-        "del",
-        "uninstall",
-        "truncate",
-        "decommission",
-        "deregister",
-        "revoke",
-        "obliterate",
-        "teardown",
-        "undeploy",
-        "deprovision",
-        "flush",
-        "rmi",
-        "unregister",
-        "expunge",
-        "unpublish",
-        "undefine",
-        "unsubscribe",
-        "deleteall",
-        "unjoin",
-        "forget",
-        "cleanse",
-        "reimage",
-        "rmdir",
-        "shred",
-        "discard",
-        "dismantle",
-        "demolish",
-        "eradicate",
-        "annihilate",
-        "unprovision",
-        "deallocate",
-    ];
+pub(super) fn destructive_verb(word: &str) -> Option<&'static str> {
     // `vm.destroy`, `datastore.rm`: some name their things first.
     let word = match word.split_once('.') {
         Some((thing, verb)) if !thing.is_empty() && !verb.contains('.') && VERBS.contains(&verb) => verb,
@@ -62,6 +31,9 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
     };
     if word.len() > 64 || word.contains(['/', '.', '=', ' ', '@']) {
         return None;
+    }
+    if matches!(word, "tear-down" | "un-deploy" | "de-provision" | "un-install") {
+        return Some("destroy");
     }
     let mut parts = word.split(['-', ':', '_']);
     let first = parts.next().unwrap_or_default();
@@ -75,6 +47,10 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
         }
         _ => first,
     };
+    // `drop-zone`, `drop-rate`: things.
+    if first == "drop" && word.split(['-', '_']).nth(1).is_some_and(|what| SMALL.contains(&what)) {
+        return None;
+    }
     let find = |part: &str| VERBS.iter().copied().find(|verb| part.eq_ignore_ascii_case(verb));
     if let Some(verb) = find(first) {
         return Some(verb);
@@ -87,12 +63,13 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
     {
         return Some(verb);
     }
-    // `removedb`, `deleteIndex`; not `removed`, `deletes`.
-    if let Some(verb) = ["remove", "delete", "destroy"].into_iter().find(|verb| {
+    // `removedb`, `deleteIndex`, `dropunused`; not `removed`, `deletes`, `dropbox`.
+    if let Some(verb) = ["remove", "delete", "destroy", "purge", "wipe", "erase", "drop"].into_iter().find(|verb| {
         first.strip_prefix(verb).is_some_and(|what| {
             what.len() > 1
                 && what.chars().all(|c| c.is_ascii_alphabetic())
                 && !matches!(what, "er" | "ers" | "rs" | "ing" | "able")
+                && (*verb != "drop" || is_store(what) || matches!(what, "unused" | "all" | "user" | "role" | "view"))
         })
     }) {
         return Some(verb);
@@ -135,8 +112,11 @@ fn destructive_verb(word: &str) -> Option<&'static str> {
 const READING_VERBS: &[&str] = &[
     "list", "ls", "get", "describe", "show", "view", "read", "status", "logs", "log", "search", "find", "inspect",
     "info", "help", "query", "explain", "diff", "plan", "preview", "validate", "lint", "test", "add", "create", "new",
-    "init", "open", "edit", "tail", "watch", "wait",
+    "init", "open", "edit", "tail", "watch", "wait", "enable", "start", "fetch", "download", "outdated",
 ];
+
+/// Verbs that only read and are names of things as well: `list remove dev`.
+const READ_THINGS: &[&str] = &["list", "view", "log", "logs", "plan", "test", "watch"];
 
 /// Clients whose first word names a service.
 const CLOUDS: &[&str] = &[
@@ -244,13 +224,16 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
     if dry(words) {
         return None;
     }
-    let plain = words.iter().filter(|word| !word.text.starts_with('-')).take(5);
-    for (at, word) in plain.enumerate() {
+    let plain: Vec<&Word> = words.iter().filter(|word| !word.text.starts_with('-')).take(5).collect();
+    for (at, word) in plain.iter().enumerate() {
         // What follows a verb that reads is what to read: `list x`, `describe-stacks`. The first word of a cloud's
         // client is a service, whatever its name: `aws logs delete-log-group`.
         let reads = READING_VERBS.contains(&word.text.as_str())
             || ["list-", "get-", "describe-", "show-"].iter().any(|verb| word.text.starts_with(verb));
-        if reads && !(at == 0 && CLOUDS.contains(&name)) {
+        let thing = at == 0
+            && READ_THINGS.contains(&word.text.as_str())
+            && matches!(plain.as_slice(), [_, verb, _, ..] if VERBS.contains(&verb.text.as_str()));
+        if reads && !thing && !(at == 0 && CLOUDS.contains(&name)) {
             return None;
         }
         if let Some(verb) = destructive_verb(&word.text) {
@@ -287,46 +270,15 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
     {
         return Some(Verdict::new(RiskLevel::Confirm, "verb", "takes away what runs or lies there", word.span.clone()));
     }
-    if let Some(word) = empties_store(words) {
-        return Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to empty a store", word.span.clone()));
-    }
-    if let Some(word) = insists(words).or_else(|| administers(name, words)).or_else(|| insistent_program(name, words)) {
-        return Some(Verdict::new(
-            RiskLevel::Confirm,
-            "verb",
-            "is told to undo something, all of it or without asking",
-            word.span.clone(),
-        ));
+    if let Some((word, why)) = undoes(name, words) {
+        return Some(Verdict::new(RiskLevel::Confirm, "verb", why, word.span.clone()));
     }
     if !matches!(name, "pwsh" | "powershell" | "cmd")
         && let Some(word) = statement(words)
     {
         return Some(Verdict::new(RiskLevel::Confirm, "verb", "is given a statement that deletes", word.span.clone()));
     }
-    words
-        .iter()
-        .find(|word| {
-            // `--delete`, `--purge-all`, `--delete-vm`; not `--delete=false`.
-            let Some(option) = word.text.strip_prefix("--") else { return false };
-            let (option, value) = option.split_once('=').unwrap_or((option, ""));
-            let mut parts = option.split(['-', '_']);
-            let first = parts.next().unwrap_or_default();
-            let destroys =
-                matches!(first, "delete" | "purge" | "destroy" | "drop" | "wipe" | "erase" | "deleteall" | "prune");
-            let removes = matches!(
-                option,
-                "remove"
-                    | "overwrite-data-of-peer"
-                    | "no-dry-run"
-                    | "remove-all"
-                    | "remove-and-delete"
-                    | "remove-data"
-                    | "remove-volumes"
-                    | "force-delete"
-                    | "force-remove"
-            );
-            (destroys || removes) && !matches!(value, "false" | "0" | "no" | "never") && !option.ends_with("-delimiter")
-        })
+    destroying(words)
         .map(|word| Verdict::new(RiskLevel::Confirm, "verb", "is told to delete something", word.span.clone()))
         .or_else(|| {
             (cmdlet_that_undoes(name)
@@ -335,65 +287,12 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
                     matches!(part, "remove" | "delete" | "purge" | "destroy" | "wipe" | "erase" | "uninstall")
                 })
                 || name.ends_with("-rm")
+                || name.ends_with("_rm")
+                || name.split(['-', '_', '.']).any(|part| part.strip_prefix("drop").is_some_and(is_held))
+                || ["delete", "destroy"].iter().any(|verb| name.contains(verb)) && !name.contains("undelete")
                 || matches!(name, "ipcrm" | "rmvirtualenv"))
             .then(|| Verdict::new(RiskLevel::Confirm, "verb", "is a program that removes something", span.clone()))
         })
-}
-
-/// Verbs that undo one thing or another: whether that loses something they alone don't say.
-#[rustfmt::skip] // words, not code
-const UNDOING: &[&str] = &[
-    "reset", "clear", "clean", "cleanup", "gc", "prune", "rollback", "revert", "restore", "drain", "evict", "expire",
-    "unload", "abandon", "empty", "zap", "kill", "stop", "down", "disable", "deactivate", "suspend", "shutdown",
-    "detach", "disconnect", "downgrade", "demote", "reinit", "reinitialize", "recreate", "overwrite", "format",
-    "unlink", "abort", "evacuate", "rewind", "shred", "zero", "zeroize", "leave", "close",
-    "cancel", "kick", "ban", "yank", "replace", "unmonitor", "terminate", "remove", "delete",
-];
-
-/// `ambari-server reset`, `service kill-all`: what administers something else is told to undo, or to undo all.
-fn administers<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
-    let plain = words.iter().filter(|word| !word.text.starts_with('-')).take(3);
-    let server = ["-server", "-admin", "adm", "admin", "ctl"].iter().any(|end| name.ends_with(end));
-    plain.enumerate().find_map(|(at, word)| {
-        let whole = server && at == 0 && matches!(word.text.as_str(), "reset" | "wipe" | "clear" | "format");
-        let all = word.text.strip_suffix("-all").is_some_and(|verb| UNDOING.contains(&verb) && verb != "close");
-        (whole || all).then_some(word)
-    })
-}
-
-/// `clean --expunge`, `session reset --hard`, `gc --all`, `rollback --force`: verbs that undo one thing or another, told
-/// to do it to all or without asking. By themselves they may be harmless (`screen clear`); so is what is only a cache.
-fn insists(words: &[Word]) -> Option<&Word> {
-    let undoing = |verb: &str| UNDOING.contains(&verb);
-    let last = words.last().is_some_and(|word| matches!(word.text.as_str(), "force" | "all") && words.len() > 2);
-    if !last && !words.iter().any(|word| earnest(&word.text)) {
-        return None;
-    }
-    let plain: Vec<&Word> = words.iter().filter(|word| !word.text.starts_with('-')).take(3).collect();
-    // `run clean` is a task, `cache clean` loses nothing.
-    if plain.iter().any(|word| word.text == "run" || word.text.contains("cache")) {
-        return None;
-    }
-    plain.into_iter().find(|word| undoing(word.text.split(['-', ':', '_']).next().unwrap_or_default()))
-}
-
-/// `jhipster-cleanup --force`: the verb is in the name of the program.
-fn insistent_program<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
-    let told = words.iter().find(|word| earnest(&word.text))?;
-    let verb = name.split('-').skip(1).any(|part| UNDOING.contains(&part));
-    (verb && !name.contains("cache")).then_some(told)
-}
-
-/// Whether an option says: all of it, whatever it is, without asking.
-fn earnest(text: &str) -> bool {
-    #[rustfmt::skip] // words, not code
-    const SAID: &[&str] = &[
-        "--force", "--hard", "--all", "--yes", "-y", "--assume-yes", "--auto-approve", "--no-confirm", "--noconfirm",
-        "--skip-confirm", "--skip-confirmation", "--no-prompt", "--expunge", "--recursive", "--everything",
-    ];
-    let (option, value) = text.split_once('=').unwrap_or((text, ""));
-    !matches!(value, "false" | "0" | "no")
-        && (SAID.contains(&option) || option.starts_with("--yes-i-") || option.starts_with("--i-"))
 }
 
 /// `--exec 'clearrange …'`, `-e 'REMOVE TABLE person'`: a line for the program itself that begins with such a verb.
@@ -427,7 +326,11 @@ fn statement(words: &[Word]) -> Option<&Word> {
         let what = parts.next().unwrap_or_default();
         // `-s 'Delete this'` is the subject of a letter: there, only what is a statement counts.
         let runs = option.starts_with("--e") || matches!(*option, "--command" | "--run" | "-e" | "-c");
-        let verb = destructive_verb(first).is_some() || first.to_ascii_lowercase().starts_with("clear");
+        // `manage truncate ns prod`, `destroy region --name=/orders`: an exact verb may stand behind what it is for.
+        let behind = option.starts_with("--e") || *option == "-e";
+        let verb = destructive_verb(first).is_some()
+            || first.to_ascii_lowercase().starts_with("clear")
+            || behind && first.chars().all(|c| c.is_ascii_lowercase()) && VERBS.contains(&what);
         // `box.space.users:drop()`
         let method = ["drop(", "delete(", "deleteMany(", "truncate(", "remove(", "delete_all", "destroy_all"]
             .iter()
@@ -441,45 +344,6 @@ fn statement(words: &[Word]) -> Option<&Word> {
     })
     .map(|(_, _, word)| word)
     .next()
-}
-
-/// `data clear`, `db reset`, `state reset`: what these words are told to do is done to all of it.
-fn empties_store(words: &[Word]) -> Option<&Word> {
-    #[rustfmt::skip] // words, not code
-    const STORES: &[&str] = &[
-        "data", "db", "database", "databases", "storage", "queue", "queues", "state", "cluster", "bucket", "volume",
-        "volumes", "repository", "journal", "workspace", "tenant", "table", "tables", "index", "indices",
-        "collection", "collections", "namespace", "topic", "topics", "stream", "backlog", "device", "trash", "vault",
-        "ledger", "dataset", "datastore", "store", "stores", "keyspace", "messages", "events", "records", "inbox", "mailbox", "snapshots",
-        "backups",
-    ];
-    let plain: Vec<&Word> = words.iter().filter(|word| !word.text.starts_with('-')).take(4).collect();
-    // `clear-backlog`, `reset-state`
-    if let Some(word) = plain.iter().find(|word| {
-        let mut parts = word.text.split('-');
-        matches!(parts.next(), Some("clear" | "reset" | "empty"))
-            && parts
-                .next()
-                .is_some_and(|part| STORES.contains(&part) || matches!(part, "backlog" | "messages" | "history"))
-    }) {
-        return Some(word);
-    }
-    if let Some(word) = plain.iter().find(|word| word.text == "factory-reset") {
-        return Some(word);
-    }
-    let ends = |word: &Word| matches!(word.text.as_str(), "clear" | "reset" | "empty" | "prune" | "format");
-    plain
-        .windows(2)
-        .find_map(|pair| {
-            let [one, other] = pair else { return None };
-            let store = |word: &Word| STORES.contains(&word.text.as_str());
-            if ends(other) && store(one) { Some(*other) } else { (ends(one) && store(other)).then_some(*one) }
-        })
-        .or_else(|| match plain.as_slice() {
-            // `qctl empty orders`
-            [verb, _, ..] if verb.text == "empty" => Some(*verb),
-            _ => None,
-        })
 }
 
 /// The commands of PowerShell say by their first word what they do: `Disable-NetFirewallRule`.

@@ -15,7 +15,7 @@ use super::{
     PolicyError, PolicySource, Tier, Verdict,
     host::{DomainPattern, expression},
     place::{Match, PathPattern, Surroundings},
-    rule::{Rule, Test},
+    rule::{Override, Rule, Test},
     subject::Subject,
 };
 use crate::core::guard::RiskLevel;
@@ -143,7 +143,7 @@ impl Reader<'_> {
             shell: Vec::new(),
             paths: Vec::new(),
             domains: Vec::new(),
-            overrides: texts(self, "overrides")?,
+            overrides: table.get("overrides").map_or(Ok(Vec::new()), |item| self.overrides(item))?,
             lifts: if self.source.tier >= Tier::User { RiskLevel::Confirm } else { RiskLevel::Cautious },
         };
         if let Some(item) = table.get("arguments") {
@@ -179,6 +179,33 @@ impl Reader<'_> {
         }
         self.examples(table, &start, &rule)?;
         Ok(rule)
+    }
+
+    /// `make`, a rule of any lower tier, or `project:make`.
+    fn overrides(&self, item: &Item<'_>) -> Result<Vec<Override>, PolicyError> {
+        let own = self.source.tier;
+        let one = |(text, span): (String, Range<usize>)| {
+            let place = self.wrong(&span, "", "");
+            let (tier, id) = match text.split_once(':') {
+                None => (None, text.as_str()),
+                Some((name, id)) => match Tier::named(name) {
+                    Some(tier) if tier < own => (Some(tier), id),
+                    Some(tier) => {
+                        let message =
+                            format!("a rule of the tier {:?} overrides none of {:?}", own.name(), tier.name());
+                        let hint = "name a rule of a lower tier: built_in < project < user < admin";
+                        return Err(self.wrong(&span, "invalid_rule", message).hint(hint));
+                    }
+                    None => {
+                        let message = format!("there is no tier named {:?}", short(name));
+                        let hint = "use built_in, project or user before the colon";
+                        return Err(self.wrong(&span, "unknown_level", message).hint(hint));
+                    }
+                },
+            };
+            Ok(Override { id: id.to_owned(), tier, line: place.line, column: place.column })
+        };
+        self.spanned_texts(item, "overrides")?.into_iter().map(one).collect()
     }
 
     fn lifts(&self, item: &Item<'_>, rule: &Rule) -> Result<RiskLevel, PolicyError> {

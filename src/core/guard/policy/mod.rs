@@ -11,6 +11,7 @@ mod rule;
 pub(crate) mod subject;
 
 use std::{
+    collections::HashSet,
     fmt,
     ops::Range,
     sync::{Arc, LazyLock},
@@ -25,7 +26,7 @@ pub(crate) use host::hosts_in;
 use place::Match;
 pub(crate) use place::Place;
 pub use place::{PathClass, Surroundings};
-use rule::Rule;
+use rule::{Override, Rule};
 pub(crate) use subject::Subject;
 
 /// Rules of a policy, over all its files.
@@ -254,6 +255,7 @@ impl Policy {
                 });
             }
         }
+        overrides_are_there(&rules)?;
         let digest = digest_of(&sources);
         Ok(Self(Arc::new(Inner { sources, rules, digest })))
     }
@@ -357,17 +359,12 @@ impl Policy {
             .map(|rule| (rule, rule.matches(subject, part)))
             .filter(|(_, sure)| *sure != Match::No)
             .collect();
-        let overridden: Vec<(Tier, &str)> = found
+        let overridden: Vec<(Tier, &Override)> = found
             .iter()
             .filter(|(_, sure)| *sure == Match::Yes)
-            .flat_map(|(rule, _)| rule.overrides.iter().map(|id| (rule.tier, id.as_str())))
+            .flat_map(|(rule, _)| rule.overrides.iter().map(|over| (rule.tier, over)))
             .collect();
-        found.retain(|(rule, _)| {
-            !overridden.iter().any(|(tier, id)| {
-                let id = id.strip_prefix(rule.tier.name()).and_then(|id| id.strip_prefix(':')).unwrap_or(id);
-                rule.tier < *tier && rule.id == id
-            })
-        });
+        found.retain(|(rule, _)| !overridden.iter().any(|(own, over)| over.means(*own, rule.tier, &rule.id)));
         let strictness = |rule: &Rule, sure: Match| match (rule.verdict, sure) {
             (Verdict::Forbid, Match::Perhaps) => Verdict::Ask,
             (verdict, _) => verdict,
@@ -376,6 +373,36 @@ impl Policy {
         found.retain(|(rule, sure)| strictness(rule, *sure) == verdict);
         Some((verdict, found))
     }
+}
+
+/// A name that no rule has is a slip: what it was to set aside would go on holding, and nobody would know why.
+fn overrides_are_there(rules: &[Rule]) -> Result<(), PolicyError> {
+    let there: HashSet<(Tier, &str)> = rules.iter().map(|rule| (rule.tier, rule.id.as_str())).collect();
+    let tiers = [Tier::BuiltIn, Tier::Project, Tier::User];
+    for rule in rules {
+        let lacks = |over: &&Override| {
+            !over.may_lack()
+                && !tiers
+                    .iter()
+                    .any(|tier| over.means(rule.tier, *tier, &over.id) && there.contains(&(*tier, &over.id)))
+        };
+        if let Some(over) = rule.overrides.iter().find(lacks) {
+            let id: String = over.id.chars().take(60).collect();
+            return Err(PolicyError {
+                code: "unknown_rule",
+                file: rule.file.clone(),
+                line: over.line,
+                column: over.column,
+                rule: Some(rule.id.clone()),
+                message: format!("below the tier {:?} there is no rule {id:?} to override", rule.tier.name()),
+                hint: Some(
+                    "mend the id, or load the file that has it, too; \"project:id\" names a rule that some projects have"
+                        .to_owned(),
+                ),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn named(rule: &Rule) -> String {

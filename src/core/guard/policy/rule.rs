@@ -29,8 +29,31 @@ pub(super) struct Rule {
     pub(super) shell: Vec<Vec<String>>,
     pub(super) paths: Vec<PathPattern>,
     pub(super) domains: Vec<DomainPattern>,
-    pub(super) overrides: Vec<String>,
+    pub(super) overrides: Vec<Override>,
     pub(super) lifts: RiskLevel,
+}
+
+/// A rule of a lower tier that is set aside.
+#[derive(Clone, Debug)]
+pub(super) struct Override {
+    pub(super) id: String,
+    /// Of this tier alone: `project:make`.
+    pub(super) tier: Option<Tier>,
+    /// Where it is written.
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+impl Override {
+    /// Whether a rule of the tier `own` means this one by it.
+    pub(super) fn means(&self, own: Tier, tier: Tier, id: &str) -> bool {
+        tier < own && self.id == id && self.tier.is_none_or(|named| named == tier)
+    }
+
+    /// Whether what it names comes and goes with the folder or the person, so that it need not be there.
+    pub(super) fn may_lack(&self) -> bool {
+        self.tier.is_some_and(|tier| tier > Tier::BuiltIn)
+    }
 }
 
 /// What an argument must be.

@@ -67,8 +67,37 @@ fn x08_the_strictest_tier_holds_unless_a_higher_one_overrides_by_name() {
     let over = Policy::of(vec![ask.clone(), source(Tier::User, &text)]).unwrap();
     assert_eq!(line(&over, "make test").0, Some(Verdict::Allow));
     assert_eq!(line(&over, "make install").0, Some(Verdict::Ask), "only for the calls that it matches");
-    let same = Policy::of(vec![ask, source(Tier::Project, &text)]).unwrap();
-    assert_eq!(line(&same, "make test").0, Some(Verdict::Ask), "no tier overrides itself");
+    let same = Policy::of(vec![ask, source(Tier::Project, &text)]).unwrap_err();
+    assert_eq!(same.code, "unknown_rule", "no tier overrides itself");
+}
+
+#[test]
+fn x08_an_override_of_a_rule_that_is_not_there_is_an_error_at_its_place() {
+    let over =
+        |names: &str| shell("ok", "allow", r#"["make"]"#).replace("verdict", &format!("overrides = {names}\nverdict"));
+    let ask = source(Tier::Project, &shell("make", "ask", r#"["make"]"#));
+    let of = |sources: Vec<PolicySource>| Policy::of(sources).map_err(|error| (error.code, error.line, error.column));
+    let user = |names: &str| source(Tier::User, &over(names));
+    assert_eq!(of(vec![ask.clone(), user(r#"["make", "mkae"]"#)]).unwrap_err(), ("unknown_rule", 3, 22));
+    assert_eq!(of(vec![user("\"make\"")]).unwrap_err(), ("unknown_rule", 3, 13));
+    let admin = source(Tier::Admin, &shell("make", "ask", r#"["make"]"#));
+    assert_eq!(of(vec![admin, user("\"make\"")]).unwrap_err().0, "unknown_rule", "no tier overrides one above it");
+    assert_eq!(of(vec![user("\"admin:make\"")]).unwrap_err(), ("invalid_rule", 3, 13));
+    assert_eq!(of(vec![user("\"projct:make\"")]).unwrap_err(), ("unknown_level", 3, 13));
+    assert_eq!(
+        of(vec![user("\"built_in:make\"")]).unwrap_err().0,
+        "unknown_rule",
+        "what is shipped does not come and go"
+    );
+    // The order of the files is none of the tiers'.
+    for sources in [vec![ask.clone(), user("\"make\"")], vec![user("\"make\""), ask.clone()]] {
+        assert_eq!(line(&of(sources).unwrap(), "make").0, Some(Verdict::Allow));
+    }
+    // Rules of projects come and go with the folder.
+    assert_eq!(line(&of(vec![user("\"project:make\"")]).unwrap(), "make").0, Some(Verdict::Allow));
+    assert_eq!(line(&of(vec![ask, user("\"project:make\"")]).unwrap(), "make").0, Some(Verdict::Allow));
+    let message = Policy::of(vec![user("\"make\"")]).unwrap_err().to_string();
+    assert!(message.contains("rules.toml:3:13") && message.contains("\"make\""), "{message}");
 }
 
 #[test]
@@ -280,10 +309,17 @@ proptest! {
         const WORDS: [&str; 5] = [r#"["git"]"#, r#"["git", "push"]"#, r#"["ls"]"#, r#"["make"]"#, r#"["cat", "x"]"#];
         const PROGRAMS: [&str; 6] = ["git push", "git", "ls", "make", "cat x", "$P"];
         const ARGUMENTS: [&str; 3] = ["", " -f", " $Y"];
+        let lower: Vec<(usize, usize)> = rules.iter().enumerate().map(|(id, (_, _, tier, _))| (id, *tier)).collect();
         let written = |id: usize, verdict: &str, words: usize, tier: usize, over: bool| {
             let text = shell(&format!("r{id}"), verdict, WORDS[words]);
-            let over = over && tier > 0;
-            let text = if over { text.replace("verdict", "overrides = [\"r0\", \"r1\", \"r2\"]\nverdict") } else { text };
+            let below = lower.iter().filter(|(_, other)| *other < tier).map(|(id, _)| format!("\"r{id}\""));
+            let below: Vec<String> = below.collect();
+            let over = over && !below.is_empty();
+            let text = if over {
+                text.replace("verdict", &format!("overrides = [{}]\nverdict", below.join(", ")))
+            } else {
+                text
+            };
             source(TIERS[tier], &text)
         };
         let sources: Vec<PolicySource> = rules

@@ -15,6 +15,7 @@ pub(super) const RULES: &[Rule] = &[
         "deletes all that no container uses",
     ),
     confirm("docker.prune", "docker|podman|nerdctl scout cache prune", "deletes all that is kept"),
+    confirm("docker.remove", "docker|podman buildx rm", "deletes a builder with all that it has kept"),
     confirm("docker.prune", "docker|podman|nerdctl buildx history|imagetools rm", "deletes what is known of builds"),
     confirm("docker.remove", "docker|podman manifest rm", "deletes a list of images"),
     confirm("docker.prune", "buildctl prune", "deletes all that builds have kept"),

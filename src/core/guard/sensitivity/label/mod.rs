@@ -1,7 +1,9 @@
 //! Values behind names: `password = "…"`, `"api_key": "…"`, `--token …`, `<secret>…</secret>`, `DB_PASS=…`.
 //! The name says what the value would be, its form whether it is one. Each look is bounded, whatever the text.
 
+mod several;
 mod tie;
+mod told;
 mod written;
 
 use std::ops::Range;
@@ -177,7 +179,10 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
     if name.start >= super::redact::MARK.len() && text[..name.start].ends_with(super::redact::MARK) {
         return None;
     }
-    let value = value_behind(text, name)?;
+    if let Some(span) = told::told(text, name) {
+        return Some(span);
+    }
+    let value = several::value_among(text, name).or_else(|| value_behind(text, name))?;
     if value.span.len() < 4 {
         return None;
     }

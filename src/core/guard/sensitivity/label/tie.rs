@@ -82,6 +82,8 @@ pub(super) fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
         b"=" | b":=" | b"::=" | b":::=" | b"?=" | b"+=" | b".=" | b"||=" | b"|=" | b"==" | b"===" | b"!=" | b"!=="
         | b"??=" => assign(end),
         b"=>" | b"->" | b"<-" | b"||" | b"::" | b":>" | b"<<" => Some((end, Tie::Assign)),
+        // `v-model="form.password" :rules="rules"`: the next attribute.
+        b":" if closed && !tight && at(text, end).is_ascii_alphabetic() => None,
         b":" | b":-" | b":+" => {
             let mut start = place + 1;
             // Helm, compose and shells: `${PASSWORD:-value}`.

@@ -185,7 +185,7 @@ fn beside_user(text: &[u8], name: usize, end: usize, tie: Tie) -> bool {
     }
 }
 
-fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
+pub(super) fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
     let mut formatted = false;
     // `b"…"`, `rb'…'`, `@"…"`, `L"…"`.
     for ahead in 1..=2 {

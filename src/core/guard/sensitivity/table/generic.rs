@@ -107,6 +107,14 @@ pub(super) const TABLE: &[Detector] = &[
     )
     .check(Check::Basic),
     near(
+        "session-cookie",
+        "the cookie of a session",
+        &["cookie:", "cookie\":", "cookie':"],
+        (0, 700),
+        r#"(?i)^cookie["']?:\s{0,3}["']?(?:[^\n;]{0,120};\s{0,2}){0,6}?(?:[\w.]{0,24}sess(?:ion)?(?:[_-]?(?:id|token|key))?|[\w.]{0,12}sid|(?:access|auth|refresh|remember|id)[_-]?token|jwt)=([A-Za-z0-9%._~+/-]{16,400})"#,
+    )
+    .check(Check::Random),
+    near(
         "bearer-token",
         "a token in a header",
         &["bearer"],
@@ -213,9 +221,9 @@ pub(super) const TABLE: &[Detector] = &[
     near(
         "connection-call",
         "a password that is given to a login",
-        &["getConnection(", "mysqli_connect(", "mysql_connect(", "new mysqli(", "new PDO(", "ftp_login("],
+        &["getConnection(", "mysqli_connect(", "mysql_connect(", "new mysqli(", "new PDO(", "ftp_login(", "DBI->connect("],
         (0, 320),
-        r#"^(?:getConnection|mysqli?_connect|new mysqli|new PDO|ftp_login)\([^()\n]{1,160},\s{0,3}["'][^"'\n]{1,60}["']\s{0,3},\s{0,3}["']([^"'\s]{4,80})["']\s{0,3}[,)]"#,
+        r#"^(?:getConnection|mysqli?_connect|new mysqli|new PDO|ftp_login|DBI->connect)\([^()\n]{1,160},\s{0,3}["'][^"'\n]{1,60}["']\s{0,3},\s{0,3}["']([^"'\s]{4,80})["']\s{0,3}[,)]"#,
     )
     .check(Check::Real),
     near(
@@ -224,6 +232,14 @@ pub(super) const TABLE: &[Detector] = &[
         &["jwt.sign(", "jwt.verify(", "jwt.encode(", "jwt.decode("],
         (0, 240),
         r#"^jwt\.(?:sign|verify|encode|decode)\([^"'\n]{1,120},\s{0,3}["'`]([^"'`\s{}$<>]{6,100})["'`]"#,
+    )
+    .check(Check::Real),
+    near(
+        "cipher-key-call",
+        "a key that a cipher is given",
+        &["SecretKeySpec(", "AES.new(", "Fernet(", "createCipheriv(", "createHmac(", "hmac.new("],
+        (0, 200),
+        r#"^(?:SecretKeySpec|AES\.new|Fernet|hmac\.new|create(?:Cipheriv|Hmac)\(\s{0,2}["'][\w-]{2,30}["']\s{0,2},)\(?\s{0,3}b?["']([^"'\s{}$<>]{8,120})["']"#,
     )
     .check(Check::Real),
     near(
@@ -255,7 +271,7 @@ pub(super) const TABLE: &[Detector] = &[
         "a password of a machine",
         &["machine"],
         (0, 260),
-        r"(?i)^machine\s+\S+\s+login\s+\S+\s+password\s+(\S{3,120})",
+        r"(?i)^machine\s+\S+\s+login\s+\S+\s+password\s+(\S{3,120}[^\s@])(?:\s|$)",
     )
     .check(Check::Password),
     near(

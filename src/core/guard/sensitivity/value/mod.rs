@@ -65,6 +65,12 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
         Kind::Password => password(value, name, place),
         Kind::Secret => secret(value, place),
         // A name of two words (`vendor_key`) may have a hash of hex digits; a lone `key` is the key of a map.
+        // `key: deps-1f3a…`: the key of a cache.
+        Kind::Key
+            if value.rsplit(|byte| *byte == b'-').next().is_some_and(|end| end.len() < value.len() && hash(end)) =>
+        {
+            false
+        }
         Kind::Key => {
             drawn(value)
                 || (opaque(value) && value.len() >= 20 && !uuid(value) && !hash(value))
@@ -439,6 +445,19 @@ const ALGORITHMS: &[&str] = &[
     "sha", "scram", "md", "bcrypt", "scrypt", "argon", "hmac", "aes", "cbc", "gcm", "rsa", "des", "pbkdf", "hs",
     "rs", "es", "ps", "ecdsa", "dsa", "plain", "oauth", "utf", "base", "x", "v", "bit", "bits",
 ];
+
+/// `sha256-hashed`, `utf-8`: what is said of a password.
+pub(super) fn spoken(value: &[u8]) -> bool {
+    let words = shape::words(value, 8);
+    let of = |word: &String| ALGORITHMS.contains(&word.as_str()) && word.len() > 1;
+    words.iter().any(of)
+        || words.last().is_some_and(|word| {
+            matches!(
+                word.as_str(),
+                "encoded" | "hashed" | "encrypted" | "protected" | "based" | "bit" | "bits" | "compatible"
+            )
+        })
+}
 
 /// `correct horse battery staple`: words that make no sentence, none of which says what stands there.
 fn words_alone(value: &[u8]) -> bool {
