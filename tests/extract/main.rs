@@ -15,6 +15,7 @@ mod inert;
 mod limits;
 mod merged;
 mod mutated;
+mod orphaned;
 mod reading;
 mod remains;
 mod round_trip;

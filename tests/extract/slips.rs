@@ -269,3 +269,22 @@ fn d08_arguments_that_a_marker_or_a_bracket_broke_in_two_do_not_run() {
         }
     }
 }
+
+#[test]
+fn d17_a_section_behind_a_stray_mark_and_words_before_its_call_is_read_at_every_cut() {
+    let long = "x".repeat(120);
+    for (before, call) in [
+        ("<function_calls>", format!("<invoke name=\"ff\">\n<parameter name=\"a\">{long}</parameter>\n</invoke>")),
+        ("<minimax:tool_call>", format!("<invoke name=\"ff\">\n<parameter name=\"a\">{long}</parameter>\n</invoke>")),
+        (
+            "<tool_calls>",
+            format!("<tool_call>ff<tool_sep><arg_key>a</arg_key><arg_value>{long}</arg_value></tool_call>"),
+        ),
+    ] {
+        for mark in ["\"", "`", "\u{201c}"] {
+            let text = format!("So: {mark}{before}, now:\n{call}");
+            let reading = read(&text, &Setup::names(&["ff"]));
+            assert_eq!(reading.called(), [("ff", json!({"a": long}))], "{text}: {reading:?}");
+        }
+    }
+}

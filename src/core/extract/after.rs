@@ -21,11 +21,21 @@ pub(super) struct After {
     closed: bool,
     /// Whether its section's closer was there.
     over: bool,
+    /// Whether what opened around it stands around several calls.
+    wrapped: bool,
 }
 
 impl After {
     pub(super) fn new(dialect: &'static Dialect, text: bool) -> Self {
-        Self { dialect, text, closed: false, over: false }
+        Self { dialect, text, closed: false, over: false, wrapped: false }
+    }
+
+    /// The same, where so many bytes of markers stood before the call.
+    pub(super) fn opened(self, markers: usize) -> Self {
+        Self {
+            wrapped: markers > 0 && matches!(self.dialect.grammar, Grammar::Tags(_) | Grammar::Nested { .. }),
+            ..self
+        }
     }
 }
 
@@ -223,7 +233,11 @@ impl Parser {
         }
         self.place = Place::Prose;
         if !after.text {
-            self.leave_call(dialect, after.closed || after.over);
+            let closed = after.closed || after.over;
+            self.leave_call(dialect, closed);
+            if after.wrapped && !closed {
+                self.stay_wrapped(dialect);
+            }
         }
         (0, true)
     }

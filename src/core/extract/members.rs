@@ -244,6 +244,9 @@ impl Members {
                 if let Err(step) = self.end(bytes, sink) {
                     return Flow::Failed(step);
                 }
+                if self.until.shows() {
+                    sink.spoiled(SHOWN);
+                }
                 Flow::Ended(data + bytes)
             }
             Verdict::Unclosed(bytes) => {
@@ -292,6 +295,9 @@ impl Members {
         sink.finish(bytes, true);
     }
 }
+
+/// Why a call isn't complete whose value holds an open code fence, and a call in it: it may be another one.
+pub(super) const SHOWN: &str = "what opens a call stands in a code fence that nothing closes";
 
 /// Why a call is broken that holds another one.
 const NESTED: &str = "another call stands in a value";

@@ -85,6 +85,12 @@ pub struct Parser {
     pub(super) behind: Option<Behind>,
     /// A call that broke off and whose end is yet to come: what stands here may be its values.
     pub(super) broken: Option<Broken>,
+    /// How many bytes were followed behind what opens a call and none was read.
+    pub(super) shadowed: usize,
+    /// The dialect of the call that was read last.
+    pub(super) spoken: Option<&'static Dialect>,
+    /// What was tried last at the candidate that is being decided on, and was no call.
+    pub(super) refused: Option<&'static Dialect>,
     /// A candidate at the front of what is held: how far its marker was followed, and which meanings are ruled out.
     pub(super) waiting: Option<(Walk, usize)>,
     /// A header at the front of what is held.
@@ -159,6 +165,9 @@ impl Parser {
             owed: Vec::new(),
             behind: None,
             broken: None,
+            shadowed: 0,
+            spoken: None,
+            refused: None,
             waiting: None,
             message: Header::default(),
             inert_until: 0,

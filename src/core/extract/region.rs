@@ -154,6 +154,8 @@ impl Parser {
         if pending && mode != Mode::Pending {
             // One of its own dialect is no value of a broken call.
             self.broken = None;
+            self.refused = None;
+            self.spoken = Some(region.dialect);
         }
         if self.calls.count != count {
             region.floor = self.at + end;
@@ -283,7 +285,7 @@ impl Parser {
     fn leave_region(&mut self, text: bool) {
         if let Some(region) = self.region.take() {
             self.in_message(region.dialect);
-            self.place = Place::After(After::new(region.dialect, text));
+            self.place = Place::After(After::new(region.dialect, text).opened(region.opener));
         }
         self.line.interrupted();
     }
@@ -349,6 +351,7 @@ impl Parser {
         } else if often {
             self.inert_until = self.at + looked.max(region.marker);
         } else {
+            self.refused = Some(region.dialect).filter(|_| !region.bare).or(self.refused);
             self.waiting = Some((self.met, region.ordinal.wrapping_add(1)));
         }
         (0, true)

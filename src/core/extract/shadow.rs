@@ -1,27 +1,52 @@
 //! What a call that broke off casts on the text behind it: until its end is seen, what stands there may be its values, and a call of
-//! another dialect in a value is data. Calls of its own dialect are read: a forgotten closer costs none.
+//! another dialect in a value is data. Calls of its own dialect are read: a forgotten closer costs none. What stands between the calls
+//! of an open section is no other's call either, and what is announced by a marker and can't be read may be a damaged call.
 
 use memchr::memchr;
 
 use super::{
     dialect::{Dialect, Grammar},
+    markers::Role,
     next::Next,
-    parser::Parser,
+    parser::{FREE, Parser, Section},
 };
+
+/// One byte in so many, and `FREE`, may be followed behind what opens a call and none was read.
+const RARELY: usize = 32;
 
 /// A call that broke off and whose end wasn't seen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Broken {
     dialect: &'static Dialect,
-    /// Nothing closes its calls: it reaches no further than its paragraph.
+    /// Nothing closes its calls, or it may have been talk: it reaches no further than its paragraph.
     endless: bool,
+    /// Only its opener was seen, and it may be none: it reaches so many bytes more at most.
+    unread: Option<usize>,
+    /// It ended, and the wrapper around it is still open.
+    wrapper: bool,
     /// Nothing but white space stands on this line so far.
     blank: bool,
 }
 
 impl Broken {
     pub(super) fn new(dialect: &'static Dialect) -> Self {
-        Self { dialect, endless: dialect.close.iter().all(|close| close.is_empty()), blank: false }
+        let endless = dialect.close.iter().all(|close| close.is_empty());
+        Self { dialect, endless, unread: None, wrapper: false, blank: false }
+    }
+
+    /// What opens a call of this dialect was seen, and no call.
+    fn unread(dialect: &'static Dialect, most: usize) -> Self {
+        Self { dialect, endless: true, unread: Some(most), wrapper: false, blank: false }
+    }
+
+    /// Whether what opens calls of this dialect may stand in a value of it.
+    fn may_hold(&self, dialect: &Dialect) -> bool {
+        let element = |dialect: &Dialect| match dialect.grammar {
+            Grammar::Tags(tags) => Some(tags.call),
+            _ => None,
+        };
+        let own = self.wrapper && element(dialect).is_some_and(|call| element(self.dialect) == Some(call));
+        !own && !dialect.is_like(self.dialect)
     }
 
     /// Whether a blank line stands in the text, which follows on what was read. Gives how many bytes were looked at.
@@ -89,6 +114,11 @@ impl Dialect {
             || (kind(&self.grammar) == kind(&other.grammar)
                 && (self.open == other.open || (self.section.is_some() && self.section == other.section)))
     }
+
+    /// Whether what opens its calls may open the other's.
+    fn shares_opener(&self, other: &Self) -> bool {
+        self.open.iter().any(|open| !open.is_empty() && other.open.contains(open))
+    }
 }
 
 impl Parser {
@@ -97,9 +127,36 @@ impl Parser {
         self.broken = Some(Broken::new(dialect));
     }
 
+    /// A call of this dialect ended, and what stands around it and others was opened and not closed.
+    pub(super) fn stay_wrapped(&mut self, dialect: &'static Dialect) {
+        let kept = self.broken.take_if(|broken| !broken.wrapper);
+        self.broken = kept.or(Some(Broken { wrapper: true, ..Broken::new(dialect) }));
+    }
+
     /// Whether what opens a call of this dialect may be a value's here.
     pub(super) fn in_value(&self, dialect: &Dialect) -> bool {
-        self.broken.is_some_and(|broken| !dialect.is_like(broken.dialect))
+        let between =
+            |section: Section| self.calls.consumed > section.before && !dialect.shares_opener(section.dialect);
+        self.broken.is_some_and(|broken| broken.may_hold(dialect))
+            || self.section.is_some_and(|section| between(section) && !dialect.is_like(section.dialect))
+    }
+
+    /// No meaning of the marker at the front came to anything, of which these are the roles. If it announced a call, that may be a
+    /// damaged one: so it is where one was tried to be read, or where calls of its dialect were read before.
+    pub(super) fn pass_marker(&mut self, roles: &[Role]) {
+        if let Some(broken) = self.broken.filter(|broken| broken.unread.is_some())
+            && roles.iter().any(|role| matches!(role, Role::CallClose(other) if other.close == broken.dialect.close))
+        {
+            self.broken = None;
+        }
+        let spoken = |dialect: &&'static Dialect| self.spoken.is_some_and(|spoken| dialect.is_like(spoken));
+        let announced = || roles.iter().filter_map(|role| role.opens()).find(spoken);
+        if let Some(dialect) = self.refused.take().or_else(announced)
+            && self.broken.is_none()
+        {
+            let allowed = (self.front / RARELY + FREE).saturating_sub(self.shadowed);
+            self.broken = Some(Broken::unread(dialect, allowed)).filter(|_| allowed > 0);
+        }
     }
 
     /// Whether the closer at the front may stand in a string of a broken call: something goes on behind it. `None`: more is needed.
@@ -119,12 +176,19 @@ impl Parser {
 
     /// Text goes by.
     pub(super) fn leave_broken(&mut self, text: &[u8]) {
-        if let Some(broken) = self.broken.as_mut().filter(|broken| broken.endless) {
-            let (parted, looked) = broken.parted(text);
-            self.touched += looked as u64;
-            if parted {
-                self.broken = None;
-            }
+        let Some(broken) = self.broken.as_mut().filter(|broken| broken.endless) else { return };
+        let reach = broken.unread.map_or(text.len(), |left| left.min(text.len()));
+        let (parted, looked) = broken.parted(text.get(..reach).unwrap_or_default());
+        self.touched += looked as u64;
+        let left = broken.unread.as_mut().map(|left| {
+            *left -= looked.min(*left);
+            *left
+        });
+        if left.is_some() {
+            self.shadowed += looked;
+        }
+        if parted || left == Some(0) {
+            self.broken = None;
         }
     }
 }

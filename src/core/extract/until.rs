@@ -334,6 +334,8 @@ pub(super) struct Until {
     /// How many backticks the value ends with so far, and whether it stands within a code fence: no call opens there.
     ticks: usize,
     fenced: bool,
+    /// What opens a call stands in that fence.
+    shown: bool,
 }
 
 /// How many backticks make a fence.
@@ -415,7 +417,8 @@ impl Until {
                 self.newline = if rule.newline { newline(before) } else { 0 };
                 let own = self.ends(rule, before.last());
                 let rest = input.get(at..).unwrap_or_default();
-                let ends = if self.fenced || self.talks || rule.ends & TALKS == 0 { own } else { own | TALKS };
+                let heard = if self.fenced { self.shown } else { self.talks };
+                let ends = if heard || rule.ends & TALKS == 0 { own } else { own | TALKS };
                 if rest.len() > marks.longest && !marks.start(ends, rest) {
                     marks.touch(2);
                     from = at + 1;
@@ -459,6 +462,7 @@ impl Until {
         self.ticks += more;
         if more < rest.len() {
             self.fenced ^= self.ticks >= FENCE;
+            self.shown &= self.fenced;
             self.ticks = 0;
         }
         from + more
@@ -490,6 +494,11 @@ impl Until {
     /// Whether it isn't known where the value ended: its closing element may have stood before words in it.
     pub(super) fn doubts(&self) -> bool {
         self.doubt || self.fenced
+    }
+
+    /// Whether what opens a call stands in a code fence of the value that nothing closes: the value may have ended before it.
+    pub(super) fn shows(&self) -> bool {
+        self.shown
     }
 
     /// Where the next end may begin; up to where this one was followed, bytes are looked at once more.
@@ -551,7 +560,11 @@ impl Until {
                     return Some(self.ended());
                 }
                 (Seen::Mark { class: NEXT | NAMED, .. }, Phase::Front) if self.ends & (NEXT | NAMED) == 0 => {
-                    self.talks = true;
+                    if self.fenced {
+                        self.shown = true;
+                    } else {
+                        self.talks = true;
+                    }
                     return None;
                 }
                 // A value that begins with a call holds it: whoever forgets the end of a value has written some of it.
@@ -716,8 +729,9 @@ impl Until {
 /// Whether a value is read back whole if these close it and its call.
 pub(super) fn holds(marks: &Marks, rule: Rule, value: &str, (end, call_end): (&str, &str)) -> bool {
     let text = [value, end, call_end].concat();
-    let found = Until::default().step(marks, rule, text.as_bytes(), false);
-    found == (value.len(), Verdict::End(end.len()))
+    let mut until = Until::default();
+    let found = until.step(marks, rule, text.as_bytes(), false);
+    found == (value.len(), Verdict::End(end.len())) && !until.shows()
 }
 
 /// Where a mark stands in bytes that nothing else is known of.

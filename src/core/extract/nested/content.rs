@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         body::Sink,
-        members::{Next, calls},
+        members::{Next, SHOWN, calls},
         signature::Kind,
         until::{Bound, CALL_END, CLOSER, END, Marks, NEXT, OPEN, Rule, SURE, Seen, UNCLOSED, Until, Verdict, WORDS},
         value::Forms,
@@ -238,6 +238,7 @@ impl NestedBody {
                 match verdict {
                     Verdict::Unclosed(_) if self.until.doubts() => sink.spoiled(WORDS),
                     Verdict::Unclosed(_) => sink.repaired(UNCLOSED),
+                    _ if self.until.shows() => sink.spoiled(SHOWN),
                     _ => {}
                 }
                 self.leave();

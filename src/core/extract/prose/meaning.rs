@@ -101,6 +101,10 @@ impl Parser {
                 self.walked = self.front;
             }
         }
+        if !quoted {
+            let roles = markers.longest(&walk, usize::MAX).map_or(&[][..], |(_, roles)| roles);
+            self.pass_marker(roles);
+        }
         let dead = self.dead.saturating_sub(self.front);
         Found::Text(if below == usize::MAX { 1 } else { below }.max(dead))
     }

@@ -24,6 +24,8 @@ pub(in super::super) struct Words {
     /// How many bytes of them were seen, and how many of the call behind them name no tool.
     seen: usize,
     unnamed: usize,
+    /// Whether one of them named one. It may be asked for twice: where a mark before the marker quotes nothing after all.
+    named: bool,
 }
 
 /// How a section goes on.
@@ -160,6 +162,9 @@ impl Parser {
         let Some(tools) = self.tools.as_ref().filter(|_| self.policy.unknown_tools == UnknownTool::Text) else {
             return Some(true);
         };
+        if self.words.named {
+            return Some(true);
+        }
         let reach = inside.get(..MOST_NAME).unwrap_or(inside);
         let whole = last || inside.len() >= MOST_NAME;
         let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.') || *byte >= 0x80;
@@ -171,7 +176,8 @@ impl Parser {
         self.words.unnamed = end;
         let words = reach.get(from..end).unwrap_or_default().split(|byte| !part(byte));
         let mut names = words.filter_map(|word| std::str::from_utf8(word).ok());
-        if names.any(|name| tools.get(resolved(Some(tools), name)).is_some()) {
+        self.words.named = names.any(|name| tools.get(resolved(Some(tools), name)).is_some());
+        if self.words.named {
             return Some(true);
         }
         if whole { Some(false) } else { None }
