@@ -1557,6 +1557,10 @@ class Window:
     def compactions(self) -> int:
         """How many compactions there were."""
 
+    @property
+    def repairs(self) -> list[tuple[int, str]]:
+        """What had to be put right of what was appended."""
+
     def __len__(self) -> int: ...
 
 @final

@@ -639,6 +639,15 @@ class ContextWindow:
             return self._core.compactions
 
     @property
+    def repairs(self) -> list[tuple[int, str]]:
+        """What a provider would have refused of what was appended: the message's index, and what was done.
+
+        It is done at once, and nothing that stands before changes for it. What a compaction does beside is in `report`.
+        """
+        with self._lock:
+            return self._core.repairs
+
+    @property
     def archive(self) -> Archive:
         """What left the view so far."""
         archive = Archive.__new__(Archive)

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::core::{
     context::{
-        Archive, BytesPerFour, CALL_OVERHEAD, ContextWindow, Count, Parts, Placed, Policy, Report, assemble, compress,
-        compress_looked, compress_with, message_by_texts,
+        Archive, BytesPerFour, CALL_OVERHEAD, ContextWindow, Count, Parts, Placed, Policy, Report, assemble,
+        check_message, compress, compress_looked, compress_with, message_by_texts, takes_instructions_inside,
     },
     error::{Error, Result},
     json::Raw,
@@ -361,7 +361,7 @@ impl ContextReport {
     }
 }
 
-fn policy_of(policy: Option<&str>, shape: Option<Wire>) -> PyResult<Policy> {
+fn policy_of(policy: Option<&str>, shape: Option<Wire>, model: Option<&str>) -> PyResult<Policy> {
     let mut policy: Policy = match policy {
         None => Policy::default(),
         Some(text) => serde_json::from_str(text).map_err(|error| {
@@ -373,6 +373,9 @@ fn policy_of(policy: Option<&str>, shape: Option<Wire>) -> PyResult<Policy> {
         })?,
     };
     policy.wire = policy.wire.or(shape);
+    if policy.wire == Some(Wire::Anthropic) {
+        policy.instructions_inside.get_or_insert(model.is_some_and(takes_instructions_inside));
+    }
     Ok(policy)
 }
 
@@ -396,7 +399,7 @@ pub(super) fn compress_context<'py>(
     made: &Bound<'py, PyAny>,
 ) -> PyResult<Fitted<'py>> {
     let shape = shape_of(shape)?;
-    let policy = policy_of(policy, shape)?;
+    let policy = policy_of(policy, shape, model)?;
     let reader = Reader::new(shape, written)?;
     let (given, done) = match Counts::of(count, model) {
         Counts::Function(mut called) => {
@@ -593,7 +596,7 @@ impl Window {
         low: f64,
     ) -> PyResult<Self> {
         let shape = shape_of(shape)?;
-        let inner = ContextWindow::with_marks(budget, policy_of(policy, shape)?, high, low);
+        let inner = ContextWindow::with_marks(budget, policy_of(policy, shape, model)?, high, low);
         Ok(Self { inner, shape, count: Counting::of(py, count, model) })
     }
 
@@ -604,7 +607,9 @@ impl Window {
         message: &Bound<'py, PyAny>,
         written: &Bound<'py, PyAny>,
     ) -> PyResult<()> {
-        let message = Reader::new(self.shape, written)?.one(message, self.inner.history().len())?;
+        let at = self.inner.history().len();
+        let message = Reader::new(self.shape, written)?.one(message, at)?;
+        check_message(at, &message).map_err(|error| errors::exception(&error))?;
         self.counting(py, |window, count| window.append(message, count))
     }
 
@@ -616,6 +621,9 @@ impl Window {
         written: &Bound<'py, PyAny>,
     ) -> PyResult<()> {
         let messages = Reader::new(self.shape, written)?.all(messages)?;
+        for (at, message) in messages.iter().enumerate() {
+            check_message(at, message).map_err(|error| errors::exception(&error))?;
+        }
         self.apart(py, |window, count| window.replay(messages, count))
     }
 
@@ -675,6 +683,12 @@ impl Window {
     /// What the last compaction did.
     fn report(&self) -> Option<ContextReport> {
         self.inner.report().cloned().map(ContextReport)
+    }
+
+    /// What had to be put right of what was appended.
+    #[getter]
+    fn repairs(&self) -> Vec<(usize, String)> {
+        self.inner.repairs().into_iter().map(|repair| (repair.message, repair.what)).collect()
     }
 
     /// What left the view.

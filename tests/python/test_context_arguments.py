@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from typing import Any
@@ -95,4 +96,5 @@ def test_c26_threads_may_share_a_window() -> None:
     assert failed == []
     window.compact()
     assert window.report is not None
-    assert len(window.report.entries) == 361
+    # None is lost; where there was nothing more to gain, the report is that of the compaction before.
+    assert len(json.loads(window.to_json())["given"]) == 361

@@ -157,7 +157,8 @@ def test_c30_whoever_counts_gives_the_same_number(shape: str) -> None:
         assert compress(history, 10**9, model=model, shape=shape).report.before == total
         window = ContextWindow(10**9, model, shape=shape)
         window.append(*history)
-        assert window.tokens == total
+        # What a provider refuses is put right as it comes, so the view may cost something else.
+        assert window.tokens == (estimate(window.messages, model=model, shape=shape) if window.repairs else total)
         if found.exact and "a_future_block" not in str(history):
             assert total == bound + 4 * alone(history)
         else:

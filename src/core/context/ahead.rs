@@ -13,7 +13,10 @@ use super::{
     count::Count,
     facts::{Facts, Order},
     ids::{Names, Renaming, with_names},
+    inside,
+    mended::Mended,
     pace::{AtOnce, Pieces, at_once},
+    pairs::Repair,
     policy::Policy,
     report::{Entry, Fate, Report},
     salience::Tier,
@@ -22,7 +25,7 @@ use super::{
 };
 use crate::core::{
     error::Result,
-    message::{Message, Wire},
+    message::{Message, Role, Wire},
 };
 
 /// How far ahead of the high mark a compaction is prepared, as shares of the budget.
@@ -62,8 +65,12 @@ pub(super) struct History {
     facts: Vec<Facts>,
     wire: Option<Wire>,
     order: Order,
-    /// Where it is not legal: whether nothing but ids is wrong.
+    /// Where it is not legal: whether nothing but ids is wrong, …
     renaming: Option<Renaming>,
+    /// … and where more is, how it stands before a plan is made.
+    mended: Option<Mended>,
+    /// The first message that a person or the model says.
+    begun: Option<usize>,
     aside: Aside,
     /// The messages that are not left aside, and how many units before each are; nothing while none is.
     places: Vec<usize>,
@@ -93,6 +100,8 @@ impl History {
             wire,
             order: Order::new(wire),
             renaming: None,
+            mended: None,
+            begun: None,
             aside: Aside::default(),
             places: Vec::new(),
             skipped: Vec::new(),
@@ -111,16 +120,22 @@ impl History {
             self.places.push(self.messages.len());
             self.skipped.push(self.aside.units);
         }
+        if self.begun.is_none() && matches!(facts.role, Role::User | Role::Assistant) {
+            self.begun = Some(self.messages.len());
+        }
         self.messages.push(message);
         self.counts.push(tokens);
         self.facts.push(facts);
-        self.follow_ids();
+        self.follow();
     }
 
-    /// Looks at the ids of all, where the history has just become one that no provider would take.
-    fn follow_ids(&mut self) {
+    /// Looks at all of it, where the history has just become one that no provider would take.
+    fn follow(&mut self) {
         if self.order.is_broken() && self.renaming.is_none() {
             self.renaming = Some(Renaming::of(self.wire, &self.messages, &self.facts));
+        }
+        if self.renaming.as_ref().is_some_and(|renaming| !renaming.holds()) {
+            self.mended.get_or_insert_with(|| Mended::new(self.wire)).follow(&self.messages);
         }
     }
 
@@ -139,20 +154,54 @@ impl History {
         &self.messages
     }
 
-    /// A message as it stands in a view that no plan was made of yet: under ids of its own where they repeat. They are
-    /// those that a plan gives.
-    pub(super) fn shown(&self, index: usize) -> Option<Arc<Message>> {
-        let message = self.messages.get(index)?;
-        let names = self.renaming.as_ref().and_then(|renaming| renaming.names(index));
-        Some(names.map_or_else(|| message.clone(), |names| with_names(message, &names)))
+    /// Puts a message into a view that no plan was made of yet, as a provider takes it: under ids of its own where they
+    /// repeat, which are those that a plan gives, and without what else is wrong.
+    pub(super) fn show(&self, index: usize, policy: &Policy, view: &mut Vec<Arc<Message>>) {
+        let Some(message) = self.messages.get(index) else { return };
+        if let Some(made) = self.mended(index) {
+            return view.extend(made.iter().cloned());
+        }
+        let names = self.renaming.as_ref().filter(|_| self.mended.is_none());
+        view.push(match names.and_then(|renaming| renaming.names(index)) {
+            Some(names) => with_names(message, &names),
+            None if self.is_the_users(index, policy) => inside::as_the_users(message),
+            None => message.clone(),
+        });
+    }
+
+    /// What stands for a message that can't stand as it came, where more than ids is wrong with the history.
+    pub(super) fn mended(&self, index: usize) -> Option<&[Arc<Message>]> {
+        self.mended.as_ref()?.get(index)
+    }
+
+    /// Whether these are instructions that may not stand where they came.
+    fn is_the_users(&self, index: usize, policy: &Policy) -> bool {
+        let Some(message) = self.messages.get(index).filter(|_| self.begun.is_some_and(|begun| begun < index)) else {
+            return false;
+        };
+        let before = index.checked_sub(1).and_then(|before| self.messages.get(before)).map(|before| before.role);
+        inside::asks(message, policy).is_some_and(|takes| !inside::may_stand(message, takes, before, None))
+    }
+
+    /// What was put right of what was appended, as it stands before a plan is made.
+    pub(super) fn repairs(&self, policy: &Policy) -> Vec<Repair> {
+        let mut repairs = match (&self.mended, &self.renaming) {
+            (Some(mended), _) => mended.repairs().to_vec(),
+            (None, Some(renaming)) => renaming.repairs(self.messages.len(), &self.messages),
+            (None, None) => Vec::new(),
+        };
+        let theirs = (0..self.messages.len()).filter(|index| self.is_the_users(*index, policy));
+        repairs.extend(theirs.map(inside::said));
+        repairs.sort_by_key(|repair| repair.message);
+        repairs
     }
 
     pub(super) fn counts(&self) -> &[usize] {
         &self.counts
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<Message>, usize)> {
-        self.messages.iter().zip(self.counts.iter().copied())
+    pub(super) fn get(&self, index: usize) -> Option<(&Arc<Message>, usize)> {
+        self.messages.get(index).zip(self.counts.get(index).copied())
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -256,8 +305,8 @@ impl History {
             for facts in &self.facts {
                 self.order.goes_on(facts);
             }
-            self.renaming = None;
-            self.follow_ids();
+            (self.renaming, self.mended) = (None, None);
+            self.follow();
         }
         if !self.aside.is_empty() && !self.may_end() {
             self.forget();

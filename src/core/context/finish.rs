@@ -7,6 +7,7 @@ use super::{
     archive::Handles,
     chunks::{self, Repeats},
     compress::{Compressed, DROPPED, Given},
+    inside,
     pace::Hand,
     pairs::{Placed, Repair},
     report::{Entry, Fate, Report},
@@ -125,6 +126,16 @@ pub(super) async fn finish(work: Finish<'_, '_>, hand: &mut impl Hand) -> Compre
         first_changed.get_or_insert(messages.len());
         messages.push(Placed { message: summary.message, origin: None, changed: true });
     }
+    let mut repairs = repairs;
+    for at in inside::put_right(&mut messages, given.policy) {
+        first_changed = Some(first_changed.map_or(at, |first: usize| first.min(at)));
+        let Some(origin) = messages.get(at).and_then(|placed| placed.origin) else { continue };
+        repairs.push(inside::said(given.place(origin)));
+        if let Some(entry) = entries.get_mut(origin) {
+            (entry.fate, entry.why) = (Fate::Shortened, "repaired".into());
+        }
+    }
+    repairs.sort_by_key(|repair| repair.message);
     if due != before.len() + given.aside.messages {
         first_changed.get_or_insert(messages.len());
     }

@@ -80,8 +80,36 @@ fn escape_length(rest: &str) -> usize {
     }
 }
 
-/// Whether two lines are the same but for their numbers.
+/// Whether two lines are the same but for their numbers and, where both tell how far something is, for their bars.
 fn alike(a: &str, b: &str) -> bool {
+    differ_in_numbers(a, b) || (tells_how_far(a) && tells_how_far(b) && without_bars(a) == without_bars(b))
+}
+
+/// Whether a line has a share such as `12%` or `3/40`.
+fn tells_how_far(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    memchr::memchr2_iter(b'%', b'/', bytes)
+        .any(|at| digit(at.checked_sub(1)) && (bytes.get(at) == Some(&b'%') || digit(Some(at + 1))))
+}
+
+/// A line with one mark for each run of what bars and the space around them are drawn with, and one for each number.
+fn without_bars(line: &str) -> String {
+    let kind = |letter: char| match letter {
+        '0'..='9' => '0',
+        ' ' | '\t' | '#' | '=' | '-' | '>' | '.' | '*' | '_' | '\u{2500}'..='\u{25ff}' => ' ',
+        '\u{2800}'..='\u{28ff}' => '\u{2800}',
+        other => other,
+    };
+    let mut last = None;
+    let marks = line.trim_end().chars().map(kind).filter(move |kind| {
+        let before = last.replace(*kind);
+        !matches!(kind, '0' | ' ' | '\u{2800}') || before != Some(*kind)
+    });
+    marks.collect::<String>().trim().to_owned()
+}
+
+fn differ_in_numbers(a: &str, b: &str) -> bool {
     let (mut a, mut b) = (a.bytes().peekable(), b.bytes().peekable());
     loop {
         match (a.peek().copied(), b.peek().copied()) {
@@ -144,6 +172,25 @@ mod tests {
         assert_eq!(fold(&text), "Downloading part 0 of 100\n[…98 lines alike]\nDownloading part 99 of 100\n");
         let text = "retrying the connection\n".repeat(50) + "done\n";
         assert_eq!(fold(&text), "retrying the connection\n[…49 lines the same]\ndone\n");
+    }
+
+    #[test]
+    fn c26_bars_that_grow_line_by_line_are_counted() {
+        let bar = |n: usize| format!("Fetching {n}% {}\n", "#".repeat(n / 2));
+        let text: String = (0..=100).map(bar).collect();
+        assert_eq!(fold(&text), format!("{}[…99 lines alike]\n{}", bar(0), bar(100)));
+        let bar = |n: usize| format!("step {n}/40 [{}>{}]\n", "=".repeat(n), " ".repeat(40 - n));
+        let text: String = (1..=40).map(bar).collect();
+        assert_eq!(fold(&text), format!("{}[…38 lines alike]\n{}", bar(1), bar(40)));
+        let bar = |n: usize| format!("{:3}%|{}{}| {n}/20 [00:{n:02}]\n", n * 5, "█".repeat(n), " ".repeat(20 - n));
+        let text: String = (0..=20).map(bar).collect();
+        assert_eq!(fold(&text), format!("{}[…19 lines alike]\n{}", bar(0), bar(20)));
+        // What is no bar stays, however much alike it looks.
+        for text in ["a -- b\n", "a -- b -- c\n", "    }\n", "  }\n}\n", "| x | - |\n"].map(|line| line.repeat(3)) {
+            assert_eq!(fold(&text), text);
+        }
+        let listed = "  - one of these, which is long enough\n- one of these, which is long enough\n".repeat(4);
+        assert_eq!(fold(&listed), listed);
     }
 
     proptest! {

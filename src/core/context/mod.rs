@@ -15,8 +15,10 @@ mod facts;
 mod finish;
 mod fold;
 mod ids;
+mod inside;
 mod look;
 mod marks;
+mod mended;
 mod models;
 mod pace;
 mod pairs;
@@ -39,10 +41,11 @@ pub use self::{
     assemble::{Parts, assemble},
     compress::{Compressed, compress, compress_looked, compress_with},
     count::{BytesPerFour, CALL_OVERHEAD, Count, IMAGE_TOKENS, MESSAGE_OVERHEAD, message_by_texts},
+    inside::takes_instructions_inside,
     look::{Looked, Looking, WORTH, weight},
     marks::Marks,
     models::{UNKNOWN_WINDOW, WINDOWS, window_of},
-    pairs::{Placed, Repair, is_legal, repair},
+    pairs::{Placed, Repair, check as check_message, is_legal, repair},
     policy::{Policy, Weights},
     report::{Entry, Fate, Report},
     salience::{Category, Features, Tier},

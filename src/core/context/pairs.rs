@@ -47,6 +47,7 @@ pub struct Repair {
 }
 
 const MISSING: &str = "no result was recorded for this tool use";
+pub(super) const SPOKE_FIRST: &str = "a model spoke first; a line of the user stands before it";
 const OPENING: &str = "[The conversation goes on from here.]";
 
 /// The same where much is known of the messages already: those that are legal are not looked at again.
@@ -121,6 +122,22 @@ pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Plac
     Ok((placed, repairs))
 }
 
+/// A message without what a provider would refuse of it wherever it stands, and what was done for that.
+pub(super) fn mended_alone(index: usize, message: &Arc<Message>, wire: Option<Wire>) -> (Arc<Message>, Vec<Repair>) {
+    let blank = holds_blanks(message, wire);
+    if !blank && !is_refused(message) {
+        return (message.clone(), Vec::new());
+    }
+    let mut work = Work::default();
+    let mended = work.mend(index, message, blank);
+    (mended, work.repairs)
+}
+
+/// What stands before a history that the model begins, where the provider wants that.
+pub(super) fn opening(wire: Option<Wire>) -> Option<Message> {
+    wants_user_first(wire).then(|| Message::user(OPENING))
+}
+
 /// A tool use or result that a wire could only keep as it stands: with an id or arguments that it would refuse.
 fn mend(block: &Block) -> Option<Block> {
     match block {
@@ -139,7 +156,7 @@ pub(super) fn is_refused(message: &Message) -> bool {
 }
 
 /// What can't be put right without guessing what was meant.
-pub(super) fn check(index: usize, message: &Message) -> Result<()> {
+pub fn check(index: usize, message: &Message) -> Result<()> {
     let wrong = |what: &str| {
         let message = format!("message {index} ({}): {what}", message.role.name());
         Err(Error::usage("invalid_message", message)
@@ -448,7 +465,7 @@ impl Work {
             let role = slot.placed.message.role;
             let speaks = matches!(role, Role::User | Role::Assistant);
             if speaks && !std::mem::replace(&mut begun, true) && wants_user_first(wire) && role == Role::Assistant {
-                self.say(slot.placed.origin.unwrap_or(0), "a model spoke first; a line of the user stands before it");
+                self.say(slot.placed.origin.unwrap_or(0), SPOKE_FIRST);
                 out.push(Placed { message: Arc::new(Message::user(OPENING)), origin: None, changed: true });
             }
             let index = slot.placed.origin.unwrap_or(0);
@@ -518,7 +535,7 @@ pub(super) fn renamed(raw: &Raw, id: &str) -> Raw {
     )
 }
 
-fn missing(id: &str, name: &str) -> Block {
+pub(super) fn missing(id: &str, name: &str) -> Block {
     let failure = ToolFailure { kind: "not_run".into(), message: MISSING.into(), hint: None };
     Block::ToolResult(ToolResult::failed(id, name, failure))
 }

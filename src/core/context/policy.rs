@@ -87,6 +87,10 @@ pub struct Policy {
     pub summary: Option<String>,
     /// The wire whose rules about order hold; `None`: those of all.
     pub wire: Option<Wire>,
+    /// Whether the model takes instructions inside a history of Anthropic's, directly behind the user's words; `None`:
+    /// they stand as they came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions_inside: Option<bool>,
     /// How many of the newest messages are looked at line by line; older ones leave whole.
     pub attention: usize,
     /// The weights of the salience formula.
@@ -104,6 +108,7 @@ impl Default for Policy {
             limits: [2_400, 700, 240],
             summary: None,
             wire: None,
+            instructions_inside: None,
             attention: 2_048,
             weights: Weights::default(),
         }

@@ -74,13 +74,16 @@ impl Lines<'_> {
     }
 }
 
-/// Files that were changed and do not stand in what is `kept`, as many as `room` tokens take, and those tokens.
-async fn changed<'a>(weighed: &'a Weighed<'_>, kept: &Set, room: usize, hand: &mut impl Hand) -> (Vec<&'a str>, usize) {
-    let (mut files, mut used) = (Vec::new(), 0);
+/// Files that were changed and do not stand in what is `kept`: as many as `room` tokens surely take, those tokens, and
+/// the next ones.
+async fn changed<'a>(
+    weighed: &'a Weighed<'_>,
+    kept: &Set,
+    room: usize,
+    hand: &mut impl Hand,
+) -> (Vec<&'a str>, usize, Vec<&'a str>) {
+    let (mut files, mut used, mut next) = (Vec::new(), 0, Vec::new());
     for file in &weighed.changed {
-        if used == 0 && hand.text(NAMES).await >= room {
-            break;
-        }
         // What is no name by itself is not known to stand anywhere.
         let mut names = 0;
         let mut stands = true;
@@ -92,14 +95,21 @@ async fn changed<'a>(weighed: &'a Weighed<'_>, kept: &Set, room: usize, hand: &m
             continue;
         }
         let tokens = hand.text(file).await + 1;
-        if used + tokens > room {
-            break;
+        if !next.is_empty() || used + tokens > room {
+            next.push(&**file);
+            if next.len() == NEXT {
+                break;
+            }
+            continue;
         }
         used += tokens;
         files.push(&**file);
     }
-    (files, used)
+    (files, used, next)
 }
+
+/// So many names of files are tried where it is not sure that they fit.
+const NEXT: usize = 8;
 
 /// How a list of names begins.
 const NAMES: &str = "Names: ";
@@ -119,9 +129,9 @@ pub(super) async fn summarise(
         return (None, true);
     }
     let heading = hand.text(NAMES).await + 8;
-    let (mut files, own) = changed(source.weighed, kept, room.most.saturating_sub(used + heading), hand).await;
+    let (mut files, own, next) = changed(source.weighed, kept, room.most.saturating_sub(used + heading), hand).await;
     let own = if files.is_empty() { 0 } else { own + heading };
-    if files.is_empty() && used >= room.all {
+    if files.is_empty() && next.is_empty() && used >= room.all {
         return (None, true);
     }
     // Whatever else is said has the room that they leave.
@@ -157,7 +167,7 @@ pub(super) async fn summarise(
     }
     lines.used += listed;
     files.extend(names);
-    let names = files;
+    let mut names = files;
     // Where there are no more names, there is room for more lines.
     lines.all = room.all;
     lines.take(usize::MAX, hand).await;
@@ -174,9 +184,7 @@ pub(super) async fn summarise(
     if !names.is_empty() {
         let _ = write!(text, "{NAMES}{}", names.join(" "));
     }
-    if lines.is_empty() && names.is_empty() && said.is_empty() {
-        return (None, more);
-    }
+    let mut says = !(lines.is_empty() && names.is_empty() && said.is_empty());
     let mut message = Arc::new(Message::user(text));
     let mut tokens = hand.message(&message).await;
     // Tokens at the seams may differ from the sum of the parts.
@@ -189,6 +197,24 @@ pub(super) async fn summarise(
         }
         text.text.truncate(shorter);
         tokens = hand.message(&message).await;
+    }
+    // What the parts cost together may leave room for one more file.
+    for file in next {
+        let [Block::Text(text)] = message.content.as_slice() else { break };
+        if text.text.contains(file) {
+            continue;
+        }
+        let longer = format!("{}{}{file}", text.text, if names.is_empty() { NAMES } else { " " });
+        let longer = Arc::new(Message::user(longer));
+        let own = hand.message(&longer).await;
+        if own > room.most {
+            break;
+        }
+        (message, tokens, says) = (longer, own, true);
+        names.push(file);
+    }
+    if !says {
+        return (None, more);
     }
     (Some(Summary { message, tokens, units: lines.into_iter().map(|(unit, _)| unit).collect() }), more)
 }

@@ -116,8 +116,8 @@ impl Tokenizer {
         let near = Self::of(o200k_base());
         if model.contains("claude") {
             // See docs/tokens.md for where these are from. The tokenizer of Opus 4.7 and later makes more of Latin text.
-            let newer = ["opus-4-7", "opus-4.7", "opus-4-8", "opus-4.8", "opus-5", "sonnet-5", "fable-5", "haiku-5"];
-            let is_newer = newer.iter().any(|name| model.contains(name));
+            let newer = ["opus-4-7", "opus-4.7", "opus-4-8", "opus-4.8", "fable", "mythos"];
+            let is_newer = newer.iter().any(|name| model.contains(name)) || generation(model).is_some_and(|n| n >= 5);
             let (ratios, margins) = if is_newer {
                 ([1.46, 1.36, 1.3, 1.5, 1.6, 1.0], [0.25, 0.25, 0.3, 0.3, 0.3, 0.3])
             } else {
@@ -155,6 +155,12 @@ impl Tokenizer {
     }
 }
 
+/// The generation in a Claude's name: its first number.
+fn generation(model: &str) -> Option<u8> {
+    let (_, rest) = model.split_once("claude")?;
+    rest.split(|letter: char| !letter.is_ascii_digit()).find(|part| !part.is_empty())?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,6 +183,12 @@ mod tests {
         }
         let (old, new) = (Tokenizer::for_model("claude-opus-4-5"), Tokenizer::for_model("claude-opus-4-7"));
         assert!(old.ratios[0] < new.ratios[0] && old.margins[0] < new.margins[0]);
+        for model in ["claude-opus-5-5", "claude-mythos-5", "claude-haiku-5-20260901", "claude-next-6"] {
+            assert_eq!(format!("{:?}", Tokenizer::for_model(model).ratios), format!("{:?}", new.ratios), "{model}");
+        }
+        for model in ["claude-3-5-haiku-20241022", "claude-opus-4-20250514", "us.anthropic.claude-haiku-4-5-v1:0"] {
+            assert_eq!(format!("{:?}", Tokenizer::for_model(model).ratios), format!("{:?}", old.ratios), "{model}");
+        }
         assert!(Tokenizer::named("p50k_base").is_none());
     }
 }

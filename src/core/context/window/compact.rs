@@ -122,8 +122,8 @@ impl ContextWindow {
         count: &mut dyn Count,
     ) -> bool {
         let Point { messages, .. } = point;
-        let new = self.history.counts().iter().skip(messages);
-        let tokens = new.fold(planned.made.report.after, |sum, tokens| sum.saturating_add(*tokens));
+        let new = messages..self.history.len();
+        let tokens = new.clone().fold(planned.made.report.after, |sum, at| sum.saturating_add(self.cost(at, count).0));
         let Planned { made, added, units, left, named } = planned;
         self.archive.take(added);
         if let Some(archived) = &mut self.archived {
@@ -141,7 +141,7 @@ impl ContextWindow {
         self.marks.compactions += 1;
         self.view.clear();
         self.view.extend(made.messages.into_iter().map(|placed| placed.message));
-        self.view.extend((messages..self.history.len()).filter_map(|at| self.history.shown(at)));
+        new.for_each(|at| self.history.show(at, &self.policy, &mut self.view));
         self.tokens = tokens;
         self.report = Some(report);
         self.history.leave(&left);

@@ -22,6 +22,7 @@ use super::{
     count::Count,
     facts::{Facts, Waiting},
     marks::Marks,
+    pairs::Repair,
     policy::Policy,
     report::{Fate, Report},
 };
@@ -121,13 +122,17 @@ impl ContextWindow {
     /// the next compaction.
     pub fn append(&mut self, message: impl Into<Arc<Message>>, count: &mut dyn Count) {
         let before = self.tokens;
-        let message = self.take(message, count);
-        self.view.push(message);
+        self.show(message, count);
         self.look_ahead(before, count);
     }
 
-    /// Gives the message as it stands in the view.
-    fn take(&mut self, message: impl Into<Arc<Message>>, count: &mut dyn Count) -> Arc<Message> {
+    /// Takes a message, and puts it into the view.
+    fn show(&mut self, message: impl Into<Arc<Message>>, count: &mut dyn Count) {
+        self.take(message, count);
+        self.history.show(self.history.len() - 1, &self.policy, &mut self.view);
+    }
+
+    fn take(&mut self, message: impl Into<Arc<Message>>, count: &mut dyn Count) {
         let message = message.into();
         let tokens = count.message(&message);
         if self.history.is_empty() && self.left_out == 0 {
@@ -136,9 +141,31 @@ impl ContextWindow {
         let facts = Facts::of(&message);
         self.waiting.note(&facts);
         self.history.push(message.clone(), tokens, facts);
+        let at = self.history.len() - 1;
+        let (tokens, fresh) = self.cost(at, count);
         self.tokens = self.tokens.saturating_add(tokens);
-        self.fresh = self.fresh.saturating_add(count.by_now(&message, tokens));
-        self.history.shown(self.history.len() - 1).unwrap_or(message)
+        self.fresh = self.fresh.saturating_add(fresh);
+        if self.history.mended(at).is_some() {
+            self.archive.put(&message);
+        }
+    }
+
+    /// What a message costs as it stands in the view while no plan was made of it, and by what was learned.
+    fn cost(&self, at: usize, count: &mut dyn Count) -> (usize, usize) {
+        if let Some(made) = self.history.mended(at) {
+            return made.iter().fold((0, 0), |sum: (usize, usize), message| {
+                let tokens = count.message(message);
+                (sum.0.saturating_add(tokens), sum.1.saturating_add(count.by_now(message, tokens)))
+            });
+        }
+        let Some((message, tokens)) = self.history.get(at) else { return (0, 0) };
+        (tokens, count.by_now(message, tokens))
+    }
+
+    /// What was put right of what was appended, so that a provider takes the view: the message, and what was done. A
+    /// plan may do more; its report says so.
+    pub fn repairs(&self) -> Vec<Repair> {
+        self.history.repairs(&self.policy)
     }
 
     fn beside(&self, count: &mut dyn Count) -> usize {

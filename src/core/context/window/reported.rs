@@ -10,8 +10,8 @@ const MOST_SCALE: f64 = 4.0;
 
 impl ContextWindow {
     pub(super) fn freshen(&mut self, count: &mut dyn Count) {
-        let new = self.history.iter().skip(self.marks.since.saturating_sub(self.left_out));
-        self.fresh = new.fold(0, |sum, (message, tokens)| sum.saturating_add(count.by_now(message, tokens)));
+        let new = self.marks.since.saturating_sub(self.left_out)..self.history.len();
+        self.fresh = new.fold(0, |sum, at| sum.saturating_add(self.cost(at, count).1));
     }
 
     /// What a request of the view takes of the window: as counted here, or by what the provider reported.

@@ -33,8 +33,7 @@ impl ContextWindow {
                 sum = ahead.map_or(low, |point| point.target + since);
                 last = Some((ahead, full));
             }
-            let message = self.take(message, count);
-            self.view.push(message);
+            self.show(message, count);
             let tokens = self.history.counts().last().copied().unwrap_or(0);
             (sum, since) = (sum.saturating_add(tokens), since + tokens);
             if self.marks.ahead.is_none() {
@@ -64,8 +63,7 @@ impl ContextWindow {
         let known = marks.looked.max(point).max(LONG - 1);
         let mut history = history.into_iter();
         for message in history.by_ref().take(known) {
-            let message = self.take(message, count);
-            self.view.push(message);
+            self.show(message, count);
         }
         if let Some(point) = marks.point {
             self.make_at(point, point.target, false, count)?;

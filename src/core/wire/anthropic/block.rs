@@ -438,6 +438,11 @@ pub(super) fn is_foreign_system(message: &Message) -> bool {
     matches!(message.role, Role::System | Role::Developer) && own(message.extra.as_deref()).is_none()
 }
 
+/// Whether the message goes out as instructions inside the history, which not every model takes.
+pub fn is_inside(message: &Message) -> bool {
+    matches!(message.role, Role::System | Role::Developer) && !is_foreign_system(message)
+}
+
 /// One message of the history; empty if nothing of it may be sent, as the wire refuses messages without content.
 ///
 /// Left out are: blocks and fields of other wires, reasoning without its signature, blank text, reasoning at the end.

@@ -9,7 +9,7 @@ mod request;
 mod response;
 mod stream;
 
-pub use block::{encode_message, mended};
+pub use block::{encode_message, is_inside, mended};
 pub use emit::encode_stream;
 pub use request::{decode_request, encode_request};
 pub use response::{decode_response, encode_response};
