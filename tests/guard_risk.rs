@@ -848,6 +848,37 @@ fn c15_an_unknown_program_that_is_told_to_undo_all_or_without_asking_is_asked_ab
 }
 
 #[test]
+fn c12_words_like_keywords_and_lines_that_go_on_are_read_as_the_shell_reads_them() {
+    for (plain, others) in [
+        ("format C: /q", &["for''mat C: /q", "for\"mat\" C: /q", "for\\mat C: /q"][..]),
+        ("ifconfig eth0", &["if''config eth0", "if\"config\" eth0", "ls; if\\config eth0"]),
+        ("selectx a", &["select''x a", "(select''x a)", "true && select\"x\" a"]),
+        ("casefold rm", &["case''fold rm", "case\"fold\" rm"]),
+        ("untilx", &["until''x", "until\\x"]),
+        ("functional a", &["function''al a", "function\"al\" a"]),
+        ("unset FOO", &["'unset' FOO", "un''set FOO", "unset \"FOO\""]),
+        ("fold -w 80 a", &["f''old -w 80 a", "fold -w 80 'a'"]),
+        // Lines that go on: behind an assignment, and to nowhere.
+        (
+            "A=1 B=2 bundle exec rake db:drop",
+            &["A=1\\\n B=2\\\n bundle exec rake db:drop", "A=1 \\\n B=2 bundle exec rake db:drop"],
+        ),
+        ("A=1 B=2 rm -rf /", &["A=1\\\n B=2\\\n rm -rf /"]),
+        ("ls -la", &["ls -la \\\n", "ls -la\\\n"]),
+    ] {
+        for other in others {
+            assert_eq!(risk(other).level, risk(plain).level, "{other}");
+        }
+    }
+    // Keywords they stay where nothing goes on with them.
+    for text in
+        ["for x in a b; do rm -rf src; done", "if true; then rm -rf src; fi", "for \\\n x in a; do rm -rf src; done"]
+    {
+        assert_eq!(risk(text).rule, "shell.rm.recursive", "{text}");
+    }
+}
+
+#[test]
 fn c15_verbs_that_undo_are_told_from_those_that_only_sound_alike() {
     held(
         &[

@@ -97,6 +97,8 @@ pub(super) const READERS: &[&str] = &[
     "readlink",
     "true",
     "false",
+    // Of the shell itself, however it is written.
+    "unset",
     "test",
     "[",
     "[[",
@@ -311,7 +313,6 @@ pub(super) const TAME: &[&str] = &[
     "local",
     "readonly",
     "typeset",
-    "unset",
     "set",
     "source",
     ".",

@@ -159,7 +159,7 @@ impl Reader<'_> {
             }
         }
         if let Some(item) = table.get("domain") {
-            rule.domains = self.domains(item)?;
+            rule.domains = self.domains(item, decided)?;
         }
         let no_condition = rule.tools.is_empty()
             && rule.arguments.is_empty()
@@ -283,7 +283,7 @@ impl Reader<'_> {
         Ok(commands)
     }
 
-    fn domains(&self, item: &Item<'_>) -> Result<Vec<DomainPattern>, PolicyError> {
+    fn domains(&self, item: &Item<'_>, verdict: Verdict) -> Result<Vec<DomainPattern>, PolicyError> {
         let one = |item: &Item<'_>| match item.get_ref() {
             DeValue::String(text) => {
                 DomainPattern::new(text).map_err(|why| self.wrong(&item.span(), "invalid_domain", why))
@@ -293,7 +293,21 @@ impl Reader<'_> {
                 let text = self.text(value, "regex")?;
                 DomainPattern::regex(&text).map_err(|why| self.wrong(&value.span(), "invalid_regex", why))
             }
-            _ => Err(self.kind(item, "domain", "text or { regex = \"…\" }")),
+            DeValue::Table(table) if table.len() == 1 && table.contains_key("prefix") => {
+                let Some(value) = table.get("prefix") else { return Err(self.kind(item, "domain", "text")) };
+                let text = self.text(value, "prefix")?;
+                if verdict == Verdict::Allow {
+                    let message = "a prefix of a domain allows whoever registers the rest of it";
+                    let hint = "allow example.com or .example.com; a prefix is for rules that forbid or ask";
+                    return Err(self.wrong(&value.span(), "invalid_domain", message).hint(hint));
+                }
+                if text.is_empty() {
+                    return Err(self.wrong(&value.span(), "invalid_domain", "prefix is empty"));
+                }
+                let text = format!("{}.*", regex::escape(&text.to_ascii_lowercase()));
+                DomainPattern::regex(&text).map_err(|why| self.wrong(&value.span(), "invalid_regex", why))
+            }
+            _ => Err(self.kind(item, "domain", "text, { regex = \"…\" } or { prefix = \"…\" }")),
         };
         match item.get_ref() {
             DeValue::Array(items) => {

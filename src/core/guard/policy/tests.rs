@@ -101,6 +101,27 @@ fn x08_an_override_of_a_rule_that_is_not_there_is_an_error_at_its_place() {
 }
 
 #[test]
+fn d10_a_domain_may_be_told_by_how_it_begins_where_nothing_is_allowed_by_it() {
+    let text = |verdict: &str, prefix: &str| {
+        rule(
+            "ads",
+            verdict,
+            &format!("domain = {{ prefix = \"{prefix}\" }}"),
+            "\"https://ads.x.test/a\"",
+            "\"https://x.test/ads.\"",
+        )
+    };
+    let policy = policy(Tier::User, &text("forbid", "ads."));
+    let fetch = |url: &str| policy.rule_on("fetch", &json!({"url": url}), &around()).verdict;
+    assert_eq!(fetch("https://ADS.example.org/"), Some(Verdict::Forbid));
+    assert_eq!(fetch("https://adsx.example.org/"), None, "the dot is a dot");
+    assert_eq!(fetch("https://good.test/?u=ads.example.org"), None);
+    let wrong = |text: &str| Policy::of(vec![source(Tier::User, text)]).unwrap_err();
+    assert_eq!((wrong(&text("allow", "ads.")).code, wrong(&text("allow", "ads.")).line), ("invalid_domain", 4));
+    assert_eq!(wrong(&text("forbid", "")).code, "invalid_domain");
+}
+
+#[test]
 fn x08_what_forbids_needs_no_certainty_and_what_allows_does() {
     let text = shell("push", "forbid", r#"["git", "push"]"#) + &shell("git", "allow", r#"["git"]"#);
     let policy = policy(Tier::User, &text);

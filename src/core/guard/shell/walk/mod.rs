@@ -146,11 +146,14 @@ impl Walk {
     }
 
     /// Takes down one simple command, and those that it runs.
-    fn emit(&mut self, words: Vec<Word>, redirects: Vec<Redirect>, span: Range<usize>, place: &Place) -> Input {
+    fn emit(&mut self, mut words: Vec<Word>, redirects: Vec<Redirect>, span: Range<usize>, place: &Place) -> Input {
         if self.script.commands.len() >= MAX_COMMANDS {
             self.unparsed(span);
             return Input::Piped(String::new());
         }
+        // `A=1\⏎ B=2\⏎ rm x`: the grammar takes what stands behind a continued line for the command.
+        let assigned = words.iter().take_while(|word| assignment(&word.text)).count();
+        words.drain(..assigned);
         let here = redirects.iter().rfind(|redirect| redirect.kind == RedirectKind::HereText);
         let input = match here {
             Some(here) => Input::Known(here.target.clone()),
@@ -226,4 +229,12 @@ impl Walk {
         }
         output
     }
+}
+
+/// Whether a word in the place of a command is an assignment.
+fn assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

@@ -70,14 +70,23 @@ pub(super) fn tree_of(text: &str) -> Result<Tree, usize> {
     tree.ok_or(reached)
 }
 
-/// The text as the grammar gets it: ASCII, and words that begin with a brace (`{a,b}`), which it would take for a group,
-/// with letters in place of their braces.
+/// What the grammar takes for a keyword even where a quote goes on with the word.
+const KEYWORDS: [&str; 7] = ["if", "for", "select", "case", "while", "until", "function"];
+
+/// The text as the grammar gets it: ASCII, and letters in place of what it would misread: the braces of words that begin
+/// with one (`{a,b}`), which are no group, and the first letter of words that only begin like a keyword (`for''mat`).
 fn legible(text: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = text.bytes().map(|byte| if byte.is_ascii() && byte != 0 { byte } else { b'z' }).collect();
-    if !bytes.contains(&b'{') {
-        return bytes;
+    // A line that goes on to nowhere ends.
+    if bytes.ends_with(b"\\\n") && bytes.iter().rev().skip(1).take_while(|byte| **byte == b'\\').count() % 2 == 1 {
+        let end = bytes.len() - 2;
+        bytes[end..].fill(b' ');
     }
     for run in bytes.split_mut(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')')) {
+        let quoted = |rest: &[u8]| matches!(rest, [b'\'' | b'"', ..] | [b'\\', _, ..]);
+        if KEYWORDS.iter().any(|keyword| run.strip_prefix(keyword.as_bytes()).is_some_and(quoted)) {
+            run[0] = b'z';
+        }
         if let [b'{', next, ..] = run
             && *next != b'}'
             && !run.contains(&b'$')
