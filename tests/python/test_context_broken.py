@@ -230,3 +230,34 @@ def test_c26_instructions_that_stand_first_are_let_be():
     for takes in (True, False):
         done = compress(history, 10_000, shape="anthropic", policy={"instructions_inside": takes})
         assert (done.messages == history) is takes
+
+
+def test_c26_what_a_compaction_said_to_have_no_result_is_not_said_twice():
+    """A model's uses of which one never got its result, when the view is compacted: in all that comes after, too."""
+    for shape, call, back in (("anthropic", use, gave), ("openai_chat", asked, told)):
+        for late in (False, True):
+            window = ContextWindow(700, "gpt-4o", shape=shape)
+            window.append(GO)
+            compactions = 0
+            for at in range(40):
+                window.append(call(f"a{at}", f"b{at}"), back(f"b{at}"), said("words " * at, "user") if at % 3 else END)
+                roles(window.messages)
+                window.append(said("so " * 30), call(f"c{at}", f"d{at}"), back(f"d{at}"))
+                seen = [json.dumps(message) for message in window.messages]
+                roles(window.messages, ending=True)
+                compactions = window.compactions
+                again = ContextWindow.from_json(window.to_json(), "gpt-4o", shape=shape)
+                for each in (window, again):
+                    each.append(*([back(f"c{at}")] if late else []), said("and on"))
+                    roles(each.messages)
+                assert again.messages == window.messages
+                if window.compactions == compactions:
+                    assert [json.dumps(message) for message in window.messages][: len(seen)] == seen
+            assert compactions > 3
+
+
+def test_c26_instructions_behind_a_use_without_a_result_are_the_users_too():
+    window = ContextWindow(10_000, shape="anthropic")
+    window.append(GO, use("a"), TERSE, said("ok"))
+    assert [message["role"] for message in window.messages] == ["user", "assistant", "user", "user", "assistant"]
+    roles(window.messages)

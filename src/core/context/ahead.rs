@@ -11,7 +11,7 @@ use super::{
     aside::{Aside, Left},
     compress::{self, Planned, WANTS_ALL, plan},
     count::Count,
-    facts::{Facts, Order},
+    facts::{self, Facts, Order},
     ids::{Names, Renaming, with_names},
     inside,
     mended::Mended,
@@ -134,7 +134,7 @@ impl History {
         if self.order.is_broken() && self.renaming.is_none() {
             self.renaming = Some(Renaming::of(self.wire, &self.messages, &self.facts));
         }
-        if self.renaming.as_ref().is_some_and(|renaming| !renaming.holds()) {
+        if self.mended.is_some() || self.renaming.as_ref().is_some_and(|renaming| !renaming.holds()) {
             self.mended.get_or_insert_with(|| Mended::new(self.wire)).follow(&self.messages);
         }
     }
@@ -159,7 +159,12 @@ impl History {
     pub(super) fn show(&self, index: usize, policy: &Policy, view: &mut Vec<Arc<Message>>) {
         let Some(message) = self.messages.get(index) else { return };
         if let Some(made) = self.mended(index) {
-            return view.extend(made.iter().cloned());
+            let theirs = self.is_the_users(index, policy);
+            let shown = |made: &Arc<Message>| match inside::asks(made, policy) {
+                Some(_) if theirs => inside::as_the_users(made),
+                _ => made.clone(),
+            };
+            return view.extend(made.iter().map(shown));
         }
         let names = self.renaming.as_ref().filter(|_| self.mended.is_none());
         view.push(match names.and_then(|renaming| renaming.names(index)) {
@@ -167,6 +172,22 @@ impl History {
             None if self.is_the_users(index, policy) => inside::as_the_users(message),
             None => message.clone(),
         });
+    }
+
+    /// A plan was made of the first `messages`, and uses of theirs that have no result beside others that have one were
+    /// said to have none: what comes for them later comes too late.
+    pub(super) fn planned(&mut self, messages: usize) {
+        let messages = messages.min(self.messages.len());
+        if facts::may_end(self.facts.get(..messages).unwrap_or_default()) {
+            return;
+        }
+        if messages < self.messages.len() {
+            self.mended = None;
+        }
+        let mended = self.mended.get_or_insert_with(|| Mended::new(self.wire));
+        mended.follow(self.messages.get(..messages).unwrap_or_default());
+        mended.give_up();
+        mended.follow(&self.messages);
     }
 
     /// What stands for a message that can't stand as it came, where more than ids is wrong with the history.

@@ -20,6 +20,8 @@ pub(super) struct Mended {
     begun: bool,
     ids: Ids,
     open: Open,
+    /// Whether one of the uses that are open, or of those beside it, has its result.
+    answered: bool,
     /// Tool uses that were said to have no result.
     given_up: HashSet<String>,
     /// What stands for a message that can't stand as it came.
@@ -35,6 +37,7 @@ impl Mended {
             begun: false,
             ids: Ids::default(),
             open: Open::default(),
+            answered: false,
             given_up: HashSet::new(),
             made: Vec::new(),
             repairs: Vec::new(),
@@ -55,6 +58,13 @@ impl Mended {
     pub(super) fn get(&self, message: usize) -> Option<&[Arc<Message>]> {
         let at = self.made.binary_search_by_key(&message, |(index, _)| *index).ok()?;
         self.made.get(at).map(|(_, made)| made.as_slice())
+    }
+
+    /// Uses that wait beside others that have their results get none any more: a plan has said so.
+    pub(super) fn give_up(&mut self) {
+        if self.answered {
+            self.missing();
+        }
     }
 
     /// What was wrong, and what was done about it.
@@ -107,6 +117,7 @@ impl Mended {
     fn take_calls(&mut self, index: usize, message: &Arc<Message>) -> Arc<Message> {
         let mut names: Vec<(usize, Box<str>)> = Vec::new();
         self.open = Open::default();
+        self.answered = false;
         for (at, block) in message.content.iter().enumerate() {
             let Some(was) = pairs::call_id(block) else { continue };
             let name = if let Block::ToolUse(call) = block { call.name.clone() } else { String::new() };
@@ -163,6 +174,7 @@ impl Mended {
             };
             behind |= !words.is_empty();
             if let Some(call) = self.open.answer(&result.id) {
+                self.answered = true;
                 same &= call.id == result.id;
                 results.push(Block::ToolResult(ToolResult { id: call.id, ..result.clone() }));
                 continue;

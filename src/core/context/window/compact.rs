@@ -122,6 +122,7 @@ impl ContextWindow {
         count: &mut dyn Count,
     ) -> bool {
         let Point { messages, .. } = point;
+        self.history.planned(messages);
         let new = messages..self.history.len();
         let tokens = new.clone().fold(planned.made.report.after, |sum, at| sum.saturating_add(self.cost(at, count).0));
         let Planned { made, added, units, left, named } = planned;

@@ -80,6 +80,9 @@ impl From<Saved> for ContextWindow {
             waiting.note(&facts);
             history.push(message, tokens, facts);
         }
+        if let Some(point) = marks.point {
+            history.planned(point.messages);
+        }
         let report = report.map(Made::whole);
         let ahead = Ahead::default();
         Self {
