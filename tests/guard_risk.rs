@@ -151,6 +151,7 @@ fn c15_destructive_commands_of_programs_off_the_beaten_track_are_caught() {
         ("tests/data/commands/fifteenth.jsonl", "fifteenth list", 0.96),
         ("tests/data/commands/sixteenth.jsonl", "sixteenth list", 0.94),
         ("tests/data/commands/seventeenth.jsonl", "seventeenth list", 0.92),
+        ("tests/data/commands/eighteenth.jsonl", "eighteenth list", 0.66),
     ] {
         let Some(cases) = cases(path) else { return };
         let (caught, alarms) = report(name, &cases.iter().collect::<Vec<_>>());
@@ -895,6 +896,8 @@ fn c15_verbs_that_undo_are_told_from_those_that_only_sound_alike() {
             "anvilctl secrets disable kv",
             "anvilctl kill shop",
             "anvilctl zone clear example.org",
+            "anvilctl failed clear",
+            "anvilctl trashbin:cleanup --all-users",
             // All of it, without asking, down to nothing.
             "anvilctl pods stop --all-inactive",
             "anvilctl orders cancel -all",
@@ -921,6 +924,7 @@ fn c15_verbs_that_undo_are_told_from_those_that_only_sound_alike() {
         &[
             "anvilctl telemetry disable",
             "anvilctl screen clear main",
+            "anvilctl screen clear",
             "anvilctl timer reset",
             "anvilctl stats reset web",
             "anvilctl deactivate",

@@ -139,7 +139,9 @@ impl<'w> Line<'_, 'w> {
             self.words.len() > 1 && matches!(word.text.as_str(), "force" | "all") || matches!(word.text.as_str(), "-f")
         });
         told.or(last)?;
-        let verb = subcommands.iter().find(|word| undoing(first_part(&word.text)));
+        let verb = subcommands.iter().find(|word| {
+            undoing(first_part(&word.text)) || word.text.split_once(':').is_some_and(|(_, verb)| undoing(verb))
+        });
         // The verb may be in the name of the program.
         let named = self.name.split('-').skip(1).any(undoing) && !self.name.contains("cache");
         verb.copied().or_else(|| told.filter(|_| named))
@@ -167,6 +169,8 @@ impl<'w> Line<'_, 'w> {
             LOUD.contains(&text.split([':', '_']).next_back().unwrap_or_default())
                 || AIMED.contains(&text) && told
                 || TO_A_THING.contains(&text) && told && *at > 0
+                // `failed clear`, `nvme clear`: all of it.
+                || text == "clear" && !told && *at > 0
                 || compound
         });
         if let Some((_, word)) = said {
