@@ -174,6 +174,35 @@ fn d17_what_was_found_to_differ_is_the_same_at_every_cut() {
     }
 }
 
+/// Of these calls the last is one too many, and breaks behind a string that the reader of JSON is patient with. How much of it was shown
+/// in vain once depended on the cuts, and with it whether the echoed result behind it was read as one.
+const ONE_TOO_MANY: &[u8] = b"{<tool_call>[\"name\"\"f\"\":.{}}(...`....=\"E..[{f..{..[{\"name\": \"f\"\":.....{}}(\":.\"f\"\":\x00f=<...ton...>\
+\"f={f..<tool_call>[{\"name\":.\"f\"\":.{}}(%..{........`....=\"E..[{f..{........`....=\"E.<tcal</atem:par}}(%..{........`....=\"E..\
+[{f..{........`....=\"E.<tool_cal</atem:parameter>l>[{\"name\": \"d\"\":.{}}(\": \"f\"\":.f=<...ton...>\"feter>l>[{\"name\": \"f\"\":.{}}\
+(\": \"f\"\":.f=<...ton...>\"f=<..tool_outpameter>l>[{\"name\": \"f\"\":.{}}(\": \"f\"\":.f=<...ton...>\"f={f..<tool_call>[{\"name\": \
+\"f\"\":.{}<|im_system|>tool<|im_middle|>........`....=\"E.<too..eter>l";
+
+#[test]
+fn d17_a_call_too_many_that_breaks_is_the_same_at_every_cut() {
+    let policy = Policy {
+        quoted_calls: Quoted::Run,
+        reasoning_calls: true,
+        unknown_tools: UnknownTool::Call,
+        bare_json: true,
+        repair: false,
+        max_calls: 2,
+        max_depth: 16,
+        ..Policy::default()
+    };
+    let known = tools(&["f"]);
+    let (whole, _) = parse([ONE_TOO_MANY], Some(&known), &policy);
+    sound(ONE_TOO_MANY, &whole);
+    for at in 1..ONE_TOO_MANY.len() {
+        let (cut, _) = parse([&ONE_TOO_MANY[..at], &ONE_TOO_MANY[at..]], Some(&known), &policy);
+        assert_eq!(cut, whole, "cut at {at}");
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
 

@@ -119,7 +119,7 @@ impl Parser {
                 (all, stops) = (false, false);
             }
         }
-        if stops || (all && pending) {
+        if stops || all {
             // What is known here must not depend on when it was asked: how much more is shown goes by it.
             region.body.hurry();
         }

@@ -38,28 +38,27 @@ pub fn repair_json(text: &str) -> Repaired {
     let bytes = text.as_bytes();
     let mut repairs = Vec::new();
     let found = find(bytes);
-    let mut out = Vec::with_capacity(text.len() + text.len() / 8 + 16);
-    let mut note = |what, start: usize, end: usize| repairs.push(Repair { what, span: Span { start, end } });
+    let mut out = Vec::new();
 
     let Some(found) = found else {
         let trimmed = text.trim_ascii();
         let start = text.len() - text.trim_ascii_start().len();
         if trimmed.is_empty() {
-            note(Mend::MissingValue, 0, text.len());
+            note(&mut repairs, Mend::MissingValue, 0, text.len());
             return Repaired { json: "null".to_owned(), repairs, complete: false };
         }
-        note(Mend::UnquotedText, start, start + trimmed.len());
+        note(&mut repairs, Mend::UnquotedText, start, start + trimmed.len());
         return Repaired { json: serde_json::Value::from(trimmed).to_string(), repairs, complete: true };
     };
     if bytes.get(..found.start).unwrap_or_default().iter().all(|byte| blank(*byte)) {
         out.extend_from_slice(bytes.get(..found.start).unwrap_or_default());
     } else if let Some((before, fence)) = found.fence {
         if before > 0 {
-            note(Mend::Around, 0, before);
+            note(&mut repairs, Mend::Around, 0, before);
         }
-        note(Mend::Fence, before, fence);
+        note(&mut repairs, Mend::Fence, before, fence);
     } else {
-        note(if text.starts_with('\u{feff}') { Mend::Stray } else { Mend::Around }, 0, found.start);
+        note(&mut repairs, if text.starts_with('\u{feff}') { Mend::Stray } else { Mend::Around }, 0, found.start);
     }
 
     let closers: &[&str] = if found.fence.is_some() { &["```"] } else { &[] };
@@ -70,6 +69,9 @@ pub fn repair_json(text: &str) -> Repaired {
     let mut complete;
     loop {
         let mut json = Json::whole(deepest, closers, at);
+        if !several {
+            json.expect(bytes.len() - at);
+        }
         if found.bare {
             json.open_object();
         }
@@ -87,9 +89,18 @@ pub fn repair_json(text: &str) -> Repaired {
             deepest = DEEPEST - 1;
             continue;
         }
-        out.extend_from_slice(&value);
-        for done in notes {
-            note(done.what, done.start, done.end);
+        // Nearly always there is one value and nothing before it: it isn't copied, and neither is what is said of it.
+        if out.is_empty() {
+            out = value;
+        } else {
+            out.extend_from_slice(&value);
+        }
+        let notes =
+            notes.into_iter().map(|done| Repair { what: done.what, span: Span { start: done.start, end: done.end } });
+        if repairs.is_empty() {
+            repairs = notes.collect();
+        } else {
+            repairs.extend(notes);
         }
         at += read;
         if !another {
@@ -100,20 +111,24 @@ pub fn repair_json(text: &str) -> Repaired {
             deepest = DEEPEST - 1;
             out.insert(first, b'[');
         }
-        note(Mend::Several, at, at + gap);
+        note(&mut repairs, Mend::Several, at, at + gap);
         out.push(b',');
         at += gap;
     }
     if several {
         out.push(b']');
     }
-    after(bytes, at, found.fence.is_some(), &mut out, &mut note);
+    after(bytes, at, found.fence.is_some(), &mut out, &mut repairs);
     let json = String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     Repaired { json, repairs, complete }
 }
 
+fn note(repairs: &mut Vec<Repair>, what: Mend, start: usize, end: usize) {
+    repairs.push(Repair { what, span: Span { start, end } });
+}
+
 /// Says what stands behind the JSON.
-fn after(bytes: &[u8], mut at: usize, fenced: bool, out: &mut Vec<u8>, note: &mut impl FnMut(Mend, usize, usize)) {
+fn after(bytes: &[u8], mut at: usize, fenced: bool, out: &mut Vec<u8>, repairs: &mut Vec<Repair>) {
     let rest = |at: usize| bytes.get(at..).unwrap_or_default();
     if rest(at).iter().all(|byte| blank(*byte)) {
         out.extend_from_slice(rest(at));
@@ -124,11 +139,11 @@ fn after(bytes: &[u8], mut at: usize, fenced: bool, out: &mut Vec<u8>, note: &mu
         let next = at + gap(at);
         match bytes.get(next) {
             Some(b'}' | b']') => {
-                note(Mend::ExtraCloser, next, next + 1);
+                note(repairs, Mend::ExtraCloser, next, next + 1);
                 at = next + 1;
             }
             Some(b'`') if fenced && rest(next).starts_with(b"```") => {
-                note(Mend::Fence, at, next + 3);
+                note(repairs, Mend::Fence, at, next + 3);
                 at = next + 3;
                 break;
             }
@@ -137,7 +152,7 @@ fn after(bytes: &[u8], mut at: usize, fenced: bool, out: &mut Vec<u8>, note: &mu
     }
     let next = at + gap(at);
     if next < bytes.len() {
-        note(Mend::Around, next, bytes.len());
+        note(repairs, Mend::Around, next, bytes.len());
     }
 }
 

@@ -284,6 +284,11 @@ impl Json {
         Self { whole: true, markers: false, at: start, ..Self::new(max_depth, closers) }
     }
 
+    /// So many bytes are to come, and a few may be added.
+    pub(super) fn expect(&mut self, bytes: usize) {
+        self.out.reserve(bytes + bytes / 8 + 16);
+    }
+
     /// For a value inside a call of a dialect.
     pub(super) fn before(mut self, next: Next) -> Self {
         self.next = next;
