@@ -17,7 +17,7 @@ use super::{
     dialect::Dialect,
     escape::escape,
     json::Mend,
-    left::{Left, Over, excess},
+    left::{Left, Over, excess, goes_on},
     next::Next,
     object::PART,
     signature::{Kind, Signature},
@@ -363,6 +363,17 @@ impl Body for Harmony {
                         Some(b'{' | b'[') if sink.may_look() => {
                             self.state = State::Behind(Some(Left::new(MARKS, MORE)));
                         }
+                        Some(b',') => match goes_on(rest, last, None) {
+                            None => return Step::More,
+                            Some(false) => return self.end(None),
+                            Some(true) => {
+                                sink.spoiled_behind(PART);
+                                if !sink.may_look() {
+                                    return self.end(None);
+                                }
+                                self.state = State::Behind(Some(Left::new(MARKS, PART)));
+                            }
+                        },
                         _ => return self.end(None),
                     }
                 }

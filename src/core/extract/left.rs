@@ -7,6 +7,8 @@ const MOST: usize = 1024;
 const EXCESS: usize = 8;
 /// The most white space between a call's end and the marker behind it.
 const SPACE: usize = 64;
+/// The longest key that shows that a call goes on behind what closed it too early.
+const KEY: usize = 64;
 
 /// Where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub(super) struct Left {
     marks: [&'static [&'static str]; 2],
     /// How many braces are open, if the last one ends the call.
     braces: Option<usize>,
+    /// What opens another call behind such a brace.
+    opens: Option<&'static [u8]>,
     at: usize,
     within: In,
     /// The first marker, in a string.
@@ -75,15 +79,60 @@ pub(super) fn excess<const N: usize>(marks: [&'static [&'static str]; N], input:
     marked(marks, mark, last).map(|found| if found && end > from { end } else { 0 })
 }
 
+/// Whether a comma, a key and its colon stand here: what was closed before them was closed too early. Where keys stand without quotes,
+/// `bare` is what opens another call, and no key. `None` if more has to be known.
+pub(super) fn goes_on(input: &[u8], last: bool, bare: Option<&[u8]>) -> Option<bool> {
+    let unsure = if last { Some(false) } else { None };
+    let solid = |from: usize| {
+        let rest = input.get(from..).unwrap_or_default();
+        from + rest.iter().take(SPACE).take_while(|byte| byte.is_ascii_whitespace()).count()
+    };
+    let comma = solid(0);
+    match input.get(comma) {
+        None => return unsure,
+        Some(b',') => {}
+        Some(_) => return Some(false),
+    }
+    let mut at = solid(comma + 1);
+    let quoted = match input.get(at) {
+        None => return unsure,
+        Some(byte) => *byte == b'"',
+    };
+    if !quoted {
+        let Some(call) = bare else { return Some(false) };
+        let rest = input.get(at..).unwrap_or_default();
+        if rest.starts_with(call) {
+            return Some(false);
+        }
+    }
+    at += usize::from(quoted);
+    let key = input.get(at..).unwrap_or_default().iter().take(KEY);
+    let length =
+        key.take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'$')).count();
+    if length == 0 && at < input.len() {
+        return Some(false);
+    }
+    at += length;
+    if quoted {
+        match input.get(at) {
+            None => return unsure,
+            Some(b'"') => at += 1,
+            Some(_) => return Some(false),
+        }
+    }
+    input.get(solid(at)).map_or(unsure, |byte| Some(*byte == b':'))
+}
+
 impl Left {
     /// A call broke that ends before one of `marks`.
     pub(super) fn new(marks: [&'static [&'static str]; 2], why: &'static str) -> Self {
-        Self { why, quote: b"", marks, braces: None, at: 0, within: In::Nothing, first: None }
+        Self { why, quote: b"", marks, braces: None, opens: None, at: 0, within: In::Nothing, first: None }
     }
 
-    /// It ends with a brace too: so many are open. Strings stand between `quote`s, as well as JSON's.
-    pub(super) fn braces(self, open: usize, quote: &'static [u8]) -> Self {
-        Self { braces: Some(open), quote, ..self }
+    /// It ends with a brace too: so many are open, and behind the last another call may open, with `call`. Strings stand between
+    /// `quote`s, as well as JSON's.
+    pub(super) fn braces(self, open: usize, quote: &'static [u8], call: &'static [u8]) -> Self {
+        Self { braces: Some(open), quote, opens: Some(call), ..self }
     }
 
     /// It broke within a string of JSON.
@@ -162,7 +211,8 @@ impl Left {
         match rest.first() {
             None if last => Some(true),
             None if input.len() <= SPACE => None,
-            Some(b',' | b';') => Some(true),
+            Some(b',') => goes_on(rest, last, self.opens).map(|on| !on),
+            Some(b';') => Some(true),
             _ => marked(self.marks, rest, last),
         }
     }
@@ -209,7 +259,7 @@ mod tests {
 
     #[test]
     fn d21_what_is_left_ends_with_the_call_and_not_in_a_string() {
-        let left = || Left::new([&["<end>"], &["<call>"]], "").braces(1, b"<|");
+        let left = || Left::new([&["<end>"], &["<call>"]], "").braces(1, b"<|", b"call:");
         for (text, end) in [
             (" x}<end>", 3),
             (" x} \n<end>", 3),

@@ -14,7 +14,8 @@ use super::{
     dialect::Dialect,
     escape::escape,
     json::Mend,
-    left::{Left, Over, excess},
+    left::{Left, Over, excess, goes_on},
+    object::PART,
     python::{
         literal::{Literal, Read},
         number::Number,
@@ -71,6 +72,8 @@ enum State {
     After,
     /// Behind what broke a call off.
     Broken(Left),
+    /// Behind what closed a call too early.
+    Behind(Left),
     Ended,
 }
 
@@ -138,7 +141,7 @@ impl Loose {
     /// The look for where this call ends, which broke.
     fn broken(&self, why: &'static str) -> Left {
         let open = self.stack.iter().filter(|frame| **frame == Frame::Object).count();
-        let left = Left::new(self.marks, why).braces(open, self.quote);
+        let left = Left::new(self.marks, why).braces(open, self.quote, CALL);
         match self.state {
             State::Quoted => left.in_quotes(),
             State::String(_) => left.in_string(),
@@ -398,7 +401,7 @@ impl Loose {
                 }
                 return Ok(Some(1));
             }
-            State::Header { .. } | State::Broken(_) | State::Ended => return Ok(None),
+            State::Header { .. } | State::Broken(_) | State::Behind(_) | State::Ended => return Ok(None),
         }
         Ok(Some(0))
     }
@@ -576,6 +579,21 @@ impl Body for Loose {
                         Over::Nowhere => return self.end(Some(why)),
                     }
                 }
+                State::Behind(left) => {
+                    let (over, seen, why) = (left.read(rest, last), left.seen(), left.why);
+                    let Over::At(end) = over else {
+                        if over == Over::More {
+                            return Step::More;
+                        }
+                        sink.vain(seen);
+                        return self.end(None);
+                    };
+                    sink.looked(seen.saturating_sub(end));
+                    sink.dropped(end, why);
+                    at += end;
+                    said = at;
+                    self.state = header();
+                }
                 State::Header { .. } => match self.header(rest) {
                     Found::Call(from, to) => {
                         let brace = from + memchr(b'{', rest.get(from..).unwrap_or_default()).unwrap_or(0);
@@ -596,6 +614,19 @@ impl Body for Loose {
                     }
                     Found::More if !last => return Step::More,
                     Found::More | Found::No => {
+                        match if self.any { goes_on(rest, last, Some(CALL)) } else { Some(false) } {
+                            None => return Step::More,
+                            Some(false) => {}
+                            Some(true) => {
+                                sink.spoiled_behind(PART);
+                                if !sink.may_look() {
+                                    return self.end(None);
+                                }
+                                let left = Left::new(self.marks, PART).braces(1, self.quote, CALL);
+                                self.state = State::Behind(left);
+                                continue;
+                            }
+                        }
                         let excess = if self.any { excess(self.marks, rest, last) } else { Some(0) };
                         match excess {
                             None => return Step::More,
