@@ -418,7 +418,9 @@ def test_a_server_is_looked_at_while_it_serves() -> None:
                     assert all(json.dumps(request["body"]) for request in server.requests)
                     server.push("Hi.")
                     assert server.pending >= 0
-                    assert server.total_connections >= server.open_connections
+                    # The one is asked for after the other, and connections may come between.
+                    still_open = server.open_connections
+                    assert server.total_connections >= still_open
 
         together(work)
         assert len(server.requests) == 10 * THREADS // 2
