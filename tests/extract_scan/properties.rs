@@ -203,6 +203,29 @@ fn d17_a_call_too_many_that_breaks_is_the_same_at_every_cut() {
     }
 }
 
+/// Another element that begins where an opening one becomes too long to be one: whether it counts once depended on how much was there.
+#[test]
+fn d17_an_opening_element_of_the_greatest_length_is_the_same_at_every_cut() {
+    for (open, further) in [
+        ("<invoke name=", "<invoke "),
+        ("<function=", "<function="),
+        ("<function=", "<parameter="),
+        ("<function=", "</function>"),
+    ] {
+        for length in 990..1030 {
+            let text = format!("{open}{}{further}b>", "x".repeat(length - open.len()));
+            let policy = Policy { bare_json: true, unknown_tools: UnknownTool::Call, ..Policy::default() };
+            let (whole, _) = parse([text.as_bytes()], None, &policy);
+            sound(text.as_bytes(), &whole);
+            for at in (1..40).chain(980..text.len()) {
+                let (first, second) = text.as_bytes().split_at(at);
+                assert_eq!(parse([first, second], None, &policy).0, whole, "{open} {further} {length} cut at {at}");
+            }
+            assert_eq!(parse(text.as_bytes().chunks(1), None, &policy).0, whole, "{open} {further} {length}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
 

@@ -214,11 +214,15 @@ impl TagsBody {
 
     /// Whether another element of the dialect begins within the opening one at hand, which a cut left without its end then.
     fn torn(&mut self, end: Option<usize>, input: &[u8], last: bool) -> Torn {
-        let inside = input.get(..end.unwrap_or(input.len())).unwrap_or_default();
+        // No further than an opening element may be long, however much is there.
+        let limit = self.head.limit();
+        let near = input.get(..limit.min(input.len())).unwrap_or_default();
+        let last = last || near.len() == limit;
+        let inside = near.get(..end.unwrap_or(near.len())).unwrap_or(near);
         while let Some(at) = memchr::memchr(b'<', inside.get(self.head.clear..).unwrap_or_default()) {
             let at = self.head.clear + at;
             let mut look = Look::at(at);
-            match look.step(&self.marks, CALL | AROUND | OPEN | END | CALL_END | CLOSER, input) {
+            match look.step(&self.marks, CALL | AROUND | OPEN | END | CALL_END | CLOSER, near) {
                 Seen::Mark { class, .. } => return Torn::At(at, class),
                 Seen::Nothing | Seen::Part(_) if !last => {
                     self.head.clear = at;
@@ -624,6 +628,11 @@ impl Head {
 
     fn too_long(&self) -> bool {
         self.at - self.start > MAX_HEAD
+    }
+
+    /// How many bytes of the input are looked at for its end.
+    fn limit(&self) -> usize {
+        self.start + MAX_HEAD + 1
     }
 
     fn read(&self, input: &[u8], end: usize, attribute: &str) -> Option<Read> {
