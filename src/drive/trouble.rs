@@ -36,6 +36,11 @@ pub(super) fn sending(error: &reqwest::Error, host: &str, limits: &Timeouts) -> 
     Failure::new(FailureKind::Cut, format!("{host} closed the connection before it answered: {}", root_words(error)))
 }
 
+/// Whether the connection stood, and was closed before an answer came.
+pub(super) fn unanswered(error: &reqwest::Error) -> bool {
+    sending(error, "", &Timeouts::default()).kind == FailureKind::Cut
+}
+
 /// The body broke off.
 pub(super) fn receiving(error: &reqwest::Error, host: &str) -> Failure {
     Failure::new(FailureKind::Cut, format!("the answer of {host} broke off: {}", root_words(error)))
