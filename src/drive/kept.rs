@@ -25,8 +25,8 @@ tokio::task_local! {
 /// Sends what `request` makes, which is asked for it each time.
 pub(super) async fn execute(client: &Client, request: impl Fn() -> Request) -> Result<Response, Error> {
     for _ in 0..MOST_CLOSED {
-        let send = async { (client.execute(request()).await, MADE.with(Cell::get)) };
-        match MADE.scope(Cell::new(false), send).await {
+        let one = async { (client.execute(request()).await, MADE.with(Cell::get)) };
+        match MADE.scope(Cell::new(false), one).await {
             (Err(error), false) if trouble::unanswered(&error) => {}
             (sent, _) => return sent,
         }

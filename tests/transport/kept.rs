@@ -90,3 +90,11 @@ async fn a14_a_connection_of_its_own_that_is_closed_is_a_failure() {
         assert_eq!(read.load(Ordering::Relaxed), 1, "asked once");
     }
 }
+
+#[tokio::test]
+async fn a_server_that_closes_without_a_word_may_want_another_scheme() {
+    let (address, _) = closes_after(0, true).await;
+    let failure =
+        call(&Client::default(), &endpoint_at(&address, MODEL), false, Timeouts::default()).await.unwrap_err();
+    assert!(failure.failure.hint.is_some_and(|hint| hint.contains("https://")));
+}
