@@ -108,7 +108,7 @@ class Tool(Generic[P, R]):
         self.idempotent = read_only if same else bool(idempotent)
         self.timeout = _positive(timeout, "timeout", "seconds", label)
         self.max_output = _positive(max_output, "max_output", "characters", label, whole=True)
-        self._description = _one_of(description, str, "description", "text", label)
+        self._description: str | None = _one_of(description, str, "description", "text", label)
         self._namespace = namespace
         self._bound_to: Tool[Any, Any] | None = None
         self._parameters: dict[bool, Parameters] = {}
