@@ -170,7 +170,9 @@ impl Named {
         }
         // Once more for the name's text, and once for what may not stand in it.
         sink.looked(2 * end);
-        if name.is_empty() || name.contains(char::is_whitespace) {
+        // A bracket or a mark in it shows that something else stands where the name should.
+        let alien = |c: char| c.is_whitespace() || "[]{}()<>\"`,;".contains(c);
+        if name.is_empty() || name.contains(alien) {
             return Err(Step::Failed("no name"));
         }
         sink.start(name, id.as_deref(), taken);
