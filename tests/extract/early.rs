@@ -26,6 +26,9 @@ fn d17_a_call_whose_parameters_stand_behind_its_closer_does_not_run_without_them
     mended(
         "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"ff\"></｜DSML｜invoke><｜DSML｜parameter name=\"a\" string=\"true\">x</｜DSML｜parameter></｜DSML｜invoke>\n</｜DSML｜tool_calls>Bye.",
     );
+    mended(
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.ff:0<|tool_call_end|><|tool_call_argument_begin|>{\"a\": \"x\"}<|tool_call_end|><|tool_calls_section_end|>Bye.",
+    );
     mended("<tool_call>ff</tool_call>\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n</tool_call>Bye.");
 }
 
@@ -49,4 +52,18 @@ fn d21_what_goes_to_the_user_is_text_on_any_channel() {
     let text = "<|start|>assistant to=user<|channel|>final<|message|>Hi.<|end|>";
     let reading = read(text, &Setup::auto());
     assert_eq!((reading.prose.as_str(), reading.calls.len()), ("Hi.", 0));
+}
+
+#[test]
+fn d17_a_value_that_talks_of_closers_and_openers_goes_on() {
+    let value = "before </tool_call><tool_call> after";
+    let text =
+        format!("<tool_call>ff<arg_key>a</arg_key><arg_value>{value}</arg_value></tool_call><tool_call>gg</tool_call>");
+    let reading = read(&text, &Setup::auto());
+    assert_eq!(reading.called(), [("ff", json!({"a": value})), ("gg", json!({}))], "{reading:?}");
+    assert!(reading.calls.iter().all(|call| call.complete && !call.repaired), "{reading:?}");
+    // Where a call does follow, the value is over.
+    let text = "<tool_call>ff<arg_key>a</arg_key><arg_value>x</tool_call>\n<tool_call>gg\n<arg_key>b</arg_key><arg_value>y</arg_value></tool_call>";
+    let reading = read(text, &Setup::auto());
+    assert_eq!(reading.called(), [("ff", json!({"a": "x"})), ("gg", json!({"b": "y"}))], "{reading:?}");
 }

@@ -98,3 +98,10 @@ fn d17_brackets_are_no_name() {
         assert!(!read(text, &Setup::auto()).calls.iter().any(|call| call.complete), "{text}");
     }
 }
+
+#[test]
+fn d17_phi_4_leaves_out_the_bracket_of_its_list() {
+    let text = "functools{\"name\": \"f\", \"arguments\": {\"a\": 1}}";
+    let reading = read(text, &Setup::names(&["f"]).bare());
+    assert_eq!(reading.called(), [("f", json!({"a": 1}))]);
+}

@@ -170,7 +170,7 @@ pub(super) const PHI_4_MINI: Dialect = Dialect {
     models: "Phi-4-mini",
     patterns: &["phi-4-mini", "phi-4-multimodal"],
     open: &["functools"],
-    first: First::OneOf(&["["]),
+    first: First::OneOf(&["[", "{"]),
     grammar: ARRAY,
     bare: true,
     ..ROW
