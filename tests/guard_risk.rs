@@ -994,6 +994,11 @@ fn c15_verb_and_thing_run_together_are_told_apart() {
             "appctl bootstrap --force",
             "cmdkey /delete server1",
             "tool /PURGE all",
+            "pnputil /delete-driver oem1.inf",
+            "sips --deleteProperty profile a.jpg",
+            "unar -force-overwrite a.zip",
+            "net user bob newpassword",
+            "schtasks /Change /TN job /disable",
         ],
         &[
             "tool undelete 7",
@@ -1030,6 +1035,9 @@ fn c15_programs_that_hand_their_words_on_are_judged_as_the_other_one() {
             "perf stat -e cycles git clean -fdx",
             "screen -dmS job bash -c 'rm -rf src'",
             "expect -c 'spawn git push --force origin main'",
+            "plink.exe -batch host -ssh -l root -pw x 'vim-cmd vmsvc/power.off 1; rm -rf /vmfs/a'",
+            "scrontab -r",
+            "yay -Rns package",
         ],
         &[
             "yadm status",

@@ -162,6 +162,8 @@ pub(super) const RULES: &[Rule] = &[
         "changes who may log in anywhere",
     ),
     confirm("system.users", "net|net1 ** /delete|/del", "deletes a user or a share"),
+    confirm("system.users", "net|net1 user * *", "changes a user"),
+    confirm("system.cron", "schtasks /change /disable", "switches a timed job off"),
     confirm("system.defaults", "dconf reset -f", "deletes settings"),
     confirm("system.defaults", "gsettings reset-recursively", "deletes settings"),
     confirm("system.defaults", "xfconf-query -r|--reset|-R", "deletes settings"),

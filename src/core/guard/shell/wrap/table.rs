@@ -158,6 +158,7 @@ pub(super) static WRAPPERS: &[Wrapper] = &[
         0,
     )),
     joined(remote(wrapper(&["ssh", "autossh", "mosh", "sshpass-ssh"], SSH, 1))),
+    joined(remote(wrapper(&["plink", "plink.exe", "klink"], "-P -l -i -pw -pwfile -hostkey -L -R -D -nc -m", 1))),
     joined(remote(wrapper(
         &["pdsh", "dsh", "clush", "pssh", "parallel-ssh", "prun", "cexec", "onall", "mussh", "rsh"],
         "-w -x -g -l -u -t -f -m -h --hosts -H --host --hostfile -p --par -O -A -c -n -R -S -X -o --outdir -e --errdir --user --timeout",
