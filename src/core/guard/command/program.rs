@@ -57,7 +57,7 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     // What hands its words on is judged as that, and by what it says itself.
     if let Some(other) = stands_for(name) {
         let mut renamed = command.clone();
-        renamed.words[0].text = other.to_owned();
+        other.clone_into(&mut renamed.words[0].text);
         keep(&mut worst, program(&renamed, ground));
     }
     if matches!(name, "docker" | "podman" | "nerdctl")

@@ -179,7 +179,8 @@ pub(super) fn find(outer: &mut Outer<'_>, name: &str, words: &[Word]) {
     while let Some(word) = words.get(at) {
         at += 1;
         let runs = matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "--exec" | "--exec-batch");
-        if !runs && !(letters && matches!(word.text.as_str(), "-x" | "-X")) {
+        let runs = runs || letters && matches!(word.text.as_str(), "-x" | "-X");
+        if !runs {
             continue;
         }
         let rest = words.get(at..).unwrap_or_default();
