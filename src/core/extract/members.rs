@@ -324,6 +324,8 @@ fn name_in<'a, const N: usize>(head: &'a str, attributes: [&str; N]) -> Option<&
 
 /// What is said of a call that what stands around it ends.
 pub(super) const OPEN_CALL: &str = "a call without its closing element";
+/// What is said of a call whose arguments stand behind its closer.
+pub(super) const EARLY: &str = "a closer before the arguments";
 /// What is said of a call that another one follows before it was closed.
 pub(super) const FOLLOWED: &str = "a call without its closer; another one follows";
 

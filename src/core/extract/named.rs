@@ -6,6 +6,7 @@ use super::{
     body::{Body, Sink, Step},
     dialect::Dialect,
     json::Mend,
+    members::EARLY,
     next::Next,
     object::{OPEN_FENCE, PART},
     tail::Tail,
@@ -17,6 +18,8 @@ const FENCE: &[u8] = b"```";
 const LONGEST_HEADER: usize = 4096;
 /// The word behind a fence isn't longer.
 const LONGEST_WORD: usize = 16;
+/// No more white space may stand between a closer and what it closed too early.
+const MOST_SPACE: usize = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -47,6 +50,8 @@ pub(super) struct Named {
     /// How much of an id was seen to hold no end.
     id_seen: usize,
     arguments: Option<Arguments>,
+    /// A closer stood before them.
+    closed: bool,
     /// A value of them stands elsewhere.
     valueless: bool,
     tail: Tail,
@@ -73,6 +78,7 @@ impl Named {
             seen: 0,
             id_seen: 0,
             arguments: None,
+            closed: false,
             valueless: false,
             tail: Tail::default(),
             in_fence: false,
@@ -170,7 +176,9 @@ impl Named {
         }
         // Once more for the name's text, and once for what may not stand in it.
         sink.looked(2 * end);
-        if name.is_empty() || name.contains(char::is_whitespace) {
+        // A bracket or a mark in it shows that something else stands where the name should.
+        let alien = |c: char| c.is_whitespace() || "[]{}()<>\"`,;".contains(c);
+        if name.is_empty() || name.contains(alien) {
             return Err(Step::Failed("no name"));
         }
         sink.start(name, id.as_deref(), taken);
@@ -220,6 +228,21 @@ impl Named {
         }
     }
 
+    /// How long the closer is that stands here, before what parts the name from the arguments; 0 if none does. `None` where more
+    /// bytes decide.
+    fn early(&self, rest: &[u8], last: bool) -> Option<usize> {
+        let Some(close) = self.next.closers().find(|close| rest.starts_with(close.as_bytes())) else { return Some(0) };
+        let behind = rest.get(close.len()..).unwrap_or_default();
+        let space = behind.iter().take(MOST_SPACE).take_while(|byte| byte.is_ascii_whitespace()).count();
+        let here = behind.get(space..).unwrap_or_default();
+        let mut separators = self.between.iter().map(|text| text.trim().as_bytes()).filter(|text| !text.is_empty());
+        if separators.clone().any(|text| here.starts_with(text)) {
+            return Some(close.len() + space);
+        }
+        let open = !last && space < MOST_SPACE && separators.any(|text| text.starts_with(here));
+        if open { None } else { Some(0) }
+    }
+
     fn go(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink, from: &mut usize) -> Result<Step, Step> {
         let mut at = *from + self.seen;
         if self.place == Place::Header {
@@ -249,6 +272,21 @@ impl Named {
             let rest = input.get(at..).unwrap_or_default();
             let marker = if rest.first() == Some(&b'<') { self.next.stands(rest, last) } else { Some(false) };
             let Some(marker) = marker else { return Ok(Step::More) };
+            if marker && !self.closed {
+                // A closer and then the separator: it closed too early.
+                match self.early(rest, last) {
+                    None => return Ok(Step::More),
+                    Some(0) => {}
+                    Some(length) => {
+                        sink.looked(length);
+                        sink.repaired(EARLY);
+                        sink.arguments("", length);
+                        *from = at + length;
+                        self.closed = true;
+                        return self.go(input, last, sink, from);
+                    }
+                }
+            }
             if marker || (rest.first() == Some(&b'<') && !self.next.has_markers()) {
                 sink.repaired(Mend::NoArguments.describe());
                 sink.arguments("{}", 0);

@@ -86,7 +86,7 @@ impl Next {
             .filter(|marker| !marker.is_empty())
     }
 
-    fn closers(self) -> impl Iterator<Item = &'static str> {
+    pub(super) fn closers(self) -> impl Iterator<Item = &'static str> {
         let sections = |dialect: &'static Dialect| dialect.section.iter().flat_map(|section| section.1);
         self.dialect
             .into_iter()

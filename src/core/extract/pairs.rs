@@ -5,7 +5,7 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, dialects},
-    members::{FOLLOWED, Members, Next, OPEN_CALL, Typing},
+    members::{EARLY, FOLLOWED, Members, Next, OPEN_CALL, Typing},
     remains::{self, Remains},
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NAMED, OPEN,
@@ -30,6 +30,8 @@ enum State {
     AfterName,
     /// Between pairs.
     Between,
+    /// At the closer of a call that has none.
+    Early,
     Key,
     /// Between a key and its value.
     Middle,
@@ -154,6 +156,7 @@ impl PairsBody {
             State::Name => self.name(input, last),
             State::AfterName => self.after_name(input, last, sink),
             State::Between => self.between(input, last, sink),
+            State::Early => self.early(input, last, sink),
             State::Key => self.key(input, last, sink),
             State::Middle => self.middle(input, last, sink),
             State::Opened => self.opened(input, last, sink),
@@ -301,6 +304,12 @@ impl PairsBody {
                 self.search = Search::default();
                 Next::Took(end)
             }
+            Seen::Mark { class: CALL_END, start, end } if empty => {
+                (self.start, self.end) = (start, end);
+                self.state = State::Early;
+                self.look = Look::at(end);
+                Next::Took(0)
+            }
             Seen::Mark { class, start, .. } => {
                 match class {
                     NAMED | AROUND => sink.repaired(FOLLOWED),
@@ -319,6 +328,25 @@ impl PairsBody {
             Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
             _ => self.broken("something other than a pair stands inside the call", sink),
         }
+    }
+
+    /// Pairs behind the closer of a call that has none are its own: it closed too early.
+    fn early(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        match self.look.step(&self.marks, OPEN, input) {
+            Seen::Nothing | Seen::Part(_) if !last => return Next::Wait,
+            Seen::Mark { .. } => {
+                sink.looked(self.look.reached().saturating_sub(self.end));
+                sink.repaired(EARLY);
+                sink.arguments("", self.end);
+                self.go(State::Between);
+                return Next::Took(self.end);
+            }
+            _ => {}
+        }
+        sink.looked(self.look.reached().saturating_sub(self.end));
+        self.members.close(self.start, 0, sink);
+        self.state = State::Over;
+        Next::Took(self.start)
     }
 
     fn key(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {

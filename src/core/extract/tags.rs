@@ -12,7 +12,7 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, Tags, dialects},
-    members::{FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing},
+    members::{EARLY, FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing},
     remains::{self, Remains},
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks,
@@ -28,6 +28,8 @@ enum State {
     Call,
     /// Between parameters.
     Inside,
+    /// Behind a call's closing element, where nothing was said of its arguments.
+    Early,
     /// In a parameter's opening element.
     Parameter,
     /// Before the first byte of a value.
@@ -175,6 +177,7 @@ impl TagsBody {
             State::Before => self.before(input, last, sink),
             State::Call => self.call(input, last, sink),
             State::Inside => self.inside(input, last, sink),
+            State::Early => self.early(input, last, sink),
             State::Parameter => self.parameter(input, last, sink),
             State::Opening => self.opening(input, last, sink),
             State::Value => self.value(self.rule(), input, last, sink),
@@ -333,6 +336,11 @@ impl TagsBody {
                 self.state = State::Parameter;
                 Next::Took(0)
             }
+            Seen::Mark { class: CALL_END, end, .. } if self.members.is_empty() => {
+                sink.arguments("", end);
+                self.go(State::Early);
+                Next::Took(end)
+            }
             Seen::Mark { class: CALL_END, start, end } => {
                 self.members.close(start, end - start, sink);
                 self.go(State::Before);
@@ -358,6 +366,24 @@ impl TagsBody {
             Seen::Nothing | Seen::Part(_) => self.wait(input, last, sink),
             _ => self.broken("something other than a parameter stands inside the call", sink),
         }
+    }
+
+    /// Parameters behind the closing element of a call that has none are its own: it closed too early.
+    fn early(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
+        match self.look.step(&self.marks, OPEN, input) {
+            Seen::Nothing | Seen::Part(_) if !last => return Next::Wait,
+            Seen::Mark { .. } => {
+                sink.looked(self.look.reached());
+                sink.repaired(EARLY);
+                self.go(State::Inside);
+                return Next::Took(0);
+            }
+            _ => {}
+        }
+        sink.looked(self.look.reached());
+        self.members.close(0, 0, sink);
+        self.go(State::Before);
+        Next::Took(0)
     }
 
     fn wait(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {

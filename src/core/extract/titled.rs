@@ -24,10 +24,19 @@ impl Titled {
         Self { ends, past: false, seeks: vec![Seek::default(); ends.len()], body }
     }
 
-    /// Where the title ends in `input`, behind its marker.
-    fn end(&mut self, input: &[u8]) -> Option<usize> {
+    /// Where the title ends in `input`, behind its marker: the first, and of several that begin alike the longest. `None` where more
+    /// bytes decide.
+    fn end(&mut self, input: &[u8], last: bool) -> Option<usize> {
         let ends = self.ends.iter().zip(&mut self.seeks);
-        ends.filter_map(|(end, seek)| seek.step(end, input).map(|at| at + end.len())).min()
+        let at = ends.filter_map(|(end, seek)| seek.step(end, input)).min()?;
+        let rest = input.get(at..).unwrap_or_default();
+        let longest = self.ends.iter().filter(|end| rest.starts_with(end.as_bytes())).map(|end| end.len()).max()?;
+        if !last && self.ends.iter().any(|end| end.len() > rest.len() && end.as_bytes().starts_with(rest)) {
+            // What was found is found again.
+            self.seeks.fill(Seek::default());
+            return None;
+        }
+        Some(at + longest)
     }
 }
 
@@ -41,7 +50,7 @@ impl Body for Titled {
         if !self.past {
             // No more than a title is looked at, however much came.
             let head = input.get(..input.len().min(LONGEST)).unwrap_or_default();
-            let Some(end) = self.end(head) else {
+            let Some(end) = self.end(head, last || head.len() == LONGEST) else {
                 return if last || head.len() == LONGEST { Step::Failed("a title without end") } else { Step::More };
             };
             sink.markup(end);

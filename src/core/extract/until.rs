@@ -310,6 +310,8 @@ pub(super) struct Until {
     /// Where the name begins in an opening element that may show a missing closing one, and how far its end was looked for.
     name: usize,
     seen: usize,
+    /// Where a bare name ends, once that was seen.
+    named: usize,
     /// What that name is: `OPEN` a parameter's, `NEXT` or `NAMED` a call's.
     names: Class,
     /// How many elements that stand around calls were seen to open.
@@ -429,6 +431,7 @@ impl Until {
                 self.base = at - self.newline;
                 self.end = 0;
                 self.name = 0;
+                self.named = 0;
                 self.around = 0;
                 self.wanted = ends;
                 self.ends = own;
@@ -441,6 +444,7 @@ impl Until {
                         self.look.shift(data);
                         self.end = self.end.saturating_sub(data);
                         self.name = self.name.saturating_sub(data);
+                        self.named = self.named.saturating_sub(data);
                         self.seen = self.seen.saturating_sub(data);
                         self.base = 0;
                     }
@@ -506,6 +510,7 @@ impl Until {
         let next = self.base + self.newline + 1;
         let reach = match self.phase {
             Phase::Words => self.seen.max(self.look.at + 1),
+            _ if self.named > 0 => self.look.at + 1,
             _ if self.name > 0 => self.seen,
             _ => self.look.at + 1,
         };
@@ -532,7 +537,7 @@ impl Until {
     fn attempt(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool) -> Option<Verdict> {
         loop {
             if self.name > 0 {
-                return match if self.names == NAMED { self.named(input) } else { self.head(rule, input) } {
+                return match if self.names == NAMED { self.named(marks, input) } else { self.head(rule, input) } {
                     Seen::Other(to) if self.names == OPEN => {
                         Some(Verdict::Opens { from: self.name - self.base, to: to - self.base, newline: self.newline })
                     }
@@ -701,24 +706,32 @@ impl Until {
         Seen::Nothing
     }
 
-    /// Looks for the end of a bare name.
-    fn named(&mut self, input: &[u8]) -> Seen {
-        while let Some(byte) = input.get(self.seen) {
+    /// Looks for the end of a bare name, and behind it for what may follow a call's name.
+    fn named(&mut self, marks: &Marks, input: &[u8]) -> Seen {
+        while self.named == 0 {
+            let Some(byte) = input.get(self.seen) else { return Seen::Nothing };
             if self.seen - self.name > MAX_NAME {
                 return Seen::Space;
             }
             let begun = self.seen > self.name && input.get(self.seen - 1).is_some_and(|byte| !is_space(*byte));
-            self.seen += 1;
             if is_space(*byte) || *byte == b'<' {
                 if begun {
-                    return Seen::Other(self.seen - 1);
-                }
-                if *byte == b'<' {
+                    self.named = self.seen;
+                    self.look = Look::at(self.seen);
+                } else if *byte == b'<' {
+                    self.seen += 1;
                     return Seen::Space;
                 }
             }
+            self.seen += 1;
         }
-        Seen::Nothing
+        // Words, or the end of a value, show that the value talks of it.
+        match self.look.step(marks, OPEN | CALL_END | CLOSER | CALL, input) {
+            Seen::Nothing | Seen::Part(_) => Seen::Nothing,
+            Seen::Mark { .. } => Seen::Other(self.named),
+            Seen::Other(at) if input.get(at) == Some(&b'{') => Seen::Other(self.named),
+            _ => Seen::Space,
+        }
     }
 
     fn ended(&self) -> Verdict {

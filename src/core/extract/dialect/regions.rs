@@ -77,7 +77,7 @@ pub const fn reasoning_markups() -> &'static [Reasoning] {
             row("seed", "Seed-OSS", &["<seed:think>"], &["</seed:think>"]),
             row("minimax-m3", "MiniMax M3", &["<mm:think>"], &["</mm:think>"]),
             row("longcat", "LongCat", &["<longcat_think>"], &["</longcat_think>"]),
-            row("gemma-4", "Gemma 4", &["<|channel>thought\n", "<|channel>thought"], &["<channel|>"]),
+            row("gemma-4", "Gemma 4", &["<|channel>thought\n", "<|channel>thought", "<|channel>"], &["<channel|>"]),
             row(
                 "harmony",
                 "gpt-oss",
@@ -91,7 +91,7 @@ pub const fn reasoning_markups() -> &'static [Reasoning] {
                 "inkling",
                 "Inkling",
                 &["<|message_model|><|content_thinking|>", "<|content_thinking|>"],
-                &["<|end_message|>"],
+                &["<|end_message|>", "<|end_message|><|content_model_end_sampling|>"],
             ),
             row("k2-horizon", "K2-Horizon", &["<ifm|think>"], &["</ifm|think>"]),
             row("k2-horizon-fast", "K2-Horizon at lower effort", &["<ifm|think_fast>"], &["</ifm|think_fast>"]),
@@ -110,7 +110,13 @@ pub const fn reasoning_markups() -> &'static [Reasoning] {
                 &["</seed:cot_budget_reflect>"],
             ),
             row("apertus", "Apertus", &["<|inner_prefix|>"], &["<|inner_suffix|>"]),
-            row("muse", "Muse", &["<|start|>assistant to=self<|message|>"], &["<|eom|>"]),
+            // The prompt ends with `<|start|>assistant`, so a reply's first header begins behind it.
+            row(
+                "muse",
+                "Muse",
+                &["<|start|>assistant to=self<|message|>", "to=self<|message|>"],
+                &["<|eom|>", "<|eot|>"],
+            ),
         ]
     }
 }
@@ -278,14 +284,14 @@ pub const fn frames() -> &'static [Frame] {
             Frame {
                 name: "cohere",
                 models: "Command A, Command R7B",
-                open: &["<|START_RESPONSE|>"],
-                close: &["<|END_RESPONSE|>"],
+                open: &["<|START_RESPONSE|>", "<|START_TEXT|>"],
+                close: &["<|END_RESPONSE|>", "<|END_TEXT|>"],
             },
             Frame {
                 name: "inkling",
                 models: "Inkling",
                 open: &["<|message_model|><|content_text|>", "<|content_text|>"],
-                close: &["<|end_message|>"],
+                close: &["<|end_message|>", "<|end_message|><|content_model_end_sampling|>"],
             },
             Frame {
                 name: "kimi-k3",
@@ -296,8 +302,14 @@ pub const fn frames() -> &'static [Frame] {
             Frame {
                 name: "muse",
                 models: "Muse",
-                open: &["<|start|>assistant to=user<|message|>", "<|start|>assistant<|message|>"],
-                close: &["<|eom|>"],
+                open: &[
+                    "<|start|>assistant to=user<|message|>",
+                    "to=user<|message|>",
+                    "<|start|>assistant to=commentary<|message|>",
+                    "to=commentary<|message|>",
+                    "<|start|>assistant<|message|>",
+                ],
+                close: &["<|eom|>", "<|eot|>"],
             },
         ]
     }

@@ -7,6 +7,8 @@ pub(super) const CONSTRAIN: &[u8] = b"<|constrain|>";
 pub(super) const MESSAGE: &[u8] = b"<|message|>";
 /// What names the tool a message goes to.
 const RECIPIENT: &[u8] = b"to=functions.";
+/// Whom text goes to.
+const PERSON: &[u8] = b"user";
 /// What ends a message.
 pub(super) const ENDS: [&str; 4] = ["<|call|>", "<|end|>", "<|return|>", "<|start|>"];
 /// No header is longer, nor one of its words.
@@ -223,6 +225,8 @@ impl Header {
         if let Some(name) = word.strip_prefix(b"to=") {
             if name.is_empty() {
                 self.next = Next::Recipient;
+            } else if name == PERSON {
+                self.known = true;
             } else {
                 self.odd |= self.recipient.is_some();
                 self.recipient = Some((from + 3, to));

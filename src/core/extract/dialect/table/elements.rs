@@ -120,11 +120,11 @@ const ATEM: Tags = Tags {
 pub(super) const MUSE_ROUTED: Dialect = Dialect {
     name: "muse-routed",
     models: "Muse, with the message's header",
-    open: &["<|start|>assistant to="],
+    open: &["<|start|>assistant to=", "to="],
     close: &["</atem:function_calls><|eom|>", "</atem:function_calls>"],
     message_end: "<|eom|>",
-    first: First::NameThen(&["<|message|><atem:function_calls>"]),
-    title: &["<|message|><atem:function_calls>"],
+    first: First::NameThen(&["<|message|><atem:function_calls>", "<|message|><atem:invoke name="]),
+    title: &["<|message|><atem:function_calls>", "<|message|>"],
     grammar: Grammar::Tags(ATEM),
     padding: "\n",
     ..ROW
@@ -207,7 +207,13 @@ pub(super) const STEP_3: Dialect = Dialect {
     models: "Step 3",
     patterns: &["step-3"],
     section: Some((&["<｜tool_calls_begin｜>"], &["<｜tool_calls_end｜>"])),
-    open: &["<｜tool_call_begin｜>function<｜tool_sep｜>", "<｜tool_call_begin｜>"],
+    // Some replies have the separator between two calls too.
+    open: &[
+        "<｜tool_call_begin｜>function<｜tool_sep｜>",
+        "<｜tool_call_begin｜>",
+        "<｜tool_sep｜><｜tool_call_begin｜>function<｜tool_sep｜>",
+        "<｜tool_sep｜><｜tool_call_begin｜>",
+    ],
     close: &["<｜tool_call_end｜>"],
     first: First::OneOf(&["<steptml:invoke name="]),
     grammar: Grammar::Tags(Tags {

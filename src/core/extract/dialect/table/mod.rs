@@ -44,6 +44,7 @@ pub const fn dialects() -> &'static [Dialect] {
         pairs::HUNYUAN_V3,
         pairs::GLM_4_5,
         pairs::GLM_4_7,
+        pairs::HUNYUAN_V4,
         objects::LONGCAT,
         pairs::LONGCAT_2,
         objects::IQUEST,

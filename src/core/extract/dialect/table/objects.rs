@@ -170,7 +170,7 @@ pub(super) const PHI_4_MINI: Dialect = Dialect {
     models: "Phi-4-mini",
     patterns: &["phi-4-mini", "phi-4-multimodal"],
     open: &["functools"],
-    first: First::OneOf(&["["]),
+    first: First::OneOf(&["[", "{"]),
     grammar: ARRAY,
     bare: true,
     ..ROW
@@ -202,7 +202,13 @@ pub(super) const GIGACHAT_3: Dialect = Dialect {
     name: "gigachat-3",
     models: "GigaChat 3",
     patterns: &["gigachat"],
-    open: &["function call<|role_sep|>", "<|function_call|>"],
+    // Words before a call are a message of their own, whose end stands before the call's.
+    open: &[
+        "function call<|role_sep|>",
+        "<|message_sep|>\n\nfunction call<|role_sep|>",
+        "<|message_sep|>function call<|role_sep|>",
+        "<|function_call|>",
+    ],
     close: &["", "<|message_sep|>"],
     padding: "\n",
     ..ROW
@@ -213,7 +219,7 @@ pub(super) const INKLING: Dialect = Dialect {
     models: "Inkling",
     patterns: &["inkling"],
     open: &["<|message_model|>"],
-    close: &["<|end_message|>"],
+    close: &["<|end_message|>", "<|end_message|><|content_model_end_sampling|>"],
     first: First::NameThen(&["<|content_invoke_tool_json|>"]),
     title: &["<|content_invoke_tool_json|>"],
     grammar: ARGS,
@@ -224,7 +230,7 @@ pub(super) const INKLING_UNTITLED: Dialect = Dialect {
     name: "inkling-untitled",
     models: "Inkling, without the name in front",
     open: &["<|message_model|><|content_invoke_tool_json|>", "<|content_invoke_tool_json|>"],
-    close: &["<|end_message|>"],
+    close: &["<|end_message|>", "<|end_message|><|content_model_end_sampling|>"],
     grammar: ARGS,
     ..ROW
 };
@@ -265,6 +271,7 @@ pub(super) const MISTRAL_V7: Dialect = Dialect {
         "mistral:",
     ],
     open: &["[TOOL_CALLS]"],
+    close: &["", "[/TOOL_CALLS]"],
     first: First::OneOf(&["[", "{"]),
     grammar: ARRAY,
     padding: " ",

@@ -21,6 +21,18 @@ pub(super) const HUNYUAN_V3: Dialect = Dialect {
     ..ROW
 };
 
+pub(super) const HUNYUAN_V4: Dialect = Dialect {
+    name: "hunyuan-v4",
+    models: "Hunyuan v4",
+    patterns: &["hunyuan-v4", "hunyuan-4", "hy4", "hy-v4"],
+    section: Some((&["<tool_calls>"], &["</tool_calls>"])),
+    open: &["<tool_call>"],
+    close: &["</tool_call>"],
+    first: First::NameThen(&["<arg_key>", "</tool_call>", "{"]),
+    grammar: pairs("", ""),
+    ..ROW
+};
+
 pub(super) const GLM_4_5: Dialect = Dialect {
     name: "glm-4.5",
     models: "GLM 4.5 and 4.6",
