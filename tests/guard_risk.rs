@@ -995,6 +995,8 @@ fn c15_verb_and_thing_run_together_are_told_apart() {
             "cmdkey /delete server1",
             "tool /PURGE all",
             "pnputil /delete-driver oem1.inf",
+            "rails destroy model Post",
+            "rdfind -deleteduplicates true src",
             "sips --deleteProperty profile a.jpg",
             "unar -force-overwrite a.zip",
             "net user bob newpassword",

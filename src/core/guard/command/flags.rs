@@ -74,9 +74,9 @@ pub(super) fn destroying(words: &[Word]) -> Option<&Word> {
             matches!(first, "delete" | "purge" | "destroy" | "wipe" | "erase" | "eraseall" | "deleteall" | "revoke")
                 || matches!(first, "drop" | "prune") && !small;
         // `--removenode`, `-CfgLdDel`
-        let compound = ["remove", "delete", "destroy", "erase", "drop"]
-            .iter()
-            .any(|verb| first.strip_prefix(verb).is_some_and(|what| what == "all" || is_held(what)));
+        let compound = ["remove", "delete", "destroy", "erase", "drop"].iter().any(|verb| {
+            first.strip_prefix(verb).is_some_and(|what| matches!(what, "all" | "duplicates") || is_held(what))
+        });
         // `--deleteProperty`
         let joined = ["delete", "destroy", "erase", "purge", "wipe"].iter().any(|verb| {
             first.strip_prefix(verb).is_some_and(|what| what.starts_with(|c: char| c.is_ascii_uppercase()))

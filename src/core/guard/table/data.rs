@@ -3,6 +3,7 @@
 use crate::core::guard::rules::{Rule, confirm, dangerous};
 
 pub(super) const RULES: &[Rule] = &[
+    confirm("files.generated", "rails destroy|d", "deletes files that were made once and changed since"),
     confirm("image.overwrite", "mogrify !-path|-format", "writes over the pictures that it is given"),
     confirm("image.overwrite", "magick|gm mogrify !-path|-format", "writes over the pictures that it is given"),
     dangerous("database.drop", "dropdb|dropuser|droplang", "drops a database or a user"),
