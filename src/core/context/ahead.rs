@@ -16,7 +16,7 @@ use super::{
     inside,
     mended::Mended,
     pace::{AtOnce, Pieces, at_once},
-    pairs::Repair,
+    pairs::{self, Repair, Rest},
     policy::Policy,
     report::{Entry, Fate, Report},
     salience::Tier,
@@ -79,6 +79,13 @@ pub(super) struct History {
     /// What was left aside when nothing was any more, for a report of then; and how often that came.
     past: Vec<Gone>,
     forgot: usize,
+}
+
+/// How a history went on before a plan of it was made.
+pub(super) enum Before {
+    Same,
+    Ended(Rest),
+    Was(Option<Mended>),
 }
 
 /// What a plan is wanted for.
@@ -174,20 +181,38 @@ impl History {
         });
     }
 
-    /// A plan was made of the first `messages`, and uses of theirs that have no result beside others that have one were
-    /// said to have none: what comes for them later comes too late.
-    pub(super) fn planned(&mut self, messages: usize) {
-        let messages = messages.min(self.messages.len());
-        if facts::may_end(self.facts.get(..messages).unwrap_or_default()) {
-            return;
+    /// A plan was made of the first `messages`, which ends with `rest` where it had to pair them anew: the view goes on from
+    /// there. Gives how it went on before, should nothing come of the plan.
+    pub(super) fn planned(&mut self, messages: usize, rest: Option<Rest>) -> Before {
+        let Some(rest) = rest else { return Before::Same };
+        if let Some(mended) = self.mended.as_mut().filter(|_| messages >= self.messages.len()) {
+            return Before::Ended(mended.take_over(rest));
         }
-        if messages < self.messages.len() {
-            self.mended = None;
-        }
-        let mended = self.mended.get_or_insert_with(|| Mended::new(self.wire));
-        mended.follow(self.messages.get(..messages).unwrap_or_default());
-        mended.give_up();
+        let mut mended = Mended::new(self.wire);
+        mended.follow(self.messages.get(..messages).unwrap_or(&self.messages));
+        mended.take_over(rest);
         mended.follow(&self.messages);
+        Before::Was(self.mended.replace(mended))
+    }
+
+    /// Nothing came of a plan.
+    pub(super) fn not_planned(&mut self, before: Before) {
+        match before {
+            Before::Same => {}
+            Before::Ended(rest) => {
+                let _its = self.mended.as_mut().map(|mended| mended.take_over(rest));
+            }
+            Before::Was(mended) => self.mended = mended,
+        }
+    }
+
+    /// How a plan of the first `messages` ends, where that is not known any more.
+    pub(super) fn rest(&self, messages: usize) -> Option<Rest> {
+        let facts = self.facts.get(..messages).unwrap_or(&self.facts);
+        if self.mended.is_none() && facts::may_end(facts) {
+            return None;
+        }
+        pairs::repair_all(self.messages.get(..messages).unwrap_or(&self.messages), self.wire).ok()?.2
     }
 
     /// What stands for a message that can't stand as it came, where more than ids is wrong with the history.

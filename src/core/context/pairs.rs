@@ -6,7 +6,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     hash::BuildHasherDefault,
     sync::Arc,
 };
@@ -46,25 +46,35 @@ pub struct Repair {
     pub what: String,
 }
 
+/// How a history that had to be put right ends: what may still come for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rest {
+    /// The uses at the very end, which wait for their results.
+    pub(super) open: Open,
+    /// The ids of uses that were said to have none.
+    pub(super) given_up: HashSet<String>,
+    /// All that was done.
+    pub(super) repairs: Vec<Repair>,
+}
+
+/// A history that was put right: the messages, what was done, and how it ends where uses and results were paired anew.
+pub(super) type Repaired = (Vec<Placed>, Vec<Repair>, Option<Rest>);
+
 const MISSING: &str = "no result was recorded for this tool use";
 pub(super) const SPOKE_FIRST: &str = "a model spoke first; a line of the user stands before it";
 const OPENING: &str = "[The conversation goes on from here.]";
 
 /// The same where much is known of the messages already: those that are legal are not looked at again.
-pub(super) fn repair_known(
-    messages: &[Arc<Message>],
-    facts: &[Facts],
-    wire: Option<Wire>,
-) -> Result<(Vec<Placed>, Vec<Repair>)> {
+pub(super) fn repair_known(messages: &[Arc<Message>], facts: &[Facts], wire: Option<Wire>) -> Result<Repaired> {
     if !are_legal(facts, wire) {
-        return repair(messages, wire);
+        return repair_all(messages, wire);
     }
     let placed = |(index, message): (usize, &Arc<Message>)| Placed {
         message: message.clone(),
         origin: Some(index),
         changed: false,
     };
-    Ok((messages.iter().enumerate().map(placed).collect(), Vec::new()))
+    Ok((messages.iter().enumerate().map(placed).collect(), Vec::new(), None))
 }
 
 /// Trims an answer that the model is to go on with: Anthropic refuses one that ends in white space. Whether it did.
@@ -89,6 +99,11 @@ pub(super) fn trim_end(placed: &mut [Placed], repairs: &mut Vec<Repair>, wire: O
 
 /// The history as a provider takes it, and what had to be done for that.
 pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Placed>, Vec<Repair>)> {
+    repair_all(messages, wire).map(|(placed, repairs, _)| (placed, repairs))
+}
+
+/// The same, and how it ends.
+pub(super) fn repair_all(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<Repaired> {
     let mut mended: BTreeSet<usize> = BTreeSet::new();
     let mut work = Work::default();
     let mut taken: Vec<Arc<Message>> = Vec::with_capacity(messages.len());
@@ -103,23 +118,27 @@ pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Plac
         check(index, &message)?;
         taken.push(message);
     }
-    let (mut placed, repairs) = if is_legal(&taken, wire) {
+    let (mut placed, mut repairs, mut rest) = if is_legal(&taken, wire) {
         let placed = |(index, message): (usize, Arc<Message>)| Placed { message, origin: Some(index), changed: false };
-        (taken.into_iter().enumerate().map(placed).collect(), work.repairs)
+        (taken.into_iter().enumerate().map(placed).collect(), work.repairs, None)
     } else {
         for (index, message) in taken.iter().enumerate() {
             work.take(index, message);
         }
-        work.finish(wire)
+        let rest = work.rest();
+        let (placed, repairs) = work.finish(wire);
+        (placed, repairs, Some(rest))
     };
     if !mended.is_empty() {
         for placed in &mut placed {
             placed.changed |= placed.origin.is_some_and(|origin| mended.contains(&origin));
         }
     }
-    let mut repairs = repairs;
     trim_end(&mut placed, &mut repairs, wire);
-    Ok((placed, repairs))
+    if let Some(rest) = &mut rest {
+        rest.repairs.clone_from(&repairs);
+    }
+    Ok((placed, repairs, rest))
 }
 
 /// A message without what a provider would refuse of it wherever it stands, and what was done for that.
@@ -282,6 +301,11 @@ struct Slot {
 impl Slot {
     fn new(placed: Placed) -> Self {
         Self { placed, results: Vec::new(), open: Open::default(), moved: false }
+    }
+
+    /// Whether its uses are still at work: they stand last, and none has its result.
+    const fn waits(&self, is_last: bool) -> bool {
+        is_last && self.results.is_empty()
     }
 }
 
@@ -457,6 +481,20 @@ impl Work {
         }
     }
 
+    /// How it ends: with no result at all and nothing behind them, the last uses are still at work.
+    fn rest(&self) -> Rest {
+        let mut rest = Rest::default();
+        let last = self.slots.len().wrapping_sub(1);
+        for (at, slot) in self.slots.iter().enumerate() {
+            if slot.waits(at == last) {
+                rest.open = slot.open.clone();
+            } else {
+                rest.given_up.extend(slot.open.calls().map(|call| call.was.clone()));
+            }
+        }
+        rest
+    }
+
     fn finish(mut self, wire: Option<Wire>) -> (Vec<Placed>, Vec<Repair>) {
         let mut out: Vec<Placed> = Vec::new();
         let last = self.slots.len().wrapping_sub(1);
@@ -469,9 +507,8 @@ impl Work {
                 out.push(Placed { message: Arc::new(Message::user(OPENING)), origin: None, changed: true });
             }
             let index = slot.placed.origin.unwrap_or(0);
+            let waiting = slot.waits(at == last);
             let (mut results, mut moved) = (slot.results, slot.moved);
-            // With no result at all and nothing behind it, the uses are still at work.
-            let waiting = at == last && results.is_empty();
             if !slot.open.is_empty() && !waiting {
                 moved = true;
                 let missing: Vec<Block> = slot.open.calls().map(|call| missing(&call.id, &call.name)).collect();
