@@ -273,6 +273,24 @@ def test_c26_a_use_that_waits_again_when_a_late_result_has_moved_gets_its_own():
         assert json.dumps(window.messages).count('"out"') == 2
 
 
+def test_c26_an_answer_that_ends_in_white_space_may_be_the_last_of_a_request():
+    """Anthropic refuses to go on from it; it is trimmed when it comes, and stays so, as a cache may hold it."""
+    window = ContextWindow(10_000, "claude-sonnet-4-5", shape="anthropic")
+    window.append(GO, said("I think\n\n"))
+    assert window.messages == [GO, said("I think")]
+    window.append(END, said([{"type": "text", "text": "Well. "}]))
+    assert window.messages == [GO, said("I think"), END, said([{"type": "text", "text": "Well."}])]
+    assert [(at, "white space" in what) for at, what in window.repairs] == [(1, True), (3, True)]
+    window.compact()
+    history = [GO, said("I think\n\n"), END, said([{"type": "text", "text": "Well. "}])]
+    assert window.messages == compress(history, 6_000, model="claude-sonnet-4-5", shape="anthropic").messages
+    for shape in ("openai_chat", "canonical"):
+        other = ContextWindow(10_000, shape=shape)
+        each = [Message.user("go"), Message.assistant("I think\n")] if shape == "canonical" else [GO, said("I think\n")]
+        other.append(*each)
+        assert other.messages == each
+
+
 def test_c26_blank_text_beside_results_leaves_with_them():
     """Words beside results stay when the results leave; blank text is no words, and would stand as an empty message."""
     back = Message.user(ToolResult("a", "f", (Text("so it was\n" * 400),)), Text(" "))

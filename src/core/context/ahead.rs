@@ -165,20 +165,27 @@ impl History {
     /// repeat, which are those that a plan gives, and without what else is wrong.
     pub(super) fn show(&self, index: usize, policy: &Policy, view: &mut Vec<Arc<Message>>) {
         let Some(message) = self.messages.get(index) else { return };
+        let before = view.len();
         if let Some(made) = self.mended(index) {
             let theirs = self.is_the_users(index, policy);
-            let shown = |made: &Arc<Message>| match inside::asks(made, policy) {
+            view.extend(made.iter().map(|made| match inside::asks(made, policy) {
                 Some(_) if theirs => inside::as_the_users(made),
                 _ => made.clone(),
-            };
-            return view.extend(made.iter().map(shown));
+            }));
+        } else {
+            let names = self.renaming.as_ref().filter(|_| self.mended.is_none());
+            view.push(match names.and_then(|renaming| renaming.names(index)) {
+                Some(names) => with_names(message, &names),
+                None if self.is_the_users(index, policy) => inside::as_the_users(message),
+                None => message.clone(),
+            });
         }
-        let names = self.renaming.as_ref().filter(|_| self.mended.is_none());
-        view.push(match names.and_then(|renaming| renaming.names(index)) {
-            Some(names) => with_names(message, &names),
-            None if self.is_the_users(index, policy) => inside::as_the_users(message),
-            None => message.clone(),
-        });
+        // It may be the last of a request, and what stood once stays.
+        if let Some(last) = view.get_mut(before..).and_then(<[_]>::last_mut)
+            && let Some(trimmed) = pairs::trimmed(last, self.wire)
+        {
+            *last = trimmed;
+        }
     }
 
     /// A plan was made of the first `messages`, which ends with `rest` where it had to pair them anew: the view goes on from
@@ -229,8 +236,9 @@ impl History {
         inside::asks(message, policy).is_some_and(|takes| !inside::may_stand(message, takes, before, None))
     }
 
-    /// What was put right of what was appended, as it stands before a plan is made.
-    pub(super) fn repairs(&self, policy: &Policy) -> Vec<Repair> {
+    /// What was put right of what was appended: of the first `planned` by a plan, of the others as they stand before one is
+    /// made.
+    pub(super) fn repairs(&self, planned: usize, policy: &Policy) -> Vec<Repair> {
         let mut repairs = match (&self.mended, &self.renaming) {
             (Some(mended), _) => mended.repairs().to_vec(),
             (None, Some(renaming)) => renaming.repairs(self.messages.len(), &self.messages),
@@ -238,6 +246,9 @@ impl History {
         };
         let theirs = (0..self.messages.len()).filter(|index| self.is_the_users(*index, policy));
         repairs.extend(theirs.map(inside::said));
+        let is_trimmed =
+            |index: &usize| self.messages.get(*index).is_some_and(|it| pairs::trimmed(it, self.wire).is_some());
+        repairs.extend((planned..self.messages.len()).filter(is_trimmed).map(pairs::said_trimmed));
         repairs.sort_by_key(|repair| repair.message);
         repairs
     }

@@ -79,22 +79,38 @@ pub(super) fn repair_known(messages: &[Arc<Message>], facts: &[Facts], wire: Opt
 
 /// Trims an answer that the model is to go on with: Anthropic refuses one that ends in white space. Whether it did.
 pub(super) fn trim_end(placed: &mut [Placed], repairs: &mut Vec<Repair>, wire: Option<Wire>) -> bool {
-    let Some(last) = placed.last_mut().filter(|last| last.message.role == Role::Assistant) else { return false };
-    let Some(Block::Text(text)) = last.message.content.last() else { return false };
-    let kept = text.text.trim_end().len();
-    if wire != Some(Wire::Anthropic) || kept == 0 || kept == text.text.len() {
-        return false;
-    }
-    if let Some(Block::Text(text)) = Arc::make_mut(&mut last.message).content.last_mut() {
-        text.text.truncate(kept);
-    }
+    let Some(last) = placed.last_mut() else { return false };
+    let Some(trimmed) = trimmed(&last.message, wire) else { return false };
+    last.message = trimmed;
     last.changed = true;
     if let Some(message) = last.origin {
-        let what = "white space at its end, with which the provider would not go on from it, is left out";
-        repairs.push(Repair { message, what: what.into() });
+        repairs.push(said_trimmed(message));
         repairs.sort_by_key(|repair| repair.message);
     }
     true
+}
+
+/// An answer without the white space at its end, with which Anthropic would not let the model go on from it.
+pub(super) fn trimmed(message: &Message, wire: Option<Wire>) -> Option<Arc<Message>> {
+    if wire != Some(Wire::Anthropic) || message.role != Role::Assistant {
+        return None;
+    }
+    let Some(Block::Text(text)) = message.content.last() else { return None };
+    let kept = text.text.trim_end().len();
+    if kept == 0 || kept == text.text.len() {
+        return None;
+    }
+    let mut message = message.clone();
+    if let Some(Block::Text(text)) = message.content.last_mut() {
+        text.text.truncate(kept);
+    }
+    Some(Arc::new(message))
+}
+
+/// What is said of it.
+pub(super) fn said_trimmed(message: usize) -> Repair {
+    let what = "white space at its end, with which the provider would not go on from it, is left out";
+    Repair { message, what: what.into() }
 }
 
 /// The history as a provider takes it, and what had to be done for that.
@@ -186,6 +202,9 @@ pub fn check(index: usize, message: &Message) -> Result<()> {
             Block::ToolUse(_) if message.role != Role::Assistant => {
                 return wrong("only a model's message may hold a tool use");
             }
+            Block::Thinking(_) if message.role != Role::Assistant => {
+                return wrong("only a model's message may hold reasoning");
+            }
             Block::ToolUse(call) if call.id.is_empty() => return wrong("a tool use has no id"),
             Block::ToolResult(_) if message.role != Role::User => {
                 return wrong("only a user's message may hold a tool result");
@@ -198,7 +217,7 @@ pub fn check(index: usize, message: &Message) -> Result<()> {
 }
 
 pub(super) fn is_empty(message: &Message) -> bool {
-    message.content.iter().all(is_blank)
+    message.content.iter().all(is_blank) && !openai_chat::says_beside(message)
 }
 
 pub(super) fn is_blank(block: &Block) -> bool {
