@@ -36,7 +36,9 @@ pub(super) fn body_kind(headers: &HeaderMap) -> BodyKind {
 /// before them says nothing.
 pub(super) fn sniff(first: &[u8], stream: bool) -> BodyKind {
     let first = first.strip_prefix("\u{feff}".as_bytes()).unwrap_or(first);
-    match first.trim_ascii_start().first() {
+    let first = first.trim_ascii_start();
+    match first.first() {
+        _ if first.starts_with(b"event:") || first.starts_with(b"data:") => BodyKind::Events,
         Some(b'{' | b'[') => BodyKind::Json,
         Some(b'<') => BodyKind::Html,
         _ if stream => BodyKind::Events,
@@ -171,7 +173,9 @@ mod tests {
         assert_eq!(sniff(b" \n{", true), BodyKind::Json);
         assert_eq!(sniff(b"<!doctype", true), BodyKind::Html);
         assert_eq!(sniff(b"data: {", true), BodyKind::Events);
-        assert_eq!(sniff(b"data: {", false), BodyKind::Json);
+        assert_eq!(sniff(b"data: {", false), BodyKind::Events);
+        assert_eq!(sniff(b"data", false), BodyKind::Json);
+        assert_eq!(sniff(b"date: {", false), BodyKind::Json);
         assert_eq!(sniff("\u{feff}{".as_bytes(), true), BodyKind::Json);
     }
 }

@@ -346,10 +346,15 @@ impl<W: Watch> Call<'_, W> {
         let mut kind = answer::body_kind(sent.headers());
         let mut sent = Incoming::new(sent, MAX_BODY_BYTES, &self.endpoint.host).map_err(whole)?;
         // The headers may be wrong: gateways call streams JSON, and whole answers streams.
-        if kind == BodyKind::Unknown || kind == BodyKind::Events || (kind == BodyKind::Json && self.stream) {
-            // An empty piece says nothing about what follows.
+        if kind != BodyKind::Html {
+            // An empty piece says nothing about what follows; but it counts.
+            let mut blank = 0_usize;
             while first.is_none() {
                 let Some(piece) = self.piece(&mut sent, sleep.as_mut()).await.map_err(whole)? else { break };
+                blank = blank.saturating_add(piece.len());
+                if blank > MAX_BODY_BYTES {
+                    return Err(whole(too_long(MAX_BODY_BYTES)));
+                }
                 if !piece.trim_ascii().is_empty() {
                     kind = answer::sniff(&piece, self.stream || kind == BodyKind::Events);
                     first = Some(piece);

@@ -85,7 +85,7 @@ async fn servers_that_answer_otherwise_than_asked() {
     let server = WireServer::start(Script::always(Reply::text("plain"))).unwrap();
     let whole = reqwest_body(&server, false).await;
     let stream = reqwest_body(&server, true).await;
-    for (text, asked) in [(&whole, true), (&whole, false), (&stream, true)] {
+    for (text, asked) in [(&whole, true), (&whole, false), (&stream, true), (&stream, false)] {
         let server = WireServer::start(Script::of([Reply::recorded(200, "application/octet-stream", text.as_str())]));
         let answer = ask(&server.unwrap(), MODEL, asked).await.0.unwrap();
         assert_eq!(answer.message.prose(), "plain");
@@ -100,6 +100,8 @@ async fn servers_that_answer_otherwise_than_asked() {
     ] {
         let server = WireServer::start(Script::of([Reply::recorded(200, kind, text.as_str())])).unwrap();
         assert_eq!(ask(&server, MODEL, true).await.0.unwrap().message.prose(), "plain", "{kind}");
+        let server = WireServer::start(Script::of([Reply::recorded(200, kind, text.as_str())])).unwrap();
+        assert_eq!(ask(&server, MODEL, false).await.0.unwrap().message.prose(), "plain", "{kind}");
     }
     // A failure with status 200.
     let wrong = r#"{"error":{"message":"Rate limit exceeded","code":"rate_limit_exceeded"}}"#;
