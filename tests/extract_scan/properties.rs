@@ -26,6 +26,7 @@ fn markers() -> Vec<&'static str> {
     for row in frames() {
         all.extend(row.open.iter().chain(row.close).copied());
     }
+    all.extend(turn_ends());
     all.retain(|marker| !marker.is_empty());
     all.sort_unstable();
     all.dedup();
