@@ -248,3 +248,74 @@ fn x08_a_journal_holds_its_policy_and_no_other() {
     let loosened = saved.replacen(r#"verdict = \"forbid\""#, r#"verdict = \"allow\""#, 1);
     assert!(serde_json::from_str::<Tree>(&loosened).unwrap_err().to_string().contains("policy"));
 }
+
+/// What is said of a reply before its calls run.
+fn saw(driven: &Driven) -> (String, String) {
+    let assessed = driven.id_of(|command| match command {
+        Command::Emit { notice: Notice::Assessed { decision, saw, .. } } => Some((decision.clone(), saw.clone())),
+        _ => None,
+    });
+    assessed.unwrap()
+}
+
+#[test]
+fn x13_what_is_said_of_the_riskiest_call_is_what_was_judged() {
+    let of = |wanted: &[(&str, &str, &str)]| saw(&Driven::asked("write the file", wanted));
+    let line = |command: &str| serde_json::json!({"command": command}).to_string();
+    let (decision, said) = of(&[("c1", "look", "{}")]);
+    assert_eq!((decision.as_str(), said.as_str()), ("continue", "1 tool calls (look), the riskiest safe"));
+    let (decision, said) = of(&[("c1", "look", "{}"), ("c2", "shell", &line("rm -rf src"))]);
+    assert_eq!(
+        (decision.as_str(), said.as_str()),
+        ("pause_for_confirm", "2 tool calls (look, shell), the riskiest confirm")
+    );
+    let (decision, said) = of(&[("c1", "launch", "{}")]);
+    assert_eq!(
+        (decision.as_str(), said.as_str()),
+        ("pause_for_confirm", "1 tool calls (launch), the riskiest dangerous")
+    );
+    // A rule permits what would be asked about, and the intent lacks for what would run.
+    let (decision, said) = of(&[("c1", "shell", &line("rm -r target"))]);
+    assert_eq!(
+        (decision.as_str(), said.as_str()),
+        ("continue", "1 tool calls (shell), the riskiest confirm, which nobody is asked about")
+    );
+    let driven = Driven::asked("what is in src?", &[("c1", "write_file", r#"{"path": "a.txt", "content": "x"}"#)]);
+    assert_eq!(
+        saw(&driven),
+        (
+            "pause_for_confirm".to_owned(),
+            "1 tool calls (write_file), the riskiest cautious, which a person is asked about".to_owned()
+        )
+    );
+}
+
+#[test]
+fn x13_a_journal_of_when_less_was_said_of_the_riskiest_call_replays() {
+    let mut run = journal::Run::new("r", MachineConfig::Turn(config()), true);
+    let said = run.step(Event { at: Time(1), kind: EventKind::Start { messages: vec![Message::user("go")] } });
+    let ask = said.iter().find_map(|command| match command {
+        Command::Generate { id, .. } => Some(*id),
+        _ => None,
+    });
+    let response = Box::new(calls(&[("a", "launch", "{}")]));
+    run.step(Event { at: Time(2), kind: EventKind::Generated { id: ask.unwrap(), response } });
+    let journal = String::from_utf8(run.take_log()).unwrap();
+    let written_as = |level: &str| {
+        let words = journal.replace("the riskiest dangerous", &format!("the riskiest {level}"));
+        let mut sum = 0;
+        let sealed = words.lines().map(|line| {
+            let body = line.rsplit_once(",\"sum\"").unwrap().0;
+            sum = xxhash_rust::xxh3::xxh3_64_with_seed(body.as_bytes(), sum);
+            format!("{body},\"sum\":\"{sum:016x}\"}}\n")
+        });
+        let replayed = journal::replay(&sealed.collect::<String>()).unwrap();
+        assert_eq!((replayed.events, replayed.damage), (2, None));
+        replayed.divergence
+    };
+    assert!(journal.contains("the riskiest dangerous"));
+    assert_eq!(written_as("dangerous"), None);
+    assert_eq!(written_as("confirm"), None);
+    // A call that a person is asked about was never told of as `cautious`.
+    assert!(written_as("cautious").is_some());
+}

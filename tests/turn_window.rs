@@ -612,7 +612,14 @@ fn c26_a_journal_of_before_compactions_were_prepared_replays_and_goes_on() {
     let replayed = journal::replay(DUE).unwrap();
     assert_eq!(replayed.divergence, None);
     assert_eq!(replayed.outcome.unwrap().stop, Stop::Natural);
-    // Broken off near its end, it goes on as it would have then, to the byte.
+    // Broken off near its end, it goes on as it would have then, to the byte: but for the words about the riskiest
+    // call, which said `cautious` of whatever nobody is asked about.
+    let told = |text: &str| {
+        let said = text.replace("the riskiest cautious", "the riskiest safe");
+        said.lines()
+            .map(|line| line.rsplit_once(",\"sum\":").map_or("", |(line, _)| line).to_owned())
+            .collect::<Vec<_>>()
+    };
     let lines: Vec<&str> = DUE.split_inclusive('\n').collect();
     let (before, after) = lines.split_at(lines.len() - 20);
     let mut run = journal::resume(journal::Journal::read(&before.concat()).unwrap()).unwrap().run;
@@ -620,7 +627,7 @@ fn c26_a_journal_of_before_compactions_were_prepared_replays_and_goes_on() {
     for line in old.lines.iter().skip(before.len() - 1) {
         run.step(line.event.clone());
     }
-    assert_eq!(String::from_utf8(run.take_log()).unwrap(), after.concat());
+    assert_eq!(told(&String::from_utf8(run.take_log()).unwrap()), told(&after.concat()));
     // Prepared, its compactions would stand elsewhere: nothing but the pace makes the difference.
     let mut machine = old.machine;
     assert!(!std::mem::replace(&mut machine.turn_mut().context.prepare, true));

@@ -16,7 +16,19 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check", "dicts", "functions", "labels", "names", "policies", "settings", "texts", "whole", "written"]
+__all__ = [
+    "check",
+    "dicts",
+    "functions",
+    "labels",
+    "names",
+    "of_run",
+    "policies",
+    "settings",
+    "texts",
+    "whole",
+    "written",
+]
 
 _KEYS = {
     "timeouts": ("connect", "first_byte", "idle", "total"),
@@ -49,6 +61,7 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tool_format": (lambda value: isinstance(value, str), "'native', 'text' or the name of a dialect"),
     "tool_choice": (lambda value: isinstance(value, str), "'auto', 'none', 'any' or the name of a tool"),
     "approval_timeout": (_number, "a finite number of seconds"),
+    "cache": (lambda value: isinstance(value, bool), "True or False"),
     "check_in": (lambda value: _count(value) and value > 0, "a whole number above 0, and below 2**32"),
     "seed": (_whole, "a whole number from 0 up, and below 2**64"),
     "approve": (callable, "a function that takes an Approval"),
@@ -84,6 +97,14 @@ def check(**options: Any) -> None:
         keys = _KEYS.get(option)
         if keys is not None:
             _check_mapping(option, value, keys)
+
+
+def of_run(*, signal: object = None, on_event: object = None) -> None:
+    """The same for what a run is given."""
+    if signal is not None and not hasattr(signal, "attach"):
+        raise _wrong("signal", signal, "a loopwright.Signal")
+    if on_event is not None and not callable(on_event):
+        raise _wrong("on_event", on_event, "a function that takes an event")
 
 
 def whole(what: str, value: object) -> None:

@@ -197,6 +197,8 @@ def place_of(
         return None
     try:
         path = os.fspath(journal)
+        if not isinstance(path, str):
+            raise TypeError
     except TypeError:
         message = f"a journal can't be {type(journal).__name__}"
         raise UsageError(message, "invalid_value", "give a path, a Journal, or True to keep it in memory") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -49,6 +50,10 @@ class Running(Prepared[Output]):
         """Runs in the caller's thread, from a conversation or from where another run has come."""
         from ._driver import SyncDriver
 
+        if signal is not None or on_event is not None:
+            from ._options import of_run
+
+            of_run(signal=signal, on_event=on_event)
         if inspect.iscoroutinefunction(on_event):
             message = "run_sync calls on_event without an event loop"
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")
@@ -123,7 +128,7 @@ class Running(Prepared[Output]):
         if not said.content or (isinstance(prompt, str) and not prompt.strip()):
             message = "the prompt is empty"
             raise UsageError(message, "empty_prompt", "say what the model shall do")
-        if isinstance(messages, (str, bytes, dict)):
+        if isinstance(messages, (str, bytes, dict)) or not isinstance(messages, (Iterable, type(None))):
             message = f"messages are a list of messages, not {type(messages).__name__}"
             raise UsageError(message, "invalid_messages", "give result.messages of an earlier run")
         before = messages if isinstance(messages, Messages) else Messages(messages if messages is not None else ())

@@ -57,6 +57,10 @@ class RunStream(Generic[Output]):
 
         self._agent = agent
         self._conversation = conversation
+        if signal is not None:
+            from ._options import of_run
+
+            of_run(signal=signal)
         self._deps = deps
         self._budget = budget
         self._journal = journal
@@ -203,6 +207,10 @@ def _last(driver: Driver | None, result: Result[Any]) -> RunFinished:
 
 async def _heard_out(stream: RunStream[Output], on_event: Callable[[Event], Any] | None) -> Result[Output]:
     """The result of a stream, all of whose events were heard."""
+    if on_event is not None and not callable(on_event):
+        from ._options import of_run
+
+        of_run(on_event=on_event)
     async with stream:
         async for event in stream:
             if on_event is not None:

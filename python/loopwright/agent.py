@@ -227,6 +227,7 @@ class Agent(Running[Output]):
             max_depth=max_depth,
             complexity=complexity,
             wind_down=wind_down,
+            cache=cache,
         )
         self.name = name
         self._acting, timeouts = acting, _total(timeouts, acting)
@@ -274,15 +275,15 @@ class Agent(Running[Output]):
             "top_p": top_p,
             "stop": _options.texts("stop", stop),
             "effort": effort,
-            "cache": cache,
-            "retry": dict(retry or {}),
+            "cache": cache is not False,
+            "retry": {name: each for name, each in (retry or {}).items() if each is not None},
             "check_in": check_in,
             **_options.policies(stuck=stuck, momentum=momentum),
             "approval_timeout": approval_timeout,
             "guard": guard,
             "price": dict(price) if price else _price(self._endpoint),
-            "seed": seed,
-            "wind_down": wind_down,
+            "seed": seed or 0,
+            "wind_down": 2 if wind_down is None else wind_down,
         }
         homes = [Home(model.partition(":")[0], base_url, api_key, headers)] if isinstance(model, str) else []
         held = _context(context, self._endpoint)

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
 from ._embedders import Embedder, EndpointEmbedder, _name, hashing, minilm, minilm_installed
+from ._options import whole
 from ._recalled import Consolidated, Hit, Injection, Kind, Neighbour, Note, Provenance, Source, Trust
 from ._schedule import Schedule
 from .errors import UsageError
@@ -94,6 +95,7 @@ class Memory:
         name = fspath(path)
         if not isinstance(name, str):
             raise UsageError("the path is no text", "invalid_value", "give a str, or a path of text")
+        whole("the path", name)
         self.path = name
         self.session = session
         if isinstance(embedder, str):

@@ -67,6 +67,15 @@ impl Breaker {
         }
     }
 
+    /// Takes the probe's slot before the time is up, for a caller who has reason to; `false` if the breaker is not open.
+    pub fn probe_early(&mut self) -> bool {
+        if let State::Open { since } = self.state {
+            self.state = State::Probing { since };
+            return true;
+        }
+        false
+    }
+
     /// A call that was let through went well.
     pub fn success(&mut self) {
         // A straggler from before the breaker opened says nothing about now.

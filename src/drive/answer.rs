@@ -44,12 +44,6 @@ pub(super) fn sniff(first: &[u8], stream: bool) -> BodyKind {
     }
 }
 
-/// How the body is compressed, if it is: nothing of the kind was asked for.
-pub(super) fn compressed(headers: &HeaderMap) -> Option<String> {
-    let how = headers.get(header::CONTENT_ENCODING)?.to_str().unwrap_or("?").trim();
-    (!how.is_empty() && !how.eq_ignore_ascii_case("identity")).then(|| how.chars().take(40).collect())
-}
-
 /// The provider's id of the request.
 pub(super) fn request_id(headers: &HeaderMap) -> Option<String> {
     ["request-id", "x-request-id", "x-ms-request-id", "cf-ray"]

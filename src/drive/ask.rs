@@ -14,12 +14,13 @@ use crate::core::{
     wire,
 };
 
-/// Asks the model at `endpoint`. New pieces of a streamed answer go to `watch`.
+/// Asks the model at `endpoint`, for the `attempt`-th time. New pieces of a streamed answer go to `watch`.
 pub async fn ask(
     client: &Client,
     endpoint: &Endpoint,
     timeouts: &Timeouts,
     request: &Request,
+    attempt: u32,
     mut watch: impl Watch,
 ) -> Result<Response, CallFailure> {
     check_blocks(&endpoint.name, request)?;
@@ -38,11 +39,11 @@ pub async fn ask(
     })?;
     let stream = request.stream.unwrap_or(false);
     let Some(written) = Written::new(request).filter(|_| stream) else {
-        return client.call(endpoint, body, stream, timeouts, watch).await;
+        return client.call(endpoint, body, stream, attempt, timeouts, watch).await;
     };
     let mut reader = Reader { written, watch };
     // Apart, so that calls without it need not have the room.
-    let answer = Box::pin(client.call(endpoint, body, stream, timeouts, &mut reader)).await;
+    let answer = Box::pin(client.call(endpoint, body, stream, attempt, timeouts, &mut reader)).await;
     let held = reader.written.finish();
     reader.show(held);
     answer

@@ -1,7 +1,8 @@
 //! A circuit breaker for each model at a host, and permits to call it.
 //!
 //! Only those in trouble are remembered. A permit that is dropped without an outcome (a cancelled call) gives the
-//! probe's slot back.
+//! probe's slot back. A request whose own attempts opened a breaker may be its probe at once: three short failures
+//! would else end a run that has an attempt left.
 
 use std::{
     collections::HashMap,
@@ -19,8 +20,33 @@ use crate::core::{
 const MOST: usize = 1024;
 
 #[derive(Debug)]
+struct Known {
+    breaker: Breaker,
+    /// Open, and nobody who was under way then has tried again yet.
+    spare: bool,
+}
+
+impl Known {
+    fn check(&mut self, attempt: u32, now: f64) -> Verdict {
+        let verdict = self.breaker.check(now);
+        let early = matches!(verdict, Verdict::Open { .. }) && attempt > 1 && self.spare;
+        if early && self.breaker.probe_early() {
+            self.spare = false;
+            return Verdict::Probe;
+        }
+        verdict
+    }
+
+    fn failed(&mut self, now: f64) {
+        let was_closed = self.breaker.is_closed();
+        self.breaker.failure(now);
+        self.spare = was_closed && !self.breaker.is_closed();
+    }
+}
+
+#[derive(Debug)]
 pub(super) struct Breakers {
-    known: Mutex<HashMap<Arc<str>, Breaker>>,
+    known: Mutex<HashMap<Arc<str>, Known>>,
     epoch: Instant,
     threshold: u32,
     cooldown: f64,
@@ -36,10 +62,10 @@ impl Breakers {
         }
     }
 
-    /// Leave to call `whom`, or why not.
-    pub(super) fn enter<'a>(&'a self, whom: &'a Arc<str>) -> Result<Permit<'a>, Failure> {
+    /// Leave to call `whom` for the `attempt`-th time with the same request, or why not.
+    pub(super) fn enter<'a>(&'a self, whom: &'a Arc<str>, attempt: u32) -> Result<Permit<'a>, Failure> {
         let verdict =
-            self.with(|known| known.get_mut(whom).map_or(Verdict::Closed, |breaker| breaker.check(self.now())));
+            self.with(|known| known.get_mut(whom).map_or(Verdict::Closed, |known| known.check(attempt, self.now())));
         match verdict {
             Verdict::Closed => Ok(Permit { breakers: self, whom, probe: false, open: true }),
             Verdict::Probe => Ok(Permit { breakers: self, whom, probe: true, open: true }),
@@ -58,11 +84,16 @@ impl Breakers {
         }
     }
 
+    /// Forgets the failures of all models at `host`.
+    pub(super) fn forget(&self, host: &str) {
+        self.with(|known| known.retain(|whom, _| whom.rsplit_once(" at ").is_none_or(|(_, at)| at != host)));
+    }
+
     fn now(&self) -> f64 {
         self.epoch.elapsed().as_secs_f64()
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut HashMap<Arc<str>, Breaker>) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut HashMap<Arc<str>, Known>) -> T) -> T {
         act(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -80,7 +111,7 @@ impl Permit<'_> {
     pub(super) fn answered(mut self) {
         self.open = false;
         self.breakers.with(|known| {
-            if let Some(breaker) = known.get_mut(self.whom)
+            if let Some(Known { breaker, .. }) = known.get_mut(self.whom)
                 && (self.probe || breaker.is_closed())
             {
                 breaker.success();
@@ -103,16 +134,18 @@ impl Permit<'_> {
                 self.breakers.with(|known| {
                     if known.len() >= MOST
                         && !known.contains_key(self.whom)
-                        && let Some(old) = known.iter().find(|(_, old)| old.is_closed()).map(|(whom, _)| whom.clone())
+                        && let Some(old) =
+                            known.iter().find(|(_, old)| old.breaker.is_closed()).map(|(whom, _)| whom.clone())
                     {
                         known.remove(&old);
                     }
-                    let breaker = known
-                        .entry(self.whom.clone())
-                        .or_insert_with(|| Breaker::new(self.breakers.threshold, self.breakers.cooldown));
+                    let whom = known.entry(self.whom.clone()).or_insert_with(|| Known {
+                        breaker: Breaker::new(self.breakers.threshold, self.breakers.cooldown),
+                        spare: false,
+                    });
                     // A straggler from before the breaker opened must not pass for the probe.
-                    if self.probe || breaker.is_closed() {
-                        breaker.failure(now);
+                    if self.probe || whom.breaker.is_closed() {
+                        whom.failed(now);
                     }
                 });
             }
@@ -127,7 +160,7 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         if self.open && self.probe {
             self.breakers.with(|known| {
-                if let Some(breaker) = known.get_mut(self.whom) {
+                if let Some(Known { breaker, .. }) = known.get_mut(self.whom) {
                     breaker.cancelled();
                 }
             });

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     address::{is_of_another_protocol, is_private, is_telling},
     http::{Client, ClientOptions, Timeouts},
+    kept,
     options::limit,
     page::{
         self,
@@ -273,7 +274,8 @@ pub(super) async fn execute(client: &Client, allow_private: bool, request: Reque
     let url = request.url().clone();
     let host = url.host_str().unwrap_or_default();
     let proxy = client.proxy_of(&url);
-    let mut failure = match connections(client, allow_private)?.execute(request).await {
+    let again = || request.try_clone().unwrap_or_else(|| Request::new(request.method().clone(), url.clone()));
+    let mut failure = match kept::execute(&connections(client, allow_private)?, again).await {
         Ok(answer) if proxy.is_some() && answer.status().as_u16() == 407 => {
             Failure { status: Some(407), ..Failure::new(FailureKind::Connect, "the proxy wants to know who asks") }
         }

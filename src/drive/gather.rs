@@ -22,6 +22,8 @@ use crate::core::{
     },
 };
 
+/// Of files that are passed over, so many are named.
+const NAMED: usize = 5;
 /// More problems than this are only counted.
 const MAX_PROBLEMS: usize = 50;
 
@@ -76,7 +78,7 @@ pub fn gather_all<P: AsRef<Path>>(
         let prefix = if roots.len() > 1 { prefix_of(&place, &mut names) } else { String::new() };
         folders.push((place, prefix));
     }
-    let mut tally = Tally { limits, files: 0, bytes: 0, deeper: false, problems: Problems::default() };
+    let mut tally = Tally::new(limits);
     let mut waiting = folders.iter();
     let mut walk: Option<(Folder<'_>, Walk)> = None;
     let strange = Strange::default();
@@ -115,7 +117,7 @@ pub type FileText = (String, String);
 
 /// The text of all files under `roots` that gathering would read, each with its reference, and what could not be read.
 pub fn read_folders<P: AsRef<Path>>(roots: &[P], limits: &GatherLimits) -> Result<(Vec<FileText>, Vec<String>)> {
-    let mut tally = Tally { limits, files: 0, bytes: 0, deeper: false, problems: Problems::default() };
+    let mut tally = Tally::new(limits);
     let strange = Strange::default();
     let (mut names, mut all) = (HashSet::new(), Vec::new());
     'folders: for root in roots {
@@ -233,11 +235,52 @@ struct Tally<'a> {
     bytes: u64,
     /// Whether there are folders that were not looked into.
     deeper: bool,
+    /// Files that hold no text, or are not of the kinds that were asked for; the first few by name.
+    passed: usize,
+    passed_names: Vec<String>,
     problems: Problems,
 }
 
-impl Tally<'_> {
+impl<'a> Tally<'a> {
+    fn new(limits: &'a GatherLimits) -> Self {
+        Self {
+            limits,
+            files: 0,
+            bytes: 0,
+            deeper: false,
+            passed: 0,
+            passed_names: Vec::new(),
+            problems: Problems::default(),
+        }
+    }
+
+    fn pass(&mut self, name: String) -> Taken {
+        self.passed += 1;
+        if self.passed_names.len() < NAMED {
+            self.passed_names.push(name);
+        }
+        Taken::Skip
+    }
+
+    /// Beside files that were read, pictures and programs are nothing to speak of; where nothing was, they are why.
+    fn nothing_read(&mut self) {
+        if self.files > 0 || self.passed == 0 {
+            return;
+        }
+        let mut names = self.passed_names.join(", ");
+        if self.passed > self.passed_names.len() {
+            names.push_str(", …");
+        }
+        let kinds = &self.limits.extensions;
+        let why = if kinds.is_empty() { "holds no text".to_owned() } else { format!("is not {}", kinds.join(", ")) };
+        self.problems.add(match self.passed {
+            1 => format!("{names}: {why}, so nothing was read"),
+            many => format!("none of {many} files was read, each {why}: {names}"),
+        });
+    }
+
     fn finish(mut self, strange: &Strange) -> Vec<String> {
+        self.nothing_read();
         strange.take().into_iter().for_each(|problem| self.problems.add(problem));
         if self.deeper {
             self.problems.add(format!("folders more than {} deep were not read", self.limits.max_depth));
@@ -275,7 +318,7 @@ impl Folder<'_> {
             tally.limits.extensions.iter().any(|one| one.trim_start_matches('.').eq_ignore_ascii_case(&extension))
         };
         if !wanted {
-            return Taken::Skip;
+            return tally.pass(name);
         }
         if tally.files >= tally.limits.max_files {
             tally.problems.add(format!("only the first {} files were read", tally.limits.max_files));
@@ -318,7 +361,7 @@ impl Folder<'_> {
             };
             cells.into_iter().enumerate().map(|(at, cell)| (part("cell", at), cell)).collect()
         } else {
-            let Some(text) = plain_text(&name, &bytes) else { return Taken::Skip };
+            let Some(text) = plain_text(&name, &bytes) else { return tally.pass(name) };
             let is_page = matches!(extension.as_str(), "html" | "htm" | "xhtml");
             let text = if is_page { visible_lines(&text) } else { text };
             if decoded(&bytes).is_some_and(|(_, exact)| !exact) {
@@ -372,6 +415,27 @@ mod tests {
     }
 
     const TEXT: &[u8] = b"The cache is here.";
+
+    #[test]
+    fn e07_a_folder_without_any_text_says_why_nothing_was_read() {
+        let two = Scratch::new("no-text", &[("a b.png", b"\x89PNG\r\n\x1a\n\0\0"), ("sub/c.dat", b"a\0b\0c")]);
+        let gathered = two.ask(&GatherLimits::default());
+        assert_eq!(gathered.files_seen, 0);
+        assert_eq!(gathered.problems, ["none of 2 files was read, each holds no text: a b.png, sub/c.dat"]);
+        let one = Scratch::new("one-no-text", &[("c.dat", b"a\0b\0c")]);
+        assert_eq!(one.ask(&GatherLimits::default()).problems, ["c.dat: holds no text, so nothing was read"]);
+        let other = Scratch::new("other-kind", &[("a.txt", TEXT)]);
+        let only = GatherLimits { extensions: vec!["md".into(), "rst".into()], ..GatherLimits::default() };
+        assert_eq!(other.ask(&only).problems, ["a.txt: is not md, rst, so nothing was read"]);
+        let names: Vec<String> = (0..9).map(|at| format!("{at}.png")).collect();
+        let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b"\0"[..])).collect();
+        let many = Scratch::new("many-no-text", &files);
+        let said = &many.ask(&GatherLimits::default()).problems[0];
+        assert!(said.starts_with("none of 9 files") && said.ends_with("4.png, …"), "{said}");
+        let mixed = Scratch::new("mixed", &[("a.md", TEXT), ("c.dat", b"a\0b\0c")]);
+        assert!(mixed.ask(&GatherLimits::default()).problems.is_empty(), "beside text it goes without saying");
+        assert!(Scratch::new("empty", &[]).ask(&GatherLimits::default()).problems.is_empty());
+    }
 
     #[test]
     fn e07_a_folder_is_searched() {

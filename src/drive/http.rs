@@ -7,7 +7,7 @@ use std::{
     convert::Infallible,
     fmt,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -25,6 +25,8 @@ use super::{
     breakers::Breakers,
     endpoint::{Endpoint, without_secrets},
     fetch::RobotsCache,
+    incoming::{Incoming, too_long},
+    kept,
     options::{Deadlines, limit},
     proxies::Proxies,
     tls, trouble,
@@ -142,18 +144,16 @@ impl Client {
 
     /// The client of this process, which `build` builds when it is first asked for. No lock is held meanwhile.
     pub fn shared_or<E>(build: impl FnOnce() -> Result<Self, E>) -> Result<Self, E> {
-        static SHARED: Mutex<Option<(u32, Client)>> = Mutex::new(None);
         let process = std::process::id();
-        let lock = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         let ours = |shared: &Option<(u32, Self)>| match shared {
             Some((owner, client)) if *owner == process => Some(client.clone()),
             _ => None,
         };
-        if let Some(client) = ours(&lock()) {
+        if let Some(client) = ours(&shared()) {
             return Ok(client);
         }
         let client = build()?;
-        let mut shared = lock();
+        let mut shared = shared();
         if let Some(client) = ours(&shared) {
             return Ok(client);
         }
@@ -162,23 +162,33 @@ impl Client {
         Ok(client)
     }
 
+    /// Forgets the failures of all models at `host` (`name:port`), as if it had never been called: a server that starts
+    /// where another one stood does not answer for it.
+    pub fn forget(host: &str) {
+        let shared = shared().as_ref().filter(|(owner, _)| *owner == std::process::id()).map(|(_, ours)| ours.clone());
+        if let Some(client) = shared {
+            client.0.breakers.forget(host);
+        }
+    }
+
     /// What it was built with.
     pub fn options(&self) -> &ClientOptions {
         &self.0.options
     }
 
-    /// Sends `body` to `endpoint` and reads the answer, whole or as a stream, as the server gives it; `stream` is
-    /// what the body asks for. New pieces of a streamed answer go to `watch`; a server that answers whole where a
+    /// Sends `body` to `endpoint`, for the `attempt`-th time (from 1), and reads the answer, whole or as a stream, as the
+    /// server gives it; `stream` is what the body asks for. New pieces of a streamed answer go to `watch`; a server that answers whole where a
     /// stream was asked for gives no deltas, only the response.
     pub async fn call(
         &self,
         endpoint: &Endpoint,
         body: impl Into<Bytes>,
         stream: bool,
+        attempt: u32,
         limits: &Timeouts,
         watch: impl Watch,
     ) -> Result<Response, CallFailure> {
-        let permit = self.0.breakers.enter(&endpoint.breaker)?;
+        let permit = self.0.breakers.enter(&endpoint.breaker, attempt)?;
         let mut call = Call { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
         match call.run(self, body.into()).await {
             Ok(response) => {
@@ -251,6 +261,12 @@ impl Client {
     }
 }
 
+/// The client of a process, with the process's number.
+fn shared() -> MutexGuard<'static, Option<(u32, Client)>> {
+    static SHARED: Mutex<Option<(u32, Client)>> = Mutex::new(None);
+    SHARED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A reqwest client with our trust, proxies and pool.
 fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientBuilder, Failure> {
     let tls = match purpose {
@@ -266,6 +282,7 @@ fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientB
         // A connection that died unseen is found while an answer is awaited, not after it failed to come.
         .http2_keep_alive_interval(Duration::from_secs(20))
         .http2_keep_alive_timeout(Duration::from_secs(20))
+        .connector_layer(kept::Noting)
         .no_proxy();
     let proxies = Proxies::new(options)?;
     if !proxies.is_empty() {
@@ -294,15 +311,18 @@ impl<W: Watch> Call<'_, W> {
         let whole = |failure: Failure| (failure, None);
         let connections =
             client.connections(url.scheme() == "https", limit(self.deadlines.limits.connect)).map_err(whole)?;
-        let mut request = Request::new(Method::POST, url.clone());
-        *request.headers_mut() = self.endpoint.headers.clone();
-        *request.body_mut() = Some(body.into());
+        let request = || {
+            let mut request = Request::new(Method::POST, url.clone());
+            *request.headers_mut() = self.endpoint.headers.clone();
+            *request.body_mut() = Some(body.clone().into());
+            request
+        };
 
         let sleep = tokio::time::sleep_until(self.deadlines.next().into());
         tokio::pin!(sleep);
         let sent = tokio::select! {
             biased;
-            sent = connections.execute(request) => {
+            sent = kept::execute(&connections, request) => {
                 sent.map_err(|error| whole(trouble::sending(&error, &self.endpoint.host, &self.deadlines.limits)))?
             }
             () = &mut sleep => return Err((self.timed_out(), None)),
@@ -320,15 +340,11 @@ impl<W: Watch> Call<'_, W> {
         })
     }
 
-    async fn read(&mut self, mut sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Result<Response, Broken> {
+    async fn read(&mut self, sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Result<Response, Broken> {
         let whole = |failure: Failure| (failure, None);
-        if let Some(how) = answer::compressed(sent.headers()) {
-            let what =
-                format!("the answer is compressed ({how}), which was not asked for: turn that off in the server");
-            return Err(whole(Failure::new(FailureKind::InvalidBody, what)));
-        }
         let mut first = None;
         let mut kind = answer::body_kind(sent.headers());
+        let mut sent = Incoming::new(sent, MAX_BODY_BYTES, &self.endpoint.host).map_err(whole)?;
         // The headers may be wrong: gateways call streams JSON, and whole answers streams.
         if kind == BodyKind::Unknown || kind == BodyKind::Events || (kind == BodyKind::Json && self.stream) {
             // An empty piece says nothing about what follows.
@@ -350,7 +366,7 @@ impl<W: Watch> Call<'_, W> {
 
     async fn read_stream(
         &mut self,
-        mut sent: reqwest::Response,
+        mut sent: Incoming,
         mut sleep: Pin<&mut Sleep>,
         mut first: Option<Bytes>,
     ) -> Result<Response, Broken> {
@@ -371,7 +387,7 @@ impl<W: Watch> Call<'_, W> {
                 let Some(bytes) = &piece else { break stream.finish(&mut deltas).map(Some) };
                 read = read.saturating_add(bytes.len());
                 if read > MAX_BODY_BYTES {
-                    break Err(too_long());
+                    break Err(too_long(MAX_BODY_BYTES));
                 }
                 if let Err(failure) = stream.feed(bytes, &mut deltas) {
                     break Err(failure);
@@ -380,9 +396,9 @@ impl<W: Watch> Call<'_, W> {
                 if stream.is_done() || pieces >= MAX_BATCH {
                     break Ok(None);
                 }
-                match sent.chunk().now_or_never() {
+                match sent.chunk(&self.endpoint.host).now_or_never() {
                     Some(Ok(next)) => piece = next,
-                    Some(Err(error)) => break Err(trouble::receiving(&error, &self.endpoint.host)),
+                    Some(Err(failure)) => break Err(failure),
                     None => break Ok(None),
                 }
             };
@@ -402,8 +418,8 @@ impl<W: Watch> Call<'_, W> {
             }
         }
         // Over HTTP/1.1 a connection can be used again only if its answer was read to the end, which is near.
-        if sent.version() <= Version::HTTP_11 {
-            let end = async { while let Ok(Some(_)) = sent.chunk().await {} };
+        if sent.answer.version() <= Version::HTTP_11 {
+            let end = async { while let Ok(Some(_)) = sent.answer.chunk().await {} };
             let _ = tokio::time::timeout(END_PATIENCE, end).await;
         }
         let mut deltas = Vec::new();
@@ -414,17 +430,17 @@ impl<W: Watch> Call<'_, W> {
 
     async fn read_whole(
         &mut self,
-        mut sent: reqwest::Response,
+        mut sent: Incoming,
         sleep: Pin<&mut Sleep>,
         first: Option<Bytes>,
         html: bool,
     ) -> Result<Response, Failure> {
-        if sent.content_length().is_some_and(|length| length > MAX_BODY_BYTES as u64) {
-            return Err(too_long());
+        if sent.length().is_some_and(|length| length > MAX_BODY_BYTES as u64) {
+            return Err(too_long(MAX_BODY_BYTES));
         }
         let body = self.collect(&mut sent, sleep, first).await?;
         if body.len() > MAX_BODY_BYTES {
-            return Err(too_long());
+            return Err(too_long(MAX_BODY_BYTES));
         }
         let wrong = |what: &str| {
             let text = self.endpoint.scrub(String::from_utf8_lossy(body.get(..4096).unwrap_or(&body)).into_owned());
@@ -456,17 +472,17 @@ impl<W: Watch> Call<'_, W> {
     }
 
     /// An answer that is no success, as a failure.
-    async fn refused(&self, mut sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Failure {
-        let status = sent.status().as_u16();
-        let headers: HeaderMap = std::mem::take(sent.headers_mut());
+    async fn refused(&self, sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Failure {
+        let (status, code) = (sent.status(), sent.status().as_u16());
+        let headers: HeaderMap = sent.headers().clone();
         let after = answer::retry_after(&headers);
         // The status alone says enough if the words do not come, or not all of them.
         let mut body = Vec::new();
-        let readable = answer::compressed(&headers).is_none();
         let words = async {
             let mut deadlines = self.deadlines;
-            while readable
-                && body.len() < MAX_ERROR_BYTES
+            // What is packed in a way that nobody knows stays unread.
+            let Ok(mut sent) = Incoming::new(sent, MAX_ERROR_BYTES, &self.endpoint.host) else { return };
+            while body.len() < MAX_ERROR_BYTES
                 && let Ok(Some(piece)) = next_piece(&mut sent, sleep.as_mut(), &mut deadlines, self.endpoint).await
             {
                 body.extend_from_slice(&piece);
@@ -475,16 +491,16 @@ impl<W: Watch> Call<'_, W> {
         let _ = tokio::time::timeout(ERROR_PATIENCE, words).await;
         // Keys go first: a quotation may cut them to what can't be recognised.
         let body = self.endpoint.scrub(String::from_utf8_lossy(&body).into_owned());
-        let mut failure = wire::decode_failure(status, after, &body);
-        if sent.status().is_redirection() {
+        let mut failure = wire::decode_failure(code, after, &body);
+        if status.is_redirection() {
             let target = headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).map(without_secrets);
             failure.message = match target {
                 Some(target) => format!(
-                    "the provider answered {status} and points to {target}; set that as the base URL (keys are not sent along)"
+                    "the provider answered {code} and points to {target}; set that as the base URL (keys are not sent along)"
                 ),
-                None => format!(
-                    "the provider answered {status}, which is no answer of a model, and does not say where to go"
-                ),
+                None => {
+                    format!("the provider answered {code}, which is no answer of a model, and does not say where to go")
+                }
             };
         }
         failure.request_id = failure.request_id.or_else(|| answer::request_id(&headers));
@@ -495,7 +511,7 @@ impl<W: Watch> Call<'_, W> {
     /// The body; a little more than the most that is allowed, if it is longer.
     async fn collect(
         &self,
-        sent: &mut reqwest::Response,
+        sent: &mut Incoming,
         mut sleep: Pin<&mut Sleep>,
         first: Option<Bytes>,
     ) -> Result<Bytes, Failure> {
@@ -513,7 +529,7 @@ impl<W: Watch> Call<'_, W> {
                     continue;
                 }
                 Some(earlier) => {
-                    let known = sent.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+                    let known = sent.length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
                     body.reserve_exact((earlier.len() + piece.len()).max(known.min(1 << 20)));
                     body.extend_from_slice(&earlier);
                 }
@@ -524,7 +540,7 @@ impl<W: Watch> Call<'_, W> {
         Ok(held.unwrap_or_else(|| body.into()))
     }
 
-    async fn piece(&mut self, sent: &mut reqwest::Response, sleep: Pin<&mut Sleep>) -> Result<Option<Bytes>, Failure> {
+    async fn piece(&mut self, sent: &mut Incoming, sleep: Pin<&mut Sleep>) -> Result<Option<Bytes>, Failure> {
         next_piece(sent, sleep, &mut self.deadlines, self.endpoint).await
     }
 
@@ -548,7 +564,7 @@ impl<W: Watch> Call<'_, W> {
 
 /// The next piece of the body; `None` at its end.
 async fn next_piece(
-    sent: &mut reqwest::Response,
+    sent: &mut Incoming,
     mut sleep: Pin<&mut Sleep>,
     deadlines: &mut Deadlines,
     endpoint: &Endpoint,
@@ -556,9 +572,9 @@ async fn next_piece(
     loop {
         tokio::select! {
             biased;
-            piece = sent.chunk() => {
+            piece = sent.chunk(&endpoint.host) => {
                 return match (deadlines.came(), piece) {
-                    (_, Err(error)) => Err(trouble::receiving(&error, &endpoint.host)),
+                    (_, Err(failure)) => Err(failure),
                     (Some(what), Ok(Some(_))) => Err(Failure::new(FailureKind::Timeout, what)),
                     (_, Ok(piece)) => Ok(piece),
                 };
@@ -570,8 +586,4 @@ async fn next_piece(
             },
         }
     }
-}
-
-fn too_long() -> Failure {
-    Failure::new(FailureKind::InvalidBody, format!("the answer is longer than {} MiB", MAX_BODY_BYTES >> 20))
 }

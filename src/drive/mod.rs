@@ -25,6 +25,10 @@ pub mod hooks;
 #[cfg(feature = "drive")]
 pub mod http;
 #[cfg(feature = "drive")]
+mod incoming;
+#[cfg(feature = "drive")]
+mod kept;
+#[cfg(feature = "drive")]
 pub mod native;
 #[cfg(feature = "drive")]
 mod options;

@@ -383,7 +383,7 @@ impl Work<'_> {
 
     fn carry_out(&mut self, command: Command, agent: Option<&AgentPlace>) {
         match command {
-            Command::Generate { id, purpose, place, request, .. } => {
+            Command::Generate { id, purpose, place, attempt, request } => {
                 let driver = self.driver;
                 let (client, timeouts) = (driver.client.clone(), driver.timeouts);
                 let mut request = request;
@@ -409,9 +409,8 @@ impl Work<'_> {
                 let repeats = self.repeats.filter(|_| purpose == Purpose::Executor);
                 self.start(id, async move {
                     let watch = Watcher { answer, shown, path };
-                    let answer =
-                        caught(ask_until_repeated(&client, &endpoint, &timeouts, &request, watch, repeats)).await;
-                    match answered(answer) {
+                    let answer = ask_until_repeated(&client, &endpoint, &timeouts, &request, attempt, watch, repeats);
+                    match answered(caught(answer).await) {
                         Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                         Err(CallFailure { failure, visible, partial }) => {
                             EventKind::Failed { id, failure, visible, partial: partial.map(Box::new) }

@@ -28,18 +28,19 @@ pub async fn ask_until_repeated(
     endpoint: &Endpoint,
     timeouts: &Timeouts,
     request: &Request,
+    attempt: u32,
     watch: impl Watch,
     repeats: Option<u32>,
 ) -> Result<Response, CallFailure> {
     let Some(repeats) = repeats.filter(|repeats| *repeats > 0 && request.stream == Some(true)) else {
-        return ask(client, endpoint, timeouts, request, watch).await;
+        return ask(client, endpoint, timeouts, request, attempt, watch).await;
     };
     let heard = Arc::new(Heard::default());
     let listener = Listener { watch, text: TextLoop::new(repeats), heard: heard.clone() };
     tokio::select! {
         biased;
         () = heard.cut.notified() => {}
-        answer = Box::pin(ask(client, endpoint, timeouts, request, listener)) => {
+        answer = Box::pin(ask(client, endpoint, timeouts, request, attempt, listener)) => {
             // An answer that came in one piece ended in the same breath: it is cut in the same place.
             if answer.is_err() || !heard.loops.load(Ordering::Acquire) {
                 return answer;

@@ -33,7 +33,19 @@ pub(super) fn sending(error: &reqwest::Error, host: &str, limits: &Timeouts) -> 
             format!("{host} does not answer in HTTP: {}", root_words(error)),
         );
     }
-    Failure::new(FailureKind::Cut, format!("{host} closed the connection before it answered: {}", root_words(error)))
+    let failure = Failure::new(
+        FailureKind::Cut,
+        format!("{host} closed the connection before it answered: {}", root_words(error)),
+    );
+    if error.url().is_some_and(|url| url.scheme() == "http") {
+        return failure.hint("try again; if it stays like that, look whether the address should begin with https://");
+    }
+    failure.hint("try again; if it stays like that, look what stands between here and the server")
+}
+
+/// Whether the connection stood, and was closed before an answer came.
+pub(super) fn unanswered(error: &reqwest::Error) -> bool {
+    sending(error, "", &Timeouts::default()).kind == FailureKind::Cut
 }
 
 /// The body broke off.

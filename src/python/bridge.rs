@@ -169,7 +169,7 @@ impl Hub {
         let (inbox, command, endpoint) = (self.inbox.clone(), command.0.clone(), endpoint.clone());
         let seen = shown.clone();
         let work = async move {
-            let Command::Generate { request, purpose, .. } = &*command else { return };
+            let Command::Generate { request, purpose, attempt, .. } = &*command else { return };
             let repeats = repeats.filter(|_| *purpose == Purpose::Executor);
             let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox, apart: apart.then_some(id) };
             // Whoever waits for this call is told of its end, whatever that is.
@@ -184,7 +184,7 @@ impl Hub {
             // Another model of the same provider may be well where this one is not.
             let other = (request.model != *endpoint.model).then(|| endpoint.inner.for_model(&request.model));
             let there = other.as_ref().unwrap_or(&endpoint.inner);
-            let answer = ask_until_repeated(&client, there, &endpoint.timeouts, request, watch, repeats);
+            let answer = ask_until_repeated(&client, there, &endpoint.timeouts, request, *attempt, watch, repeats);
             let answer = caught(answer).await;
             let kind = match answered(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },

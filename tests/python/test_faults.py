@@ -240,6 +240,28 @@ def test_a19_a_host_that_fails_again_and_again_is_left_alone(serve: Any) -> None
     assert len(server.requests) == 3, "nothing was sent"
 
 
+def test_a19_three_short_failures_do_not_end_a_run_that_may_try_four_times(serve: Any, wire: str, way: str) -> None:
+    server = serve(fault.status(500), fault.status(502), fault.status(503), text(ANSWER))
+    result, _ = run(agent_at(server, wire, retry={"base": 0.01}), "go", way)
+    assert result.final == ANSWER
+    assert len(server.requests) == 4
+    # The breaker is closed again.
+    server.push("fine")
+    assert run(agent_at(server, wire, retry={"attempts": 1}), "go", way)[0].final == "fine"
+
+
+def test_a19_what_opened_the_breaker_has_one_more_attempt_and_all_others_wait(serve: Any) -> None:
+    server = serve(fault.status(500), repeat_last=True)
+    with pytest.raises(ProviderError) as caught:
+        agent_at(server, retry={"base": 0.001}).run_sync("go")
+    assert caught.value.code == "server"
+    assert "4 attempts" in caught.value.message
+    with pytest.raises(ProviderError) as caught:
+        agent_at(server, retry={"attempts": 1}).run_sync("go")
+    assert caught.value.code == "breaker_open"
+    assert len(server.requests) == 4
+
+
 def test_a21_without_tools_if_they_are_what_the_provider_refuses(serve: Any, wire: str) -> None:
     server = serve(fault.status(400, message="tools are not supported by this model"), text(ANSWER))
     result, _ = run(agent_at(server, wire, tools=[look]), "go", "run_sync")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Budget, UsageError, tool
-from loopwright.testing import ScriptedModel
+from loopwright.testing import ScriptedModel, WireServer
 from loopwright.tools import ToolDefinitionError
 from ways import run
 
@@ -45,6 +45,8 @@ from ways import run
         ("provider_tools", {"type": "x"}),
         ("web_search", 5),
         ("seed", -1),
+        ("cache", "yes"),
+        ("cache", {1}),
         ("name", 5),
         ("budget", 5),
     ],
@@ -73,9 +75,47 @@ def test_a_budget_of_a_run_is_checked_too(way: str) -> None:
         run(Agent(ScriptedModel(["x"])), "go", way, budget={"iterations": 3})
 
 
-def test_one_stop_sequence_is_one_and_not_its_letters() -> None:
-    from loopwright.testing import WireServer
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("on_event", each) for each in (3, "x", [print])),
+        *(("signal", each) for each in (3, "x", object())),
+        *(("messages", each) for each in (3, "x", {}, object())),
+        *(("journal", each) for each in (3, b"x", object())),
+    ],
+)
+def test_what_a_run_can_not_be_given_is_named(option: str, value: Any, way: str) -> None:
+    if way == "stream" and option == "on_event":
+        pytest.skip("a stream gives its events itself")
+    with pytest.raises(UsageError) as caught:
+        run(Agent(ScriptedModel(["x"])), "go", way, **{option: value})
+    assert option in caught.value.message
+    assert caught.value.hint
 
+
+def test_none_is_an_option_that_was_not_given(way: str) -> None:
+    none: dict[str, Any] = dict.fromkeys(("seed", "wind_down", "cache", "retry", "timeouts", "system"))
+    retry = dict.fromkeys(("attempts", "base", "cap", "longest_retry_after"))
+    for options in (none, {"retry": retry}):
+        assert run(Agent(ScriptedModel(["x"]), **options), "go", way)[0].final == "x"
+
+
+@pytest.mark.parametrize("steps", ["abc", b"abc", 3, None, {"a": 1}])
+def test_a_script_is_a_list(steps: Any) -> None:
+    for double in (ScriptedModel, WireServer):
+        with pytest.raises(UsageError, match="give a list") as caught:
+            double(steps)
+        assert caught.value.code == "invalid_script"
+
+
+@pytest.mark.parametrize("options", [{"replies": [3]}, {"replies": ["\ud800"]}, {"key": 3}])
+def test_a_wire_server_says_what_it_can_not_play(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as caught:
+        WireServer(**options)
+    assert caught.value.hint
+
+
+def test_one_stop_sequence_is_one_and_not_its_letters() -> None:
     with WireServer(["x"]) as server:
         Agent("anthropic:any", base_url=server.url, api_key="k", stop="END").run_sync("go")
         assert server.requests[0]["body"]["stop_sequences"] == ["END"]

@@ -192,6 +192,53 @@ def test_ctrl_c_stops_the_request(serve: Any) -> None:
     assert eventually(lambda: server.open_connections == 0, 0.3)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="there Ctrl-C is an exception in event loops too")
+def test_ctrl_c_stops_it_inside_a_running_loop(serve: Any) -> None:
+    server = serve(fault.hangs())
+    pressed: list[float] = []
+
+    def press() -> None:
+        pressed.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    async def main() -> None:
+        agent_at(server).run_sync("go")
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.3, press)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(main())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - pressed[0] < 0.15
+    timer.join()
+    assert eventually(lambda: server.open_connections == 0, 0.3)
+
+
+def test_a_task_that_was_cancelled_before_may_still_clean_up(serve: Any) -> None:
+    server = serve("fine")
+    found: list[Any] = []
+
+    async def main() -> None:
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            found.append(agent_at(server).run_sync("go").final)
+            raise
+
+    async def whole() -> None:
+        task = asyncio.create_task(main())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(whole())
+    assert found == ["fine"]
+
+
 def test_a_signal_may_be_sent_by_a_signal_handler(serve: Any) -> None:
     server = serve(fault.hangs())
     stop = Signal()

@@ -78,3 +78,45 @@ async fn a19_a_cancelled_probe_gives_its_slot_back() {
     server.push(Reply::text("back"));
     assert_eq!(call(&client, &endpoint, false, Timeouts::default()).await.unwrap().message.prose(), "back");
 }
+
+#[tokio::test]
+async fn a19_a_request_that_opened_the_breaker_may_be_its_probe_at_once_and_once() {
+    let limits = Timeouts::default();
+    for (last, works) in [(Reply::text("back"), true), (Reply::status(500), false)] {
+        let broken = [500, 502, 503].map(Reply::status);
+        let server = WireServer::start(Script::of(broken.into_iter().chain([last]))).unwrap();
+        let (client, endpoint) = (Client::default(), endpoint(&server, MODEL));
+        let attempt = |number| client.call(&endpoint, body(&endpoint, false), false, number, &limits, |_| {});
+        for number in 1..=3 {
+            assert!(attempt(number).await.unwrap_err().failure.status >= Some(500));
+        }
+        let other = attempt(1).await.unwrap_err().failure;
+        assert_eq!(other.kind, FailureKind::BreakerOpen, "another request waits");
+        assert_eq!(attempt(4).await.is_ok(), works);
+        assert_eq!(server.asked(), 4);
+        if works {
+            server.push(Reply::text("fine"));
+            assert!(attempt(1).await.is_ok(), "closed again");
+        } else {
+            assert_eq!(attempt(5).await.unwrap_err().failure.kind, FailureKind::BreakerOpen);
+            assert_eq!(server.asked(), 4, "only once");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a19_a_server_does_not_answer_for_one_that_stood_at_its_address() {
+    let server = WireServer::start(Script::of((0..3).map(|_| Reply::status(500)))).unwrap();
+    let (client, endpoint) = (Client::shared(), endpoint(&server, MODEL));
+    for _ in 0..3 {
+        call(&client, &endpoint, false, Timeouts::default()).await.unwrap_err();
+    }
+    let open = call(&client, &endpoint, false, Timeouts::default()).await.unwrap_err().failure;
+    assert_eq!(open.kind, FailureKind::BreakerOpen);
+    let address = server.url().trim_start_matches("http://").parse().unwrap();
+    server.stop();
+    let server = WireServer::start_at(address, Script::of([Reply::text("another")])).unwrap();
+    let answer = call(&client, &endpoint, false, Timeouts::default()).await.unwrap();
+    assert_eq!(answer.message.prose(), "another");
+    drop(server);
+}

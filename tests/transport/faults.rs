@@ -141,7 +141,7 @@ async fn a_server_that_is_not_there() {
     let failure = call(&Client::default(), &nowhere, false, Timeouts::default()).await.unwrap_err().failure;
     assert_eq!(failure.kind, FailureKind::Connect, "{}", failure.message);
     let offline = Endpoint::offline();
-    let failure = Client::default().call(&offline, "{}", false, &Timeouts::default(), |_| {}).await.unwrap_err();
+    let failure = Client::default().call(&offline, "{}", false, 1, &Timeouts::default(), |_| {}).await.unwrap_err();
     assert_eq!(failure.failure.kind, FailureKind::Usage);
 }
 

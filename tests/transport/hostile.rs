@@ -122,7 +122,7 @@ async fn many_calls_at_once_keep_their_answers_apart() {
             for turn in 0..5 {
                 let request = Request { messages: history.clone(), ..request(run % 2 == 0) };
                 let body = encode_request(endpoint.wire, &request).unwrap();
-                let answer = client.call(&endpoint, body, run % 2 == 0, &Timeouts::default(), |_| {}).await.unwrap();
+                let answer = client.call(&endpoint, body, run % 2 == 0, 1, &Timeouts::default(), |_| {}).await.unwrap();
                 assert_eq!(answer.message.prose(), format!("turn {turn} {LONG}"), "run {run}");
                 history.push(answer.message);
                 history.push(Message::user("more"));

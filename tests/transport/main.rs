@@ -6,7 +6,9 @@ mod breaker;
 mod calls;
 mod faults;
 mod hostile;
+mod kept;
 mod limits;
+mod packed;
 mod pages;
 mod proxies;
 mod recorded;
@@ -69,7 +71,7 @@ fn body(endpoint: &Endpoint, stream: bool) -> String {
 }
 
 async fn call(client: &Client, endpoint: &Endpoint, stream: bool, limits: Timeouts) -> Result<Response, CallFailure> {
-    client.call(endpoint, body(endpoint, stream), stream, &limits, |_| {}).await
+    client.call(endpoint, body(endpoint, stream), stream, 1, &limits, |_| {}).await
 }
 
 /// One call of a fresh client; what came as deltas of text, too.
@@ -84,7 +86,7 @@ async fn ask(server: &WireServer, model: &str, stream: bool) -> (Result<Response
         }
     };
     let limits = Timeouts::default();
-    let outcome = Client::default().call(&endpoint, body(&endpoint, stream), stream, &limits, gather).await;
+    let outcome = Client::default().call(&endpoint, body(&endpoint, stream), stream, 1, &limits, gather).await;
     (outcome, shown.into_inner().unwrap())
 }
 

@@ -24,7 +24,7 @@ async fn the_script_is_played_as_written() {
             for turn in 0..3 {
                 let request = Request { messages: history.clone(), ..request(false) };
                 let body = encode_request(endpoint.wire, &request).unwrap();
-                let answer = client.call(&endpoint, body, false, &Timeouts::default(), |_| {}).await.unwrap();
+                let answer = client.call(&endpoint, body, false, 1, &Timeouts::default(), |_| {}).await.unwrap();
                 assert_eq!(answer.message.prose(), format!("turn {turn}"), "{model} {round}");
                 history.push(answer.message);
                 history.push(Message::user("more"));

@@ -32,6 +32,19 @@ _LONG_PATIENCE = 1.0
 """The same in threads that Ctrl-C does not reach."""
 
 
+def _task_around() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+def _cancelling(task: asyncio.Task[Any] | None) -> int:
+    """How often a task was asked to end; 0 on Python 3.10, where Ctrl-C is an exception in event loops too."""
+    count = getattr(task, "cancelling", None)
+    return count() if count is not None else 0
+
+
 class SyncDriver(Driver):
     """Drives a run in the calling thread. Tools run in threads; async tools in one event loop of the run's own."""
 
@@ -48,6 +61,9 @@ class SyncDriver(Driver):
         self.limits: list[tuple[float, Callable[[], None]]] = []
         self.side: SideLoop | None = None
         self.closed = False
+        # The task of a running event loop that is held up meanwhile, and how often somebody wanted it cancelled before.
+        self.around = _task_around()
+        self.cancelled_before = _cancelling(self.around)
         # Commands whose hooks are being asked.
         self.asked: dict[int, Any] = {}
 
@@ -87,6 +103,9 @@ class SyncDriver(Driver):
 
     def wait(self) -> None:
         """Waits for what comes next: an answer, a tool, a timer. Short waits, so that Ctrl-C gets through."""
+        if _cancelling(self.around) > self.cancelled_before:
+            # Ctrl-C under `asyncio.run` only cancels the task, which can't be told while this thread is busy.
+            raise asyncio.CancelledError
         now = self.run.now()
         for late in [late for at, late in self.limits if at <= now]:
             late()

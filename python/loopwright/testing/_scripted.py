@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright.errors import ModelError, UsageError
 from loopwright.models import Call, Response
 
-from ._wire import Reply
+from ._wire import Reply, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,7 +41,7 @@ class ScriptedModel:
     name = "scripted"
 
     def __init__(self, steps: Iterable[Any], *, by_turn: bool = False, keep_requests: bool = True) -> None:
-        self._steps = [_playable(step) for step in steps]
+        self._steps = [_playable(step) for step in listed("steps", steps)]
         self._left = deque(self._steps)
         self._by_turn = by_turn
         self._keep = keep_requests

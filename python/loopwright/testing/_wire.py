@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._options import whole
 from loopwright.errors import UsageError
 from loopwright.models import Call, Response
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from types import TracebackType
 
     from typing_extensions import Self
@@ -177,11 +178,14 @@ class WireServer:
         key: str | None = None,
     ) -> None:
         self._script = {
-            "replies": [_reply(each).to_dict() for each in replies],
-            "by_turn": by_turn,
-            "repeat_last": repeat_last,
+            "replies": [_reply(each).to_dict() for each in listed("replies", replies)],
+            "by_turn": bool(by_turn),
+            "repeat_last": bool(repeat_last),
             "key": key,
         }
+        if key is not None and not isinstance(key, str):
+            message = f"key can't be {type(key).__name__}"
+            raise UsageError(message, "invalid_option", "give text")
         self._server: _core.WireServer | None = None
 
     def start(self) -> Self:
@@ -244,7 +248,21 @@ class WireServer:
         return self._running.connections[1]
 
 
+def listed(what: str, values: object) -> list[Any]:
+    """A script as a list: a text alone would be played letter by letter."""
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        message = f"{what} can't be {values!r:.100}"
+        raise UsageError(message, "invalid_script", f"give a list of {what}")
+    return list(values)
+
+
 def _reply(reply: Reply | Response | str) -> Reply:
     if isinstance(reply, str):
+        whole("a reply", reply)
         return text(reply)
-    return response(reply) if isinstance(reply, Response) else reply
+    if isinstance(reply, Response):
+        return response(reply)
+    if not isinstance(reply, Reply):
+        message = f"a reply can't be {reply!r:.100}"
+        raise UsageError(message, "invalid_script", "give text, a Response, or what text, call and fault give")
+    return reply

@@ -29,6 +29,8 @@ RiskLevel = Literal["safe", "cautious", "confirm", "dangerous"]
 """How much care a call needs, from none to a person's eyes."""
 
 _RISKS: tuple[str, ...] = get_args(RiskLevel)
+_MOST = 1e12
+"""No number of seconds or characters is larger; what says "for ever" is `None`."""
 _LONGEST_NAME = 64
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _OPTIMIZED = 0x1  # inspect.CO_OPTIMIZED: the code of a function, not of a class body
@@ -100,12 +102,13 @@ class Tool(Generic[P, R]):
         if risk is not None and risk not in _RISKS:
             message = f"{label}: {risk!r} is no risk"
             raise ToolDefinitionError(message, hint=f"one of {', '.join(_RISKS)}")
+        self.read_only = bool(_one_of(read_only, bool, "read_only", "True or False", label))
         self.risk = risk or ("safe" if read_only else "cautious")
-        self.read_only = read_only
-        self.idempotent = read_only if idempotent is None else idempotent
+        same = _one_of(idempotent, bool, "idempotent", "True or False", label) is None
+        self.idempotent = read_only if same else bool(idempotent)
         self.timeout = _positive(timeout, "timeout", "seconds", label)
-        self.max_output = _positive(max_output, "max_output", "characters", label)
-        self._description = description
+        self.max_output = _positive(max_output, "max_output", "characters", label, whole=True)
+        self._description: str | None = _one_of(description, str, "description", "text", label)
         self._namespace = namespace
         self._bound_to: Tool[Any, Any] | None = None
         self._parameters: dict[bool, Parameters] = {}
@@ -389,9 +392,17 @@ def _check_callable(function: object, label: str) -> None:
         raise SchemaError(message, hint="return a list; report progress with Context.emit")
 
 
-def _positive(value: Any, name: str, unit: str, label: str) -> Any:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
-        message = f"{label}: {name}={value!r} must be a number of {unit} above 0, or None"
+def _one_of(value: Any, kind: type, name: str, words: str, label: str) -> Any:
+    if value is not None and not isinstance(value, kind):
+        message = f"{label}: {name}={value!r} must be {words}"
+        raise ToolDefinitionError(message, hint=f"give {words}, or leave {name} out")
+    return value
+
+
+def _positive(value: Any, name: str, unit: str, label: str, *, whole: bool = False) -> Any:
+    kinds = int if whole else (int, float)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value <= _MOST):
+        message = f"{label}: {name}={value!r} must be a {'whole ' if whole else ''}number of {unit} above 0, or None"
         raise ToolDefinitionError(message, hint=f"leave {name} out to let the engine decide")
     return value
 

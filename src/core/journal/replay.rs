@@ -101,7 +101,9 @@ pub(super) fn difference(seq: u64, expected: &[Raw], got: &[String]) -> Option<D
         let expected = expected.get(command).map(Raw::text);
         let got = got.get(command).map(String::as_str);
         let same = match (expected, got) {
-            (Some(expected), Some(got)) => expected == got || ends_alike(expected, got),
+            (Some(expected), Some(got)) => {
+                expected == got || ends_alike(expected, got) || assessed_alike(expected, got)
+            }
             (expected, got) => expected == got,
         };
         let [expected, got] = [expected, got].map(|command| command.map(str::to_owned));
@@ -118,6 +120,18 @@ fn ends_alike(expected: &str, got: &str) -> bool {
     let (Some(expected), Some(mut got)) = (end(expected), end(got)) else { return false };
     forget_who_acted(&expected, &mut got);
     expected == got
+}
+
+/// Whether two assessments differ in nothing but that the first was written when only that a person is asked was told
+/// as a level: `confirm`, else `cautious`.
+fn assessed_alike(expected: &str, got: &str) -> bool {
+    fn halves(command: &str) -> Option<(&str, &str)> {
+        let assessed = command.starts_with(r#"{"emit":{"notice":{"type":"assessed""#);
+        command.strip_suffix("\"}}}").filter(|_| assessed)?.rsplit_once("), the riskiest ")
+    }
+    let (Some((before, level)), Some((same, _))) = (halves(expected), halves(got)) else { return false };
+    let asks = before.contains(r#""decision":"pause_for_confirm""#);
+    before == same && level == if asks { "confirm" } else { "cautious" }
 }
 
 /// Takes from an outcome, and those of its children, what the other one does not tell.

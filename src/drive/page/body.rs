@@ -63,6 +63,15 @@ impl Unpack {
         }
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(_) | Self::Unknown(_) => Ok(()),
+            Self::Gzip(inner) => inner.flush(),
+            Self::Zlib(inner) => inner.flush(),
+            Self::Raw(inner) => inner.flush(),
+        }
+    }
+
     fn finish(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(_) | Self::Unknown(_) => Ok(()),
@@ -119,8 +128,26 @@ impl Body {
         }
     }
 
-    /// The bytes, and whether there were more.
-    pub(crate) fn end(mut self) -> Result<(Vec<u8>, bool)> {
+    /// What has been unpacked since this was last asked; the limit holds for all of it together.
+    pub(crate) fn drain(&mut self) -> Result<Vec<u8>> {
+        if self.received > 0
+            && let Err(error) = self.unpack.flush()
+            && !self.unpack.kept().full
+        {
+            return Err(self.broken(&error));
+        }
+        let kept = self.unpack.kept();
+        kept.most = kept.most.saturating_sub(kept.bytes.len());
+        Ok(std::mem::take(&mut kept.bytes))
+    }
+
+    /// Whether it has to be unpacked.
+    pub(crate) fn is_packed(&self) -> bool {
+        !matches!(self.unpack, Unpack::Plain(_))
+    }
+
+    /// Nothing more comes: an error, if it does not end as packed bodies do.
+    pub(crate) fn finish(&mut self) -> Result<()> {
         if self.received > 0
             && !self.unpack.kept().full
             && let Err(error) = self.unpack.finish()
@@ -128,8 +155,14 @@ impl Body {
         {
             return Err(self.broken(&error));
         }
+        Ok(())
+    }
+
+    /// The bytes, and whether there were more.
+    pub(crate) fn end(mut self) -> Result<(Vec<u8>, bool)> {
+        self.finish()?;
         let received = self.received;
-        let packed = !matches!(self.unpack, Unpack::Plain(_));
+        let packed = self.is_packed();
         let kept = self.unpack.kept();
         if packed && kept.full && kept.bytes.len() / HONEST_RATIO > received {
             let message = format!("{} sent {received} bytes that unpack to more than {}", self.host, kept.most);

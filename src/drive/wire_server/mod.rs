@@ -32,6 +32,7 @@ use self::{
     render::{Asked, Ending, Rendered},
     request::{Connection, Raw, Unreadable},
 };
+use super::http::Client;
 use crate::core::{
     json::Fields,
     message::{Role, Wire},
@@ -110,15 +111,25 @@ impl Shared {
 impl WireServer {
     /// Starts a server on a free port of the loopback interface.
     pub fn start(script: Script) -> io::Result<Self> {
+        Self::start_at((Ipv4Addr::LOCALHOST, 0).into(), script)
+    }
+
+    /// Starts a server at `address`, where another one may have stood.
+    pub fn start_at(address: SocketAddr, script: Script) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let listener = {
             let _inside = runtime.enter();
             let socket = TcpSocket::new_v4()?;
-            socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+            socket.set_reuseaddr(true)?;
+            socket.bind(address)?;
             // A thousand runs may knock at once.
             socket.listen(4096)?
         };
         let address = listener.local_addr()?;
+        // Ports are used again: what failed where this server now stands was another one.
+        for host in [address.ip().to_string(), "localhost".to_owned()] {
+            Client::forget(&format!("{host}:{}", address.port()));
+        }
         let shared = Arc::new(Shared {
             state: Mutex::new(State { script, next: 0, received: VecDeque::new(), received_bytes: 0 }),
             open: AtomicUsize::new(0),

@@ -75,7 +75,11 @@ def test_read_only_is_idempotent_unless_said() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"risk": "huge"}, {"timeout": 0}, {"timeout": -1}, {"timeout": float("nan")}, {"max_output": 0}, {"timeout": "5"}],
+    [
+        *({"risk": "huge"}, {"timeout": 0}, {"timeout": -1}, {"timeout": float("nan")}, {"timeout": "5"}),
+        *({"timeout": float("inf")}, {"timeout": 1e13}, {"max_output": 0}, {"max_output": 2.5}, {"max_output": 10**30}),
+        *({"read_only": "no"}, {"read_only": 1}, {"idempotent": "yes"}, {"description": 5}),
+    ],
 )
 def test_wrong_settings(settings: dict[str, Any]) -> None:
     with pytest.raises(ToolDefinitionError) as caught:

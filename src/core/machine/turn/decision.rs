@@ -20,8 +20,10 @@ pub struct Situation {
     pub tool_calls: usize,
     /// The limit that forbids carrying the calls out, or another request.
     pub limit: Option<Limit>,
-    /// The riskiest of the calls.
+    /// The level of the riskiest of the calls.
     pub risk: RiskLevel,
+    /// A person is to be asked about one of the calls: by its level, or because a rule says so.
+    pub asks: bool,
     /// The pattern with which the calls go on though the model was told of it.
     pub stuck: Option<Pattern>,
     /// What the results so far say.
@@ -103,7 +105,7 @@ pub fn assess(situation: &Situation) -> Decision {
         return match (situation.stuck, situation.pace) {
             (Some(pattern), _) => Decision::Stuck(pattern),
             (None, Pace::Pause) => Decision::PauseCheck,
-            (None, Pace::Good | Pace::Slow) if situation.risk >= RiskLevel::Confirm => Decision::PauseForConfirm,
+            (None, Pace::Good | Pace::Slow) if situation.asks => Decision::PauseForConfirm,
             (None, Pace::Good | Pace::Slow) => Decision::Continue,
         };
     }
@@ -127,6 +129,7 @@ mod tests {
         tool_calls: 0,
         limit: None,
         risk: RiskLevel::Safe,
+        asks: false,
         stuck: None,
         pace: Pace::Good,
         provider_paused: false,
@@ -141,6 +144,7 @@ mod tests {
             interrupted: true,
             limit: Some(Limit::Iterations),
             risk: RiskLevel::Dangerous,
+            asks: true,
             stuck: Some(Pattern::RepeatedCall),
             pace: Pace::Pause,
             asks_for_input: true,
@@ -155,7 +159,9 @@ mod tests {
         assert_eq!(assess(&worst), Decision::PauseCheck);
         let worst = Situation { pace: Pace::Slow, ..worst };
         assert_eq!(assess(&worst), Decision::PauseForConfirm);
-        assert_eq!(assess(&Situation { risk: RiskLevel::Cautious, ..worst }), Decision::Continue);
+        // A rule that permits a risky call, and one that asks about a harmless one.
+        assert_eq!(assess(&Situation { asks: false, ..worst }), Decision::Continue);
+        assert_eq!(assess(&Situation { risk: RiskLevel::Safe, ..worst }), Decision::PauseForConfirm);
     }
 
     #[test]

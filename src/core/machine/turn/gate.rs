@@ -44,9 +44,9 @@ impl TurnMachine {
     }
 }
 
-/// The level at which a reply is assessed: at `confirm` a person is asked about one of its calls.
-pub(super) fn level_of(judged: &[Judgement]) -> RiskLevel {
-    if judged.iter().any(Judgement::asks) { RiskLevel::Confirm } else { RiskLevel::Cautious }
+/// The level of the riskiest of a reply's calls.
+pub(super) fn riskiest(judged: &[Judgement]) -> RiskLevel {
+    judged.iter().map(|judged| judged.risk).max().unwrap_or(RiskLevel::Safe)
 }
 
 /// What a watcher is told of a judgement.

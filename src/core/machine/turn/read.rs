@@ -16,6 +16,7 @@ use super::{
 use crate::core::{
     error::Error,
     extract,
+    guard::Judgement,
     json::Fields,
     message::{Block, Message, StopReason},
     request::Response,
@@ -86,7 +87,8 @@ impl TurnMachine {
             interrupted: self.interrupted,
             tool_calls: calls.len(),
             limit: self.limit_ahead(no_calls),
-            risk: gate::level_of(&judged),
+            risk: gate::riskiest(&judged),
+            asks: judged.iter().any(Judgement::asks),
             stuck: self.goes_on_in_circles(&calls),
             pace: self.pace(),
             provider_paused: stop == StopReason::PauseTurn,

@@ -5,6 +5,7 @@
 
 use super::{Decision, Situation, TurnMachine, emit};
 use crate::core::{
+    guard::RiskLevel,
     machine::{Command, Notice, Stop, command::shorten},
     message::{Message, ToolResult, ToolUse},
     sense::{momentum::Pace, stuck::Pattern},
@@ -115,7 +116,14 @@ impl TurnMachine {
                 let names: Vec<&str> = calls.iter().take(8).map(|call| call.name.as_str()).collect();
                 let more = if calls.len() > names.len() { ", …" } else { "" };
                 let risk = situation.risk.name();
-                format!("{} tool calls ({}{more}), the riskiest {risk}", calls.len(), shorten(&names.join(", "), 300))
+                // Rules decide otherwise than the level alone would.
+                let against = match (situation.asks, situation.risk >= RiskLevel::Confirm) {
+                    (true, false) => ", which a person is asked about",
+                    (false, true) => ", which nobody is asked about",
+                    _ => "",
+                };
+                let names = shorten(&names.join(", "), 300);
+                format!("{} tool calls ({names}{more}), the riskiest {risk}{against}", calls.len())
             }
             Decision::Continue if situation.provider_paused => "the provider paused its own tools".to_owned(),
             Decision::Continue | Decision::PauseForConfirm => "a stated next step without a call".to_owned(),
