@@ -973,3 +973,192 @@ fn c15_a_value_falls_apart_where_the_text_says_that_it_does() {
         &["IFS=,; c='ls,-la'; $c", "IFS=$'\\n'; for f in $(ls); do echo \"$f\"; done"],
     );
 }
+
+#[test]
+fn c15_verb_and_thing_run_together_are_told_apart() {
+    held(
+        &[
+            "elasticsearch-users userdel bob",
+            "cli53 rrdelete example.com www A",
+            "pvecm delnode node2",
+            "svctask rmvdisk vdisk7",
+            "isi rmsnapshot s1",
+            "arrayctl delpool p0",
+            "tool hostdelete web1",
+            "symcli disband -g prod",
+            "pijul unrecord ABC",
+            "vsctl cancel instance 7",
+            "slcli hardware cancel 17",
+            "brokerctl subscription cancel s-1",
+            "stolonctl init -y",
+            "appctl bootstrap --force",
+            "cmdkey /delete server1",
+            "tool /PURGE all",
+            "pnputil /delete-driver oem1.inf",
+            "rails destroy model Post",
+            "rdfind -deleteduplicates true src",
+            "sips --deleteProperty profile a.jpg",
+            "unar -force-overwrite a.zip",
+            "net user bob newpassword",
+            "schtasks /Change /TN job /disable",
+        ],
+        &[
+            "tool undelete 7",
+            "tool ondelete show",
+            "tool model",
+            "tool rmlint",
+            "gh run cancel 17",
+            "tool cancel-build 7",
+            "stolonctl init --help",
+            "npm init -y",
+            "tool init",
+            "tool a/delete",
+        ],
+    );
+}
+
+#[test]
+fn c15_programs_that_hand_their_words_on_are_judged_as_the_other_one() {
+    held(
+        &[
+            "yadm clean -fdx",
+            "hub push --force",
+            "dotbare reset --hard",
+            "awslocal s3 rb s3://b --force",
+            "tflocal destroy -auto-approve",
+            "kubecolor delete ns prod",
+            "k3s kubectl delete ns prod",
+            "microk8s kubectl exec p -- rm -rf /data",
+            "wine cmd /c del /q /s C:\\data",
+            "coreutils rm -rf src",
+            "dbus-run-session -- git push --force",
+            "systemd-cat rm -rf src",
+            "faketime '2020-01-01' rm -rf src",
+            "perf stat -e cycles git clean -fdx",
+            "screen -dmS job bash -c 'rm -rf src'",
+            "expect -c 'spawn git push --force origin main'",
+            "plink.exe -batch host -ssh -l root -pw x 'vim-cmd vmsvc/power.off 1; rm -rf /vmfs/a'",
+            "scrontab -r",
+            "yay -Rns package",
+        ],
+        &[
+            "yadm status",
+            "hub browse",
+            "awslocal s3 ls",
+            "kubecolor get pods",
+            "k3s kubectl get ns",
+            "wine notepad.exe",
+            "dbus-run-session -- ls",
+            "perf stat -e cycles ls",
+            "screen -dmS job bash -c 'npm start'",
+            "screen -r job",
+            "screen -ls",
+            "expect -c 'spawn ssh host ls'",
+        ],
+    );
+}
+
+#[test]
+fn c12_what_a_text_writes_into_a_script_is_read_whatever_runs_it() {
+    held(
+        &[
+            "cat > a.py <<'E'\nimport shutil; shutil.rmtree('/srv')\nE\npython3 a.py",
+            "echo \"require('fs').rmSync('/srv',{recursive:true})\" > a.js && node ./a.js",
+            "echo 'DROP TABLE users' > a.sql && psql prod -f a.sql",
+            "echo 'DROP TABLE users' > a.sql; mysql prod < a.sql",
+            "echo 'DROP TABLE users' > a.sql; psql --file=a.sql",
+            "printf 'all:\\n\\trm -rf ~/data\\n' > Makefile && make",
+            "cat > x.mk <<'E'\nall:\n\t@git push --force\nE\nmake -f x.mk all",
+            "cat > a.ps1 <<'E'\nRemove-Item -Recurse -Force C:\\data\nE\npwsh -File a.ps1",
+            "echo 'Remove-Item -Recurse C:\\data' | powershell -Command -",
+            "mysql prod < <(./statements)",
+            "${RUN:-rm -rf ~/a/b}",
+        ],
+        &[
+            "cat > a.py <<'E'\nprint('rm -rf /')\nE\npython3 a.py",
+            "echo 'select 1' > a.sql && psql prod -f a.sql",
+            "printf 'all:\\n\\tls\\n' > Makefile && make",
+            "cat > a.ps1 <<'E'\nGet-ChildItem C:\\data\nE\npwsh -File a.ps1",
+            "echo 'Get-Service' | powershell -Command -",
+            "powershell -Command \"& { Get-VM }\"",
+            "echo 'rm -rf /' > notes.txt && git add notes.txt",
+        ],
+    );
+}
+
+#[test]
+fn c12_loops_over_arguments_and_backquotes_side_by_side_are_read() {
+    held(
+        &[
+            "find . -exec sh -c 'for f do rm -rf \"$f\"; done' sh {} +",
+            "for f do git push --force; done",
+            "echo `date` `rm -rf src`",
+            "wc `rm -rf src$`",
+            "find -x / -name a -delete",
+        ],
+        &[
+            "for f do echo \"$f\"; done",
+            "for f\ndo echo \"$f\"; done",
+            "echo `date` `hostname`",
+            "wc `find . | grep php$`",
+            "find -x / -name foo",
+            "grep -n 'for f do x' a.txt",
+            "awk '/docker system prune/ {print $1}' a.txt",
+        ],
+    );
+}
+
+#[test]
+fn c15_statements_behind_other_words_and_options_are_read() {
+    held(
+        &[
+            "aws athena start-query-execution --query-string 'DROP TABLE users'",
+            "databricks sql query -e 'DROP TABLE users'",
+            "osql -Q 'DELETE FROM users'",
+            "heroku pg:psql -c 'BEGIN; DELETE FROM a; COMMIT;'",
+            "tool db execute --sql 'select 1; drop table a;'",
+            "ysqlsh -c 'with x as (select 1) delete from t'",
+            "rails runner '`rm -rf /srv`'",
+        ],
+        &[
+            "aws athena start-query-execution --query-string 'SELECT 1'",
+            "databricks sql query -e \"select * from t where action='delete'\"",
+            "rails runner 'puts User.count'",
+        ],
+    );
+}
+
+#[test]
+fn c15_what_is_asked_to_show_something_as_another_user_passes() {
+    held(
+        &[
+            "sudo airmon-ng check kill",
+            "sudo ./deploy.sh status",
+            "sudo bash status",
+            "sudo make list",
+            "sudo tool --config a --list --clean",
+            "sudo tool status reset",
+            "conda remove --all",
+            "mise uninstall --all node",
+            "chsh -s /bin/zsh",
+            "csrutil disable",
+            "sudo auditctl -D",
+        ],
+        &[
+            "sudo gitlab-ctl status",
+            "sudo smartctl --info /dev/sda",
+            "sudo nft list ruleset",
+            "sudo aa-status",
+            "sudo lxc-ls --fancy",
+            "sudo iptables-save",
+            "su postgres -c 'ls -l'",
+            "chsh --list-shells",
+            "csrutil status",
+            "conda info --all",
+            "mamba update --all",
+            "mogrify -format jpg *.png",
+            "systemctl kill --signal=help",
+            "crontab -l",
+        ],
+    );
+}

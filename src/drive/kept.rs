@@ -14,8 +14,8 @@ use tower_service::Service;
 
 use super::trouble;
 
-/// Each time a connection is found closed it is forgotten. Where so many are, something else is the matter.
-const MOST_CLOSED: usize = 8;
+/// A connection that is found closed is forgotten. Where so many are, something else is the matter.
+const MOST_CLOSED: usize = 5;
 
 tokio::task_local! {
     /// Whether the request that is being sent had a connection made for it.
@@ -27,7 +27,7 @@ pub(super) async fn execute(client: &Client, request: impl Fn() -> Request) -> R
     for _ in 0..MOST_CLOSED {
         let one = async { (client.execute(request()).await, MADE.with(Cell::get)) };
         match MADE.scope(Cell::new(false), one).await {
-            (Err(error), false) if trouble::unanswered(&error) => {}
+            (Err(error), false) if trouble::closed_unanswered(&error) => {}
             (sent, _) => return sent,
         }
     }

@@ -43,9 +43,18 @@ pub(super) fn sending(error: &reqwest::Error, host: &str, limits: &Timeouts) -> 
     failure.hint("try again; if it stays like that, look what stands between here and the server")
 }
 
-/// Whether the connection stood, and was closed before an answer came.
-pub(super) fn unanswered(error: &reqwest::Error) -> bool {
-    sending(error, "", &Timeouts::default()).kind == FailureKind::Cut
+/// Whether the connection itself was closed before an answer came. A stream of HTTP/2 that its server ends alone leaves
+/// the connection standing, and is an answer of a kind.
+pub(super) fn closed_unanswered(error: &reqwest::Error) -> bool {
+    use io::ErrorKind as Kind;
+    if error.is_connect() || error.is_timeout() || find::<rustls::Error>(error).is_some() {
+        return false;
+    }
+    let unfinished = |error: &hyper::Error| error.is_incomplete_message() || error.is_canceled();
+    let broken = |error: &io::Error| {
+        matches!(error.kind(), Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe | Kind::UnexpectedEof)
+    };
+    find::<hyper::Error>(error).is_some_and(unfinished) || find::<io::Error>(error).is_some_and(broken)
 }
 
 /// The body broke off.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from loopwright import ContextWindow, Message, UsageError, compress, count_tokens
-from loopwright.messages import ToolUse
+from loopwright.messages import Text, ToolResult, ToolUse
 
 GO = {"role": "user", "content": "go"}
 END = {"role": "user", "content": "end"}
@@ -254,6 +254,52 @@ def test_c26_what_a_compaction_said_to_have_no_result_is_not_said_twice():
                 if window.compactions == compactions:
                     assert [json.dumps(message) for message in window.messages][: len(seen)] == seen
             assert compactions > 3
+
+
+def test_c26_a_use_that_waits_again_when_a_late_result_has_moved_gets_its_own():
+    """A late result says that the last use has none; a compaction puts it to its use, so that the last use waits again."""
+    for shape, call, back in (("anthropic", use, gave), ("openai_chat", asked, told)):
+        history = [GO, call("a"), END, call("b"), back("a"), back("b"), said("so"), END]
+        window = ContextWindow(10_000, "gpt-4o", shape=shape)
+        window.append(*history[:5])
+        assert [(at, "no result" in what) for at, what in window.repairs] == [(1, True), (3, True), (4, False)]
+        window.compact()
+        assert roles(window.messages, ending=True).endswith("a")
+        assert [at for at, _ in window.repairs] == [4]
+        window.append(*history[5:])
+        roles(window.messages)
+        assert window.messages == compress(history, 10_000, model="gpt-4o", shape=shape).messages
+        assert [at for at, _ in window.repairs] == [4]
+        assert json.dumps(window.messages).count('"out"') == 2
+
+
+def test_c26_an_answer_that_ends_in_white_space_may_be_the_last_of_a_request():
+    """Anthropic refuses to go on from it; it is trimmed when it comes, and stays so, as a cache may hold it."""
+    window = ContextWindow(10_000, "claude-sonnet-4-5", shape="anthropic")
+    window.append(GO, said("I think\n\n"))
+    assert window.messages == [GO, said("I think")]
+    window.append(END, said([{"type": "text", "text": "Well. "}]))
+    assert window.messages == [GO, said("I think"), END, said([{"type": "text", "text": "Well."}])]
+    assert [(at, "white space" in what) for at, what in window.repairs] == [(1, True), (3, True)]
+    window.compact()
+    history = [GO, said("I think\n\n"), END, said([{"type": "text", "text": "Well. "}])]
+    assert window.messages == compress(history, 6_000, model="claude-sonnet-4-5", shape="anthropic").messages
+    for shape in ("openai_chat", "canonical"):
+        other = ContextWindow(10_000, shape=shape)
+        each = [Message.user("go"), Message.assistant("I think\n")] if shape == "canonical" else [GO, said("I think\n")]
+        other.append(*each)
+        assert other.messages == each
+
+
+def test_c26_blank_text_beside_results_leaves_with_them():
+    """Words beside results stay when the results leave; blank text is no words, and would stand as an empty message."""
+    back = Message.user(ToolResult("a", "f", (Text("so it was\n" * 400),)), Text(" "))
+    history = [Message.user("go"), Message.assistant(ToolUse.of("a", "f", {})), back]
+    for at in range(3):
+        history += [Message.assistant(ToolUse.of(f"c{at}", "f", {})), Message.user(ToolResult(f"c{at}", "f", ()))]
+    for budget in range(60, 400, 20):
+        for message in compress([*history, Message.user("end")], budget).messages:
+            assert any(not isinstance(block, Text) or block.text.strip() for block in message.content)
 
 
 def test_c26_instructions_behind_a_use_without_a_result_are_the_users_too():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 
 import pytest
-from loopwright import ContextWindow, UsageError, compress
+from loopwright import ContextWindow, Message, UsageError, compress, count_tokens
+from loopwright.messages import Thinking
 
 GO = {"role": "user", "content": "go"}
 
@@ -279,3 +280,43 @@ def test_c26_what_stands_where_the_provider_takes_none_is_named(shape, history, 
         compress(history, 10_000, shape=shape)
     assert caught.value.code == "invalid_message"
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("given", ["{}", [1], "no JSON", 'quoted "words" \\ and more'])
+def test_c26_input_that_is_no_dict_is_counted_as_it_is_written(given):
+    history = [
+        GO,
+        spoke([{**A_USE, "input": given}]),
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "out"}]},
+        {"role": "user", "content": "end"},
+    ]
+    for model in ("gpt-4o", "claude-sonnet-4-5"):
+        whole = compress(history, 10_000, model=model, shape="anthropic")
+        assert isinstance(whole.messages[1]["content"][0]["input"], dict)
+        needed = whole.report.after
+        assert needed >= count_tokens(whole.messages, model=model, upper_bound=True)
+        assert compress(history, needed, model=model, shape="anthropic").messages == whole.messages
+        with pytest.raises(UsageError, match="what must stay"):
+            compress(history, needed - 1, model=model, shape="anthropic")
+
+
+@pytest.mark.parametrize("member", [{"audio": {"id": "audio_1"}}, {"function_call": {"name": "f", "arguments": "{}"}}])
+def test_c26_what_a_model_said_beside_its_content_is_not_nothing(member):
+    history = [GO, spoke(None, **member), {"role": "user", "content": "end"}]
+    done = compress(history, 10_000, shape="openai_chat")
+    assert (done.messages, done.report.repairs) == (history, [])
+    window = ContextWindow(10_000, shape="openai_chat")
+    window.append(*history)
+    assert (window.messages, window.repairs) == (history, [])
+    nothing = [GO, spoke(None, **dict.fromkeys(member)), {"role": "user", "content": "end"}]
+    assert {at for at, what in compress(nothing, 10_000, shape="openai_chat").report.repairs if "empty" in what} == {1}
+
+
+def test_c26_reasoning_that_no_model_said_is_named():
+    for shape, message in (
+        ("anthropic", {"role": "user", "content": [A_THOUGHT]}),
+        ("canonical", Message.user(Thinking("hm", "s"))),
+    ):
+        history = [Message.user("go") if shape == "canonical" else GO, message]
+        with pytest.raises(UsageError, match="message 1 .*only a model's message may hold reasoning"):
+            compress(history, 10_000, shape=shape)

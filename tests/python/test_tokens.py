@@ -648,3 +648,29 @@ def test_c30_a_history_counted_before_is_not_written_again() -> None:
         return min(spent)
 
     assert least(lambda: counter.count(history)) < least(lambda: json.dumps(history)) / 2
+
+
+@pytest.mark.parametrize(("model", "reported"), [("gpt-4", 105), ("gpt-4o", 101)])
+def test_c30_tools_are_not_counted_as_if_it_were_known_how_they_are_written(model, reported):
+    """OpenAI's published example of a request with a tool, and what its API reports for it."""
+    location = {"type": "string", "description": "The city and state, e.g. San Francisco, CA"}
+    unit = {"type": "string", "description": "The unit of temperature to return", "enum": ["celsius", "fahrenheit"]}
+    function = {
+        "name": "get_current_weather",
+        "description": "Get the current weather in a given location",
+        "parameters": {
+            "type": "object",
+            "properties": {"location": location, "unit": unit},
+            "required": ["location"],
+        },
+    }
+    asked = "You are a helpful assistant that can answer to questions about the weather."
+    messages = [
+        {"role": "system", "content": asked},
+        {"role": "user", "content": "What's the weather like in San Francisco?"},
+    ]
+    found = TokenCounter(model).count({"messages": messages, "tools": [{"type": "function", "function": function}]})
+    assert not found.exact
+    assert abs(found.tokens - reported) <= found.margin
+    assert reported <= found.upper_bound == found.tokens
+    assert TokenCounter(model).count(messages).exact

@@ -78,7 +78,7 @@ struct Seen {
 }
 
 /// A server of HTTP/2 that sends `events`: all of them, or a few and then a reset (for `/cut`) or silence (for
-/// `/hang`).
+/// `/hang`), or a reset before anything else (for `/refuse`).
 async fn http2(events: Vec<String>) -> (String, String, Arc<Seen>) {
     let (acceptor, ca) = identity("localhost", &["h2", "http/1.1"]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -97,6 +97,9 @@ async fn http2(events: Vec<String>) -> (String, String, Arc<Seen>) {
                     let (events, noted) = (events.clone(), noted.clone());
                     tokio::spawn(async move {
                         let path = request.uri().path().to_owned();
+                        if path.starts_with("/refuse") {
+                            return respond.send_reset(h2::Reason::INTERNAL_ERROR);
+                        }
                         let head = http::Response::builder().header("content-type", "text/event-stream");
                         let mut body = respond.send_response(head.body(()).unwrap(), false).unwrap();
                         let few = if path.starts_with("/v1") { events.len() } else { 8 };
@@ -149,6 +152,13 @@ async fn http_2_is_spoken_where_it_is_offered() {
     assert_eq!(once().await.unwrap().message.prose(), LONG);
     assert_eq!(seen.connections.load(Ordering::SeqCst), 1);
     assert_eq!(seen.streams.load(Ordering::SeqCst), 24);
+
+    let refuse = endpoint_at(&format!("{base}/refuse"), MODEL);
+    let failure = call(&client, &refuse, true, Timeouts::default()).await.unwrap_err();
+    assert_eq!(failure.failure.kind, FailureKind::Cut, "{failure}");
+    assert!(!failure.visible);
+    let sent = seen.streams.load(Ordering::SeqCst);
+    assert_eq!((sent, seen.connections.load(Ordering::SeqCst)), (25, 1), "the connection stands: once is enough");
 }
 
 async fn outcome(base: &str, options: ClientOptions) -> Result<Response, Failure> {

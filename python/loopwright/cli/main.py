@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from .exit_codes import BROKEN_PIPE, ERROR, INTERRUPTED, TABLE, USAGE
@@ -69,13 +70,24 @@ def _main(argv: Sequence[str] | None) -> int:
         return _failed(error, json=arguments.json)
 
 
+def _somewhere() -> bool:
+    """Whether the working folder is still there."""
+    try:
+        Path.cwd()
+    except OSError:
+        return False
+    return True
+
+
 def _failed(error: Exception, *, json: bool) -> int:
     from loopwright.errors import InternalError, LoopwrightError, UsageError
 
     from .report import error_line, failure_json
     from .screen import Screen, Style
 
-    if not isinstance(error, LoopwrightError):
+    if isinstance(error, FileNotFoundError) and not _somewhere():
+        error = UsageError("the working folder is gone", "no_folder", "go to a folder that is there")
+    elif not isinstance(error, LoopwrightError):
         error = InternalError(f"{type(error).__name__}: {error}", hint="LOOPWRIGHT_DEBUG=1 shows where")
     code = USAGE if isinstance(error, UsageError) else ERROR
     screen = Screen(bare=json)

@@ -16,7 +16,7 @@ use super::{
     inside,
     mended::Mended,
     pace::{AtOnce, Pieces, at_once},
-    pairs::Repair,
+    pairs::{self, Repair, Rest},
     policy::Policy,
     report::{Entry, Fate, Report},
     salience::Tier,
@@ -79,6 +79,13 @@ pub(super) struct History {
     /// What was left aside when nothing was any more, for a report of then; and how often that came.
     past: Vec<Gone>,
     forgot: usize,
+}
+
+/// How a history went on before a plan of it was made.
+pub(super) enum Before {
+    Same,
+    Ended(Rest),
+    Was(Option<Mended>),
 }
 
 /// What a plan is wanted for.
@@ -158,36 +165,61 @@ impl History {
     /// repeat, which are those that a plan gives, and without what else is wrong.
     pub(super) fn show(&self, index: usize, policy: &Policy, view: &mut Vec<Arc<Message>>) {
         let Some(message) = self.messages.get(index) else { return };
+        let before = view.len();
         if let Some(made) = self.mended(index) {
             let theirs = self.is_the_users(index, policy);
-            let shown = |made: &Arc<Message>| match inside::asks(made, policy) {
+            view.extend(made.iter().map(|made| match inside::asks(made, policy) {
                 Some(_) if theirs => inside::as_the_users(made),
                 _ => made.clone(),
-            };
-            return view.extend(made.iter().map(shown));
+            }));
+        } else {
+            let names = self.renaming.as_ref().filter(|_| self.mended.is_none());
+            view.push(match names.and_then(|renaming| renaming.names(index)) {
+                Some(names) => with_names(message, &names),
+                None if self.is_the_users(index, policy) => inside::as_the_users(message),
+                None => message.clone(),
+            });
         }
-        let names = self.renaming.as_ref().filter(|_| self.mended.is_none());
-        view.push(match names.and_then(|renaming| renaming.names(index)) {
-            Some(names) => with_names(message, &names),
-            None if self.is_the_users(index, policy) => inside::as_the_users(message),
-            None => message.clone(),
-        });
+        // It may be the last of a request, and what stood once stays.
+        if let Some(last) = view.get_mut(before..).and_then(<[_]>::last_mut)
+            && let Some(trimmed) = pairs::trimmed(last, self.wire)
+        {
+            *last = trimmed;
+        }
     }
 
-    /// A plan was made of the first `messages`, and uses of theirs that have no result beside others that have one were
-    /// said to have none: what comes for them later comes too late.
-    pub(super) fn planned(&mut self, messages: usize) {
-        let messages = messages.min(self.messages.len());
-        if facts::may_end(self.facts.get(..messages).unwrap_or_default()) {
-            return;
+    /// A plan was made of the first `messages`, which ends with `rest` where it had to pair them anew: the view goes on from
+    /// there. Gives how it went on before, should nothing come of the plan.
+    pub(super) fn planned(&mut self, messages: usize, rest: Option<Rest>) -> Before {
+        let Some(rest) = rest else { return Before::Same };
+        if let Some(mended) = self.mended.as_mut().filter(|_| messages >= self.messages.len()) {
+            return Before::Ended(mended.take_over(rest));
         }
-        if messages < self.messages.len() {
-            self.mended = None;
-        }
-        let mended = self.mended.get_or_insert_with(|| Mended::new(self.wire));
-        mended.follow(self.messages.get(..messages).unwrap_or_default());
-        mended.give_up();
+        let mut mended = Mended::new(self.wire);
+        mended.follow(self.messages.get(..messages).unwrap_or(&self.messages));
+        mended.take_over(rest);
         mended.follow(&self.messages);
+        Before::Was(self.mended.replace(mended))
+    }
+
+    /// Nothing came of a plan.
+    pub(super) fn not_planned(&mut self, before: Before) {
+        match before {
+            Before::Same => {}
+            Before::Ended(rest) => {
+                let _its = self.mended.as_mut().map(|mended| mended.take_over(rest));
+            }
+            Before::Was(mended) => self.mended = mended,
+        }
+    }
+
+    /// How a plan of the first `messages` ends, where that is not known any more.
+    pub(super) fn rest(&self, messages: usize) -> Option<Rest> {
+        let facts = self.facts.get(..messages).unwrap_or(&self.facts);
+        if self.mended.is_none() && facts::may_end(facts) {
+            return None;
+        }
+        pairs::repair_all(self.messages.get(..messages).unwrap_or(&self.messages), self.wire).ok()?.2
     }
 
     /// What stands for a message that can't stand as it came, where more than ids is wrong with the history.
@@ -204,8 +236,9 @@ impl History {
         inside::asks(message, policy).is_some_and(|takes| !inside::may_stand(message, takes, before, None))
     }
 
-    /// What was put right of what was appended, as it stands before a plan is made.
-    pub(super) fn repairs(&self, policy: &Policy) -> Vec<Repair> {
+    /// What was put right of what was appended: of the first `planned` by a plan, of the others as they stand before one is
+    /// made.
+    pub(super) fn repairs(&self, planned: usize, policy: &Policy) -> Vec<Repair> {
         let mut repairs = match (&self.mended, &self.renaming) {
             (Some(mended), _) => mended.repairs().to_vec(),
             (None, Some(renaming)) => renaming.repairs(self.messages.len(), &self.messages),
@@ -213,6 +246,9 @@ impl History {
         };
         let theirs = (0..self.messages.len()).filter(|index| self.is_the_users(*index, policy));
         repairs.extend(theirs.map(inside::said));
+        let is_trimmed =
+            |index: &usize| self.messages.get(*index).is_some_and(|it| pairs::trimmed(it, self.wire).is_some());
+        repairs.extend((planned..self.messages.len()).filter(is_trimmed).map(pairs::said_trimmed));
         repairs.sort_by_key(|repair| repair.message);
         repairs
     }

@@ -21,7 +21,7 @@ use super::{
     ids::{Names, with_names},
     look::{Looked, look},
     pace::{AtOnce, Hand, at_once},
-    pairs::{self, Placed},
+    pairs::{self, Placed, Rest},
     plan::{self, Rungs},
     policy::Policy,
     report::Report,
@@ -161,6 +161,8 @@ pub(super) struct Planned {
     pub(super) left: Vec<Left>,
     /// Whether the ids that stand twice were known before; its report does not speak of those.
     pub(super) named: bool,
+    /// How it ends, where uses and results had to be paired anew.
+    pub(super) rest: Option<Rest>,
 }
 
 /// Why a plan that leaves something aside can't be trusted to be what one without is: all of it is wanted.
@@ -175,8 +177,8 @@ pub(super) const WANTS_ALL: &str = "wants_all";
 pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Planned> {
     let Given { messages, counts, policy, aside, .. } = given;
     let names = given.names.filter(|_| facts::may_end(given.facts));
-    let (mut placed, mut repairs) = match names {
-        Some(names) => (renamed(messages, names, hand).await, Vec::new()),
+    let (mut placed, mut repairs, rest) = match names {
+        Some(names) => (renamed(messages, names, hand).await, Vec::new(), None),
         None if given.names.is_some() && !aside.is_empty() => return wants_all(),
         None => pairs::repair_known(messages, given.facts, policy.wire)?,
     };
@@ -251,7 +253,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
             handles: &mut handles,
         };
         let made = finish(made, hand).await;
-        return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new(), named: ids_known });
+        return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new(), named: ids_known, rest });
     }
     let table = chunks::repeats(&placed, &units, policy.attention, hand).await;
     let weighed = weigh::weigh(&placed, facts, &units, &ages, policy, hand).await;
@@ -337,7 +339,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         handles: &mut handles,
     };
     let made = finish(made, hand).await;
-    Ok(Planned { made, added: handles.added, units: ages.units, left, named: ids_known })
+    Ok(Planned { made, added: handles.added, units: ages.units, left, named: ids_known, rest })
 }
 
 /// The messages with the ids they get.

@@ -75,6 +75,8 @@ const DEMANDS: u16 = 1 << 11;
 const FAILS: u16 = 1 << 12;
 /// Nobody looked whether it tells of a failure.
 const UNREAD: u16 = 1 << 13;
+/// Words that are not blank.
+const SAYS: u16 = 1 << 14;
 /// A demand stands near the beginning, or nobody reads it.
 const READ: usize = 8_192;
 
@@ -129,6 +131,7 @@ impl Facts {
                 }
             }
             words |= !matches!(block, Block::ToolResult(_));
+            mark(SAYS, !matches!(block, Block::ToolResult(_)) && !pairs::is_blank(block));
         }
         let empty = pairs::is_empty(message);
         mark(EMPTY, empty);
@@ -170,6 +173,11 @@ impl Facts {
     /// Whether it holds anything but results.
     pub(super) const fn speaks(&self) -> bool {
         self.is(WORDS)
+    }
+
+    /// Whether any of that is more than blank text.
+    pub(super) const fn says(&self) -> bool {
+        self.is(SAYS)
     }
 
     /// Whether it begins as a summary of ours does.

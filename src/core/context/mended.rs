@@ -8,7 +8,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use super::{
     ids::{Call, Ids, Open, said, with_names},
-    pairs::{self, Repair},
+    pairs::{self, Repair, Rest},
 };
 use crate::core::message::{Block, Message, Role, ToolResult, Wire};
 
@@ -20,8 +20,6 @@ pub(super) struct Mended {
     begun: bool,
     ids: Ids,
     open: Open,
-    /// Whether one of the uses that are open, or of those beside it, has its result.
-    answered: bool,
     /// Tool uses that were said to have no result.
     given_up: HashSet<String>,
     /// What stands for a message that can't stand as it came.
@@ -37,7 +35,6 @@ impl Mended {
             begun: false,
             ids: Ids::default(),
             open: Open::default(),
-            answered: false,
             given_up: HashSet::new(),
             made: Vec::new(),
             repairs: Vec::new(),
@@ -60,10 +57,15 @@ impl Mended {
         self.made.get(at).map(|(_, made)| made.as_slice())
     }
 
-    /// Uses that wait beside others that have their results get none any more: a plan has said so.
-    pub(super) fn give_up(&mut self) {
-        if self.answered {
-            self.missing();
+    /// A plan was made of all that was seen, and the view is its: what came late stands at its use now, the last uses may
+    /// wait again, and others that have no result have one that says so.
+    /// Gives how it ended before.
+    pub(super) fn take_over(&mut self, rest: Rest) -> Rest {
+        let Rest { open, given_up, repairs } = rest;
+        Rest {
+            open: std::mem::replace(&mut self.open, open),
+            given_up: std::mem::replace(&mut self.given_up, given_up),
+            repairs: std::mem::replace(&mut self.repairs, repairs),
         }
     }
 
@@ -117,7 +119,6 @@ impl Mended {
     fn take_calls(&mut self, index: usize, message: &Arc<Message>) -> Arc<Message> {
         let mut names: Vec<(usize, Box<str>)> = Vec::new();
         self.open = Open::default();
-        self.answered = false;
         for (at, block) in message.content.iter().enumerate() {
             let Some(was) = pairs::call_id(block) else { continue };
             let name = if let Block::ToolUse(call) = block { call.name.clone() } else { String::new() };
@@ -174,7 +175,6 @@ impl Mended {
             };
             behind |= !words.is_empty();
             if let Some(call) = self.open.answer(&result.id) {
-                self.answered = true;
                 same &= call.id == result.id;
                 results.push(Block::ToolResult(ToolResult { id: call.id, ..result.clone() }));
                 continue;

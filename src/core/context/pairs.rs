@@ -6,7 +6,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     hash::BuildHasherDefault,
     sync::Arc,
 };
@@ -46,49 +46,80 @@ pub struct Repair {
     pub what: String,
 }
 
+/// How a history that had to be put right ends: what may still come for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rest {
+    /// The uses at the very end, which wait for their results.
+    pub(super) open: Open,
+    /// The ids of uses that were said to have none.
+    pub(super) given_up: HashSet<String>,
+    /// All that was done.
+    pub(super) repairs: Vec<Repair>,
+}
+
+/// A history that was put right: the messages, what was done, and how it ends where uses and results were paired anew.
+pub(super) type Repaired = (Vec<Placed>, Vec<Repair>, Option<Rest>);
+
 const MISSING: &str = "no result was recorded for this tool use";
 pub(super) const SPOKE_FIRST: &str = "a model spoke first; a line of the user stands before it";
 const OPENING: &str = "[The conversation goes on from here.]";
 
 /// The same where much is known of the messages already: those that are legal are not looked at again.
-pub(super) fn repair_known(
-    messages: &[Arc<Message>],
-    facts: &[Facts],
-    wire: Option<Wire>,
-) -> Result<(Vec<Placed>, Vec<Repair>)> {
+pub(super) fn repair_known(messages: &[Arc<Message>], facts: &[Facts], wire: Option<Wire>) -> Result<Repaired> {
     if !are_legal(facts, wire) {
-        return repair(messages, wire);
+        return repair_all(messages, wire);
     }
     let placed = |(index, message): (usize, &Arc<Message>)| Placed {
         message: message.clone(),
         origin: Some(index),
         changed: false,
     };
-    Ok((messages.iter().enumerate().map(placed).collect(), Vec::new()))
+    Ok((messages.iter().enumerate().map(placed).collect(), Vec::new(), None))
 }
 
 /// Trims an answer that the model is to go on with: Anthropic refuses one that ends in white space. Whether it did.
 pub(super) fn trim_end(placed: &mut [Placed], repairs: &mut Vec<Repair>, wire: Option<Wire>) -> bool {
-    let Some(last) = placed.last_mut().filter(|last| last.message.role == Role::Assistant) else { return false };
-    let Some(Block::Text(text)) = last.message.content.last() else { return false };
-    let kept = text.text.trim_end().len();
-    if wire != Some(Wire::Anthropic) || kept == 0 || kept == text.text.len() {
-        return false;
-    }
-    if let Some(Block::Text(text)) = Arc::make_mut(&mut last.message).content.last_mut() {
-        text.text.truncate(kept);
-    }
+    let Some(last) = placed.last_mut() else { return false };
+    let Some(trimmed) = trimmed(&last.message, wire) else { return false };
+    last.message = trimmed;
     last.changed = true;
     if let Some(message) = last.origin {
-        let what = "white space at its end, with which the provider would not go on from it, is left out";
-        repairs.push(Repair { message, what: what.into() });
+        repairs.push(said_trimmed(message));
         repairs.sort_by_key(|repair| repair.message);
     }
     true
 }
 
+/// An answer without the white space at its end, with which Anthropic would not let the model go on from it.
+pub(super) fn trimmed(message: &Message, wire: Option<Wire>) -> Option<Arc<Message>> {
+    if wire != Some(Wire::Anthropic) || message.role != Role::Assistant {
+        return None;
+    }
+    let Some(Block::Text(text)) = message.content.last() else { return None };
+    let kept = text.text.trim_end().len();
+    if kept == 0 || kept == text.text.len() {
+        return None;
+    }
+    let mut message = message.clone();
+    if let Some(Block::Text(text)) = message.content.last_mut() {
+        text.text.truncate(kept);
+    }
+    Some(Arc::new(message))
+}
+
+/// What is said of it.
+pub(super) fn said_trimmed(message: usize) -> Repair {
+    let what = "white space at its end, with which the provider would not go on from it, is left out";
+    Repair { message, what: what.into() }
+}
+
 /// The history as a provider takes it, and what had to be done for that.
 pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Placed>, Vec<Repair>)> {
+    repair_all(messages, wire).map(|(placed, repairs, _)| (placed, repairs))
+}
+
+/// The same, and how it ends.
+pub(super) fn repair_all(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<Repaired> {
     let mut mended: BTreeSet<usize> = BTreeSet::new();
     let mut work = Work::default();
     let mut taken: Vec<Arc<Message>> = Vec::with_capacity(messages.len());
@@ -103,23 +134,27 @@ pub fn repair(messages: &[Arc<Message>], wire: Option<Wire>) -> Result<(Vec<Plac
         check(index, &message)?;
         taken.push(message);
     }
-    let (mut placed, repairs) = if is_legal(&taken, wire) {
+    let (mut placed, mut repairs, mut rest) = if is_legal(&taken, wire) {
         let placed = |(index, message): (usize, Arc<Message>)| Placed { message, origin: Some(index), changed: false };
-        (taken.into_iter().enumerate().map(placed).collect(), work.repairs)
+        (taken.into_iter().enumerate().map(placed).collect(), work.repairs, None)
     } else {
         for (index, message) in taken.iter().enumerate() {
             work.take(index, message);
         }
-        work.finish(wire)
+        let rest = work.rest();
+        let (placed, repairs) = work.finish(wire);
+        (placed, repairs, Some(rest))
     };
     if !mended.is_empty() {
         for placed in &mut placed {
             placed.changed |= placed.origin.is_some_and(|origin| mended.contains(&origin));
         }
     }
-    let mut repairs = repairs;
     trim_end(&mut placed, &mut repairs, wire);
-    Ok((placed, repairs))
+    if let Some(rest) = &mut rest {
+        rest.repairs.clone_from(&repairs);
+    }
+    Ok((placed, repairs, rest))
 }
 
 /// A message without what a provider would refuse of it wherever it stands, and what was done for that.
@@ -167,6 +202,9 @@ pub fn check(index: usize, message: &Message) -> Result<()> {
             Block::ToolUse(_) if message.role != Role::Assistant => {
                 return wrong("only a model's message may hold a tool use");
             }
+            Block::Thinking(_) if message.role != Role::Assistant => {
+                return wrong("only a model's message may hold reasoning");
+            }
             Block::ToolUse(call) if call.id.is_empty() => return wrong("a tool use has no id"),
             Block::ToolResult(_) if message.role != Role::User => {
                 return wrong("only a user's message may hold a tool result");
@@ -179,7 +217,7 @@ pub fn check(index: usize, message: &Message) -> Result<()> {
 }
 
 pub(super) fn is_empty(message: &Message) -> bool {
-    message.content.iter().all(is_blank)
+    message.content.iter().all(is_blank) && !openai_chat::says_beside(message)
 }
 
 pub(super) fn is_blank(block: &Block) -> bool {
@@ -282,6 +320,11 @@ struct Slot {
 impl Slot {
     fn new(placed: Placed) -> Self {
         Self { placed, results: Vec::new(), open: Open::default(), moved: false }
+    }
+
+    /// Whether its uses are still at work: they stand last, and none has its result.
+    const fn waits(&self, is_last: bool) -> bool {
+        is_last && self.results.is_empty()
     }
 }
 
@@ -457,6 +500,20 @@ impl Work {
         }
     }
 
+    /// How it ends: with no result at all and nothing behind them, the last uses are still at work.
+    fn rest(&self) -> Rest {
+        let mut rest = Rest::default();
+        let last = self.slots.len().wrapping_sub(1);
+        for (at, slot) in self.slots.iter().enumerate() {
+            if slot.waits(at == last) {
+                rest.open = slot.open.clone();
+            } else {
+                rest.given_up.extend(slot.open.calls().map(|call| call.was.clone()));
+            }
+        }
+        rest
+    }
+
     fn finish(mut self, wire: Option<Wire>) -> (Vec<Placed>, Vec<Repair>) {
         let mut out: Vec<Placed> = Vec::new();
         let last = self.slots.len().wrapping_sub(1);
@@ -469,9 +526,8 @@ impl Work {
                 out.push(Placed { message: Arc::new(Message::user(OPENING)), origin: None, changed: true });
             }
             let index = slot.placed.origin.unwrap_or(0);
+            let waiting = slot.waits(at == last);
             let (mut results, mut moved) = (slot.results, slot.moved);
-            // With no result at all and nothing behind it, the uses are still at work.
-            let waiting = at == last && results.is_empty();
             if !slot.open.is_empty() && !waiting {
                 moved = true;
                 let missing: Vec<Block> = slot.open.calls().map(|call| missing(&call.id, &call.name)).collect();

@@ -1,7 +1,7 @@
 //! What leaves or stays together: instructions, the goal, what was said, and exchanges of tool uses with their results.
 //!
 //! A unit is the smallest thing that a plan decides about, so a tool use never parts from its result. Where one message
-//! holds results and a person's words, the words are a unit of their own.
+//! holds results and a person's words, the words are a unit of their own; blank text beside results goes where they go.
 
 use std::{collections::HashSet, ops::Range};
 
@@ -116,7 +116,7 @@ pub(super) fn units(
                         owner[0] = Some(at);
                     }
                 }
-                if it.speaks() {
+                if it.says() {
                     let kind = match (it.is_summary(), goal) {
                         (true, _) => Kind::Summary,
                         (false, None) => Kind::Goal,

@@ -94,6 +94,8 @@ pub(super) struct Sum {
     pub(super) guessed: f64,
     /// What sources that shall be cited add once.
     cited: f64,
+    /// Tokens of tools and schemas as they are given: `OpenAI` writes them in a form of its own, which takes fewer.
+    defined: f64,
 }
 
 impl Sum {
@@ -107,6 +109,7 @@ impl std::ops::AddAssign for Sum {
         self.mix += other.mix;
         self.guessed += other.guessed;
         self.cited = self.cited.max(other.cited);
+        self.defined += other.defined;
     }
 }
 
@@ -259,14 +262,15 @@ impl TokenCounter {
                         ("tools" | "functions", Json::List(tools)) => {
                             for tool in tools {
                                 sum.fixed(PER_TOOL);
-                                self.add_value(&mut sum, tool);
+                                sum.defined += PER_TOOL;
+                                self.add_defined(&mut sum, tool);
                             }
                             sum.guessed += request::tools(&self.tokenizer, tools);
                         }
                         (key, value) => {
                             sum.guessed += request::option(&self.tokenizer, key, value);
                             if let Some(schema) = request::schema(key, value) {
-                                self.add_value(&mut sum, schema);
+                                self.add_defined(&mut sum, schema);
                             }
                         }
                     }
@@ -379,19 +383,28 @@ impl TokenCounter {
     }
 
     fn bounded(&self, sum: &Sum, rates: &Rates) -> Count {
-        let Sum { mix, guessed, cited } = *sum;
+        let Sum { mix, guessed, cited, defined } = *sum;
         let guessed = guessed + cited;
         let tokens = (mix.sum(|at, tokens| tokens * rates.tokens[at]) + guessed).round() as usize;
         let exact = self.tokenizer.is_exact();
+        // It may be fewer, and never is more.
+        let spare = if exact { (defined * 0.5).ceil() as usize } else { 0 };
         if exact && guessed == 0.0 {
-            return Count { tokens, margin: 0, upper_bound: tokens, mix, guessed };
+            return Count { tokens, margin: spare, upper_bound: tokens, mix, guessed };
         }
         let few = if exact { 0.0 } else { FEW };
         let margin = (mix.sum(|at, tokens| tokens * rates.margin[at]) + guessed * 0.5 + few).ceil() as usize;
         let margin = if exact { (guessed * 0.5).ceil() as usize } else { margin };
         let most = mix.sum(|at, tokens| tokens * rates.most[at]) + guessed * 2.0 + 2.0 * few;
         let upper_bound = (most.ceil() as usize).max(tokens + margin);
-        Count { tokens, margin, upper_bound, mix, guessed }
+        Count { tokens, margin: margin + spare, upper_bound, mix, guessed }
+    }
+
+    /// A tool or a schema.
+    fn add_defined(&mut self, sum: &mut Sum, value: &Json) {
+        let before = sum.mix.sum(|_, tokens| tokens);
+        self.add_value(sum, value);
+        sum.defined += sum.mix.sum(|_, tokens| tokens) - before;
     }
 
     pub(super) fn add_text(&mut self, sum: &mut Sum, text: &str) {
@@ -795,6 +808,13 @@ mod tests {
         let found = exact.text("Hello, world!");
         assert_eq!((found.tokens, found.margin, found.upper_bound), (4, 0, 4));
         assert!(exact.messages(&history()).margin > 0, "the size of a picture at an address is not known");
+        let tool = json!({"type": "function", "function": {"name": "get_current_weather", "parameters": {
+            "type": "object", "properties": {"location": {"type": "string", "description": "The city and state"}}}}});
+        let found = exact.json(&Json::from(&json!({"messages": [], "tools": [tool]})));
+        assert!(
+            found.margin > 0 && found.upper_bound == found.tokens,
+            "a provider writes tools as it likes: {found:?}"
+        );
         let mut near = TokenCounter::for_model("claude-sonnet-4-5");
         let found = near.text("Hello, world!");
         assert!(found.margin > 0 && found.upper_bound >= found.tokens + found.margin);

@@ -75,6 +75,28 @@ def test_what_is_not_there_is_named_and_has_a_code(loopwright: Callable, notes: 
     assert json.loads(loopwright("ask", "Brandenburg?", "--in", str(notes), "--json").out)["exit_code"] == 3
 
 
+def test_a_folder_of_pictures_says_why_nothing_was_read(loopwright: Callable, tmp_path: Path) -> None:
+    folder = tmp_path / "my pictures"
+    folder.mkdir()
+    for name in ("a boat.png", "a ship.bin"):
+        (folder / name).write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    ended = loopwright("ask", "When does the harbour open?", "--in", str(folder))
+    assert ended.code == 3
+    assert "none of 2 files was read, each holds no text: a boat.png, a ship.bin" in ended.err
+    ended = loopwright("ask", "When does the harbour open?", "--in", str(folder), "--json")
+    assert "each holds no text" in json.dumps(json.loads(ended.out)["warnings"])
+
+
+def test_a_working_folder_that_is_gone_is_named(notes: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+    command = ["sh", "-c", script, "sh", str(gone), *COMMAND, "ask", "When?", "--in", str(notes)]
+    ended = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert "the working folder is gone (go to a folder that is there)" in ended.stderr
+
+
 def test_an_empty_folder_holds_no_answer(loopwright: Callable, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     ended = loopwright("ask", "When does the harbour open?", "--in", "empty")

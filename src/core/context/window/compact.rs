@@ -122,10 +122,10 @@ impl ContextWindow {
         count: &mut dyn Count,
     ) -> bool {
         let Point { messages, .. } = point;
-        self.history.planned(messages);
+        let Planned { made, added, units, left, named, rest } = planned;
+        let before = self.history.planned(messages, rest);
         let new = messages..self.history.len();
-        let tokens = new.clone().fold(planned.made.report.after, |sum, at| sum.saturating_add(self.cost(at, count).0));
-        let Planned { made, added, units, left, named } = planned;
+        let tokens = new.clone().fold(made.report.after, |sum, at| sum.saturating_add(self.cost(at, count).0));
         self.archive.take(added);
         if let Some(archived) = &mut self.archived {
             *archived = messages.max(*archived);
@@ -134,6 +134,7 @@ impl ContextWindow {
         let shrinks = tokens < self.tokens || report.changes().0 > 0;
         if must_shrink && !shrinks {
             self.report.get_or_insert(report);
+            self.history.not_planned(before);
             return false;
         }
         self.marks.padding = least.saturating_sub(report.after());

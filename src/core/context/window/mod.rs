@@ -165,7 +165,7 @@ impl ContextWindow {
     /// What was put right of what was appended, so that a provider takes the view: the message, and what was done. A
     /// plan may do more; its report says so.
     pub fn repairs(&self) -> Vec<Repair> {
-        self.history.repairs(&self.policy)
+        self.history.repairs(self.marks.point.map_or(0, |point| point.messages), &self.policy)
     }
 
     fn beside(&self, count: &mut dyn Count) -> usize {

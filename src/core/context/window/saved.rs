@@ -81,7 +81,8 @@ impl From<Saved> for ContextWindow {
             history.push(message, tokens, facts);
         }
         if let Some(point) = marks.point {
-            history.planned(point.messages);
+            let rest = history.rest(point.messages);
+            history.planned(point.messages, rest);
         }
         let report = report.map(Made::whole);
         let ahead = Ahead::default();

@@ -60,6 +60,11 @@ pub(super) fn destroying(words: &[Word]) -> Option<&Word> {
     // `mokutil --reset`: nothing else is said.
     let alone = words.len() == 1;
     words.iter().find(|word| {
+        // As options are written on Windows: `cmdkey /delete target`.
+        if let Some(option) = word.text.strip_prefix('/') {
+            let verb = option.split_once('-').filter(|_| !option.contains('/')).map_or(option, |(verb, _)| verb);
+            return ["delete", "remove", "erase", "purge", "wipe"].iter().any(|name| verb.eq_ignore_ascii_case(name));
+        }
         // `--delete`, `--purge-all`, `-delete-vm`; not `--delete=false`, `--drop-last`.
         let Some((option, value)) = long_option(&word.text) else { return false };
         let mut parts = option.split(['-', '_']);
@@ -69,9 +74,13 @@ pub(super) fn destroying(words: &[Word]) -> Option<&Word> {
             matches!(first, "delete" | "purge" | "destroy" | "wipe" | "erase" | "eraseall" | "deleteall" | "revoke")
                 || matches!(first, "drop" | "prune") && !small;
         // `--removenode`, `-CfgLdDel`
-        let compound = ["remove", "delete", "destroy", "erase", "drop"]
-            .iter()
-            .any(|verb| first.strip_prefix(verb).is_some_and(|what| what == "all" || is_held(what)));
+        let compound = ["remove", "delete", "destroy", "erase", "drop"].iter().any(|verb| {
+            first.strip_prefix(verb).is_some_and(|what| matches!(what, "all" | "duplicates") || is_held(what))
+        });
+        // `--deleteProperty`
+        let joined = ["delete", "destroy", "erase", "purge", "wipe"].iter().any(|verb| {
+            first.strip_prefix(verb).is_some_and(|what| what.starts_with(|c: char| c.is_ascii_uppercase()))
+        });
         let camel = !word.text.starts_with("--")
             && ["Del", "Delete", "Clr", "Clear", "Erase"].iter().any(|verb| {
                 option.strip_suffix(verb).is_some_and(|what| what.ends_with(|c: char| c.is_ascii_lowercase()))
@@ -79,6 +88,6 @@ pub(super) fn destroying(words: &[Word]) -> Option<&Word> {
         let removes = REMOVES.contains(&option)
             || option.starts_with("remove-all") && !option.contains("unused")
             || alone && option == "reset";
-        (destroys || compound || camel || removes) && !off(value) && !option.ends_with("-delimiter")
+        (destroys || compound || joined || camel || removes) && !off(value) && !option.ends_with("-delimiter")
     })
 }

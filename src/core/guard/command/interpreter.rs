@@ -12,7 +12,7 @@ use crate::core::guard::{
     code::{self, Language},
     files::keep,
     rules,
-    shell::{Input, Options, RedirectKind, SimpleCommand, Word},
+    shell::{Input, Options, Redirect, RedirectKind, SimpleCommand, Word},
     sql,
 };
 
@@ -113,6 +113,8 @@ const SQL_CLIENTS: &[&str] = &[
     "bteq",
     "isql-fb",
     "ksql-cli",
+    "osql",
+    "ysqlsh",
 ];
 
 pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Option<Verdict> {
@@ -199,6 +201,12 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
                     command.span.clone(),
                 ),
             );
+        }
+        // `mysql < <(…)`
+        let made_up =
+            |redirect: &&Redirect| redirect.kind == RedirectKind::Read && redirect.target.text.starts_with("<(");
+        if command.redirects.iter().any(|redirect| made_up(&redirect)) {
+            keep(&mut worst, piped("", command));
         }
         let read = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
         let given = words.iter().filter(|word| !word.text.contains(' '));
@@ -328,9 +336,11 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
         keep(&mut worst, verdict);
     }
     if matches!(name, "rails" | "gitlab-rails" | "manage.py" | "python" | "python3" | "irb" | "tinker")
-        && words.iter().any(|word| matches!(word.text.as_str(), "runner" | "shell"))
-        && let Some(word) = words.iter().find(|word| word.text.contains(['(', '.']))
-        && let Some(verdict) = nested_acts(&code::acts(&word.text, Language::Python), word, command, ground)
+        && words.iter().any(|word| matches!(word.text.as_str(), "runner" | "r" | "shell"))
+        && let Some(word) = words.iter().find(|word| word.text.contains(['(', '.', '`', ' ']))
+        && let language =
+            if matches!(name, "rails" | "gitlab-rails" | "irb") { Language::Ruby } else { Language::Python }
+        && let Some(verdict) = nested_acts(&code::acts(&word.text, language), word, command, ground)
     {
         keep(&mut worst, verdict);
     }

@@ -10,6 +10,7 @@ use super::{
     runner::handed_on,
     special::special,
     tasks,
+    undo::undoing,
     verbs::{dry, verbs},
 };
 use crate::core::guard::{
@@ -53,6 +54,12 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
         }
     }
     let mut worst = None;
+    // What hands its words on is judged as that, and by what it says itself.
+    if let Some(other) = stands_for(name) {
+        let mut renamed = command.clone();
+        other.clone_into(&mut renamed.words[0].text);
+        keep(&mut worst, program(&renamed, ground));
+    }
     if matches!(name, "docker" | "podman" | "nerdctl")
         && let Some((compose, rest)) = words.split_first()
         && compose.text == "compose"
@@ -103,6 +110,9 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     if worst.is_none() && (READERS.contains(&name) || reads_only(name, words) || cmdlet_that_reads(name)) {
         return Verdict::new(RiskLevel::Safe, "shell.read", "only reads", span);
     }
+    if command.elevated && worst.is_none() && !TAME.contains(&name) && installed(first) && told_to_read(name, words) {
+        return Verdict::new(RiskLevel::Safe, "shell.read", "is told to show something", span);
+    }
     if command.elevated
         && worst.is_none()
         && !TAME.contains(&name)
@@ -119,13 +129,61 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     if matches!(name, "sudo" | "doas" | "pkexec" | "su") {
         let alone = words.iter().all(|word| word.text.starts_with('-'))
             && !words.iter().any(|word| matches!(word.text.as_str(), "-l" | "-v" | "-k" | "-K" | "--list"))
-            || name == "su";
+            // `su user -c …` is judged by what it runs.
+            || name == "su"
+                && !words.iter().any(|word| {
+                    matches!(word.text.as_str(), "-c" | "--command" | "--session-command")
+                        || word.text.starts_with("--command=")
+                        || word.text.starts_with("--session-command=")
+                });
         if alone {
             keep(&mut worst, Verdict::new(RiskLevel::Confirm, "shell.elevated", "becomes another user", span.clone()));
         }
     }
     worst
         .unwrap_or_else(|| Verdict::new(RiskLevel::Cautious, "shell.run", "runs a program that may change files", span))
+}
+
+/// Programs that take the words of another one and hand them on to it.
+fn stands_for(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "yadm" | "dotbare" | "hub" => "git",
+        "awslocal" => "aws",
+        "tflocal" => "terraform",
+        "kubecolor" => "kubectl",
+        "samlocal" => "sam",
+        "cdklocal" => "cdk",
+        "pulumilocal" => "pulumi",
+        "podman-remote" | "docker.io" => "docker",
+        "yay" | "paru" | "pacaur" | "pikaur" | "trizen" | "yaourt" | "aura" | "aurman" => "pacman",
+        "scrontab" => "crontab",
+        _ => return None,
+    })
+}
+
+/// Whether the program is found where programs are installed, not written as a path to some script.
+fn installed(first: &Word) -> bool {
+    let text = first.text.as_str();
+    !text.contains('/') || ["/usr/", "/bin/", "/sbin/"].iter().any(|place| text.starts_with(place))
+}
+
+/// Whether the first thing that a program is told is to show something, and nothing that would undo something comes
+/// after it: `gitlab-ctl status`, `smartctl --info /dev/sda`, `aa-status`; not `airmon-ng check kill`.
+fn told_to_read(program: &str, words: &[Word]) -> bool {
+    #[rustfmt::skip] // words, not code
+    const SHOWS: &[&str] = &[
+        "list", "ls", "show", "status", "stat", "stats", "info", "describe", "view", "version", "check", "verify",
+        "validate", "monitor", "print", "display", "search", "query", "report", "showconf", "dumpstate",
+    ];
+    const OPTIONS: &[&str] = &["list", "show", "status", "info", "print", "health", "capabilities", "stats"];
+    let name = |word: &Word| word.text.trim_start_matches('-').split(['-', '=']).next().unwrap_or_default().to_owned();
+    let word = words.iter().find(|word| !word.text.starts_with('-')).is_some_and(|word| SHOWS.contains(&&*word.text));
+    let option = words.first().is_some_and(|word| word.text.starts_with("--") && OPTIONS.contains(&&*name(word)));
+    // `aa-status`, `lxc-ls`, `execsnoop`
+    let named =
+        program.rsplit_once('-').is_some_and(|(_, last)| matches!(last, "status" | "ls" | "list" | "info" | "top"))
+            || program.ends_with("snoop");
+    (named || word || option) && !words.iter().any(|word| undoing(&name(word)))
 }
 
 /// `python3.11` is `python3`, `pip3.12` is `pip3`.

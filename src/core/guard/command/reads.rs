@@ -113,9 +113,9 @@ pub(super) fn reads_only(name: &str, words: &[Word]) -> bool {
         {
             false
         }
-        "awk" | "gawk" | "mawk" => words
-            .iter()
-            .all(|word| !word.text.contains("system") && !word.text.contains('>') && !word.text.contains('|')),
+        "awk" | "gawk" | "mawk" => {
+            words.iter().all(|word| !calls_system(&word.text) && !word.text.contains('>') && !word.text.contains('|'))
+        }
         "sort" => !options.word("-o"),
         "find" | "fd" => !words.iter().any(|word| {
             word.text.starts_with("-exec")
@@ -126,4 +126,9 @@ pub(super) fn reads_only(name: &str, words: &[Word]) -> bool {
         "command" => options.has('v', "") || options.has('V', ""),
         _ => false,
     }
+}
+
+/// `system("…")`; not `/docker system prune/`.
+fn calls_system(program: &str) -> bool {
+    program.match_indices("system").any(|(at, word)| program[at + word.len()..].trim_start().starts_with('('))
 }

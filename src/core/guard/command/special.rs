@@ -208,7 +208,7 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
         }
         "awk" | "gawk" | "mawk" | "nawk" => {
             let program = words.iter().find(|word| !word.text.starts_with('-'))?;
-            nested_acts(&code::acts(&program.text, Language::Other), program, command, ground)
+            nested_acts(&code::acts(behind_pattern(&program.text), Language::Other), program, command, ground)
         }
         "set-content" | "sc" | "out-file" => {
             let empty = words.windows(2).any(|pair| {
@@ -361,4 +361,16 @@ fn request(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
     ruins.then(|| {
         Verdict::new(RiskLevel::Confirm, "web.request", "asks a server to delete or stop something", span.clone())
     })
+}
+
+/// The program of awk behind the pattern that it begins with: what is looked for does nothing.
+fn behind_pattern(program: &str) -> &str {
+    let Some(pattern) = program.trim_start().strip_prefix('/') else { return program };
+    let mut escaped = false;
+    let end = pattern.find(|c: char| {
+        let ends = c == '/' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    });
+    end.map_or(program, |end| &pattern[end + 1..])
 }

@@ -25,6 +25,13 @@ const MILD: &[&str] = &[
     "delete", "trash", "dismiss", "release", "reject", "unmount",
 ];
 
+/// What is gone for good, or no longer runs, once it is cancelled.
+#[rustfmt::skip] // words, not code
+const CONTRACTS: &[&str] = &[
+    "vs", "vm", "instance", "server", "subscription", "order", "hardware", "volume", "device", "reservation",
+    "account", "contract", "machine", "host",
+];
+
 /// What a screen or a program keeps for itself: undone, it comes back as it was.
 #[rustfmt::skip] // words, not code
 const OWN: &[&str] = &[
@@ -73,6 +80,7 @@ pub(super) fn undoes<'w>(name: &str, words: &'w [Word]) -> Option<(&'w Word, &'s
         .map(|word| (word, "is told to empty a store"))
         .or_else(|| line.insists().map(|word| (word, "is told to undo something, all of it or without asking")))
         .or_else(|| line.says_so().map(|word| (word, "is told to undo something")))
+        .or_else(|| line.cancels().map(|word| (word, "is told to give something up")))
         .or_else(|| line.leaves_nothing().map(|word| (word, "is told to leave nothing, or nothing of before")))
         .or_else(|| line.writes_over().map(|word| (word, "is told to write over what is there")))
 }
@@ -189,6 +197,22 @@ impl<'w> Line<'_, 'w> {
             .flatten()
     }
 
+    /// `vs cancel 123`, `cancel instance 7`; not `run cancel`, `cancel-build`.
+    fn cancels(&self) -> Option<&'w Word> {
+        self.plain.windows(2).find_map(|pair| {
+            let [one, other] = pair else { return None };
+            let thing = |word: &Word| {
+                let text = word.text.as_str();
+                CONTRACTS.contains(&text) || text.strip_suffix('s').is_some_and(|one| CONTRACTS.contains(&one))
+            };
+            match (one.text.as_str(), other.text.as_str()) {
+                ("cancel", _) if thing(other) => Some(*one),
+                (_, "cancel") if thing(one) => Some(*other),
+                _ => None,
+            }
+        })
+    }
+
     /// `cleanup --keep 0`, `scale web=0`, `--older-than 0s`: nothing is left.
     fn leaves_nothing(&self) -> Option<&'w Word> {
         let verb = self.plain.iter().take(3).any(|word| {
@@ -238,6 +262,7 @@ impl<'w> Line<'_, 'w> {
             let mut parts = option.split(['-', '_']);
             let (first, second) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
             let over = match first {
+                "force" if second == "overwrite" => true,
                 "overwrite" | "discard" => {
                     matches!(
                         second,
@@ -259,6 +284,21 @@ fn first_part(word: &str) -> &str {
     word.split(['-', ':', '_']).next().unwrap_or_default()
 }
 
-fn undoing(verb: &str) -> bool {
+/// Whether a word is a verb that undoes something or other.
+pub(super) fn undoing(verb: &str) -> bool {
     [LOUD, AIMED, MILD].iter().any(|verbs| verbs.contains(&verb))
+}
+
+/// `stolonctl init -y`, `appctl init --force`: a cluster or its data, set up again whatever is there.
+pub(super) fn begins_anew<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
+    let administers = name.ends_with("ctl") || name.ends_with("adm") || name.ends_with("admin");
+    let word = words
+        .iter()
+        .find(|word| !word.text.starts_with('-'))
+        .filter(|word| matches!(word.text.as_str(), "init" | "initialize" | "bootstrap" | "new" | "scaffold"))?;
+    let told = words.iter().any(|word| {
+        matches!(word.text.as_str(), "--force" | "--overwrite" | "--clobber")
+            || administers && matches!(word.text.as_str(), "-y" | "--yes" | "-f")
+    });
+    told.then_some(word)
 }

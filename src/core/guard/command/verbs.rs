@@ -8,7 +8,7 @@ use super::{
     flags::{SMALL, destroying},
     known::{READERS, TAME},
     program::cmdlet_that_reads,
-    undo::{is_held, is_store, undoes},
+    undo::{begins_anew, is_held, is_store, undoes},
 };
 use crate::core::guard::{RiskLevel, shell::Word, sql};
 
@@ -20,6 +20,8 @@ const VERBS: &[&str] = &[
     "rmi", "unregister", "expunge", "unpublish", "undefine", "unsubscribe", "deleteall", "unjoin", "forget",
     "cleanse", "reimage", "rmdir", "shred", "discard", "dismantle", "demolish", "eradicate", "annihilate",
     "unprovision", "deallocate", "destruct", "implode", "flushall", "flushdb", "rmr", "rmtree", "deltree",
+    "disband", "unrecord", "nullify", "unenroll", "disenroll", "deauthorize", "depublish", "exterminate",
+    "vaporize", "zap-all", "killperson",
 ];
 
 /// A verb that destroys, in the name of a subcommand: `delete`, `batch-delete-image`, `apps:destroy`.
@@ -74,6 +76,9 @@ pub(super) fn destructive_verb(word: &str) -> Option<&'static str> {
     }) {
         return Some(verb);
     }
+    if joined(first) {
+        return Some("delete");
+    }
     // `force-delete`, `batch-delete-image`, `admin-delete-user`, `records-delete`, `schedule-key-deletion`
     if matches!(
         first,
@@ -107,6 +112,29 @@ pub(super) fn destructive_verb(word: &str) -> Option<&'static str> {
     // `schedule-key-deletion`, `lr-del`, `volume-rm`
     matches!(last, "deletion" | "del" | "rm").then_some("delete")
 }
+
+/// Verb and thing run together: `userdel`, `rrdelete`, `delnode`, `rmvdisk`.
+fn joined(word: &str) -> bool {
+    if word.len() > 24 || !word.chars().all(|c| c.is_ascii_lowercase()) {
+        return false;
+    }
+    // `rmdir` and `rmlint` are other words; so is `undelete`.
+    let held = |what: &str| is_held(what) || DEVICES.contains(&what);
+    let behind = ["delete", "destroy", "purge", "erase"].iter().any(|verb| {
+        word.strip_suffix(verb)
+            .is_some_and(|what| what.len() > 1 && !matches!(what, "un" | "no" | "on" | "is" | "can" | "soft" | "pre"))
+    });
+    let thing = ["del", "rm"].iter().any(|verb| word.strip_suffix(verb).or(word.strip_prefix(verb)).is_some_and(held));
+    behind || thing
+}
+
+/// Things that short verbs are run together with.
+#[rustfmt::skip] // words, not code
+const DEVICES: &[&str] = &[
+    "disk", "disks", "vdisk", "mdisk", "mdiskgrp", "vol", "lun", "lv", "vg", "pv", "fs", "filesystem", "pool", "array",
+    "raid", "ldev", "snap", "snapshot", "share", "export", "group", "site", "channel", "peer", "domain", "vm", "zone",
+    "record", "role", "acl", "policy", "repo", "branch", "project", "realm", "principal", "server", "pod",
+];
 
 /// Verbs that only read.
 const READING_VERBS: &[&str] = &[
@@ -162,6 +190,7 @@ fn undoes_in_cloud(word: &str) -> bool {
             | "restore"
             | "failover"
             | "rollback"
+            | "revert"
     )
 }
 
@@ -224,6 +253,13 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
     if dry(words) {
         return None;
     }
+    if let Some(word) = given(words).map(|(_, _, word)| word).find(|word| sql_that_loses(&word.text)) {
+        return Some(Verdict::new(RiskLevel::Confirm, "verb", "is given a statement that deletes", word.span.clone()));
+    }
+    if let Some(word) = begins_anew(name, words) {
+        let why = "is told to begin anew, whatever is there";
+        return Some(Verdict::new(RiskLevel::Confirm, "verb", why, word.span.clone()));
+    }
     let plain: Vec<&Word> = words.iter().filter(|word| !word.text.starts_with('-')).take(5).collect();
     for (at, word) in plain.iter().enumerate() {
         // What follows a verb that reads is what to read: `list x`, `describe-stacks`. The first word of a cloud's
@@ -265,8 +301,7 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
     // Amazon's own rules name its words, of which some sound alike and only make something new.
     if CLOUDS.contains(&name)
         && name != "aws"
-        && let Some(word) =
-            words.iter().filter(|word| !word.text.starts_with('-')).take(4).find(|word| undoes_in_cloud(&word.text))
+        && let Some(word) = plain.iter().copied().find(|word| undoes_in_cloud(&word.text))
     {
         return Some(Verdict::new(RiskLevel::Confirm, "verb", "takes away what runs or lies there", word.span.clone()));
     }
@@ -297,6 +332,43 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
 
 /// `--exec 'clearrange …'`, `-e 'REMOVE TABLE person'`: a line for the program itself that begins with such a verb.
 fn statement(words: &[Word]) -> Option<&Word> {
+    given(words)
+        .filter(|(option, text, _)| {
+            let text = text.trim_start();
+            let mut parts = text.split_whitespace();
+            let first = parts.next().unwrap_or_default();
+            let what = parts.next().unwrap_or_default();
+            // `-s 'Delete this'` is the subject of a letter: there, only what is a statement counts.
+            let runs = option.starts_with("--e") || matches!(*option, "--command" | "--run" | "-e" | "-c");
+            // `manage truncate ns prod`, `destroy region --name=/orders`: an exact verb may stand behind what it is for.
+            let behind = option.starts_with("--e") || *option == "-e";
+            let verb = destructive_verb(first).is_some()
+                || first.to_ascii_lowercase().starts_with("clear")
+                || behind && first.chars().all(|c| c.is_ascii_lowercase()) && VERBS.contains(&what);
+            // `box.space.users:drop()`
+            let method = ["drop(", "delete(", "deleteMany(", "truncate(", "remove(", "delete_all", "destroy_all"]
+                .iter()
+                .any(|call| text.find(call).is_some_and(|at| text[..at].ends_with(['.', ':'])));
+            if method && (option.starts_with("--e") || matches!(*option, "eval" | "-e")) {
+                return true;
+            }
+            let shouted = first.len() > 2 && first.chars().all(|c| c.is_ascii_uppercase());
+            sql_that_loses(text) || verb && !what.is_empty() && (runs || shouted)
+        })
+        .map(|(_, _, word)| word)
+        .next()
+}
+
+/// The commands of PowerShell say by their first word what they do: `Disable-NetFirewallRule`.
+fn cmdlet_that_undoes(name: &str) -> bool {
+    const VERBS: &[&str] = &["clear", "disable", "uninstall", "unregister", "revoke", "reset", "dismount", "remove"];
+    const TAME: &[&str] = &["clear-host", "clear-variable", "clear-history", "disable-psbreakpoint"];
+    let Some((verb, noun)) = name.split_once('-') else { return false };
+    VERBS.contains(&verb) && noun.len() > 2 && noun.chars().all(|c| c.is_ascii_alphanumeric()) && !TAME.contains(&name)
+}
+
+/// The options that hold statements, and what they hold.
+fn given(words: &[Word]) -> impl Iterator<Item = (&str, &str, &Word)> {
     const TAKES: &[&str] = &[
         "--exec",
         "--execute",
@@ -306,50 +378,28 @@ fn statement(words: &[Word]) -> Option<&Word> {
         "--query",
         "--sql",
         "--statement",
+        "--query-string",
+        "--sql-query",
+        "-Q",
         "-e",
         "-c",
         "-q",
         "-s",
     ];
-    let said = words.iter().enumerate().filter_map(|(at, word)| match word.text.split_once('=') {
+    words.iter().enumerate().filter_map(|(at, word)| match word.text.split_once('=') {
         Some((option, value)) if option.starts_with("--") && TAKES.contains(&option) => Some((option, value, word)),
         _ => {
             let option = at.checked_sub(1).and_then(|at| words.get(at))?.text.as_str();
             let runs = TAKES.contains(&option) || option == "eval";
             runs.then_some((option, word.text.as_str(), word))
         }
-    });
-    said.filter(|(option, text, _)| {
-        let text = text.trim_start();
-        let mut parts = text.split_whitespace();
-        let first = parts.next().unwrap_or_default();
-        let what = parts.next().unwrap_or_default();
-        // `-s 'Delete this'` is the subject of a letter: there, only what is a statement counts.
-        let runs = option.starts_with("--e") || matches!(*option, "--command" | "--run" | "-e" | "-c");
-        // `manage truncate ns prod`, `destroy region --name=/orders`: an exact verb may stand behind what it is for.
-        let behind = option.starts_with("--e") || *option == "-e";
-        let verb = destructive_verb(first).is_some()
-            || first.to_ascii_lowercase().starts_with("clear")
-            || behind && first.chars().all(|c| c.is_ascii_lowercase()) && VERBS.contains(&what);
-        // `box.space.users:drop()`
-        let method = ["drop(", "delete(", "deleteMany(", "truncate(", "remove(", "delete_all", "destroy_all"]
-            .iter()
-            .any(|call| text.find(call).is_some_and(|at| text[..at].ends_with(['.', ':'])));
-        if method && (option.starts_with("--e") || matches!(*option, "eval" | "-e")) {
-            return true;
-        }
-        let shouted = first.len() > 2 && first.chars().all(|c| c.is_ascii_uppercase());
-        sql::looks_like(text) && sql::judge(text).is_some_and(|found| found.level >= RiskLevel::Confirm)
-            || verb && !what.is_empty() && (runs || shouted)
     })
-    .map(|(_, _, word)| word)
-    .next()
 }
 
-/// The commands of PowerShell say by their first word what they do: `Disable-NetFirewallRule`.
-fn cmdlet_that_undoes(name: &str) -> bool {
-    const VERBS: &[&str] = &["clear", "disable", "uninstall", "unregister", "revoke", "reset", "dismount", "remove"];
-    const TAME: &[&str] = &["clear-host", "clear-variable", "clear-history", "disable-psbreakpoint"];
-    let Some((verb, noun)) = name.split_once('-') else { return false };
-    VERBS.contains(&verb) && noun.len() > 2 && noun.chars().all(|c| c.is_ascii_alphanumeric()) && !TAME.contains(&name)
+/// Whether a text is SQL, in any of its statements, and one of them loses something.
+fn sql_that_loses(text: &str) -> bool {
+    let with = text.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("with "));
+    let deletes = || text.to_ascii_lowercase().contains("delete from");
+    (text.split(';').any(sql::looks_like) || with && deletes())
+        && sql::judge(text).is_some_and(|found| found.level >= RiskLevel::Confirm)
 }

@@ -81,6 +81,10 @@ impl SimpleCommand {
 }
 
 fn program_of(word: &Word) -> Option<&str> {
+    // `${X:-rm -rf a/b}`: a value that falls apart, whose last part is no name.
+    if !word.exact && word.text.contains(char::is_whitespace) && !word.text.starts_with('$') {
+        return None;
+    }
     let name = basename(&word.text);
     let known = word.exact || word.text.len() > name.len() && !name.contains(['$', '`', ')', '}']);
     (known && !word.pattern && !name.is_empty()).then_some(name)

@@ -3,8 +3,9 @@
 use crate::core::guard::rules::{Rule, confirm, dangerous};
 
 pub(super) const RULES: &[Rule] = &[
-    confirm("image.overwrite", "mogrify !-path", "writes over the pictures that it is given"),
-    confirm("image.overwrite", "magick|gm mogrify !-path", "writes over the pictures that it is given"),
+    confirm("files.generated", "rails destroy|d", "deletes files that were made once and changed since"),
+    confirm("image.overwrite", "mogrify !-path|-format", "writes over the pictures that it is given"),
+    confirm("image.overwrite", "magick|gm mogrify !-path|-format", "writes over the pictures that it is given"),
     dangerous("database.drop", "dropdb|dropuser|droplang", "drops a database or a user"),
     dangerous("database.drop", "mysqladmin ** drop|shutdown|kill|flush-privileges", "drops or stops a database"),
     confirm("database.restore", "pg_restore --clean|-c", "drops what is there before it restores"),

@@ -69,6 +69,14 @@ pub(super) const RULES: &[Rule] = &[
     ),
     confirm("hg.strip", "hg strip|rollback|purge", "throws commits or files away"),
     confirm("hg.strip", "hg update|up|revert --clean|-C|--all|-a", "throws uncommitted changes away"),
+    // What git-extras, legit and the like add to Git.
+    confirm("git.extras", "git undo --hard|-h", "throws commits and changes away"),
+    confirm("git.extras", "git clear|clear-soft|reset-file|delete-untracked", "throws uncommitted changes away"),
+    confirm("git.extras", "git unpublish|delete-submodule|force-clone", "deletes branches or work trees"),
+    confirm("git.extras", "git secret killperson|removeperson", "takes a right away"),
+    dangerous("git.push.force", "git magic -f|--force", "overwrites the history that others have"),
+    confirm("rcs.checkout", "co -f", "writes over the working file"),
+    confirm("dolt.checkout", "dolt fetch|pull --force|-f", "overwrites the history that is kept here"),
     confirm("forge.change", "gh|glab repo rename|transfer", "gives a repository another address"),
     confirm(
         "forge.change",

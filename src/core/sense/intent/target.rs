@@ -19,7 +19,7 @@ impl Reader<'_> {
             self.seen.question = Some("What would you like to have done?".to_owned());
             return;
         }
-        if self.reading.has_blocks {
+        if self.reading.has_blocks || self.asks_about_what_is_at_hand() {
             return;
         }
         let mut hit: Option<(Range<usize>, String)> = None;
@@ -129,6 +129,21 @@ impl Reader<'_> {
             self.note_tokens("ambiguous", own);
             self.seen.question = Some(question);
         }
+    }
+
+    /// "What does this do?", "can you explain how this works?": "this" points at what lies open, the folder that is
+    /// worked in, and looking there costs nothing. "It" and "that" point back at words, and "what does this mean?" at
+    /// a text that is missing.
+    fn asks_about_what_is_at_hand(&self) -> bool {
+        let tokens = &self.reading.tokens;
+        let Some(at) = tokens.iter().position(|t| among("this|these|here", t)) else { return false };
+        let asked = tokens[..at].iter().any(|t| among("what|how|why|where", t));
+        let works = tokens[at + 1..]
+            .iter()
+            .any(|t| among("do|does|work|works|run|runs|contain|contains|for|about|organized|organised|structured", t));
+        let only_tells =
+            |own: &[Token]| own.iter().all(|t| among("explain|describe|tell|show|walk|run|work|do|help", t));
+        asked && works && self.acts.iter().all(|act| tokens.get(act.own.clone()).is_some_and(only_tells))
     }
 
     /// A question or a remark about nothing: "how does it work?", "it's broken", "something with the thing".

@@ -104,3 +104,30 @@ fn d31_letters_name_things() {
     assert_eq!(decide("Compare them"), Decision::AskFirst);
     assert_eq!(decide("A fix. Do it"), Decision::AskFirst);
 }
+
+#[test]
+fn x25_a_question_about_what_lies_open_is_answered_and_one_about_words_that_are_missing_is_not() {
+    for direct in [
+        "What does this do?",
+        "what does this do",
+        "How does this work?",
+        "What is this for?",
+        "Can you explain what this does?",
+        "explain how this works",
+        "What does this contain?",
+        "why does this run twice?",
+    ] {
+        assert_eq!(decide(direct), Decision::Direct, "{direct}");
+    }
+    for ask in [
+        "What does it do?",
+        "how does it work?",
+        "what does this mean?",
+        "what is this?",
+        "Fix what this does",
+        "Delete this, it does not work",
+        "refactor how this works",
+    ] {
+        assert_ne!(decide(ask), Decision::Direct, "{ask}");
+    }
+}

@@ -210,8 +210,10 @@ pub fn mended(block: &ProviderBlock) -> Option<Block> {
         Block::ToolUse(mut call) => {
             call.id = legal_id(&call.id).into_owned();
             if !call.input.is_object() {
-                call.invalid = Some(call.input.text().to_owned());
-                call.input = Raw::empty_object();
+                // As it is written, so that it is counted as it is written.
+                let mut object = String::new();
+                write_invalid(&mut object, call.input.text());
+                call.input = Raw::parse(object).unwrap_or_else(|_| Raw::empty_object());
             }
             call.extra = None;
             Some(Block::ToolUse(call))

@@ -445,6 +445,15 @@ pub fn mended(message: &Message) -> Option<(Message, Vec<&'static str>)> {
     decode(&fields.to_raw()).ok().map(|message| (message, said))
 }
 
+/// Whether a model's message says something in a member that only this wire has, beside content and tool uses: audio of an
+/// answer, or a call of the kind that was before tools.
+pub fn says_beside(message: &Message) -> bool {
+    let says = |fields: &Fields| {
+        ["audio", "function_call"].iter().any(|name| fields.get(name).is_some_and(|value| !value.is_null()))
+    };
+    message.role == Role::Assistant && own(message.extra.as_deref()).is_some_and(says)
+}
+
 fn is_empty_list(raw: &Raw) -> bool {
     raw.to::<Vec<Raw>>().is_ok_and(|elements| elements.is_empty())
 }

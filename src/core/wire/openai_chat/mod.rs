@@ -28,7 +28,7 @@ mod response;
 mod stream;
 
 pub use self::{
-    message::{encode_message, mended},
+    message::{encode_message, mended, says_beside},
     stream::StreamDecoder,
 };
 

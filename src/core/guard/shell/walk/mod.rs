@@ -184,6 +184,7 @@ impl Walk {
                 input: Input::None,
             });
         }
+        let fed = self.written.read_by(&command);
         self.written.note(&command, &output);
         let read: Vec<Redirect> = if inner.is_empty() {
             Vec::new()
@@ -192,6 +193,10 @@ impl Walk {
         };
         let folder = folder_after(&command);
         self.script.commands.push(command);
+        if let Some(fed) = fed {
+            inner.extend(wrap::inner(&fed));
+            self.script.commands.push(fed);
+        }
         if place.nesting >= MAX_NESTING {
             if !inner.is_empty() {
                 self.unparsed(span);

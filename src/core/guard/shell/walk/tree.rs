@@ -74,7 +74,8 @@ pub(super) fn tree_of(text: &str) -> Result<Tree, usize> {
 const KEYWORDS: [&str; 7] = ["if", "for", "select", "case", "while", "until", "function"];
 
 /// The text as the grammar gets it: ASCII, and letters in place of what it would misread: the braces of words that begin
-/// with one (`{a,b}`), which are no group, and the first letter of words that only begin like a keyword (`for''mat`).
+/// with one (`{a,b}`), which are no group, the first letter of words that only begin like a keyword (`for''mat`), and
+/// what [`respelled`] says.
 fn legible(text: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = text.bytes().map(|byte| if byte.is_ascii() && byte != 0 { byte } else { b'z' }).collect();
     // A line that goes on to nowhere ends.
@@ -82,6 +83,7 @@ fn legible(text: &str) -> Vec<u8> {
         let end = bytes.len() - 2;
         bytes[end..].fill(b' ');
     }
+    respelled(&mut bytes);
     for run in bytes.split_mut(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')')) {
         let quoted = |rest: &[u8]| matches!(rest, [b'\'' | b'"', ..] | [b'\\', _, ..]);
         if KEYWORDS.iter().any(|keyword| run.strip_prefix(keyword.as_bytes()).is_some_and(quoted)) {
@@ -95,4 +97,37 @@ fn legible(text: &str) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// What the grammar does not know, written so that it does: `for f do` (over all arguments), a blank between two
+/// substitutions by backquotes, and a `$` that nothing follows but the backquote that ends one.
+fn respelled(bytes: &mut [u8]) {
+    for at in 0..bytes.len() {
+        match bytes[at] {
+            b'$' if bytes.get(at + 1) == Some(&b'`') => bytes[at] = b'z',
+            b' ' | b'\t' if at > 0 && bytes[at - 1] == b'`' && bytes.get(at + 1) == Some(&b'`') => bytes[at] = b'z',
+            b'f' => {
+                if let Some(blank) = loop_over_arguments(bytes, at) {
+                    bytes[blank] = b';';
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where a `;` may stand in `for f do`, if a command begins with it there.
+fn loop_over_arguments(bytes: &[u8], at: usize) -> Option<usize> {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n');
+    let before = bytes[..at].iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
+    if !before.is_none_or(|byte| matches!(byte, b';' | b'\n' | b'&' | b'|' | b'(' | b'{')) {
+        return None;
+    }
+    let rest = bytes[at..].strip_prefix(b"for")?;
+    let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let name = rest[blanks..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let gap = rest[blanks + name..].iter().take_while(|byte| blank(byte)).count();
+    let after = rest[blanks + name + gap..].strip_prefix(b"do")?;
+    let whole = blanks > 0 && name > 0 && gap > 0 && after.first().is_some_and(blank);
+    whole.then_some(at + 3 + blanks + name)
 }

@@ -68,7 +68,7 @@ pub(super) fn inner(command: &SimpleCommand) -> Vec<Inner> {
         "env" => env(&mut outer, words),
         "xargs" => xargs(&mut outer, words),
         "parallel" => parallel(&mut outer, words),
-        "find" | "gfind" | "fd" | "fdfind" | "bfs" => find(&mut outer, words),
+        "find" | "gfind" | "fd" | "fdfind" | "bfs" => find(&mut outer, name, words),
         "eval" if !words.is_empty() => outer.text(&join(words), Via::Eval),
         "trap" => {
             if let [word, _, ..] = words

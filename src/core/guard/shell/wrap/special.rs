@@ -172,14 +172,15 @@ pub(super) fn parallel(outer: &mut Outer<'_>, words: &[Word]) {
     outer.text(&text, Via::Xargs);
 }
 
-pub(super) fn find(outer: &mut Outer<'_>, words: &[Word]) {
+pub(super) fn find(outer: &mut Outer<'_>, name: &str, words: &[Word]) {
+    // To `fd` they are what runs, to the `find` of BSD that it stays on one disk.
+    let letters = matches!(name, "fd" | "fdfind");
     let mut at = 0;
     while let Some(word) = words.get(at) {
         at += 1;
-        if !matches!(
-            word.text.as_str(),
-            "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch"
-        ) {
+        let runs = matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "--exec" | "--exec-batch");
+        let runs = runs || letters && matches!(word.text.as_str(), "-x" | "-X");
+        if !runs {
             continue;
         }
         let rest = words.get(at..).unwrap_or_default();
@@ -270,8 +271,12 @@ pub(super) fn terminal(outer: &mut Outer<'_>, words: &[Word]) {
             outer.text(text, Via::ShellText);
         }
     } else if outer.command.program() == Some("screen") && !options.rest.is_empty() {
-        let words: Vec<Word> = options.rest.iter().map(|word| (*word).clone()).collect();
-        outer.words(&words, Via::Wrapper);
+        // `screen -dmS name program -c …`: the program's options are its own.
+        let mut at = 0;
+        while let Some(option) = words.get(at).map(|word| word.text.as_str()).filter(|text| text.starts_with('-')) {
+            at += 1 + usize::from(option.ends_with(['S', 't', 'c', 's', 'T', 'h', 'e', 'p', 'r', 'x', 'R']));
+        }
+        outer.words(words.get(at..).unwrap_or_default(), Via::Wrapper);
     }
 }
 
@@ -380,7 +385,20 @@ pub(super) fn windows(name: &str, outer: &mut Outer<'_>, words: &[Word]) {
             rest = words.get(from..).unwrap_or_default();
         }
     }
-    let text = join(rest);
+    // `powershell -Command -`, `… | pwsh`: what it is fed.
+    if power
+        && (rest.is_empty() && words.iter().all(|word| word.text.starts_with('-'))
+            || matches!(rest, [only] if only.text == "-"))
+        && let Input::Known(text) = &outer.command.input
+    {
+        let text = text.clone();
+        outer.add(Vec::new(), Some(block(&text)), Via::Stdin);
+        if let Some(last) = outer.found.last_mut() {
+            last.input = Input::None;
+        }
+        return;
+    }
+    let text = block(&join(rest));
     // `$PSVersionTable.PSVersion` alone is printed.
     let value = text.text.trim().strip_prefix('$').is_some_and(|name| {
         name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -390,6 +408,13 @@ pub(super) fn windows(name: &str, outer: &mut Outer<'_>, words: &[Word]) {
     if !only_shows && !rest.is_empty() {
         outer.text(&text, Via::ShellText);
     }
+}
+
+/// `& { … }`: a block of PowerShell, called at once, is what stands in it.
+fn block(text: &Word) -> Word {
+    let inside = text.text.trim().strip_prefix('&').map(str::trim_start);
+    let inside = inside.and_then(|inside| inside.strip_prefix('{')?.strip_suffix('}'));
+    inside.map_or_else(|| text.clone(), |inside| Word { text: inside.to_owned(), ..text.clone() })
 }
 
 /// The commands that PowerShell is given in base64.
