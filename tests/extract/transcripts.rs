@@ -1,5 +1,6 @@
 //! Replies as the models' templates frame them, where the prompt ended in the middle of a frame and where a turn ends.
 
+use loopwright::core::extract::turn_ends;
 use serde_json::json;
 
 use crate::reading::{Setup, read};
@@ -104,4 +105,21 @@ fn d17_phi_4_leaves_out_the_bracket_of_its_list() {
     let text = "functools{\"name\": \"f\", \"arguments\": {\"a\": 1}}";
     let reading = read(text, &Setup::names(&["f"]).bare());
     assert_eq!(reading.called(), [("f", json!({"a": 1}))]);
+}
+
+#[test]
+fn d21_what_ends_a_turn_is_no_text_at_a_reply_s_end() {
+    let call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
+    for end in turn_ends() {
+        parts(&format!("Hi.{end}"), "Hi.", "", 0);
+        parts(&format!("Hi.{call}{end}"), "Hi.", "", 1);
+        parts(&format!("Hi.{call}\n{end}\n"), "Hi.\n\n", "", 1);
+        parts(&format!("Hi.{end}{end}"), "Hi.", "", 0);
+        parts(&format!("<think>Hm.</think>Hi.{end}"), "Hi.", "Hm.", 0);
+    }
+    for text in
+        ["It writes <|im_end|> there.", "`<|im_end|>`", "Say \"<|im_end|>\".", "<|im_end|> <|im_end|> <|im_end|> so"]
+    {
+        parts(text, text, "", 0);
+    }
 }

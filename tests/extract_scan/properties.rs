@@ -1,7 +1,9 @@
 //! Properties over random bytes and random mixtures of markers, fragments and calls.
 
 use loopwright::core::{
-    extract::{Policy, Quoted, UnknownTool, dialects, frames, inert_regions, reasoning_markups, render_calls},
+    extract::{
+        Policy, Quoted, UnknownTool, dialects, frames, inert_regions, reasoning_markups, render_calls, turn_ends,
+    },
     message::ToolUse,
 };
 use proptest::prelude::*;
@@ -26,6 +28,7 @@ fn markers() -> Vec<&'static str> {
     for row in frames() {
         all.extend(row.open.iter().chain(row.close).copied());
     }
+    all.extend(turn_ends());
     all.retain(|marker| !marker.is_empty());
     all.sort_unstable();
     all.dedup();

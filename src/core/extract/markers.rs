@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, MatchKind, Span, packed};
 
-use super::dialect::{Dialect, First, Frame, Inert, Reasoning, dialects, frames, inert_regions, reasoning_markups};
+use super::dialect::{
+    Dialect, First, Frame, Inert, Reasoning, dialects, frames, inert_regions, reasoning_markups, turn_ends,
+};
 
 /// What a marker may mean.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +34,8 @@ pub(super) enum Role {
     FrameOpen(&'static Frame),
     /// Closes a frame.
     FrameClose,
+    /// Ends a turn, if nothing follows.
+    TurnEnd,
     /// Begins a message of which only the whole header says whose it is; calls only where the dialect is armed.
     Message(Option<&'static Dialect>),
 }
@@ -142,6 +146,7 @@ impl Markers {
             }
             this.arm(dialect);
         }
+        this.all(turn_ends(), Role::TurnEnd);
         for reasoning in reasoning_markups() {
             this.all(reasoning.open, Role::ReasonOpen(reasoning));
             this.all(reasoning.close, Role::ReasonClose(reasoning));

@@ -28,7 +28,7 @@ enum State {
     Call,
     /// Between parameters.
     Inside,
-    /// Behind a call's closing element, where nothing was said of its arguments.
+    /// At a call's closing element, where nothing was said of its arguments.
     Early,
     /// In a parameter's opening element.
     Parameter,
@@ -52,6 +52,8 @@ pub(super) struct TagsBody {
     state: State,
     look: Look,
     head: Head,
+    /// Where the closing element stands of a call that has no parameters.
+    closer: (usize, usize),
     /// Whether a call was made.
     any: bool,
     /// Whether the open call's opening element said that nothing stands in it.
@@ -124,6 +126,7 @@ impl TagsBody {
             state: State::Before,
             look: Look::default(),
             head: Head::default(),
+            closer: (0, 0),
             any: false,
             empty: false,
             alone,
@@ -336,10 +339,11 @@ impl TagsBody {
                 self.state = State::Parameter;
                 Next::Took(0)
             }
-            Seen::Mark { class: CALL_END, end, .. } if self.members.is_empty() => {
-                sink.arguments("", end);
-                self.go(State::Early);
-                Next::Took(end)
+            Seen::Mark { class: CALL_END, start, end } if self.members.is_empty() => {
+                self.closer = (start, end);
+                self.state = State::Early;
+                self.look = Look::at(end);
+                Next::Took(0)
             }
             Seen::Mark { class: CALL_END, start, end } => {
                 self.members.close(start, end - start, sink);
@@ -370,20 +374,22 @@ impl TagsBody {
 
     /// Parameters behind the closing element of a call that has none are its own: it closed too early.
     fn early(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        match self.look.step(&self.marks, OPEN, input) {
+        let (start, end) = self.closer;
+        let own = match self.look.step(&self.marks, OPEN, input) {
             Seen::Nothing | Seen::Part(_) if !last => return Next::Wait,
-            Seen::Mark { .. } => {
-                sink.looked(self.look.reached());
-                sink.repaired(EARLY);
-                self.go(State::Inside);
-                return Next::Took(0);
-            }
-            _ => {}
+            Seen::Mark { .. } => true,
+            _ => false,
+        };
+        sink.looked(self.look.reached().saturating_sub(end));
+        if own {
+            sink.repaired(EARLY);
+            sink.arguments("", end);
+            self.go(State::Inside);
+        } else {
+            self.members.close(start, end - start, sink);
+            self.go(State::Before);
         }
-        sink.looked(self.look.reached());
-        self.members.close(0, 0, sink);
-        self.go(State::Before);
-        Next::Took(0)
+        Next::Took(end)
     }
 
     fn wait(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{dialects, frames, inert_regions, reasoning_markups};
+use super::{dialects, frames, inert_regions, reasoning_markups, turn_ends};
 
 /// The dialects with an example each, the reasoning markups, the inert regions and the frames, as Markdown tables.
 pub fn dialect_table() -> String {
@@ -22,6 +22,8 @@ pub fn dialect_table() -> String {
     regions("reasoning", reasoning_markups().iter().map(|row| (row.models, row.open, row.close)).collect());
     regions("tool results", inert_regions().iter().map(|row| (row.models, row.open, row.close)).collect());
     regions("frames of visible text", frames().iter().map(|row| (row.models, row.open, row.close)).collect());
+    let ends: Vec<String> = turn_ends().iter().map(|end| code(end)).collect();
+    let _ = writeln!(text, "\nMarkup at a reply's end, where it ends a turn: {}.", ends.join(", "));
     text
 }
 

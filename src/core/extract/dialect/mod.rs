@@ -13,7 +13,7 @@ pub use docs::dialect_table;
 pub(in crate::core::extract) use first::Glances;
 pub(super) use first::in_name;
 pub use first::{First, Verdict};
-pub use regions::{Frame, Inert, Reasoning, frames, inert_regions, reasoning_markups};
+pub use regions::{Frame, Inert, Reasoning, frames, inert_regions, reasoning_markups, turn_ends};
 pub use table::dialects;
 
 /// How a region of calls is written between its markers.

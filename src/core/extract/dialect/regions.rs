@@ -1,4 +1,4 @@
-//! Regions that are no calls: reasoning, echoed tool results, and the frames around visible text.
+//! Regions that are no calls: reasoning, echoed tool results, and the frames around visible text; and what ends a turn.
 //! What stands in a result is never text and never a call; a frame's markers go and what stands in it stays.
 
 /// One markup of reasoning.
@@ -313,4 +313,30 @@ pub const fn frames() -> &'static [Frame] {
             },
         ]
     }
+}
+
+/// What ends a turn in the models' templates, and comes with a reply whose server leaves it there: markup where nothing follows.
+pub const fn turn_ends() -> &'static [&'static str] {
+    &[
+        "<|im_end|>",
+        "<|endoftext|>",
+        "<|end_of_text|>",
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "<|eot|>",
+        "<|eom|>",
+        "<|end_of_turn|>",
+        "<end_of_turn>",
+        "<turn|>",
+        "<|tool_response>",
+        "<｜end▁of▁sentence｜>",
+        "<|user|>",
+        "<|observation|>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<seed:eos>",
+        "[e~[",
+        "<|assistant_end|>",
+        "<|close|>message<|sep|>",
+        "<|end_of_msg|>",
+    ]
 }

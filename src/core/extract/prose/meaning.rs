@@ -7,7 +7,7 @@ use super::{
     super::{
         call::Source,
         code::{Code, Opened},
-        dialect::{Dialect, Verdict, frames, reasoning_markups},
+        dialect::{Dialect, Verdict, frames, reasoning_markups, turn_ends},
         harmony::{Head, Header},
         line::Around,
         markers::{Role, Walk},
@@ -17,6 +17,9 @@ use super::{
     },
     Begins, Candidate, Found, MOST_SPACE, Meaning, Proposal, Then, Twice, begins,
 };
+
+/// No more white space may follow what ends a turn.
+const MOST_BEHIND: usize = 16;
 
 impl Parser {
     /// What the marker means that `input` begins with, if it is one and means anything here. `skip` meanings are ruled out.
@@ -315,9 +318,37 @@ impl Parser {
                     _ => Proposal::No,
                 }
             }
+            Role::TurnEnd => match self.ends_turn(length, rest, last) {
+                None => Proposal::More,
+                Some(true) => Proposal::Yes(Meaning::Markup(length, Then::Nothing)),
+                Some(false) => Proposal::No,
+            },
             Role::FrameClose if self.framed && !thinks => Proposal::Yes(Meaning::Markup(length, Then::Frame(false))),
             _ => Proposal::No,
         }
+    }
+
+    /// Whether nothing follows the marker of this length but what may: white space, and what ends a turn once more. `None`: more bytes
+    /// decide.
+    fn ends_turn(&mut self, length: usize, rest: &[u8], last: bool) -> Option<bool> {
+        let place = self.front + length;
+        let space = self.glances.space(place, rest, MOST_BEHIND);
+        let here = rest.get(space..).unwrap_or_default();
+        if space > MOST_BEHIND {
+            return Some(false);
+        }
+        if here.is_empty() {
+            return last.then_some(true);
+        }
+        let again = self.glances.which(place + space, here, turn_ends().iter().map(|end| ((), *end)));
+        let Some((.., end, _)) = again.iter().find(|(.., verdict)| *verdict == Verdict::Yes) else {
+            let begun = again.iter().any(|(.., verdict)| *verdict == Verdict::More);
+            // What a cut left of another one is no text either.
+            return if begun { last.then_some(true) } else { Some(false) };
+        };
+        let behind = here.get(end.len()..).unwrap_or_default();
+        let space_behind = self.glances.space(place + space + end.len(), behind, MOST_BEHIND);
+        if behind.len() > space_behind { Some(false) } else { last.then_some(true) }
     }
 
     /// Whether the marker of this length at the front stands there once more, behind white space at most: models write it twice now
