@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
 use super::{
     anchors::Anchors,
-    json::Json,
+    json::{Json, Members},
     kinds::{KINDS, Kind, Mix, Shares},
     learned::{Learned, Rates},
     model::Tokenizer,
@@ -29,8 +29,6 @@ use crate::core::{
 const REMEMBERED_FROM: usize = 192;
 /// How many texts are remembered before the oldest half is let go.
 const REMEMBERED: usize = 1 << 15;
-/// What a tool's definition costs beside its name, description and schema.
-const PER_TOOL: f64 = 8.0;
 /// What comes before the answer.
 const PRIMING: f64 = 3.0;
 /// A picture of unknown size: one of 1024 by 1024 or a little more.
@@ -94,13 +92,27 @@ pub(super) struct Sum {
     pub(super) guessed: f64,
     /// What sources that shall be cited add once.
     cited: f64,
-    /// Tokens of tools and schemas as they are given: `OpenAI` writes them in a form of its own, which takes fewer.
-    defined: f64,
+    /// Tokens of tools and schemas as they are given, less those of how they are written into a request.
+    fewer: f64,
+    /// How far that may be off.
+    spare: f64,
 }
 
 impl Sum {
     pub(super) fn fixed(&mut self, tokens: f64) {
         self.mix.add(Kind::Frame, tokens);
+    }
+
+    /// Definitions that take `given` tokens as they are given and `written` in the provider's form, which may be off by a
+    /// `share`, the more the less alike the two are.
+    pub(super) fn written_as(&mut self, given: f64, written: f64, share: f64) {
+        self.fewer += given - written;
+        self.unsure(4.0 + share * written + 0.25 * (given - written).abs());
+    }
+
+    /// So many tokens may be more than there are.
+    pub(super) const fn unsure(&mut self, tokens: f64) {
+        self.spare += tokens;
     }
 }
 
@@ -109,7 +121,8 @@ impl std::ops::AddAssign for Sum {
         self.mix += other.mix;
         self.guessed += other.guessed;
         self.cited = self.cited.max(other.cited);
-        self.defined += other.defined;
+        self.fewer += other.fewer;
+        self.spare += other.spare;
     }
 }
 
@@ -260,17 +273,12 @@ impl TokenCounter {
                             self.add_content(&mut sum, content);
                         }
                         ("tools" | "functions", Json::List(tools)) => {
-                            for tool in tools {
-                                sum.fixed(PER_TOOL);
-                                sum.defined += PER_TOOL;
-                                self.add_defined(&mut sum, tool);
-                            }
-                            sum.guessed += request::tools(&self.tokenizer, tools);
+                            self.add_tools(&mut sum, tools, is_instructed(request));
                         }
                         (key, value) => {
                             sum.guessed += request::option(&self.tokenizer, key, value);
                             if let Some(schema) = request::schema(key, value) {
-                                self.add_defined(&mut sum, schema);
+                                self.add_schema(&mut sum, schema);
                             }
                         }
                     }
@@ -383,28 +391,25 @@ impl TokenCounter {
     }
 
     fn bounded(&self, sum: &Sum, rates: &Rates) -> Count {
-        let Sum { mix, guessed, cited, defined } = *sum;
+        let Sum { mix, guessed, cited, fewer, spare } = *sum;
         let guessed = guessed + cited;
-        let tokens = (mix.sum(|at, tokens| tokens * rates.tokens[at]) + guessed).round() as usize;
-        let exact = self.tokenizer.is_exact();
-        // It may be fewer, and never is more.
-        let spare = if exact { (defined * 0.5).ceil() as usize } else { 0 };
-        if exact && guessed == 0.0 {
-            return Count { tokens, margin: spare, upper_bound: tokens, mix, guessed };
-        }
-        let few = if exact { 0.0 } else { FEW };
-        let margin = (mix.sum(|at, tokens| tokens * rates.margin[at]) + guessed * 0.5 + few).ceil() as usize;
-        let margin = if exact { (guessed * 0.5).ceil() as usize } else { margin };
-        let most = mix.sum(|at, tokens| tokens * rates.most[at]) + guessed * 2.0 + 2.0 * few;
-        let upper_bound = (most.ceil() as usize).max(tokens + margin);
-        Count { tokens, margin: margin + spare, upper_bound, mix, guessed }
+        let most = mix.sum(|at, tokens| tokens * rates.most[at]) + guessed * 2.0;
+        let tokens = mix.sum(|at, tokens| tokens * rates.tokens[at]) + guessed;
+        let (tokens, margin, most) = if self.tokenizer.is_exact() {
+            ((tokens - fewer).max(0.0), guessed * 0.5 + spare, most)
+        } else {
+            let margin = mix.sum(|at, tokens| tokens * rates.margin[at]) + guessed * 0.5 + FEW;
+            (tokens, margin, most + 2.0 * FEW)
+        };
+        let (tokens, margin) = (tokens.round() as usize, margin.ceil() as usize);
+        Count { tokens, margin, upper_bound: (most.ceil() as usize).max(tokens + margin), mix, guessed }
     }
 
-    /// A tool or a schema.
-    fn add_defined(&mut self, sum: &mut Sum, value: &Json) {
+    /// A tool or a schema as it is given, and how many tokens that added.
+    pub(super) fn add_given(&mut self, sum: &mut Sum, value: &Json) -> f64 {
         let before = sum.mix.sum(|_, tokens| tokens);
         self.add_value(sum, value);
-        sum.defined += sum.mix.sum(|_, tokens| tokens) - before;
+        sum.mix.sum(|_, tokens| tokens) - before
     }
 
     pub(super) fn add_text(&mut self, sum: &mut Sum, text: &str) {
@@ -692,6 +697,14 @@ impl TokenCounter {
     }
 }
 
+/// Whether a request has instructions.
+fn is_instructed(request: &Members) -> bool {
+    let own = ["system", "instructions"].iter().any(|key| request.get(key).is_some_and(|given| !given.is_null()));
+    let role = |message: &Json| matches!(message.get("role").and_then(Json::as_str), Some("system" | "developer"));
+    let lists = ["messages", "input"].iter().filter_map(|key| request.get(key)?.as_array());
+    own || lists.flatten().any(role)
+}
+
 /// Whether a picture is asked to be looked at in low detail, on either wire of `OpenAI`.
 fn is_small(extra: &Fields) -> bool {
     let inner = || extra.get("image_url").and_then(|image| Fields::parse(image.text()).ok())?.get_str("detail");
@@ -812,7 +825,7 @@ mod tests {
             "type": "object", "properties": {"location": {"type": "string", "description": "The city and state"}}}}});
         let found = exact.json(&Json::from(&json!({"messages": [], "tools": [tool]})));
         assert!(
-            found.margin > 0 && found.upper_bound == found.tokens,
+            found.margin > 0 && found.upper_bound >= found.tokens + found.margin,
             "a provider writes tools as it likes: {found:?}"
         );
         let mut near = TokenCounter::for_model("claude-sonnet-4-5");

@@ -9,6 +9,7 @@
 mod anchors;
 mod class;
 mod count;
+mod declared;
 mod estimate;
 mod exact;
 mod json;
