@@ -172,11 +172,11 @@ def test_d06_x01_a_chosen_model_without_a_price_leaves_the_cost_unknown(serve: S
 
 
 def test_d06_a19_a_chosen_model_is_asked_though_the_first_is_down(serve: Serve, wire: str, way: str) -> None:
-    server = serve(*[fault.status(503)] * 3, "done")
+    server = serve(*[fault.status(503)] * 4, "done")
     agent = agent_at(server, wire, retry={"base": 0.01})
     with pytest.raises(LoopwrightError):
         run(agent, "go", way, budget=Budget(iterations=1, wall_time=2.0))
-    assert len(server.requests) == 3
+    assert len(server.requests) == 4
     chosen = agent_at(server, wire, choose_model=lambda _: "other")
     result, _ = run(chosen, "go", way)
     assert (result.final, server.requests[-1]["body"]["model"]) == ("done", "other")

@@ -277,11 +277,11 @@ def test_c01_a_stronger_model_is_asked_at_its_own_address_behind_a_fallback(serv
 
 
 def test_c01_a_model_takes_over_at_the_host_of_the_one_that_is_down(serve: Any, way: str):
-    server = serve(*[fault.status(503)] * 3, "Done.")
+    server = serve(*[fault.status(503)] * 4, "Done.")
     chain = Role("openai-chat:one", base_url=server.url, api_key=KEY, fallback=["openai-chat:two"])
     result, _ = run(Agent(chain, retry={"base": 0.01}), "Hi.", way)
     assert (result.final, result.model) == ("Done.", "openai-chat:two")
-    assert [each["body"]["model"] for each in server.requests] == ["one"] * 3 + ["two"]
+    assert [each["body"]["model"] for each in server.requests] == ["one"] * 4 + ["two"]
     assert result.duration < 10
 
 
