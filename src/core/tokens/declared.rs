@@ -253,7 +253,7 @@ mod tests {
                     "count": {"type": ["integer", "null"]}
                 }}}
         ]"##;
-        let expected = r##"# Tools
+        let expected = r#"# Tools
 
 ## functions
 
@@ -274,7 +274,7 @@ note?: string | null,
 count?: number | null,
 }) => any;
 
-} // namespace functions"##;
+} // namespace functions"#;
         assert_eq!(declared(tools).unwrap(), expected);
     }
 
