@@ -5,6 +5,7 @@
 //! provider reports makes the next one better.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     hash::{BuildHasherDefault, Hasher},
     sync::Arc,
@@ -14,7 +15,7 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
 use super::{
     anchors::Anchors,
-    json::{Json, Members},
+    json::Json,
     kinds::{KINDS, Kind, Mix, Shares},
     learned::{Learned, Rates},
     model::Tokenizer,
@@ -273,7 +274,7 @@ impl TokenCounter {
                             self.add_content(&mut sum, content);
                         }
                         ("tools" | "functions", Json::List(tools)) => {
-                            self.add_tools(&mut sum, tools, is_instructed(request));
+                            self.add_tools(&mut sum, tools, request);
                         }
                         (key, value) => {
                             sum.guessed += request::option(&self.tokenizer, key, value);
@@ -405,11 +406,11 @@ impl TokenCounter {
         Count { tokens, margin, upper_bound: (most.ceil() as usize).max(tokens + margin), mix, guessed }
     }
 
-    /// A tool or a schema as it is given, and how many tokens that added.
-    pub(super) fn add_given(&mut self, sum: &mut Sum, value: &Json) -> f64 {
-        let before = sum.mix.sum(|_, tokens| tokens);
-        self.add_value(sum, value);
-        sum.mix.sum(|_, tokens| tokens) - before
+    /// A tool or a schema as it is given: how many tokens that added, and of how many bytes.
+    pub(super) fn add_given(&mut self, sum: &mut Sum, value: &Json) -> (f64, usize) {
+        let (before, text) = (sum.mix.sum(|_, tokens| tokens), as_text(value));
+        self.add_text(sum, &text);
+        (sum.mix.sum(|_, tokens| tokens) - before, text.len())
     }
 
     pub(super) fn add_text(&mut self, sum: &mut Sum, text: &str) {
@@ -688,21 +689,18 @@ impl TokenCounter {
     }
 
     /// Text as it is, anything else as JSON.
-    fn add_value(&mut self, sum: &mut Sum, value: &Json) {
-        match value {
-            value if value.is_null() => {}
-            Json::Text(text) => self.add_text(sum, text),
-            other => self.add_text(sum, &other.to_string()),
-        }
+    pub(super) fn add_value(&mut self, sum: &mut Sum, value: &Json) {
+        self.add_text(sum, &as_text(value));
     }
 }
 
-/// Whether a request has instructions.
-fn is_instructed(request: &Members) -> bool {
-    let own = ["system", "instructions"].iter().any(|key| request.get(key).is_some_and(|given| !given.is_null()));
-    let role = |message: &Json| matches!(message.get("role").and_then(Json::as_str), Some("system" | "developer"));
-    let lists = ["messages", "input"].iter().filter_map(|key| request.get(key)?.as_array());
-    own || lists.flatten().any(role)
+/// A value as it counts: nothing for `null`.
+fn as_text(value: &Json) -> Cow<'_, str> {
+    match value {
+        value if value.is_null() => Cow::Borrowed(""),
+        Json::Text(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
 }
 
 /// Whether a picture is asked to be looked at in low detail, on either wire of `OpenAI`.

@@ -21,26 +21,37 @@ const JOINED: f64 = -1.0;
 const DEPTH: usize = 16;
 /// How many times longer than what is given declarations may be: references can multiply.
 const LONGER: usize = 8;
+/// As long they may always be.
+const SHORT: usize = 1024;
 
 impl TokenCounter {
     /// The tools of a request.
-    pub(super) fn add_tools(&mut self, sum: &mut Sum, tools: &[Json], instructed: bool) {
+    pub(super) fn add_tools(&mut self, sum: &mut Sum, tools: &[Json], request: &Members) {
+        sum.guessed += request::tools(self.tokenizer(), tools);
+        if !self.tokenizer().is_exact() {
+            // How they are written is within what such a count may be off anyway.
+            for tool in tools {
+                sum.fixed(PER_TOOL);
+                self.add_value(sum, tool);
+            }
+            return;
+        }
         let mut given = 0.0;
-        let mut declared = Some(Declarations::new(tools));
+        let mut declared = Some(Declarations::default());
         for tool in tools {
             sum.fixed(PER_TOOL);
-            let taken = PER_TOOL + self.add_given(sum, tool);
-            let Some(function) = function(tool).filter(|_| self.tokenizer().is_exact()) else {
-                sum.unsure(taken * 0.5);
+            let (tokens, bytes) = self.add_given(sum, tool);
+            let tokens = PER_TOOL + tokens;
+            let Some(function) = function(tool) else {
+                sum.unsure(tokens * 0.5);
                 continue;
             };
-            given += taken;
-            declared = declared.take().and_then(|declared| declared.with(function));
+            given += tokens;
+            declared = declared.and_then(|declared| declared.with(function, bytes));
         }
-        sum.guessed += request::tools(self.tokenizer(), tools);
         match declared.and_then(Declarations::text) {
             Some(text) => {
-                let written = self.tokens(&text) as f64 + if instructed { JOINED } else { ALONE };
+                let written = self.tokens(&text) as f64 + if is_instructed(request) { JOINED } else { ALONE };
                 sum.written_as(given, written, 0.1);
             }
             None => sum.unsure(given * 0.5),
@@ -49,9 +60,11 @@ impl TokenCounter {
 
     /// The schema of an answer, or what stands around one.
     pub(super) fn add_schema(&mut self, sum: &mut Sum, format: &Json) {
-        let given = self.add_given(sum, format);
-        let format = format.get("json_schema").unwrap_or(format);
-        match format.get("schema").filter(|_| self.tokenizer().is_exact()) {
+        let (given, _) = self.add_given(sum, format);
+        if !self.tokenizer().is_exact() {
+            return;
+        }
+        match format.get("json_schema").unwrap_or(format).get("schema") {
             Some(schema) => {
                 let written = self.tokens(&without_closing(schema).to_string()) as f64;
                 sum.written_as(given, written, 0.2);
@@ -59,6 +72,14 @@ impl TokenCounter {
             None => sum.unsure(given * 0.5),
         }
     }
+}
+
+/// Whether a request has instructions.
+fn is_instructed(request: &Members) -> bool {
+    let own = ["system", "instructions"].iter().any(|key| request.get(key).is_some_and(|given| !given.is_null()));
+    let role = |message: &Json| matches!(message.get("role").and_then(Json::as_str), Some("system" | "developer"));
+    let lists = ["messages", "input"].iter().filter_map(|key| request.get(key)?.as_array());
+    own || lists.flatten().any(role)
 }
 
 /// The definition of a function, on either wire.
@@ -81,28 +102,22 @@ fn without_closing(schema: &Json) -> Json {
 }
 
 /// Declarations of functions, as they are written one by one.
+#[derive(Default)]
 struct Declarations {
     out: String,
     most: usize,
-    any: bool,
     /// References that are being followed: one that leads back to itself is not told again.
     open: Vec<String>,
 }
 
 impl Declarations {
-    fn new(tools: &[Json]) -> Self {
-        let given: usize = tools.iter().map(|tool| tool.to_string().len()).sum();
-        Self {
-            out: "# Tools\n\n## functions\n\nnamespace functions {\n\n".to_owned(),
-            most: 1024 + given * LONGER,
-            any: false,
-            open: Vec::new(),
+    /// With one more, which was given in so many bytes; nothing if that would be too long.
+    fn with(mut self, function: &Members, bytes: usize) -> Option<Self> {
+        self.most += bytes * LONGER;
+        if self.out.is_empty() {
+            self.most += SHORT;
+            self.out.push_str("# Tools\n\n## functions\n\nnamespace functions {\n\n");
         }
-    }
-
-    /// With one more; nothing if that would be too long.
-    fn with(mut self, function: &Members) -> Option<Self> {
-        self.any = true;
         self.comment(text_of(function, "description").unwrap_or_default());
         let name = text_of(function, "name").unwrap_or_default();
         let parameters = function.get("parameters").and_then(Json::as_object);
@@ -118,7 +133,7 @@ impl Declarations {
     }
 
     fn text(self) -> Option<String> {
-        self.any.then(|| self.out + "} // namespace functions")
+        (!self.out.is_empty()).then(|| self.out + "} // namespace functions")
     }
 
     fn put(&mut self, text: &str) {
@@ -235,7 +250,8 @@ mod tests {
 
     fn declared(tools: &str) -> Option<String> {
         let Ok(Json::List(tools)) = Json::parse(tools) else { return None };
-        let declared = tools.iter().try_fold(Declarations::new(&tools), |all, tool| all.with(function(tool)?));
+        let each = |all: Declarations, tool: &Json| all.with(function(tool)?, tool.to_string().len());
+        let declared = tools.iter().try_fold(Declarations::default(), each);
         declared.and_then(Declarations::text)
     }
 
