@@ -274,8 +274,9 @@ pub(super) async fn execute(client: &Client, allow_private: bool, request: Reque
     let url = request.url().clone();
     let host = url.host_str().unwrap_or_default();
     let proxy = client.proxy_of(&url);
-    let again = || request.try_clone().unwrap_or_else(|| Request::new(request.method().clone(), url.clone()));
-    let mut failure = match kept::execute(&connections(client, allow_private)?, again).await {
+    let copy = request.try_clone();
+    let again = || copy.as_ref()?.try_clone();
+    let mut failure = match kept::execute(&connections(client, allow_private)?, request, again).await {
         Ok(answer) if proxy.is_some() && answer.status().as_u16() == 407 => {
             Failure { status: Some(407), ..Failure::new(FailureKind::Connect, "the proxy wants to know who asks") }
         }

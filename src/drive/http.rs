@@ -322,7 +322,7 @@ impl<W: Watch> Call<'_, W> {
         tokio::pin!(sleep);
         let sent = tokio::select! {
             biased;
-            sent = kept::execute(&connections, request) => {
+            sent = kept::execute(&connections, request(), || Some(request())) => {
                 sent.map_err(|error| whole(trouble::sending(&error, &self.endpoint.host, &self.deadlines.limits)))?
             }
             () = &mut sleep => return Err((self.timed_out(), None)),

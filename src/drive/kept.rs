@@ -22,16 +22,23 @@ tokio::task_local! {
     static MADE: Cell<bool>;
 }
 
-/// Sends what `request` makes, which is asked for it each time.
-pub(super) async fn execute(client: &Client, request: impl Fn() -> Request) -> Result<Response, Error> {
+/// Sends `request`, and where its connection was closed under it what `again` gives, if it can be sent again.
+pub(super) async fn execute(
+    client: &Client,
+    mut request: Request,
+    again: impl Fn() -> Option<Request>,
+) -> Result<Response, Error> {
     for _ in 0..MOST_CLOSED {
-        let one = async { (client.execute(request()).await, MADE.with(Cell::get)) };
-        match MADE.scope(Cell::new(false), one).await {
-            (Err(error), false) if trouble::closed_unanswered(&error) => {}
+        let one = async { (client.execute(request).await, MADE.with(Cell::get)) };
+        request = match MADE.scope(Cell::new(false), one).await {
+            (Err(error), false) if trouble::closed_unanswered(&error) => match again() {
+                Some(next) => next,
+                None => return Err(error),
+            },
             (sent, _) => return sent,
         }
     }
-    client.execute(request()).await
+    client.execute(request).await
 }
 
 /// Notes that a connection is made.
