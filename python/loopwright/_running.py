@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from . import _core
 from ._continue import Begun
+from ._options import of_run
 from ._plan import model_name, new_run, run_id
 from ._prepared import Prepared
 from ._remember import Following
@@ -50,10 +51,7 @@ class Running(Prepared[Output]):
         """Runs in the caller's thread, from a conversation or from where another run has come."""
         from ._driver import SyncDriver
 
-        if signal is not None or on_event is not None:
-            from ._options import of_run
-
-            of_run(signal=signal, on_event=on_event)
+        of_run(signal=signal, on_event=on_event)
         if inspect.iscoroutinefunction(on_event):
             message = "run_sync calls on_event without an event loop"
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")

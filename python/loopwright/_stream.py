@@ -10,6 +10,7 @@ import inspect
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from ._options import of_run
 from ._remember import Following
 from .errors import LoopwrightError, UsageError
 from .messages import Message
@@ -57,10 +58,7 @@ class RunStream(Generic[Output]):
 
         self._agent = agent
         self._conversation = conversation
-        if signal is not None:
-            from ._options import of_run
-
-            of_run(signal=signal)
+        of_run(signal=signal)
         self._deps = deps
         self._budget = budget
         self._journal = journal
@@ -207,10 +205,7 @@ def _last(driver: Driver | None, result: Result[Any]) -> RunFinished:
 
 async def _heard_out(stream: RunStream[Output], on_event: Callable[[Event], Any] | None) -> Result[Output]:
     """The result of a stream, all of whose events were heard."""
-    if on_event is not None and not callable(on_event):
-        from ._options import of_run
-
-        of_run(on_event=on_event)
+    of_run(on_event=on_event)
     async with stream:
         async for event in stream:
             if on_event is not None:

@@ -332,18 +332,14 @@ impl PairsBody {
 
     /// Pairs behind the closer of a call that has none are its own: it closed too early.
     fn early(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        match self.look.step(&self.marks, OPEN, input) {
-            Seen::Nothing | Seen::Part(_) if !last => return Next::Wait,
-            Seen::Mark { .. } => {
-                sink.looked(self.look.reached().saturating_sub(self.end));
-                sink.repaired(EARLY);
-                sink.arguments("", self.end);
-                self.go(State::Between);
-                return Next::Took(self.end);
-            }
-            _ => {}
-        }
+        let Some(own) = self.look.stands(&self.marks, OPEN, input, last) else { return Next::Wait };
         sink.looked(self.look.reached().saturating_sub(self.end));
+        if own {
+            sink.repaired(EARLY);
+            sink.arguments("", self.end);
+            self.go(State::Between);
+            return Next::Took(self.end);
+        }
         self.members.close(self.start, 0, sink);
         self.state = State::Over;
         Next::Took(self.start)

@@ -375,11 +375,7 @@ impl TagsBody {
     /// Parameters behind the closing element of a call that has none are its own: it closed too early.
     fn early(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
         let (start, end) = self.closer;
-        let own = match self.look.step(&self.marks, OPEN, input) {
-            Seen::Nothing | Seen::Part(_) if !last => return Next::Wait,
-            Seen::Mark { .. } => true,
-            _ => false,
-        };
+        let Some(own) = self.look.stands(&self.marks, OPEN, input, last) else { return Next::Wait };
         sink.looked(self.look.reached().saturating_sub(end));
         if own {
             sink.repaired(EARLY);

@@ -208,6 +208,14 @@ impl Look {
         self.start = self.start.saturating_sub(bytes);
     }
 
+    /// Whether one of the marks stands here, behind white space at most; `None` where more bytes decide.
+    pub(super) fn stands(&mut self, marks: &Marks, wanted: Class, input: &[u8], last: bool) -> Option<bool> {
+        match self.step(marks, wanted, input) {
+            Seen::Nothing | Seen::Part(_) if !last => None,
+            seen => Some(matches!(seen, Seen::Mark { .. })),
+        }
+    }
+
     pub(super) fn step(&mut self, marks: &Marks, wanted: Class, input: &[u8]) -> Seen {
         if self.alive == 0 {
             while input.get(self.at).is_some_and(|byte| is_space(*byte)) {
