@@ -54,6 +54,8 @@ pub(super) enum Check {
     PrivateKey,
     /// Not a placeholder, and random by its shape.
     Random,
+    /// As `Real`, and with a digit or a mark: where a plain word would more likely be something else.
+    Chosen,
 }
 
 /// A secret that begins with one of its keywords.

@@ -284,6 +284,12 @@ fn checked(text: &[u8], check: Check, span: &Range<usize>, body: &Range<usize>) 
         Check::Entropy(tenths) => {
             !shape::stand_in(body) && shape::entropy(body) * 10.0 >= f64::from(tenths.min(entropy_of(body.len())))
         }
+        Check::Chosen => {
+            !shape::stand_in(body)
+                && body
+                    .iter()
+                    .any(|byte| byte.is_ascii_digit() || matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'&' | b'*'))
+        }
         Check::Random => !shape::stand_in(body) && random(body),
         Check::Jwt => jwt(value),
         Check::Basic => basic(value),
@@ -329,7 +335,7 @@ pub(super) fn basic(value: &[u8]) -> bool {
 }
 
 fn password(value: &[u8]) -> bool {
-    let plain = matches!(value, b"passwd" | b"pwd" | b"PASSWORD" | b"Password" | b"PASS");
+    let plain = matches!(value, b"passwd" | b"pwd" | b"PASSWORD" | b"Password" | b"PASS" | b"x-oauth-basic");
     value.len() > 2
         && !plain
         && !shape::masked(value)
@@ -376,7 +382,11 @@ fn address(text: &[u8], span: &Range<usize>) -> bool {
     {
         return true;
     }
-    if value.iter().any(u8::is_ascii_digit) && !only_shown && !shape::names(value) {
+    // `user:secret123@api.example.com`: nobody who only shows the form puts digits behind a word.
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let made_up =
+        digits >= 2 && value.len() >= 8 && value.iter().filter(|byte| byte.is_ascii_alphabetic()).count() >= 4;
+    if digits > 0 && (!only_shown || made_up) && !shape::names(value) {
         return true;
     }
     let user_shown = user.is_empty() || user.iter().any(|byte| matches!(byte, b'%' | b'$' | b'{' | b'<')) || {
