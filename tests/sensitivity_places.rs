@@ -116,3 +116,20 @@ fn d12_what_is_encrypted_cut_off_or_filled_in_later_is_no_secret() {
         "query = \"select 1 from u where password=:param\"",
     ]);
 }
+
+#[test]
+fn d12_text_in_base64_is_read_like_any_text() {
+    // `password=tr0ub4dor&3`, at each of the three places in a group; settings in YAML; a word without a value.
+    found(&[
+        "config: cGFzc3dvcmQ9dHIwdWI0ZG9yJjM=",
+        "config: IHBhc3N3b3JkPXRyMHViNGRvciYz",
+        "config: ICBwYXNzd29yZD10cjB1YjRkb3ImMw==",
+        "user-data: aG9zdDogZGIKZGJfcGFzc3dvcmQ6ICJ0cjB1YjRkb3ImMyIK",
+    ]);
+    left_alone(&[
+        "config: cGFzc3dvcmQ9JHtEQl9QQVNTV09SRH0=",
+        "text: VGhlIHBhc3N3b3JkIGlzIHRvbyBzaG9ydC4=",
+        "nothing: cGFzc3dvcmRwYXNzd29yZHBhc3N3b3Jk",
+    ]);
+    assert_eq!(redact("config: cGFzc3dvcmQ9dHIwdWI0ZG9yJjM= # old"), "config: [redacted:encoded-secret] # old");
+}

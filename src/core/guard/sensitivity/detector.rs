@@ -27,6 +27,8 @@ pub(super) enum Find {
     Near { back: usize, ahead: usize, form: &'static str },
     /// A label with a value behind it, read by `label`.
     Label,
+    /// Text in base64, read by `encoded` and then like any text.
+    Encoded,
     /// Code of its own.
     Mail,
     /// Found by its digits, not by keywords.

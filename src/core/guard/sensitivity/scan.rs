@@ -9,7 +9,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::{
     Hit, Level,
     detector::{Check, Detector, Find},
-    label, personal, shape,
+    encoded, label, personal, shape,
     table::TABLES,
     value,
 };
@@ -28,7 +28,7 @@ impl Row {
         self.form
             .get_or_init(|| match self.detector.find {
                 Find::Here(form) | Find::Near { form, .. } => compile(form),
-                Find::Label | Find::Mail | Find::Digits => None,
+                Find::Label | Find::Encoded | Find::Mail | Find::Digits => None,
             })
             .as_ref()
     }
@@ -99,7 +99,7 @@ pub(super) fn hits(text: &str, least: Level) -> Vec<Hit> {
     let Some(scanner) = scanner() else { return Vec::new() };
     let bytes = text.as_bytes();
     let mut found = Vec::new();
-    scanner.by_keyword(bytes, &mut found);
+    scanner.by_keyword(bytes, &mut found, 0);
     scanner.by_digits(bytes, &mut found);
     if found.is_empty() {
         return Vec::new();
@@ -163,7 +163,7 @@ fn begins(text: &[u8], start: usize) -> bool {
 }
 
 impl Scanner {
-    fn by_keyword(&self, text: &[u8], found: &mut Vec<Found>) {
+    fn by_keyword(&self, text: &[u8], found: &mut Vec<Found>, depth: usize) {
         let Ok(matches) = self.keywords.try_find_overlapping_iter(text) else { return };
         let mut done = vec![0_usize; self.rows.len()];
         let mut named = 0;
@@ -186,8 +186,15 @@ impl Scanner {
                             span
                         }
                     }
+                    Find::Encoded if depth < encoded::DEPTH => {
+                        encoded::decoded(text, &(start..end)).and_then(|(span, inner)| {
+                            // Read once, whatever it holds.
+                            done[usize::from(at)] = span.end;
+                            self.holds_secret(&inner, depth + 1).then_some(span)
+                        })
+                    }
                     Find::Mail => personal::mail(text, start),
-                    Find::Digits => None,
+                    Find::Encoded | Find::Digits => None,
                 };
                 if let Some(span) = span {
                     done[usize::from(at)] = span.end;
@@ -195,6 +202,12 @@ impl Scanner {
                 }
             }
         }
+    }
+
+    fn holds_secret(&self, text: &[u8], depth: usize) -> bool {
+        let mut found = Vec::new();
+        self.by_keyword(text, &mut found, depth);
+        found.iter().any(|one| self.rows[usize::from(one.row)].detector.level == Level::Secret)
     }
 
     fn here(text: &[u8], row: &Row, keyword: Range<usize>) -> Option<Range<usize>> {

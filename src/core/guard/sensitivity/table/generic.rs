@@ -266,6 +266,14 @@ pub(super) const TABLE: &[Detector] = &[
     )
     .check(Check::Real),
     Detector {
+        id: "encoded-secret",
+        why: "text in base64 that holds a secret",
+        level: Level::Secret,
+        keywords: super::super::encoded::KEYWORDS,
+        find: Find::Encoded,
+        check: Check::None,
+    },
+    Detector {
         id: "assigned-secret",
         why: "a value that its name calls a secret",
         level: Level::Secret,
