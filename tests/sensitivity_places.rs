@@ -113,6 +113,7 @@ fn d12_what_is_encrypted_cut_off_or_filled_in_later_is_no_secret() {
         "secret='ENC[RSA,tUf83Ex0oSbDGa8vaU1hGqesODG9J4j40EgLClQYrwNT]'",
         "API_TOKEN=k29LmQ8xVt4Rb7Wn3Ypz...",
         "secret = \"2001:db8:1::ab9:C0A8:102\"",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEpQIBAAKCAQEAuyf9lNrH9ck8DmNyo3fG...\n-----END RSA PRIVATE KEY-----",
         "query = \"select 1 from u where password=:param\"",
     ]);
 }

@@ -40,6 +40,8 @@ pub(super) enum Find {
 pub(super) enum Check {
     /// Nothing.
     None,
+    /// It must not be cut off by whoever shows it: `MIIEpQIBAAKC...`.
+    Whole,
     /// It must not be a placeholder.
     Real,
     /// Not a placeholder, and letters or digits as chance gives them: at least so many tenths of bits a byte.

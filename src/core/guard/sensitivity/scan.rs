@@ -293,6 +293,7 @@ fn checked(text: &[u8], check: Check, span: &Range<usize>, body: &Range<usize>) 
     let body = &text[body.clone()];
     let holds = match check {
         Check::None => true,
+        Check::Whole => !text[span.end..].starts_with(b"..."),
         Check::Real => !shape::stand_in(body),
         Check::Entropy(tenths) => {
             !shape::stand_in(body) && shape::entropy(body) * 10.0 >= f64::from(tenths.min(entropy_of(body.len())))
@@ -420,7 +421,8 @@ fn private_key(text: &[u8], header: &Range<usize>) -> Option<Range<usize>> {
         && memchr::memmem::find(&rest[..end], b"-----BEGIN").is_none()
     {
         let body = rest[..end].iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
-        if body < 24 {
+        // Of a key that is cut off nothing can be made.
+        if body < 24 || memchr::memmem::find(&rest[..end], b"...").is_some() {
             return None;
         }
         let line = rest.get(end + 8..).unwrap_or_default();

@@ -34,7 +34,7 @@ pub(super) const TABLE: &[Detector] = &[
         &["MIIB", "MIIC", "MIIE", "MIIJ", "MHcCAQEE", "MIGHAgEA", "MIGkAgEB"],
         r"^(?:MII[A-Za-z0-9+/]{3}IBAA(?:KB|KC)[A-Za-z0-9+/]{20,4000}|MII[A-Za-z0-9+/]{3}IBADANBgkqhkiG9w0BAQEFAASC[A-Za-z0-9+/]{8,4000}|MHcCAQEEI[A-Za-z0-9+/]{20,200}|MIGHAgEAMBMGByqGSM49[A-Za-z0-9+/]{20,200}|MIGkAgEBBD[A-Za-z0-9+/]{20,300})",
     )
-    .check(Check::None),
+    .check(Check::Whole),
     near(
         "key-store",
         "a store of keys",
