@@ -88,7 +88,7 @@ fn d12_calls_that_log_in_or_sign_are_given_secrets_by_place() {
 fn d12_secrets_that_a_person_made_up_count_behind_their_name() {
     found(&[
         "app.config['SECRET_KEY'] = 'Kerze4Turm'",
-        "token: Kerze4Turm\n",
+        "token: K3rzeTurm\n",
         "secret = \"s3cr3t\"",
         "password: berg_und_tal\n",
         "const PASSword = 'tr0ub4dor&3';",
@@ -97,6 +97,9 @@ fn d12_secrets_that_a_person_made_up_count_behind_their_name() {
     ]);
     left_alone(&[
         "token: TokenKind",
+        "    token: OAuth2Token",
+        "'CopySourceCustomerKeyMD5': 'CustomerKeyMD5',",
+        "PASSWD = getpass.getpass(\"password of %s: \" % (host or \"localhost\"))",
         "secret = \"configured\"",
         "label_password: Passwort123",
         "Code.WRONG_PASSWORD = 3221225578 -> Code",

@@ -191,9 +191,6 @@ fn key(word: &str) -> bool {
         || (word.len() > 5 && word.ends_with("key") && !matches!(word, "monkey" | "turkey" | "hockey" | "donkey" | "whiskey" | "jockey" | "hotkey" | "publickey" | "pubkey" | "rowkey" | "sortkey" | "mapkey" | "subkey" | "hashkey" | "cachekey" | "foreignkey" | "primarykey"))
 }
 
-/// `SECURITY_CREDENTIALS` is what Java's directories call a password.
-const OF_DIRECTORIES: [&str; 2] = ["security", "credentials"];
-
 /// What may stand behind the noun in the name of a function that takes the secret.
 const TAKES: &[&str] =
     &["assign", "equals", "eq", "equal", "compare", "matches", "of", "is", "value", "append", "string", "text"];
@@ -217,7 +214,8 @@ pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
     {
         return None;
     }
-    if words.ends_with(&OF_DIRECTORIES.map(str::to_owned)) {
+    // What Java's directories call a password.
+    if name.ends_with(b"SECURITY_CREDENTIALS") {
         return Some(Kind::Password);
     }
     let secret_of_a_person = words.last().is_some_and(|word| password(word));

@@ -13,6 +13,8 @@ pub(super) fn otherwise(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
     }
     let limit = text.len().min(start + REACH);
     let (mut place, mut depth) = (start, 0_usize);
+    // What a call is given within is the call's: `ask("… of %s" % (host or "localhost"))`.
+    let own = usize::from(at(text, start) == b'(');
     while place < limit {
         match text[place] {
             b'(' | b'[' | b'{' => depth += 1,
@@ -24,7 +26,7 @@ pub(super) fn otherwise(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
                 place = quoted(text, place, tie)?.span.end;
             }
             _ => {
-                if let Some(width) = offers(text, place) {
+                if let Some(width) = offers(text, place).filter(|_| depth <= own) {
                     let value = blanks(text, place + width);
                     if quote(at(text, value)) {
                         return quoted(text, value, tie);

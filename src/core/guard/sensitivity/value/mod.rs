@@ -181,6 +181,10 @@ fn type_name(value: &[u8]) -> bool {
 
 /// `GetPasswordData: "ec2:GetPasswordData"`.
 fn names_itself(name: &[u8], value: &[u8]) -> bool {
+    // `CopySourceCustomerKeyMD5: "CustomerKeyMD5"`
+    if value.len() >= 8 && name.len() > value.len() && name[name.len() - value.len()..].eq_ignore_ascii_case(value) {
+        return true;
+    }
     let Some(before) = value.len().checked_sub(name.len() + 1) else { return false };
     name.len() >= 6 && matches!(value[before], b':' | b'.' | b'/') && value[before + 1..].eq_ignore_ascii_case(name)
 }
@@ -354,7 +358,8 @@ fn secret(value: &[u8], place: &Value) -> bool {
         return true;
     }
     let behind_name = place.quoted || !matches!(place.tie, Tie::Blank);
-    if (place.quoted || place.alone)
+    // `Kerze4Turm`, `T0pS3cr3t`: a person made it up. Without quotes it may be a type: `OAuth2Token`.
+    if (place.quoted || place.alone && digits_for_letters(value) > 0)
         && shape.upper > 0
         && shape.lower > 0
         && shape.digits > 0
