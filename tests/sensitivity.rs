@@ -348,6 +348,8 @@ fn piece() -> impl Strategy<Value = String> {
         "AccountKey=",
         "4111111111111111",
         "DE89370400440532013000",
+        "cGFzc3dvcm",
+        "cGFzc3dvcmQ9dHIwdWI0ZG9yJjM",
         "+49 30 901820",
         "a@b.co",
         "{",

@@ -80,7 +80,7 @@ fn score(arguments: &[String]) {
 
 fn speed(files: &[String]) {
     println!("| text | size | hits | classify | redact |\n| --- | ---: | ---: | ---: | ---: |");
-    let mut rate = |name: &str, text: &str| {
+    let rate = |name: &str, text: &str| {
         let hits = classify(text).hits.len();
         let best = |work: &dyn Fn()| {
             let seconds = (0..5)

@@ -27,6 +27,8 @@ pub(super) enum Find {
     Near { back: usize, ahead: usize, form: &'static str },
     /// A label with a value behind it, read by `label`.
     Label,
+    /// Text in base64, read by `encoded` and then like any text.
+    Encoded,
     /// Code of its own.
     Mail,
     /// Found by its digits, not by keywords.
@@ -38,6 +40,8 @@ pub(super) enum Find {
 pub(super) enum Check {
     /// Nothing.
     None,
+    /// It must not be cut off by whoever shows it: `MIIEpQIBAAKC...`.
+    Whole,
     /// It must not be a placeholder.
     Real,
     /// Not a placeholder, and letters or digits as chance gives them: at least so many tenths of bits a byte.
@@ -54,6 +58,8 @@ pub(super) enum Check {
     PrivateKey,
     /// Not a placeholder, and random by its shape.
     Random,
+    /// As `Real`, and with a digit or a mark: where a plain word would more likely be something else.
+    Chosen,
 }
 
 /// A secret that begins with one of its keywords.

@@ -5,6 +5,7 @@
 //! it, where it stands and why it counts. The same text always has the same class, at some hundred megabytes a second.
 
 mod detector;
+mod encoded;
 mod label;
 mod name;
 mod personal;

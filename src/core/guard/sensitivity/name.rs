@@ -51,6 +51,13 @@ const KNOWN: &[&str] = &[
     "error", "err", "invalid", "advice", "enter", "encrypted", "nopasswd", "authenticity",
 ];
 
+/// Of those, words of pages and models: a value behind them is a secret only where chance wrote it.
+#[rustfmt::skip] // words, not code
+const OF_PAGES: &[&str] = &[
+    "label", "hint", "placeholder", "tooltip", "title", "prompt", "completion", "css", "html", "dom", "lang",
+    "locale", "i18n", "translation",
+];
+
 /// Of those, words that stand in front of a password, too: `schemaPassword`, `registry.password`.
 #[rustfmt::skip] // words, not code
 const OF_PASSWORDS_TOO: &[&str] = &[
@@ -197,17 +204,30 @@ const ASKS: &[&str] = &[
 
 /// What the name says; that of a function is stricter: it must take the secret, not work on it.
 pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
-    let words = shape::words(name, 16);
+    let mut words = shape::words(name, 16);
+    // `PASSword`
+    if words.iter().any(|word| word == "sword") {
+        words = shape::words(&name.to_ascii_lowercase(), 16);
+    }
     if function
         && (words.iter().any(|word| ASKS.contains(&word.as_str())) || words.last().is_some_and(|word| word == "pass"))
     {
         return None;
     }
+    // What Java's directories call a password.
+    if name.ends_with(b"SECURITY_CREDENTIALS") {
+        return Some(Kind::Password);
+    }
     let secret_of_a_person = words.last().is_some_and(|word| password(word));
     let mut kind = None;
     let mut noun = 0;
+    let mut page = false;
     for (at, word) in words.iter().enumerate() {
         let word = word.as_str();
+        if OF_PAGES.contains(&word) {
+            page = true;
+            continue;
+        }
         if KNOWN.contains(&word) && !(secret_of_a_person && OF_PASSWORDS_TOO.contains(&word)) {
             return None;
         }
@@ -246,6 +266,12 @@ pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
     }
     let kind = kind?;
     let mut behind = &words[noun + 1..];
+    // `password_for_mail`: what it is for, not what is said of it.
+    if let Some(end) = behind.iter().position(|word| matches!(word.as_str(), "for" | "of" | "in" | "to" | "with"))
+        && end == 0
+    {
+        behind = &behind[..0];
+    }
     // `passWord`
     if words[noun] == "pass" && behind.first().is_some_and(|word| word == "word") {
         behind = &behind[1..];
@@ -253,5 +279,6 @@ pub(super) fn kind_of(name: &[u8], function: bool) -> Option<Kind> {
     if behind.iter().any(|word| ABOUT.contains(&word.as_str()) || (function && !TAKES.contains(&word.as_str()))) {
         return None;
     }
-    Some(kind)
+    // `LABEL_STUDIO_API_KEY` may hold one, `label_password` holds a word.
+    Some(if page { Kind::Key } else { kind })
 }

@@ -9,7 +9,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::{
     Hit, Level,
     detector::{Check, Detector, Find},
-    label, personal, shape,
+    encoded, label, personal, shape,
     table::TABLES,
     value,
 };
@@ -28,7 +28,7 @@ impl Row {
         self.form
             .get_or_init(|| match self.detector.find {
                 Find::Here(form) | Find::Near { form, .. } => compile(form),
-                Find::Label | Find::Mail | Find::Digits => None,
+                Find::Label | Find::Encoded | Find::Mail | Find::Digits => None,
             })
             .as_ref()
     }
@@ -99,7 +99,7 @@ pub(super) fn hits(text: &str, least: Level) -> Vec<Hit> {
     let Some(scanner) = scanner() else { return Vec::new() };
     let bytes = text.as_bytes();
     let mut found = Vec::new();
-    scanner.by_keyword(bytes, &mut found);
+    scanner.by_keyword(bytes, &mut found, 0);
     scanner.by_digits(bytes, &mut found);
     if found.is_empty() {
         return Vec::new();
@@ -163,7 +163,7 @@ fn begins(text: &[u8], start: usize) -> bool {
 }
 
 impl Scanner {
-    fn by_keyword(&self, text: &[u8], found: &mut Vec<Found>) {
+    fn by_keyword(&self, text: &[u8], found: &mut Vec<Found>, depth: usize) {
         let Ok(matches) = self.keywords.try_find_overlapping_iter(text) else { return };
         let mut done = vec![0_usize; self.rows.len()];
         let mut named = 0;
@@ -186,8 +186,15 @@ impl Scanner {
                             span
                         }
                     }
+                    Find::Encoded if depth < encoded::DEPTH => {
+                        encoded::decoded(text, &(start..end)).and_then(|(span, inner)| {
+                            // Read once, whatever it holds.
+                            done[usize::from(at)] = span.end;
+                            self.holds_secret(&inner, depth + 1).then_some(span)
+                        })
+                    }
                     Find::Mail => personal::mail(text, start),
-                    Find::Digits => None,
+                    Find::Encoded | Find::Digits => None,
                 };
                 if let Some(span) = span {
                     done[usize::from(at)] = span.end;
@@ -195,6 +202,12 @@ impl Scanner {
                 }
             }
         }
+    }
+
+    fn holds_secret(&self, text: &[u8], depth: usize) -> bool {
+        let mut found = Vec::new();
+        self.by_keyword(text, &mut found, depth);
+        found.iter().any(|one| self.rows[usize::from(one.row)].detector.level == Level::Secret)
     }
 
     fn here(text: &[u8], row: &Row, keyword: Range<usize>) -> Option<Range<usize>> {
@@ -280,9 +293,16 @@ fn checked(text: &[u8], check: Check, span: &Range<usize>, body: &Range<usize>) 
     let body = &text[body.clone()];
     let holds = match check {
         Check::None => true,
+        Check::Whole => !text[span.end..].starts_with(b"..."),
         Check::Real => !shape::stand_in(body),
         Check::Entropy(tenths) => {
             !shape::stand_in(body) && shape::entropy(body) * 10.0 >= f64::from(tenths.min(entropy_of(body.len())))
+        }
+        Check::Chosen => {
+            !shape::stand_in(body)
+                && body
+                    .iter()
+                    .any(|byte| byte.is_ascii_digit() || matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'&' | b'*'))
         }
         Check::Random => !shape::stand_in(body) && random(body),
         Check::Jwt => jwt(value),
@@ -329,7 +349,7 @@ pub(super) fn basic(value: &[u8]) -> bool {
 }
 
 fn password(value: &[u8]) -> bool {
-    let plain = matches!(value, b"passwd" | b"pwd" | b"PASSWORD" | b"Password" | b"PASS");
+    let plain = matches!(value, b"passwd" | b"pwd" | b"PASSWORD" | b"Password" | b"PASS" | b"x-oauth-basic");
     value.len() > 2
         && !plain
         && !shape::masked(value)
@@ -376,7 +396,11 @@ fn address(text: &[u8], span: &Range<usize>) -> bool {
     {
         return true;
     }
-    if value.iter().any(u8::is_ascii_digit) && !only_shown && !shape::names(value) {
+    // `user:secret123@api.example.com`: nobody who only shows the form puts digits behind a word.
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let made_up =
+        digits >= 2 && value.len() >= 8 && value.iter().filter(|byte| byte.is_ascii_alphabetic()).count() >= 4;
+    if digits > 0 && (!only_shown || made_up) && !shape::names(value) {
         return true;
     }
     let user_shown = user.is_empty() || user.iter().any(|byte| matches!(byte, b'%' | b'$' | b'{' | b'<')) || {
@@ -397,7 +421,8 @@ fn private_key(text: &[u8], header: &Range<usize>) -> Option<Range<usize>> {
         && memchr::memmem::find(&rest[..end], b"-----BEGIN").is_none()
     {
         let body = rest[..end].iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
-        if body < 24 {
+        // Of a key that is cut off nothing can be made.
+        if body < 24 || memchr::memmem::find(&rest[..end], b"...").is_some() {
             return None;
         }
         let line = rest.get(end + 8..).unwrap_or_default();

@@ -326,6 +326,13 @@ pub(super) fn template(value: &[u8]) -> bool {
     if EXPANSIONS.iter().any(|(open, close)| expansion(value, open, close)) {
         return true;
     }
+    // `$$PASSWORD`, `\$PASSWORD`: for whoever expands it later.
+    if let Some(name) = value.strip_prefix(b"$$").or_else(|| value.strip_prefix(b"\\$"))
+        && name.first().is_some_and(u8::is_ascii_alphabetic)
+        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    {
+        return true;
+    }
     // What an expansion leaves of itself where the value was cut.
     if value.starts_with(b"${") || value.starts_with(b"$(") || value.starts_with(b"{{") || value.starts_with(b"<%") {
         return true;

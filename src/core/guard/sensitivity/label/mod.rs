@@ -1,6 +1,8 @@
 //! Values behind names: `password = "…"`, `"api_key": "…"`, `--token …`, `<secret>…</secret>`, `DB_PASS=…`.
 //! The name says what the value would be, its form whether it is one. Each look is bounded, whatever the text.
 
+mod before;
+mod otherwise;
 mod several;
 mod tie;
 mod told;
@@ -12,6 +14,7 @@ use super::{
     name::{Kind, kind_of},
     shape, value,
 };
+use before::value_before;
 use written::value_behind;
 
 /// What wakes this detector.
@@ -75,6 +78,13 @@ pub(super) struct Value {
     pub(super) setting: bool,
 }
 
+impl Value {
+    /// A value of which nothing more is known.
+    const fn new(span: Range<usize>, quoted: bool, tie: Tie) -> Self {
+        Self { span, quoted, tie, alone: false, beside_user: false, sent: false, variable: false, setting: false }
+    }
+}
+
 fn at(text: &[u8], place: usize) -> u8 {
     text.get(place).copied().unwrap_or(0)
 }
@@ -85,6 +95,12 @@ const fn names(byte: u8) -> bool {
 
 const fn quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'`')
+}
+
+/// How many backslashes stand here before a quote: text in JSON has one, JSON in JSON in JSON three.
+fn escapes(text: &[u8], place: usize) -> usize {
+    let count = (0..8).take_while(|ahead| at(text, place + ahead) == b'\\').count();
+    if quote(at(text, place + count)) { count } else { 0 }
 }
 
 /// The name around a keyword.
@@ -133,42 +149,6 @@ fn starts(text: &[u8], place: usize, with: &[u8]) -> bool {
     text.get(place..place + with.len()).is_some_and(|there| there.eq_ignore_ascii_case(with))
 }
 
-/// The text before a name that is held against it: `"…" == password`.
-fn value_before(text: &[u8], name: &Range<usize>) -> Option<Value> {
-    let mut place = name.start;
-    while place > 0 && text[place - 1] == b' ' {
-        place -= 1;
-    }
-    let mut signs = 0;
-    while place > 0 && signs < 3 && matches!(text[place - 1], b'=' | b'!') {
-        place -= 1;
-        signs += 1;
-    }
-    if signs < 2 {
-        return None;
-    }
-    while place > 0 && text[place - 1] == b' ' {
-        place -= 1;
-    }
-    let end = place.checked_sub(1)?;
-    let close = text[end];
-    if !quote(close) {
-        return None;
-    }
-    let floor = end.saturating_sub(200);
-    let start = memchr::memrchr(close, &text[floor..end])? + floor + 1;
-    (start < end && memchr::memchr(b'\n', &text[start..end]).is_none()).then_some(Value {
-        span: start..end,
-        quoted: true,
-        tie: Tie::Assign,
-        alone: false,
-        beside_user: false,
-        sent: false,
-        variable: false,
-        setting: false,
-    })
-}
-
 /// Judges what stands around a keyword. Gives the end of the name, so that it is read once, and the find.
 pub(super) fn look(text: &[u8], keyword: Range<usize>) -> (usize, Option<Range<usize>>) {
     let name = name_around(text, keyword);
@@ -182,7 +162,8 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
     if let Some(span) = told::told(text, name) {
         return Some(span);
     }
-    let value = several::value_among(text, name).or_else(|| value_behind(text, name))?;
+    let value =
+        several::value_among(text, name).or_else(|| value_behind(text, name)).or_else(|| value_before(text, name))?;
     if value.span.len() < 4 {
         return None;
     }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Tie, at, blanks, blanks_and_breaks, quote, starts};
+use super::{Tie, at, blanks, blanks_and_breaks, escapes, quote, starts};
 use crate::core::guard::sensitivity::{
     name::{Kind, kind_of},
     shape,
@@ -15,15 +15,15 @@ pub(super) fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
     let mut closed = false;
     for _ in 0..3 {
         match at(text, place) {
-            b'\\' if quote(at(text, place + 1)) => {
-                place += 2;
+            b'\\' if escapes(text, place) > 0 => {
+                place += escapes(text, place) + 1;
                 closed = true;
             }
             byte if quote(byte) => {
                 place += 1;
                 closed = true;
             }
-            b']' if closed => place += 1,
+            b']' if closed || indexes(text, name) => place += 1,
             _ => break,
         }
     }
@@ -130,6 +130,11 @@ pub(super) fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
             // PHP writes `s:8:"password";s:6:"…"`.
             b';' if closed => serialized(text, place + 1).map(|value| (value, Tie::Assign)),
             b',' if closed && name.start > 0 && quote(text[name.start - 1]) => {
+                // `"name": "DB_PASSWORD", "value": "…"`
+                let next = blanks_and_breaks(text, place + 1);
+                if let Some(value) = value_attribute(text, next) {
+                    return Some((value, Tie::Assign));
+                }
                 // `"user": "the password", "next": …`: a value, not a name. In a row of texts each is one of many.
                 let mut before = name.start - 1;
                 while before > 0 && matches!(text[before - 1], b' ' | b'\t' | b'\\' | b'b' | b'@') {
@@ -141,14 +146,13 @@ pub(super) fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
                 if before > 1 && text[before - 1] == b',' && quote(text[before - 2]) {
                     return None;
                 }
-                let next = blanks_and_breaks(text, place + 1);
-                Some(value_attribute(text, next).map_or((place + 1, Tie::Comma), |value| (value, Tie::Assign)))
+                Some((place + 1, Tie::Comma))
             }
             // `setopt(curl, CURLOPT_PASSWORD, "…")`
             // `set :session_secret, "…"` gives it to a symbol.
             b',' if !closed
                 && place == before
-                && (constant(&text[name.clone()])
+                && (constant(text[name.clone()].rsplit(|byte| *byte == b'.').next().unwrap_or_default())
                     || name.start > 0
                         && text[name.start - 1] == b':'
                         && kind_of(&text[name.clone()], false) == Some(Kind::Secret)) =>
@@ -173,6 +177,12 @@ pub(super) fn tie(text: &[u8], name: &Range<usize>) -> Option<(usize, Tie)> {
         },
         _ => None,
     }
+}
+
+/// `auth[:token]`, `$config[$passcode]`: a name that is an index without quotes.
+fn indexes(text: &[u8], name: &Range<usize>) -> bool {
+    let before = &text[..name.start];
+    before.ends_with(b"[:") || before.ends_with(b"[") && text[name.start] == b'$'
 }
 
 /// `default = "…"` among the next lines, before the brace closes.
@@ -209,14 +219,12 @@ pub(super) fn constant(name: &[u8]) -> bool {
 
 /// Where the value begins behind `value=` or `"value":`.
 fn value_attribute(text: &[u8], place: usize) -> Option<usize> {
-    let place = if at(text, place) == b'\\' { place + 1 } else { place };
+    let place = place + escapes(text, place);
     let place = if quote(at(text, place)) { place + 1 } else { place };
     let named =
         [&b"value"[..], b"defaultvalue", b"default", b"content"].into_iter().find(|word| starts(text, place, word))?;
     let mut end = place + named.len();
-    if at(text, end) == b'\\' {
-        end += 1;
-    }
+    end += escapes(text, end);
     if quote(at(text, end)) {
         end += 1;
     }

@@ -38,16 +38,7 @@ pub(super) fn told(text: &[u8], name: &std::ops::Range<usize>) -> Option<std::op
     if found.len() < 6 || found.len() > 128 || !letters || digits == 0 || measure || value::spoken(found) {
         return None;
     }
-    let place = Value {
-        span: span.clone(),
-        quoted: true,
-        tie: Tie::Assign,
-        alone: false,
-        beside_user: false,
-        sent: false,
-        variable: false,
-        setting: false,
-    };
+    let place = Value::new(span.clone(), true, Tie::Assign);
     let held = match kind {
         Kind::Password => value::judge(kind, found, &text[name.clone()], &place),
         Kind::Secret | Kind::Key => {

@@ -4,14 +4,15 @@
 use std::ops::Range;
 
 use super::{
-    LONGEST, Tie, Value, at, blanks, blanks_and_breaks, names, quote, starts,
+    LONGEST, Tie, Value, at, blanks, blanks_and_breaks, escapes, names,
+    otherwise::otherwise,
+    quote, starts,
     tie::{constant, tie, wrapper},
-    value_before,
 };
 
 /// Reads the value behind a name.
 pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
-    let Some((start, tie)) = tie(text, name) else { return value_before(text, name) };
+    let (start, tie) = tie(text, name)?;
     let mut place = blanks(text, start);
     if matches!(tie, Tie::Tag | Tie::Colon) || (tie == Tie::Assign && matches!(at(text, place), b'\n' | b'\r')) {
         // A block of YAML, the content of an element, a value on the next line.
@@ -51,16 +52,7 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
     if matches!(tie, Tie::Assign | Tie::Colon | Tie::Tight)
         && let Some(span) = row_of_bytes(text, place)
     {
-        return Some(Value {
-            span,
-            quoted: true,
-            tie,
-            alone: false,
-            beside_user: false,
-            sent: false,
-            variable: false,
-            setting: false,
-        });
+        return Some(Value::new(span, true, tie));
     }
     // A function around text: `[]byte("…")`, `Credential("…")`.
     let mut inner = place;
@@ -80,7 +72,7 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
             break;
         }
         if !wrapper(&text[callee..end]) {
-            return None;
+            return otherwise(text, place, tie);
         }
         inner = blanks(text, end + 1);
         if let Some(value) = quoted(text, inner, tie) {
@@ -89,6 +81,9 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
     }
     if matches!(tie, Tie::Call | Tie::Comma) {
         return None;
+    }
+    if let Some(value) = otherwise(text, place, tie) {
+        return Some(value);
     }
     let mut value = bare(text, place, tie)?;
     let rest = blanks(text, value.span.end);
@@ -175,7 +170,12 @@ fn beside_user(text: &[u8], name: usize, end: usize, tie: Tie) -> bool {
             })
         })
     };
+    // `password=opensesame;user=ada`
+    let behind = text.get(end + 1..text.len().min(end + 12)).unwrap_or_default();
+    let follows = matches!(at(text, end), b',' | b';')
+        && [&b"user="[..], b"username=", b"uid=", b"login="].iter().any(|word| behind.starts_with(word));
     match tie {
+        Tie::Tight if follows => true,
         Tie::Tight => named(b'=') && matches!(at(text, end), 0 | b' ' | b'"' | b'\'' | b'\n' | b',' | b';'),
         Tie::Colon => {
             let braces = start > 0 && before.get(start - 1) == Some(&b'{');
@@ -199,17 +199,17 @@ pub(super) fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
             break;
         }
     }
-    let escaped = at(text, place) == b'\\' && quote(at(text, place + 1));
-    let open = at(text, place + usize::from(escaped));
+    let escaped = escapes(text, place);
+    let open = at(text, place + escaped);
     if !quote(open) {
         return None;
     }
-    let mut start = place + usize::from(escaped) + 1;
+    let mut start = place + escaped + 1;
     // Two of them, as reStructuredText has it.
-    if !escaped && open == b'`' && at(text, start) == b'`' && at(text, start + 1) != b'`' {
+    if escaped == 0 && open == b'`' && at(text, start) == b'`' && at(text, start + 1) != b'`' {
         start += 1;
     }
-    let triple = !escaped && at(text, start) == open && at(text, start + 1) == open;
+    let triple = escaped == 0 && at(text, start) == open && at(text, start + 1) == open;
     if triple {
         start += 2;
         while matches!(at(text, start), b'\n' | b'\r') {
@@ -220,8 +220,8 @@ pub(super) fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
     let mut end = start;
     while end < limit {
         match text[end] {
-            b'\\' if escaped && text.get(end + 1) == Some(&open) => break,
-            b'\\' if !escaped && open != b'`' => end += 1,
+            b'\\' if escaped > 0 && escapes(text, end) == escaped && at(text, end + escaped) == open => break,
+            b'\\' if escaped == 0 && open != b'`' => end += 1,
             b'\n' | b'\r' if !triple && open != b'`' => return None,
             byte if byte == open => break,
             _ => {}
@@ -234,16 +234,7 @@ pub(super) fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
     if formatted && memchr::memchr(b'{', &text[start..end]).is_some() {
         return None;
     }
-    Some(Value {
-        span: start..end,
-        quoted: true,
-        tie,
-        alone: false,
-        beside_user: false,
-        sent: false,
-        variable: false,
-        setting: false,
-    })
+    Some(Value::new(start..end, true, tie))
 }
 
 /// A quote between letters or digits, and no other on its line.
@@ -259,6 +250,9 @@ fn lone_quote(text: &[u8], place: usize) -> bool {
 fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
     let limit = text.len().min(start + LONGEST);
     let mut end = start;
+    // `${PASSWORD:-value}` ends where the expansion does.
+    let expanded =
+        text[..start].ends_with(b":-") && memchr::memchr(b'{', &text[start.saturating_sub(80)..start]).is_some();
     while end < limit {
         match text[end] {
             b' ' | b'\t' | b'"' | b'\'' | b'`' | b'\\' | b',' | b';' | b'&' if tie == Tie::Tag => end += 1,
@@ -266,10 +260,15 @@ fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
             b'\'' if matches!(tie, Tie::Colon | Tie::Tight) && end > start && lone_quote(text, end) => end += 1,
             b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\' | b'<' | b',' | b';' | b'&' => break,
             b'[' if text[end..].starts_with(super::super::redact::MARK) => break,
+            b'}' if expanded => break,
             _ => end += 1,
         }
     }
     if tie == Tie::Tag && at(text, blanks_and_breaks(text, end)) != b'<' {
+        return None;
+    }
+    // `sk-9f2c...`: cut off by whoever shows it.
+    if text[start..end].ends_with(b"...") {
         return None;
     }
     // What closes around the value is none of it.
@@ -285,14 +284,5 @@ fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
         }
         end -= 1;
     }
-    (end > start).then_some(Value {
-        span: start..end,
-        quoted: false,
-        tie,
-        alone: false,
-        beside_user: false,
-        sent: false,
-        variable: false,
-        setting: false,
-    })
+    (end > start).then_some(Value::new(start..end, false, tie))
 }

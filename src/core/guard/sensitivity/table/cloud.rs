@@ -221,6 +221,15 @@ pub(super) const TABLE: &[Detector] = &[
         &["ops_eyJ", "A3-"],
         r"^(?:ops_eyJ[A-Za-z0-9+/=_-]{200,1500}|A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3})",
     ),
+    token("cockroach-key", "a CockroachDB key", &["CCDB1_"], r"^CCDB1_[A-Za-z0-9]{22}_[A-Za-z0-9]{40}"),
+    near(
+        "node-address",
+        "an address with a project's key",
+        &["infura.io/", "alchemy.com/v2/", "alchemyapi.io/v2/", "quiknode.pro/", "ankr.com/"],
+        (0, 120),
+        r"^(?:infura\.io/(?:ws/)?v3|alchemy(?:api)?\.(?:com|io)/v2|quiknode\.pro|ankr\.com/[a-z_]{2,24})/([A-Za-z0-9_-]{32,64})(?:[^\w-]|$)",
+    )
+    .check(Check::Random),
     token("tailscale-key", "a Tailscale key", &["tskey-"], r"^tskey-(?:[a-z]+-)?[0-9A-Za-z_]+-[0-9A-Za-z_]{20,60}"),
     near(
         "ngrok-token",

@@ -34,7 +34,7 @@ pub(super) const TABLE: &[Detector] = &[
         &["MIIB", "MIIC", "MIIE", "MIIJ", "MHcCAQEE", "MIGHAgEA", "MIGkAgEB"],
         r"^(?:MII[A-Za-z0-9+/]{3}IBAA(?:KB|KC)[A-Za-z0-9+/]{20,4000}|MII[A-Za-z0-9+/]{3}IBADANBgkqhkiG9w0BAQEFAASC[A-Za-z0-9+/]{8,4000}|MHcCAQEEI[A-Za-z0-9+/]{20,200}|MIGHAgEAMBMGByqGSM49[A-Za-z0-9+/]{20,200}|MIGkAgEBBD[A-Za-z0-9+/]{20,300})",
     )
-    .check(Check::None),
+    .check(Check::Whole),
     near(
         "key-store",
         "a store of keys",
@@ -90,6 +90,13 @@ pub(super) const TABLE: &[Detector] = &[
         r#"^://[^\s:/"'`<>{}\[\]\\]{0,120}:([^\s/"'`<>\\?]{1,160}?)@[A-Za-z0-9\[%${*<]"#,
     )
     .check(Check::Address),
+    near(
+        "url-token",
+        "a token in an address",
+        &[":x-oauth-basic@"],
+        (120, 0),
+        r"://([A-Za-z0-9_-]{20,110}):x-oauth-basic@",
+    ),
     near(
         "dsn-password",
         "a password in a data source",
@@ -211,38 +218,6 @@ pub(super) const TABLE: &[Detector] = &[
     )
     .check(Check::Password),
     near(
-        "basic-auth-call",
-        "a password that is given to a login",
-        &["BasicAuth(", "DigestAuth(", "basic_auth(", "auth=("],
-        (0, 200),
-        r#"(?i)^(?:(?:basic|digest)_?auth|auth=)\(\s{0,3}[bru]?["'][^"'\s{}$<>]{1,60}["']\s{0,3},\s{0,3}(?:Some\(|[bru])?["']([^"'\s{}$<>]{4,80})["']\s{0,3}\)"#,
-    )
-    .check(Check::Real),
-    near(
-        "connection-call",
-        "a password that is given to a login",
-        &["getConnection(", "mysqli_connect(", "mysql_connect(", "new mysqli(", "new PDO(", "ftp_login(", "DBI->connect("],
-        (0, 320),
-        r#"^(?:getConnection|mysqli?_connect|new mysqli|new PDO|ftp_login|DBI->connect)\([^()\n]{1,160},\s{0,3}["'][^"'\n]{1,60}["']\s{0,3},\s{0,3}["']([^"'\s]{4,80})["']\s{0,3}[,)]"#,
-    )
-    .check(Check::Real),
-    near(
-        "token-signing-call",
-        "what tokens are signed with",
-        &["jwt.sign(", "jwt.verify(", "jwt.encode(", "jwt.decode("],
-        (0, 240),
-        r#"^jwt\.(?:sign|verify|encode|decode)\([^"'\n]{1,120},\s{0,3}["'`]([^"'`\s{}$<>]{6,100})["'`]"#,
-    )
-    .check(Check::Real),
-    near(
-        "cipher-key-call",
-        "a key that a cipher is given",
-        &["SecretKeySpec(", "AES.new(", "Fernet(", "createCipheriv(", "createHmac(", "hmac.new("],
-        (0, 200),
-        r#"^(?:SecretKeySpec|AES\.new|Fernet|hmac\.new|create(?:Cipheriv|Hmac)\(\s{0,2}["'][\w-]{2,30}["']\s{0,2},)\(?\s{0,3}b?["']([^"'\s{}$<>]{8,120})["']"#,
-    )
-    .check(Check::Real),
-    near(
         "configured-password",
         "a password in a file of settings",
         &["requirepass", "masterauth", "wpa-psk", "wpa-passphrase", "rootpw", "bindpw"],
@@ -258,14 +233,6 @@ pub(super) const TABLE: &[Detector] = &[
         r#"(?i)^(?:auth|logged_in|nonce)_(?:key|salt)["']\s{0,3},\s{0,12}(?:'([^'\n]{40,100})'|"([^"\n]{40,100})")"#,
     )
     .check(Check::Real),
-    near(
-        "login-call",
-        "a password that is given to a login",
-        &["login("],
-        (0, 160),
-        r#"^login\(\s{0,3}["'][\w.+-]{1,60}(?:@[\w.-]{3,60}["']\s*,\s*["']([^"'\s{}$<>]{6,80})["']|["']\s*,\s*["']([A-Za-z]{1,40}[\d!@#%^&*][^"'\s{}$<>]{2,80})["']\s*\))"#,
-    )
-    .check(Check::Password),
     near(
         "net-rc",
         "a password of a machine",
@@ -285,9 +252,9 @@ pub(super) const TABLE: &[Detector] = &[
     near(
         "password-hash",
         "the hash of a password",
-        &["$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$argon2", "$apr1$", "$pbkdf2", "pbkdf2_sha256$", "$y$"],
+        &["$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$argon2", "$apr1$", "$pbkdf2", "pbkdf2_sha256$", "$y$", "$krb5"],
         (0, 200),
-        r"^(?:\$2[aby]\$\d\d\$[A-Za-z0-9./]{53}|\$[156]\$(?:rounds=\d+\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{22,86}|\$apr1\$[A-Za-z0-9./]{1,8}\$[A-Za-z0-9./]{22}|\$argon2(?:id|i|d)\$[A-Za-z0-9$=,+/]{40,180}|\$pbkdf2[a-z0-9-]*\$\d+\$[A-Za-z0-9./$+=]{40,}|pbkdf2_sha256\$\d+\$[A-Za-z0-9]+\$[A-Za-z0-9+/=]{40,50}|\$y\$[./A-Za-z0-9]+\$[./A-Za-z0-9]{0,86}\$[./A-Za-z0-9]{43})",
+        r"^(?:\$2[aby]\$\d\d\$[A-Za-z0-9./]{53}|\$[156]\$(?:rounds=\d+\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{22,86}|\$apr1\$[A-Za-z0-9./]{1,8}\$[A-Za-z0-9./]{22}|\$argon2(?:id|i|d)\$[A-Za-z0-9$=,+/]{40,180}|\$pbkdf2[a-z0-9-]*\$\d+\$[A-Za-z0-9./$+=]{40,}|pbkdf2_sha256\$\d+\$[A-Za-z0-9]+\$[A-Za-z0-9+/=]{40,50}|\$krb5(?:asrep|tgs|pa)\$\d{1,2}\$[\w@.$:*-]{32,4000}|\$y\$[./A-Za-z0-9]+\$[./A-Za-z0-9]{0,86}\$[./A-Za-z0-9]{43})",
     )
     .check(Check::None),
     near(
@@ -298,6 +265,14 @@ pub(super) const TABLE: &[Detector] = &[
         r#"(?si)(?:kind["']?:\s{0,3}["']?secret["']?\s.{0,600}?\n\s*["']?data["']?:\s*\{?\s*\n?(?:\s*\#[^\n]{0,200}\n){0,4}\s*["']?[\w.-]+["']?:\s{0,3}(?:[|>][-+]?\s{1,20})?["']?([A-Za-z0-9+/]{10,1000}={0,3})|\n\s*["']?data["']?:\s*\{?\s*\n(?:\s*\#[^\n]{0,200}\n){0,4}\s*["']?[\w.-]+["']?:\s{0,3}(?:[|>][-+]?\s{1,20})?["']?([A-Za-z0-9+/]{10,1000}={0,3})["']?,?\s.{0,500}?kind["']?:\s{0,3}["']?secret)"#,
     )
     .check(Check::Real),
+    Detector {
+        id: "encoded-secret",
+        why: "text in base64 that holds a secret",
+        level: Level::Secret,
+        keywords: super::super::encoded::KEYWORDS,
+        find: Find::Encoded,
+        check: Check::None,
+    },
     Detector {
         id: "assigned-secret",
         why: "a value that its name calls a secret",

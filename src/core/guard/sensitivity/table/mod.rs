@@ -1,5 +1,6 @@
 //! All detectors, by what issues the secret. The first of two that find the same names the hit.
 
+mod calls;
 mod cloud;
 mod code;
 mod generic;
@@ -12,5 +13,14 @@ mod work;
 use super::detector::Detector;
 
 /// The tables, the most telling first.
-pub(super) const TABLES: &[&[Detector]] =
-    &[model::TABLE, code::TABLE, cloud::TABLE, money::TABLE, talk::TABLE, watch::TABLE, work::TABLE, generic::TABLE];
+pub(super) const TABLES: &[&[Detector]] = &[
+    model::TABLE,
+    code::TABLE,
+    cloud::TABLE,
+    money::TABLE,
+    talk::TABLE,
+    watch::TABLE,
+    work::TABLE,
+    calls::TABLE,
+    generic::TABLE,
+];

@@ -11,6 +11,9 @@ pub(super) const TABLE: &[Detector] = &[
         r"^(?:ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43})",
     )
     .check(Check::Random),
+    token("zoho-token", "a Zoho token", &["1000."], r"^1000\.[0-9a-f]{32}\.[0-9a-f]{32}"),
+    token("teamwork-token", "a Teamwork token", &["tkn.v1_"], r"^tkn\.v1_[A-Za-z0-9+/=_-]{40,100}"),
+    token("devin-key", "a Devin key", &["apk_"], r"^apk_(?:user_)?[A-Za-z0-9]{60,240}={0,2}"),
     near("airtable-token", "an Airtable token", &["pat"], (0, 90), r"^(pat[A-Za-z0-9]{14}\.[0-9a-f]{64})\b"),
     near(
         "airtable-key",

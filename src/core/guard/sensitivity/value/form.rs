@@ -42,7 +42,7 @@ pub(in crate::core::guard::sensitivity) fn known(value: &[u8]) -> bool {
         b"mailto:", b"-----BEGIN", b"AAAAB3NzaC1", b"AAAAC3NzaC1", b"AAAAE2VjZHNh", b"MIIBIjANBg", b"refs/",
         b"git@", b"vault:", b"ref+", b"op://", b"env:", b"projects/", b"secretsmanager:", b"ssm:",
         b"@Microsoft.KeyVault", b"iVBORw0KGgo", b"R0lGOD", b"/9j/4", b"^(", b"(?", b"!vault", b"!Ref",
-        b"!Sub", b"kms:", b"*.", b"enc:", b"$2a$", b"$2b$", b"$2y$", b"$5$", b"$6$", b"$argon2", b"$pbkdf2", b"pbkdf2_",
+        b"!Sub", b"kms:", b"*.", b"enc:", b"ENC[", b"ENC(", b"{cipher}", b"RU5DW", b"$ANSIBLE_VAULT", b"$2a$", b"$2b$", b"$2y$", b"$5$", b"$6$", b"$argon2", b"$pbkdf2", b"pbkdf2_",
         b"{SHA}", b"{SSHA}", b"{bcrypt}", b"scrypt:",
     ];
     if BEGINNINGS
@@ -59,6 +59,17 @@ pub(in crate::core::guard::sensitivity) fn known(value: &[u8]) -> bool {
         || format(value)
         || version(value)
         || coordinate(value)
+        || internet_address(value)
+}
+
+/// `2001:db8::1`: groups of up to four hex digits, one row of them left out. Groups of two are something else.
+fn internet_address(value: &[u8]) -> bool {
+    let groups = value.split(|byte| *byte == b':');
+    let long = groups.clone().filter(|group| !group.is_empty()).count();
+    value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b':')
+        && groups.clone().all(|group| group.len() <= 4)
+        && (long == 8 || (long >= 2 && memchr::memmem::find(value, b"::").is_some()))
+        && groups.clone().any(|group| !matches!(group.len(), 0 | 2))
 }
 
 /// A version that a manifest asks for, or the tag of a field.
@@ -227,4 +238,26 @@ pub(super) fn code(value: &[u8]) -> bool {
     let dotted =
         value.contains(&b'.') && value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));
     dotted && !value[0].is_ascii_digit() && !shape.random()
+}
+
+/// Numbers with commas between them.
+pub(super) fn row_of_numbers(value: &[u8]) -> bool {
+    memchr::memchr_iter(b',', value).count() >= 7
+        && value.iter().all(|byte| {
+            byte.is_ascii_hexdigit() || matches!(byte, b',' | b' ' | b'x' | b'X' | b'\n' | b'\r' | b'\t' | b'\\')
+        })
+}
+
+/// Whether each number is one more than the last.
+pub(super) fn rising(value: &[u8]) -> bool {
+    let numbers: Vec<i64> = value
+        .split(|byte| !byte.is_ascii_alphanumeric())
+        .filter(|one| !one.is_empty())
+        .filter_map(|one| {
+            let one = std::str::from_utf8(one).ok()?;
+            one.strip_prefix("0x").map_or_else(|| one.parse().ok(), |hex| i64::from_str_radix(hex, 16).ok())
+        })
+        .collect();
+    let steps = numbers.windows(2).filter(|pair| pair[1] - pair[0] == 1).count();
+    steps * 3 > numbers.len() * 2
 }

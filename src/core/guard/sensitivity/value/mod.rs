@@ -1,14 +1,17 @@
 //! Whether a value behind a telling name is the secret itself: not a stand-in, not code, not a hash of something known.
 
 mod form;
+mod spoken;
 
 use super::{
     label::{Tie, Value},
     name::Kind,
     shape::{self, Shape},
 };
-use form::{code, path, uuid};
+use form::{code, path, rising, row_of_numbers, uuid};
 pub(super) use form::{hash, known, opaque};
+pub(super) use spoken::spoken;
+use spoken::{ALGORITHMS, ends_with_noun, fake, words_alone};
 
 /// Judges the value of a name.
 pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> bool {
@@ -24,7 +27,7 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
     // What costs least goes first: most names stand in code and prose.
     let digits = value.iter().any(u8::is_ascii_digit);
     if value.len() < 4
-        || (kind == Kind::Key && (!digits || value.len() < 20))
+        || (kind == Kind::Key && (!digits || value.len() < 16))
         || (kind == Kind::Secret && !digits && value.len() < 10)
     {
         return false;
@@ -57,6 +60,10 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
     if same_as_name(name, value) || names_itself(name, value) || stands_for(value) {
         return false;
     }
+    // `password=:param`: what a query is given later.
+    if value[0] == b':' && value[1..].iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_') {
+        return false;
+    }
     if !place.quoted && (code(value) || type_name(value)) {
         return false;
     }
@@ -73,7 +80,10 @@ pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> boo
         }
         Kind::Key => {
             drawn(value)
-                || (opaque(value) && value.len() >= 20 && !uuid(value) && !hash(value))
+                || (opaque(value)
+                    && (value.len() >= 20 || place.quoted && name.to_ascii_lowercase().ends_with(b"auth"))
+                    && !uuid(value)
+                    && !hash(value))
                 || (hash(value)
                     && (named || (place.tie == Tie::Assign && place.quoted))
                     && shape::Shape::of(value).letters() > 0)
@@ -91,6 +101,13 @@ fn made_by_chance(name: &[u8]) -> bool {
 fn same_as_name(name: &[u8], value: &[u8]) -> bool {
     if Shape::of(value).digits > 0 || odd(value) {
         return false;
+    }
+    // `TRUSTSTORE_PASSWORD = "trustStorePassword"`
+    let letters = |text: &[u8]| -> Vec<u8> {
+        text.iter().filter(|byte| byte.is_ascii_alphabetic()).map(u8::to_ascii_lowercase).collect()
+    };
+    if shape::words(value, 2).len() > 1 && letters(name) == letters(value) {
+        return true;
     }
     let names = shape::words(name, 16);
     let values = shape::words(value, 16);
@@ -162,30 +179,12 @@ fn type_name(value: &[u8]) -> bool {
         }
 }
 
-/// Numbers with commas between them.
-fn row_of_numbers(value: &[u8]) -> bool {
-    memchr::memchr_iter(b',', value).count() >= 7
-        && value.iter().all(|byte| {
-            byte.is_ascii_hexdigit() || matches!(byte, b',' | b' ' | b'x' | b'X' | b'\n' | b'\r' | b'\t' | b'\\')
-        })
-}
-
-/// Whether each number is one more than the last.
-fn rising(value: &[u8]) -> bool {
-    let numbers: Vec<i64> = value
-        .split(|byte| !byte.is_ascii_alphanumeric())
-        .filter(|one| !one.is_empty())
-        .filter_map(|one| {
-            let one = std::str::from_utf8(one).ok()?;
-            one.strip_prefix("0x").map_or_else(|| one.parse().ok(), |hex| i64::from_str_radix(hex, 16).ok())
-        })
-        .collect();
-    let steps = numbers.windows(2).filter(|pair| pair[1] - pair[0] == 1).count();
-    steps * 3 > numbers.len() * 2
-}
-
 /// `GetPasswordData: "ec2:GetPasswordData"`.
 fn names_itself(name: &[u8], value: &[u8]) -> bool {
+    // `CopySourceCustomerKeyMD5: "CustomerKeyMD5"`
+    if value.len() >= 8 && name.len() > value.len() && name[name.len() - value.len()..].eq_ignore_ascii_case(value) {
+        return true;
+    }
     let Some(before) = value.len().checked_sub(name.len() + 1) else { return false };
     name.len() >= 6 && matches!(value[before], b':' | b'.' | b'/') && value[before + 1..].eq_ignore_ascii_case(name)
 }
@@ -247,7 +246,9 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
         return !member(value, &shape) && (shape.letters() + shape.marks > 0 || shape.digits > 5);
     }
     if shape.letters() == 0 && shape.marks == 0 {
-        return (5..=12).contains(&shape.digits) && !matches!(place.tie, Tie::Blank | Tie::Comma);
+        // `Status.WRONG_PASSWORD = 3221225578` is one of many numbers with names.
+        let numbered = place.tie == Tie::Assign && !place.alone && place.setting;
+        return (5..=12).contains(&shape.digits) && !numbered && !matches!(place.tie, Tie::Blank | Tie::Comma);
     }
     // Bare: a shell's or a file's value, or the name of a variable.
     let word = value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
@@ -268,7 +269,7 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
         Tie::Tight if place.beside_user && shape.letters() >= 4 && shape.marks == 0 => true,
         Tie::Tight | Tie::Tag => mixed || (shouted && shape.marks == 0 && shape.letters() >= 4),
         Tie::Colon => {
-            let small = shape.lower == value.len()
+            let small = (shape.lower == value.len() || place.alone && shape.upper == 0 && value.len() >= 6)
                 && value.len() >= 5
                 && (place.alone || (place.beside_user && !member(value, &shape)));
             !value.contains(&b'.') && (mixed || small || (shouted && shape.marks == 0 && shape.letters() >= 4))
@@ -338,6 +339,10 @@ fn secret(value: &[u8], place: &Value) -> bool {
     if place.quoted && in_fours(value) {
         return true;
     }
+    // `s3cr3t`
+    if place.quoted && value.len() >= 6 && shape.marks == 0 && digits_for_letters(value) >= 2 && !fake(value) {
+        return true;
+    }
     if value.len() < 8 || memchr::memchr(b' ', value).is_some() || path(value) {
         return false;
     }
@@ -353,6 +358,16 @@ fn secret(value: &[u8], place: &Value) -> bool {
         return true;
     }
     let behind_name = place.quoted || !matches!(place.tie, Tie::Blank);
+    // `Kerze4Turm`, `T0pS3cr3t`: a person made it up. Without quotes it may be a type: `OAuth2Token`.
+    if (place.quoted || place.alone && digits_for_letters(value) > 0)
+        && shape.upper > 0
+        && shape.lower > 0
+        && shape.digits > 0
+        && shape.marks == 0
+        && !fake(value)
+    {
+        return true;
+    }
     if shape.letters() == 0 && shape.marks == 0 {
         return behind_name && (15..=64).contains(&shape.digits);
     }
@@ -419,13 +434,6 @@ fn in_fours(value: &[u8]) -> bool {
     fours && (Shape::of(value).digits > 1 || Shape::of(value).unusual() > 5.4)
 }
 
-/// Whether it says of itself that it is none.
-fn fake(value: &[u8]) -> bool {
-    const WORDS: &[&[u8]] = &[b"fake", b"dummy", b"sample", b"notreal", b"notareal"];
-    let lower = value.to_ascii_lowercase();
-    WORDS.iter().any(|word| memchr::memmem::find(&lower, word).is_some())
-}
-
 /// A key that was drawn from all of a keyboard: `q4t7w!z%C*F-JaNd…`.
 fn drawn(value: &[u8]) -> bool {
     let shape = Shape::of(value);
@@ -437,52 +445,6 @@ fn drawn(value: &[u8]) -> bool {
         && shape.lower >= 2
         && shape.run_length() < 2.4
         && !value.iter().any(|byte| matches!(byte, b' ' | b'(' | b')' | b'{' | b'}' | b'[' | b'\\'))
-}
-
-/// Words of the names of ciphers and hashes.
-#[rustfmt::skip] // words, not code
-const ALGORITHMS: &[&str] = &[
-    "sha", "scram", "md", "bcrypt", "scrypt", "argon", "hmac", "aes", "cbc", "gcm", "rsa", "des", "pbkdf", "hs",
-    "rs", "es", "ps", "ecdsa", "dsa", "plain", "oauth", "utf", "base", "x", "v", "bit", "bits",
-];
-
-/// `sha256-hashed`, `utf-8`: what is said of a password.
-pub(super) fn spoken(value: &[u8]) -> bool {
-    let words = shape::words(value, 8);
-    let of = |word: &String| ALGORITHMS.contains(&word.as_str()) && word.len() > 1;
-    words.iter().any(of)
-        || words.last().is_some_and(|word| {
-            matches!(
-                word.as_str(),
-                "encoded" | "hashed" | "encrypted" | "protected" | "based" | "bit" | "bits" | "compatible"
-            )
-        })
-}
-
-/// `correct horse battery staple`: words that make no sentence, none of which says what stands there.
-fn words_alone(value: &[u8]) -> bool {
-    #[rustfmt::skip] // words, not code
-    const OF_SENTENCES: &[&str] = &[
-        "enter", "please", "must", "be", "to", "for", "of", "in", "with", "your", "choose", "type", "confirm",
-        "required", "invalid", "incorrect", "does", "do", "are", "was", "has", "have", "can", "cannot", "will",
-        "should", "if", "used", "use", "set", "change", "forgot", "new", "old", "repeat", "again", "at", "least",
-        "from", "on", "no", "and", "or", "it", "or", "which", "that",
-    ];
-    let parts = value.split(|byte| *byte == b' ').count();
-    let words = shape::words(value, 16);
-    (3..=12).contains(&parts)
-        && value.is_ascii()
-        && !value[0].is_ascii_uppercase()
-        && !value.iter().any(|byte| matches!(byte, b'.' | b':' | b'?' | b',' | b'(' | b'{' | b'<' | b'%' | b'$'))
-        && words.len() + 1 >= parts
-        && words.iter().all(|word| word.len() > 2 && !OF_SENTENCES.contains(&word.as_str()))
-        && words.iter().filter(|word| shape::names(word.as_bytes())).count() * 2 < words.len()
-}
-
-/// Whether its last word names what stands there: `base64_password`.
-fn ends_with_noun(value: &[u8]) -> bool {
-    value.contains(&b'_')
-        && shape::words(value, 8).last().is_some_and(|word| word.len() > 4 && shape::names(word.as_bytes()))
 }
 
 /// Digits that stand for letters: `sc4laS3cret`. How often one stands between letters.
