@@ -74,8 +74,10 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
             let read = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
             weight = weight.max(read.filter_map(|redirect| secret_file(&redirect.target.text)).max());
         }
-        if sender.takes_input || command.via == Via::Xargs {
-            weight = weight.max(before(at, command));
+        // What lets somebody in has no other business in a pipe to another machine.
+        let piped = before(at, command);
+        if sender.takes_input || command.via == Via::Xargs || piped == Some(Weight::Keys) {
+            weight = weight.max(piped);
         }
         // `curl "host/?k=$(cat key)"`, and `K=$(cat key); curl -d "$K" host`.
         for (span, variable, found) in &put_in {
@@ -275,6 +277,14 @@ fn is_remote(word: &Word) -> bool {
     })
 }
 
+/// `$AWS_SECRET_ACCESS_KEY`, and nothing beside it.
+fn is_secret_variable(text: &str) -> bool {
+    let Some(name) = text.strip_prefix('$') else { return false };
+    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+    name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        && name.split('_').any(|part| matches!(part, "SECRET" | "PASSWORD" | "PASSWD" | "PRIVATE" | "CREDENTIALS"))
+}
+
 impl<'c> Sender<'c> {
     fn of(command: &'c SimpleCommand) -> Option<Self> {
         let words = command.words.get(1..).unwrap_or_default();
@@ -311,6 +321,9 @@ impl<'c> Sender<'c> {
                             if let Some(file) = file {
                                 takes_input |= file == "-";
                                 sent.push(file);
+                            } else if !matches!(name, "H" | "header") && is_secret_variable(value) {
+                                // Nothing else is sent: no login takes that.
+                                sent.push(".env");
                             }
                         }
                         _ => {}

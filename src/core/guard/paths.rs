@@ -127,6 +127,16 @@ const PRIVATE: &[&str] = &[
     ".inputrc",
 ];
 
+/// Folders below a home folder whose programs are started by themselves.
+const STARTED: &[&str] = &[
+    "Library/LaunchAgents",
+    "Library/LaunchDaemons",
+    ".config/autostart",
+    ".config/systemd/user",
+    ".config/fish/config.fish",
+    ".config/fish/conf.d",
+];
+
 /// A path without `.`, `..` and doubled slashes. Leading `..` of a relative path stay.
 fn normal(path: &str) -> String {
     let absolute = path.starts_with('/');
@@ -264,7 +274,10 @@ fn in_home(rest: &str, exact: bool) -> Place {
         Place::System
     } else if first == ".cache" || rest.starts_with("Library/Caches/") {
         Place::Elsewhere
-    } else if PRIVATE.contains(&first) || (first.starts_with('.') && !exact) {
+    } else if STARTED.iter().any(|folder| below(rest, folder).is_some())
+        || PRIVATE.contains(&first)
+        || (first.starts_with('.') && !exact)
+    {
         Place::Private
     } else {
         Place::Home

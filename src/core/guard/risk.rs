@@ -118,7 +118,7 @@ fn script_risk(script: &Script, text: &str, argument: &str, context: &RiskContex
         };
         worst = worst.or(Risk::of(verdict, argument, text, "This function"));
     }
-    if let Some(span) = &script.unparsed {
+    if let Some(span) = script.unparsed.as_ref().filter(|_| !sql::is_whole(text)) {
         let verdict = Verdict {
             level: RiskLevel::Confirm,
             rule: "shell.unparsed",

@@ -100,7 +100,8 @@ fn fits(items: &[&str], options: &Options<'_>, split: bool) -> bool {
     let mut anywhere = false;
     for item in items {
         if let Some(none) = item.strip_prefix('!') {
-            if given(none, options, split) {
+            let slashed = |word: &&Word| none.split('|').any(|none| word.text.eq_ignore_ascii_case(none));
+            if given(none, options, split) || none.contains('/') && options.rest.iter().any(slashed) {
                 return false;
             }
         } else if item.starts_with(['-', '/']) {

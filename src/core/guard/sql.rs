@@ -106,6 +106,18 @@ fn judge_plain(text: &str) -> bool {
         || first.eq_ignore_ascii_case("DELETE") && !text.to_ascii_uppercase().contains("WHERE")
 }
 
+/// Whether a text is a statement that puts in or makes something and nothing that a shell would do something about:
+/// `INSERT INTO logs VALUES (1)`.
+pub(super) fn is_whole(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let is = |word: &str, list: &[&str]| list.iter().any(|one| word.eq_ignore_ascii_case(one));
+    let begins = is(first, &["INSERT"]) && is(second, &["INTO"])
+        || is(first, &["CREATE"]) && is(second, &["TABLE", "INDEX", "VIEW", "UNIQUE", "TEMPORARY"])
+        || is(first, &["SELECT"]) && words.any(|word| is(word, &["FROM"]));
+    begins && !text.contains(['$', '`', '|', '&', '>', '<', '\\']) && judge(text).is_none()
+}
+
 /// Whether the text begins as SQL does.
 pub(super) fn looks_like(text: &str) -> bool {
     let mut words = tokens(text)
@@ -128,7 +140,22 @@ pub(super) fn looks_like(text: &str) -> bool {
                 | "FUNCTION"
                 | "TRIGGER"
                 | "OWNED"
+                | "SEQUENCE"
+                | "EXTENSION"
+                | "POLICY"
+                | "TYPE"
+                | "DOMAIN"
+                | "PROCEDURE"
+                | "EVENT"
+                | "TABLESPACE"
+                | "PUBLICATION"
+                | "SUBSCRIPTION"
         ),
+        // `GRANT ALL ON t TO x`, `REVOKE SELECT ON t FROM x`, `GRANT admin TO x`
+        "GRANT" | "REVOKE" => {
+            let end = if first == "GRANT" { "TO" } else { "FROM" };
+            !second.is_empty() && words.any(|word| word == end)
+        }
         "TRUNCATE" => {
             matches!(second.as_str(), "TABLE" | "ONLY")
                 || words.next().is_none_or(|third| matches!(third.as_str(), "CASCADE" | "RESTART"))
@@ -274,6 +301,21 @@ fn statement_of(statement: &[(Token<'_>, Range<usize>)]) -> Option<Found> {
             }
             "PURGE" | "FLUSHALL" | "FLUSHDB" if at == 0 => {
                 found("sql.purge", RiskLevel::Confirm, "throws data away", at)
+            }
+            // `GRANT ALL ON *.* TO x`, `GRANT … WITH GRANT OPTION`: all there is, or the right to hand it on.
+            "GRANT"
+                if at == 0
+                    && (has_word(&statement[at..], &["OPTION", "SUPER", "SUPERUSER"])
+                        || next == "ALL"
+                            && (statement.windows(3).any(|three| {
+                                three.iter().map(|(token, _)| *token).eq([
+                                    Token::Sign(b'*'),
+                                    Token::Sign(b'.'),
+                                    Token::Sign(b'*'),
+                                ])
+                            }) || has_word(&statement[at..], &["PUBLIC"]))) =>
+            {
+                found("sql.rights", RiskLevel::Confirm, "gives somebody every right", at)
             }
             "REVOKE" if at == 0 => found("sql.rights", RiskLevel::Confirm, "takes rights away", at),
             "KILL"

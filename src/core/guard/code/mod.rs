@@ -140,6 +140,10 @@ fn says_all(tokens: &[(Token<'_>, Range<usize>)], range: Range<usize>, strings: 
     true
 }
 
+/// What code sends requests with.
+const CLIENTS: &[&str] =
+    &["requests", "httpx", "axios", "fetch", "got", "ky", "superagent", "needle", "HTTParty", "RestClient", "Faraday"];
+
 fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
     const MOST: usize = 256;
     let mut found = Vec::new();
@@ -273,6 +277,13 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             })
         };
         let values = texts(tokens, arguments.clone(), &strings);
+        // `requests.delete(url)`, `axios.request({method: 'DELETE'})`, `fetch(url, {method: 'DELETE'})`
+        let client = path.split('.').next().is_some_and(|owner| CLIENTS.contains(&owner));
+        let asked = values.iter().any(|(value, _)| value.eq_ignore_ascii_case("delete"));
+        if client && (last == "delete" && !arguments.is_empty() || asked) {
+            found.push(Act::Named { level: RiskLevel::Confirm, what: "asks a server to delete something".to_owned() });
+            continue;
+        }
         let literal = values.iter().find(|(_, exact)| *exact).map(|(value, _)| value.clone());
         let anything = !arguments.is_empty();
         // `Path('x').unlink()`: the path is before the call.

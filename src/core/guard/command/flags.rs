@@ -70,9 +70,10 @@ pub(super) fn destroying(words: &[Word]) -> Option<&Word> {
         let mut parts = option.split(['-', '_']);
         let first = parts.next().unwrap_or_default();
         let small = parts.next().is_some_and(|what| SMALL.contains(&what));
-        let destroys =
-            matches!(first, "delete" | "purge" | "destroy" | "wipe" | "erase" | "eraseall" | "deleteall" | "revoke")
-                || matches!(first, "drop" | "prune") && !small;
+        let destroys = matches!(
+            first,
+            "delete" | "purge" | "destroy" | "destructive" | "wipe" | "erase" | "eraseall" | "deleteall" | "revoke"
+        ) || matches!(first, "drop" | "prune") && !small;
         // `--removenode`, `-CfgLdDel`
         let compound = ["remove", "delete", "destroy", "erase", "drop"].iter().any(|verb| {
             first.strip_prefix(verb).is_some_and(|what| matches!(what, "all" | "duplicates") || is_held(what))

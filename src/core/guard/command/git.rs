@@ -18,6 +18,10 @@ pub(super) fn git(command: &SimpleCommand, words: &[Word]) -> Option<Verdict> {
     if ["delete-", "obliterate", "nuke", "wipe"].iter().any(|start| first.text.starts_with(start)) {
         return Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to delete something", first.span.clone()));
     }
+    if first.text == "update-ref" && options.rest.len() > 2 {
+        let why = "puts a branch elsewhere, whatever it holds";
+        return Some(Verdict::new(RiskLevel::Confirm, "git.ref", why, span));
+    }
     if first.text == "checkout" {
         let dashes = words.iter().position(|word| word.text == "--");
         let files = dashes.is_some_and(|at| at + 1 < words.len());

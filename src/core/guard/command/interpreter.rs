@@ -22,7 +22,7 @@ fn interpreter_of(name: &str) -> Option<(Language, &'static [&'static str], &'st
         "python" | "python2" | "python3" | "pypy" | "pypy3" | "ipython" | "ipython3" | "sage" | "micropython" => {
             (Language::Python, &["-c"], "-c -W -X -Q -m")
         }
-        "node" | "nodejs" | "bun" | "tsx" | "ts-node" => (
+        "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" => (
             Language::JavaScript,
             &["-e", "--eval", "-p", "--print", "-pe"],
             "-e --eval -p --print -pe -r --require --import",
@@ -126,6 +126,12 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
             .collect();
         if let Input::Known(text) = &command.input {
             texts.push(text);
+        }
+        // Opened so, it refuses what would change it.
+        let only_reads =
+            || words.iter().any(|word| matches!(word.text.as_str(), "-readonly" | "--readonly" | "-read_only"));
+        if matches!(name, "sqlite3" | "duckdb") && only_reads() {
+            texts.clear();
         }
         for word in texts {
             let text = word
@@ -288,11 +294,15 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
         let database = matches!(name, "mongosh" | "mongo")
             && options.rest.len() == 1
             && options.rest.iter().all(|word| !word.text.contains(".js") && !word.text.contains('('));
-        let stdin = database || options.rest.first().is_none_or(|word| word.text == "-" || word.text == "/dev/stdin");
+        let from_input = |word: &Word| word.text == "-" || word.text == "/dev/stdin";
+        let stdin = database
+            || options.rest.first().is_none_or(|word| from_input(word))
+            // `deno run -`
+            || matches!(options.rest.as_slice(), [run, file, ..] if run.text == "run" && from_input(file));
         if stdin && options.value("-m").is_none() {
             match &command.input {
                 Input::Known(text) => judged(&text.text.clone(), &text.clone(), &mut worst),
-                Input::Piped(from) if !coded && !matches!(name, "bun") => keep(&mut worst, piped(from, command)),
+                Input::Piped(from) if !coded => keep(&mut worst, piped(from, command)),
                 _ => {}
             }
         }
@@ -351,6 +361,14 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
         if reads {
             match &command.input {
                 Input::Piped(from) => keep(&mut worst, piped(from, command)),
+                // `bash < <(curl …)`
+                _ if command
+                    .redirects
+                    .iter()
+                    .any(|redirect| redirect.kind == RedirectKind::Read && redirect.target.text.starts_with("<(")) =>
+                {
+                    keep(&mut worst, piped("", command));
+                }
                 Input::Known(text) if !text.exact && text.text.trim_start().starts_with("$(") => {
                     keep(&mut worst, piped("", command));
                 }
@@ -407,9 +425,29 @@ fn piped(from: &str, command: &SimpleCommand) -> Verdict {
     Verdict::new(RiskLevel::Confirm, "shell.pipe.unknown", "runs what another program prints", command.span.clone())
 }
 
+/// Code without blanks, comments and what is only said in it: `print("db.x.drop()")`.
+fn said_in(code: &str) -> String {
+    let (mut bare, mut quote) = (String::with_capacity(code.len()), None);
+    let mut chars = code.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(_), '\\') => drop(chars.next()),
+            (Some(open), c) if open == c => quote = None,
+            // Keys in quotes are keys all the same: `{"shutdown": 1}`; calls are none.
+            (Some(_), c) => bare.extend((c != '(' && !c.is_whitespace()).then_some(c)),
+            (None, '\'' | '"' | '`') => quote = Some(c),
+            (None, '/') if chars.peek() == Some(&'/') => {
+                chars.by_ref().take_while(|c| *c != '\n').for_each(drop);
+            }
+            (None, c) => bare.extend((!c.is_whitespace()).then_some(c)),
+        }
+    }
+    bare
+}
+
 /// The shell of `MongoDB`: `db.users.drop()`, `deleteMany({})`.
 fn mongo(code: &str, word: &Word, worst: &mut Option<Verdict>) {
-    let bare: String = code.chars().filter(|c| !c.is_whitespace()).collect();
+    let bare = said_in(code);
     let found = if bare.contains("dropDatabase(") {
         Some((RiskLevel::Dangerous, "mongo.drop", "drops a whole database"))
     } else if [

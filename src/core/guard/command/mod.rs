@@ -1,6 +1,7 @@
 //! One simple command judged: its redirections, the rules for its program, the code or SQL that it is given.
 //! The strictest of what is found holds; being forced or run as another user makes it stricter still.
 
+mod container;
 mod flags;
 mod git;
 mod interpreter;

@@ -41,7 +41,7 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
         return Verdict::new(RiskLevel::Safe, "shell.help", "only tells about itself", span);
     }
     // A statement where a command should be: no program is called `drop`, but what reads this text may be a database.
-    let statement = matches!(name, "drop" | "delete" | "update" | "alter")
+    let statement = matches!(name, "drop" | "delete" | "update" | "alter" | "grant" | "revoke")
         || name == "truncate" && words.first().is_some_and(|word| word.text.eq_ignore_ascii_case("table"));
     if statement && words.len() > 1 {
         let text: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
@@ -100,6 +100,11 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     {
         keep(&mut worst, verdict);
     }
+    if worst.as_ref().is_none_or(|worst| worst.level < RiskLevel::Confirm)
+        && let Some(verdict) = passed_on(name, command, ground)
+    {
+        keep(&mut worst, verdict);
+    }
     if name == "java"
         && let Some(at) = words.iter().position(|word| word.text == "-jar")
         && let Some((jar, rest)) = words[at + 1..].split_first()
@@ -142,6 +147,34 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     }
     worst
         .unwrap_or_else(|| Verdict::new(RiskLevel::Cautious, "shell.run", "runs a program that may change files", span))
+}
+
+/// `rtk git push --force`: a program that nobody knows here, given the words of one that is known.
+fn passed_on(name: &str, command: &SimpleCommand, ground: &Ground<'_>) -> Option<Verdict> {
+    const KNOWN: &[&str] = &[
+        "git",
+        "rm",
+        "find",
+        "dd",
+        "kubectl",
+        "docker",
+        "terraform",
+        "helm",
+        "aws",
+        "psql",
+        "mysql",
+        "redis-cli",
+        "bash",
+        "sh",
+    ];
+    let (other, rest) = command.words.get(1..)?.split_first()?;
+    let given = other.exact && KNOWN.contains(&other.text.as_str()) && !rest.is_empty();
+    if !given || rules::known(name) || READERS.contains(&name) || TAME.contains(&name) || !installed(&command.words[0])
+    {
+        return None;
+    }
+    let inner = SimpleCommand { words: command.words[1..].to_vec(), ..command.clone() };
+    Some(program(&inner, ground)).filter(|verdict| verdict.level >= RiskLevel::Confirm)
 }
 
 /// Programs that take the words of another one and hand them on to it.
@@ -328,6 +361,7 @@ fn only_tells(name: &str, words: &[Word]) -> bool {
     let version = |word: Option<&Word>| word.is_some_and(|word| word.text == "--version");
     let first = words.first().map(|word| word.text.as_str());
     tells.next().is_some()
+        || name == "git" && shell::only_tells_a_path(words)
         || version(words.first())
         || words.len() > 1 && version(words.last())
         || words.len() == 1

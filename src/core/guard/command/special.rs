@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use super::{
     Ground, Verdict,
+    container::given_the_machine,
     git::git,
     nested::{nested, nested_acts},
+    undo::is_store,
     verbs::verbs,
 };
 use crate::core::guard::{
@@ -32,18 +34,8 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
         {
             confirm("docker.remove", "stops or deletes whatever another command lists")
         }
-        "docker" | "podman" | "nerdctl" => {
-            let mounts_root = words.windows(2).any(|pair| {
-                let value = if matches!(pair[0].text.as_str(), "-v" | "--volume") {
-                    pair[1].text.as_str()
-                } else {
-                    pair[0].text.strip_prefix("-v=").or_else(|| pair[0].text.strip_prefix("--volume=")).unwrap_or("")
-                };
-                value.starts_with("/:")
-                    || value.starts_with("/etc:")
-                    || value.contains("/var/run/docker.sock:") && value.ends_with("never")
-            });
-            if mounts_root { confirm("docker.mount", "gives a container the whole machine") } else { None }
+        "docker" | "podman" | "nerdctl" if given_the_machine(words) => {
+            confirm("docker.mount", "gives a container the whole machine")
         }
         // The shell of Elixir has this name, too.
         "iex" if words.first().is_none_or(|word| !word.text.starts_with(['-', '+']) && !word.text.contains(".ex")) => {
@@ -206,6 +198,19 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             });
             if runs { confirm("shell.remote.control", "lets another machine run commands") } else { None }
         }
+        // `sed '1e …'`: it runs the rest of the line.
+        "sed" | "gsed" => {
+            let mut worst = None;
+            for word in words.iter().filter(|word| !word.text.starts_with('-')) {
+                for line in word.text.split(['\n', ';']) {
+                    let run = line.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '$' | ',' | ' '));
+                    if let Some(text) = run.strip_prefix("e ") {
+                        nested(text, word, command, ground, &mut worst);
+                    }
+                }
+            }
+            worst
+        }
         "awk" | "gawk" | "mawk" | "nawk" => {
             let program = words.iter().find(|word| !word.text.starts_with('-'))?;
             nested_acts(&code::acts(behind_pattern(&program.text), Language::Other), program, command, ground)
@@ -221,7 +226,7 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
         "ed" | "ex" if matches!(&command.input, Input::Known(text) if text.text.lines().any(empties_buffer)) => {
             confirm("file.truncate", "deletes the lines of a file")
         }
-        "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "emacs" => {
+        "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "emacs" | "less" | "more" | "most" => {
             let mut worst = None;
             for word in words {
                 if empties_buffer(&word.text) {
@@ -358,7 +363,13 @@ fn request(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
                 .any(|verb| part.eq_ignore_ascii_case(verb))
         }) || matches!(segment, "_close" | "_cluster" | "safeRestart" | "quietDown")
     });
-    ruins.then(|| {
+    // `POST …/database/reset`, `POST …/clear/cache`
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    let empties = segments.windows(2).any(|pair| {
+        let verb = |segment: &str| matches!(segment, "reset" | "clear" | "empty" | "flush" | "format");
+        verb(pair[0]) && is_store(pair[1]) || verb(pair[1]) && is_store(pair[0])
+    });
+    (ruins || empties).then(|| {
         Verdict::new(RiskLevel::Confirm, "web.request", "asks a server to delete or stop something", span.clone())
     })
 }

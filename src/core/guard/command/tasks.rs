@@ -61,6 +61,8 @@ fn ruinous_task(task: &str) -> bool {
         "volume",
         "tables",
         "schema",
+        "prisma",
+        "migrations",
         "everything",
         "bucket",
         "buckets",

@@ -260,15 +260,28 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
         let why = "is told to begin anew, whatever is there";
         return Some(Verdict::new(RiskLevel::Confirm, "verb", why, word.span.clone()));
     }
-    let plain: Vec<&Word> = words.iter().filter(|word| !word.text.starts_with('-')).take(5).collect();
+    // `az --subscription delete vm list`
+    let value = |at: usize| {
+        CLOUDS.contains(&name)
+            && at.checked_sub(1).and_then(|at| words.get(at)).is_some_and(|option| {
+                matches!(
+                    option.text.as_str(),
+                    "--subscription" | "--query" | "-o" | "--output" | "--project" | "--format"
+                )
+            })
+    };
+    let plain = words.iter().enumerate().filter(|(at, word)| !word.text.starts_with('-') && !value(*at));
+    let plain: Vec<&Word> = plain.map(|(_, word)| word).take(5).collect();
     for (at, word) in plain.iter().enumerate() {
         // What follows a verb that reads is what to read: `list x`, `describe-stacks`. The first word of a cloud's
         // client is a service, whatever its name: `aws logs delete-log-group`.
         let reads = READING_VERBS.contains(&word.text.as_str())
             || ["list-", "get-", "describe-", "show-"].iter().any(|verb| word.text.starts_with(verb));
-        let thing = at == 0
-            && READ_THINGS.contains(&word.text.as_str())
-            && matches!(plain.as_slice(), [_, verb, _, ..] if VERBS.contains(&verb.text.as_str()));
+        // `list remove dev`, `az appservice plan delete`
+        let verb = plain.get(at + 1).is_some_and(|verb| VERBS.contains(&verb.text.as_str()));
+        let thing = READ_THINGS.contains(&word.text.as_str())
+            && verb
+            && (at == 0 && plain.len() > 2 || at > 0 && word.text != "list" && CLOUDS.contains(&name));
         if reads && !thing && !(at == 0 && CLOUDS.contains(&name)) {
             return None;
         }

@@ -69,6 +69,9 @@ impl Judge<'_> {
                 .words
                 .iter()
                 .any(|word| word.text.eq_ignore_ascii_case("/r") || word.text.eq_ignore_ascii_case("/t"));
+        if self.program == "icacls" {
+            return self.access_list();
+        }
         let (mode, files) = options.rest.split_first()?;
         let opens = matches!(
             mode.text.trim_start_matches('0'),
@@ -97,6 +100,26 @@ impl Judge<'_> {
             );
         }
         worst
+    }
+
+    /// `icacls C:\data /grant Everyone:F`: the file stands first, and what it is told behind it.
+    fn access_list(&self) -> Option<Verdict> {
+        let (file, told) = self.words.split_first()?;
+        let has =
+            |names: &[&str]| told.iter().any(|word| names.iter().any(|name| word.text.eq_ignore_ascii_case(name)));
+        if told.is_empty() || has(&["/save", "/findsid", "/verify"]) {
+            return Some(self.whole(RiskLevel::Safe, "shell.read", "only shows who may use a file"));
+        }
+        let everybody = told.iter().any(|word| {
+            let whom = word.text.trim_start_matches(['*', '"']).to_ascii_lowercase();
+            ["everyone:", "s-1-1-0:", "users:", "builtin\\users:"].iter().any(|start| whom.starts_with(start))
+        });
+        let place = self.place(file);
+        let system = matches!(place, Place::System | Place::Root | Place::Device | Place::WholeHome);
+        let many = has(&["/t", "/reset", "/deny", "/remove", "/setowner"]);
+        let level = if system || everybody || many { RiskLevel::Confirm } else { RiskLevel::Cautious };
+        let why = format!("changes who may use {}", place.words());
+        Some(Self::verdict(level, "shell.permissions", file, why))
     }
 
     pub(super) fn in_place(&self) -> Option<Verdict> {

@@ -60,6 +60,8 @@ pub(super) fn judge(program: &str, command: &SimpleCommand, context: &RiskContex
         "tar" | "bsdtar" | "gtar" | "zip" | "gzip" | "7z" => judge.archive(),
         "curl" | "wget" => judge.download(),
         "sort" => judge.option_file(&["-o", "--output"], "-o --output -k -t -S -T"),
+        "del" | "erase" | "remove-item" | "ri" => judge.remove_by_pattern(),
+        "rmdir" => judge.remove_empty(),
         "touch" | "mkdir" => judge.make(),
         _ => None,
     }
@@ -134,6 +136,32 @@ impl Judge<'_> {
             keep(&mut worst, Self::verdict(level, rule, word, why));
         }
         worst
+    }
+
+    /// `del src\*.ext`: as many files as fit, unless they are made again or lie in a temporary folder.
+    fn remove_by_pattern(&self) -> Option<Verdict> {
+        if self.words.iter().any(|word| word.text.eq_ignore_ascii_case("-whatif")) {
+            return None;
+        }
+        let word = self.words.iter().find(|word| {
+            let path = word.text.replace('\\', "/").to_ascii_lowercase();
+            let temporary = ["%temp%", "%tmp%", "$env:temp", "$env:tmp"].iter().any(|start| path.starts_with(start));
+            path.contains('*')
+                && !path.starts_with(['-', '/'])
+                && !temporary
+                && !is_made_again(&path)
+                && !matches!(self.place(word), Place::Temporary | Place::Nowhere)
+        })?;
+        let why = "deletes every file that fits".to_owned();
+        Some(Self::verdict(RiskLevel::Confirm, "windows.delete", word, why))
+    }
+
+    /// Folders with nothing in them: of the system they are there for something.
+    fn remove_empty(&self) -> Option<Verdict> {
+        let options = Options::read(self.words, "");
+        let word = options.rest.iter().find(|word| matches!(self.place(word), Place::System | Place::Root))?;
+        let why = "deletes a folder of the system's files".to_owned();
+        Some(Self::verdict(RiskLevel::Confirm, "shell.rm", word, why))
     }
 
     fn writes(&self, files: &[&Word], rule: &'static str, verb: &str) -> Option<Verdict> {

@@ -150,6 +150,20 @@ impl Judge<'_> {
     }
 
     pub(super) fn download(&self) -> Option<Verdict> {
+        let verdict = self.downloaded()?;
+        // `curl -o /usr/local/bin/tool …`: whoever calls it next runs what was fetched.
+        let runs = self
+            .words
+            .iter()
+            .any(|word| word.text.starts_with("/usr/local/bin/") || word.text.starts_with("/opt/bin/"));
+        Some(if runs && verdict.level < RiskLevel::Confirm {
+            Verdict { level: RiskLevel::Confirm, ..verdict }
+        } else {
+            verdict
+        })
+    }
+
+    fn downloaded(&self) -> Option<Verdict> {
         if self.program == "curl" {
             self.option_file(&["-o", "--output"], "-o --output -H -d -X -u -A -F -e -b")
         } else {

@@ -6,13 +6,14 @@
 
 use std::ops::Range;
 
+mod powershell;
 #[cfg(test)]
 mod tests;
 mod walk;
 mod word;
 mod wrap;
 
-pub(in crate::core::guard) use wrap::{Options, SHELLS, basename, encoded, hidden};
+pub(in crate::core::guard) use wrap::{Options, SHELLS, basename, encoded, hidden, only_tells_a_path};
 
 /// Longer text is not read to its end: what follows counts as not understood.
 pub const MAX_TEXT: usize = 64 * 1024;

@@ -57,6 +57,8 @@ pub(super) const RULES: &[Rule] = &[
         "docker|podman|nerdctl run|create|exec --privileged",
         "gives a container the whole machine",
     ),
+    confirm("docker.swarm", "docker node update --availability=drain", "takes a machine out of a swarm"),
+    confirm("docker.swarm", "docker node update ** drain", "takes a machine out of a swarm"),
     cautious("docker.stop", "docker|podman|nerdctl stop|restart|rm|rmi", "stops or deletes what can be made again"),
     dangerous(
         "kubernetes.delete",

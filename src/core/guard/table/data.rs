@@ -103,7 +103,8 @@ pub(super) const RULES: &[Rule] = &[
     confirm("migrate.reset", "supabase db reset", "drops and makes a database anew"),
     confirm("migrate.reset", "supabase ** delete|pause", "deletes a part of a project"),
     confirm("migrate.reset", "hasura migrate|metadata delete|clear|reset", "deletes what is known of a database"),
-    confirm("migrate.reset", "alembic|flask downgrade|db", "rolls back a database"),
+    confirm("migrate.reset", "alembic downgrade", "rolls back a database"),
+    confirm("migrate.reset", "flask db downgrade|stamp", "rolls back a database"),
     confirm(
         "migrate.reset",
         "flyway|liquibase clean|undo|drop-all|dropAll|rollback|rollback-count",

@@ -83,6 +83,7 @@ pub(super) const RULES: &[Rule] = &[
         "gh repo edit --visibility|--archived|--default-branch",
         "changes who may see a repository",
     ),
+    confirm("forge.change", "gh repo sync --force", "overwrites the history that others have"),
     confirm("forge.merge", "gh pr merge --admin", "merges past the rules of a repository"),
     confirm("forge.delete", "hub delete", "deletes a repository"),
     confirm("forge.delete", "gh|glab|hub api --method=DELETE|-X=DELETE", "deletes something of the forge"),

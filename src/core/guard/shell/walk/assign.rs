@@ -1,11 +1,14 @@
 //! Variables: what an assignment makes of them, and what is forgotten because it is read from somewhere.
 
+use std::ops::Range;
+
 use tree_sitter::Node;
 
 use super::{
     super::{
-        MAX_TEXT, Word,
+        MAX_TEXT, Via, Word,
         word::{self, Value, Variables},
+        wrap,
     },
     Place,
     reader::Reader,
@@ -26,6 +29,7 @@ impl Reader<'_, '_> {
             return;
         }
         let span = Self::span(node, place);
+        self.program_of_setting(name, raw, &span, place);
         let value = if let Some(array) = node.child_by_field_name("value").filter(|value| value.kind() == "array") {
             let words: Vec<Word> = Self::children(array)
                 .into_iter()
@@ -59,6 +63,23 @@ impl Reader<'_, '_> {
         if self.walk.variables.len() < MAX_VARIABLES || self.walk.variables.contains_key(name) {
             self.walk.variables.insert(name.to_owned(), if long { Value::Unknown } else { value });
         }
+    }
+
+    /// `GIT_PAGER='…' git log`: what a variable gives to other programs to run.
+    pub(super) fn program_of_setting(&mut self, name: &str, raw: &str, span: &Range<usize>, place: &Place) {
+        // Hardly any variable is one of those.
+        if raw.is_empty()
+            || !name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit())
+        {
+            return;
+        }
+        let value = word::expand_one(raw, &self.walk.variables, span);
+        let Some(text) = wrap::run_by_variable(name, &value.text) else { return };
+        let within =
+            Place { via: Via::ShellText, nesting: place.nesting + 1, within: Some(span.clone()), ..Place::default() };
+        let outer = (self.walk.variables.clone(), self.walk.cwd.clone());
+        self.walk.text(&text, &within);
+        (self.walk.variables, self.walk.cwd) = outer;
     }
 
     /// `TMPDIR=/ rm -rf $TMPDIR/x`: a shell puts the old value in, a reader sees the new one. The old one is a temporary

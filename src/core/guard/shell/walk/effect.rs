@@ -41,6 +41,10 @@ pub(super) fn folder_after(command: &SimpleCommand) -> Folder {
 pub(super) fn output_of(command: &SimpleCommand) -> Input {
     let name = command.program().unwrap_or_default();
     let exact = command.words.iter().all(|word| word.exact && !word.pattern);
+    // `cat /dev/tcp/host/80`: what comes from there is no file's.
+    if command.words.iter().any(|word| word.text.starts_with("/dev/tcp/") || word.text.starts_with("/dev/udp/")) {
+        return Input::Piped("nc".to_owned());
+    }
     if name == "cat"
         && command.words.iter().skip(1).all(|word| word.text == "-")
         && let Input::Known(text) = &command.input

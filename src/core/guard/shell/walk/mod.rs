@@ -16,7 +16,7 @@ use self::{
     written::Written,
 };
 use super::{
-    Input, MAX_COMMANDS, MAX_NESTING, MAX_TEXT, Redirect, RedirectKind, Script, SimpleCommand, Via, Word,
+    Input, MAX_COMMANDS, MAX_NESTING, MAX_TEXT, Redirect, RedirectKind, Script, SimpleCommand, Via, Word, powershell,
     word::Variables,
     wrap::{self, Inner},
 };
@@ -125,10 +125,11 @@ impl Walk {
         if text.contains('\0') {
             self.unparsed(whole.clone());
         }
+        let (before, listed) = (self.script.unparsed.clone(), self.script.commands.len());
         match tree_of(text) {
             Ok(tree) => Reader { walk: self, text }.node(tree.root_node(), place, 0),
             Err(reached) => {
-                self.unparsed(whole);
+                self.unparsed(whole.clone());
                 // What stands before the place that was too hard still counts.
                 let mut end = reached.min(text.len());
                 while !text.is_char_boundary(end) {
@@ -143,6 +144,20 @@ impl Walk {
                 }
             }
         };
+        // What is no shell's text may be that of PowerShell; what was found in it all the same still counts.
+        let nameless = |command: &SimpleCommand| !command.words.is_empty() && command.program().is_none();
+        if (self.script.unparsed != before || self.script.commands[listed..].iter().any(nameless))
+            && let Some(calls) = powershell::calls(text, place.within.as_ref())
+        {
+            self.script.unparsed = before;
+            let found = self.script.commands.split_off(listed);
+            self.script.commands.extend(found.into_iter().filter(|command| !nameless(command)));
+            for call in calls {
+                let words = call.words.first().zip(call.words.last());
+                let span = words.map_or(whole.clone(), |(first, last)| first.span.start..last.span.end);
+                self.emit(call.words, call.redirects, span, place);
+            }
+        }
     }
 
     /// Takes down one simple command, and those that it runs.

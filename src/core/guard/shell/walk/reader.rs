@@ -266,6 +266,11 @@ impl<'t> Reader<'_, 't> {
                 self.node(child, place, depth + 1);
             } else {
                 self.substitutions(child, place, depth);
+                if child.kind() == "variable_assignment"
+                    && let Some((name, raw)) = self.source(child).split_once('=')
+                {
+                    self.program_of_setting(name, raw, &Self::span(child, place), place);
+                }
             }
         }
         let before = self.prefixed(node, place);

@@ -100,12 +100,14 @@ fn legible(text: &str) -> Vec<u8> {
 }
 
 /// What the grammar does not know, written so that it does: `for f do` (over all arguments), a blank between two
-/// substitutions by backquotes, and a `$` that nothing follows but the backquote that ends one.
+/// substitutions by backquotes, a `$` that nothing follows but the backquote that ends one, and variables that say
+/// which characters of a value are meant.
 fn respelled(bytes: &mut [u8]) {
     for at in 0..bytes.len() {
         match bytes[at] {
             b'$' if bytes.get(at + 1) == Some(&b'`') => bytes[at] = b'z',
             b' ' | b'\t' if at > 0 && bytes[at - 1] == b'`' && bytes.get(at + 1) == Some(&b'`') => bytes[at] = b'z',
+            b'$' if bytes.get(at + 1) == Some(&b'{') => places_in_value(&mut bytes[at + 2..]),
             b'f' => {
                 if let Some(blank) = loop_over_arguments(bytes, at) {
                     bytes[blank] = b';';
@@ -113,6 +115,21 @@ fn respelled(bytes: &mut [u8]) {
             }
             _ => {}
         }
+    }
+}
+
+/// `${name:$from:$length}`: variables that count characters, which the grammar knows as numbers alone.
+fn places_in_value(bytes: &mut [u8]) {
+    let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'[' | b']' | b'@' | b'*');
+    let name = bytes.iter().take_while(|byte| part(byte)).count();
+    if name == 0 || bytes.get(name) != Some(&b':') || matches!(bytes.get(name + 1), Some(b'-' | b'=' | b'+' | b'?')) {
+        return;
+    }
+    let rest = &mut bytes[name + 1..];
+    let counts = |byte: &u8| part(byte) || matches!(byte, b'$' | b':' | b' ' | b'+' | b'-' | b'#');
+    let end = rest.iter().take_while(|byte| counts(byte)).count();
+    if rest.get(end) == Some(&b'}') {
+        rest[..end].iter_mut().filter(|byte| **byte == b'$').for_each(|byte| *byte = b'z');
     }
 }
 

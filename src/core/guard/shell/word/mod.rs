@@ -173,7 +173,7 @@ fn ansi_c(text: &str, out: &mut String) -> usize {
             }
             value.and_then(char::from_u32).unwrap_or('\u{fffd}')
         };
-        out.push(match escape {
+        let sign = match escape {
             'n' => '\n',
             't' => '\t',
             'r' => '\r',
@@ -188,7 +188,18 @@ fn ansi_c(text: &str, out: &mut String) -> usize {
             '0'..='7' => digits(8, 3, escape.to_digit(8)),
             'c' => chars.next().map_or('\u{fffd}', |(_, c)| char::from((c as u32 & 0x1f) as u8)),
             other => other,
-        });
+        };
+        if sign == '\0' {
+            // Nothing behind a zero is taken, up to the end of the quote.
+            let mut escaped = false;
+            let end = chars.find(|(_, c)| {
+                let ends = *c == '\'' && !escaped;
+                escaped = *c == '\\' && !escaped;
+                ends
+            });
+            return end.map_or(text.len(), |(at, _)| at + 1);
+        }
+        out.push(sign);
     }
     text.len()
 }

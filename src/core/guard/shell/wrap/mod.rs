@@ -7,13 +7,17 @@ use super::{Input, SimpleCommand, Via, Word};
 
 mod machines;
 mod options;
+mod settings;
 mod special;
 mod table;
 
 use machines::machines;
 pub(in crate::core::guard) use options::Options;
+pub(in crate::core::guard) use settings::only_tells_a_path;
+pub(super) use settings::run_by_variable;
+use settings::{git, ssh_options};
 pub(in crate::core::guard) use special::{encoded, hidden};
-use special::{env, find, git, kubectl, option_text, parallel, shell, su, terminal, windows, xargs};
+use special::{env, find, kubectl, option_text, parallel, shell, su, terminal, windows, xargs};
 pub(in crate::core::guard) use table::SHELLS;
 use table::{Mode, SSH, WRAPPERS, Wrapper};
 
@@ -69,7 +73,10 @@ pub(super) fn inner(command: &SimpleCommand) -> Vec<Inner> {
         "xargs" => xargs(&mut outer, words),
         "parallel" => parallel(&mut outer, words),
         "find" | "gfind" | "fd" | "fdfind" | "bfs" => find(&mut outer, name, words),
-        "eval" if !words.is_empty() => outer.text(&join(words), Via::Eval),
+        "eval" if !words.is_empty() => {
+            let words = words.strip_prefix(&words[..usize::from(words[0].text == "--")]).unwrap_or(words);
+            outer.text(&join(words), Via::Eval);
+        }
         "trap" => {
             if let [word, _, ..] = words
                 && !word.text.is_empty()
@@ -91,6 +98,7 @@ pub(super) fn inner(command: &SimpleCommand) -> Vec<Inner> {
         "tmux" | "screen" => terminal(&mut outer, words),
         "kubectl" | "oc" | "k" | "k3s" | "microk8s.kubectl" => kubectl(&mut outer, words),
         "git" => git(&mut outer, words),
+        "ssh" | "scp" | "sftp" => ssh_options(&mut outer, words),
         "cmd" | "powershell" | "pwsh" => windows(name, &mut outer, words),
         "ansible" => {
             let options = Options::read(words, "-a --args -m --module-name -i --inventory");

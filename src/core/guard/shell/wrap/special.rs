@@ -4,6 +4,7 @@
 use super::{
     super::{Input, Via, Word, program_of},
     Options, Outer, SHELLS, behind_options, is_assignment, join,
+    settings::run_by_variable,
 };
 
 pub(super) fn shell(outer: &mut Outer<'_>, words: &[Word]) {
@@ -18,7 +19,16 @@ pub(super) fn shell(outer: &mut Outer<'_>, words: &[Word]) {
             at += 1;
             break;
         }
-        if option == "--command" || !option.starts_with("--") && option.contains('c') {
+        // As fish has them, also with the text joined.
+        if let Some(body) = option.strip_prefix("--command=").or_else(|| option.strip_prefix("--init-command=")) {
+            outer.text(&Word { text: body.to_owned(), ..word.clone() }, Via::ShellText);
+        }
+        if option == "-C" && outer.command.program() == Some("fish") || option == "--init-command" {
+            if let Some(body) = words.get(at + 1) {
+                outer.text(body, Via::ShellText);
+            }
+            at += 1;
+        } else if option == "--command" || !option.starts_with("--") && option.contains('c') {
             text = true;
         }
         at += 1;
@@ -96,7 +106,12 @@ pub(super) fn env(outer: &mut Outer<'_>, words: &[Word]) {
             return outer.text(&join(&step[1..]), Via::ShellText);
         }
         if is_assignment(text) {
+            if let Some(run) = text.split_once('=').and_then(|(name, value)| run_by_variable(name, value)) {
+                outer.text(&Word { text: run, ..word.clone() }, Via::ShellText);
+            }
             at += 1;
+        } else if matches!(text, "--help" | "--version") {
+            return;
         } else if text.starts_with('-') {
             let used = if text == "--" || text == "-" {
                 1
@@ -294,46 +309,6 @@ pub(super) fn kubectl(outer: &mut Outer<'_>, words: &[Word]) {
         let pod = behind_options(rest, KUBECTL);
         let rest = rest.get(pod + 1..).unwrap_or_default();
         outer.words(rest.get(behind_options(rest, KUBECTL)..).unwrap_or_default(), Via::Remote);
-    }
-}
-
-/// Git runs text in `submodule foreach`, `rebase --exec`, `filter-branch`, and in aliases set for one call.
-pub(super) fn git(outer: &mut Outer<'_>, words: &[Word]) {
-    for pair in words.windows(2) {
-        let [option, value] = pair else { continue };
-        if option.text == "-c"
-            && let Some((name, body)) = value.text.split_once('=')
-        {
-            if let Some(shell) = body.strip_prefix('!') {
-                outer.text(&Word { text: shell.to_owned(), ..value.clone() }, Via::ShellText);
-            } else if name.to_ascii_lowercase().starts_with("alias.") {
-                outer.text(&Word { text: format!("git {body}"), ..value.clone() }, Via::ShellText);
-            } else if name.to_ascii_lowercase().ends_with("command")
-                || matches!(name.to_ascii_lowercase().as_str(), "core.pager" | "core.editor" | "sequence.editor")
-            {
-                outer.text(&Word { text: body.to_owned(), ..value.clone() }, Via::ShellText);
-            }
-        }
-        if matches!(option.text.as_str(), "--exec" | "-x") && words.iter().any(|word| word.text == "rebase") {
-            outer.text(value, Via::ShellText);
-        }
-    }
-    if let Some(at) = words.iter().position(|word| word.text == "foreach")
-        && words.iter().any(|word| word.text == "submodule")
-    {
-        let rest = words.get(at + 1..).unwrap_or_default();
-        let skip = behind_options(rest, "");
-        let rest = rest.get(skip..).unwrap_or_default();
-        if !rest.is_empty() {
-            outer.text(&join(rest), Via::ShellText);
-        }
-    }
-    if let [.., config, name, body] = words
-        && (config.text == "config" || words.iter().any(|word| word.text == "config"))
-        && name.text.to_ascii_lowercase().starts_with("alias.")
-        && let Some(shell) = body.text.strip_prefix('!')
-    {
-        outer.text(&Word { text: shell.to_owned(), ..body.clone() }, Via::ShellText);
     }
 }
 
