@@ -91,6 +91,10 @@ fn d12_secrets_that_a_person_made_up_count_behind_their_name() {
         "token: K3rzeTurm\n",
         "secret = \"s3cr3t\"",
         "password: berg_und_tal\n",
+        "// password: berg_und_tal\n",
+        "{user: ivan, password: soon}",
+        "{user: \"ivan\", password: \"qzvx_wkrt\"}",
+        "Authorization: Basic aXZhbjpixIFya3M=",
         "const PASSword = 'tr0ub4dor&3';",
         "password_for_mail = 'tr0ub4dor&3'",
         "LABEL_STUDIO_API_KEY=9f8d7c6b5a4e3d2c1b0a9f8e7d6c5b4a3f2e1d0c",
@@ -98,6 +102,8 @@ fn d12_secrets_that_a_person_made_up_count_behind_their_name() {
     left_alone(&[
         "token: TokenKind",
         "    token: OAuth2Token",
+        "{user: user, password: pass}",
+        "(user: user, password: user.password)",
         "'CopySourceCustomerKeyMD5': 'CustomerKeyMD5',",
         "PASSWD = getpass.getpass(\"password of %s: \" % (host or \"localhost\"))",
         "secret = \"configured\"",
@@ -136,4 +142,11 @@ fn d12_text_in_base64_is_read_like_any_text() {
         "nothing: cGFzc3dvcmRwYXNzd29yZHBhc3N3b3Jk",
     ]);
     assert_eq!(redact("config: cGFzc3dvcmQ9dHIwdWI0ZG9yJjM= # old"), "config: [redacted:encoded-secret] # old");
+}
+
+#[test]
+fn d12_the_public_half_of_a_pair_of_nats_is_no_secret() {
+    let body = &"K7QM2XWBV5".repeat(6)[..55];
+    found(&[&format!("nkey: \"S{body}\"")]);
+    left_alone(&[&format!("nkey: \"U{body}\""), &format!("{{nkey: A{body}}}")]);
 }

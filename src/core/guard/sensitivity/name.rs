@@ -186,7 +186,7 @@ fn opens(word: &str) -> bool {
 fn key(word: &str) -> bool {
     matches!(word, "key" | "keys")
         || (word.ends_with("key") && (OPENING_WORDS.contains(&word) || opens(word)))
-        || matches!(word, "mykey" | "keystring")
+        || matches!(word, "mykey" | "keystring" | "nkey")
         // `loggedinkey`: of any such word only what chance wrote counts.
         || (word.len() > 5 && word.ends_with("key") && !matches!(word, "monkey" | "turkey" | "hockey" | "donkey" | "whiskey" | "jockey" | "hotkey" | "publickey" | "pubkey" | "rowkey" | "sortkey" | "mapkey" | "subkey" | "hashkey" | "cachekey" | "foreignkey" | "primarykey"))
 }

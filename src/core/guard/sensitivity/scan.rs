@@ -343,7 +343,7 @@ fn jwt(value: &[u8]) -> bool {
 pub(super) fn basic(value: &[u8]) -> bool {
     let decoded = shape::base64(value, 300);
     let Some(colon) = memchr::memchr(b':', &decoded) else { return false };
-    decoded.iter().all(|byte| (0x20..0x7f).contains(byte))
+    std::str::from_utf8(&decoded).is_ok_and(|text| !text.contains(char::is_control))
         && decoded.len() > colon + 2
         && !shape::masked(&decoded[colon + 1..])
 }

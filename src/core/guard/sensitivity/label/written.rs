@@ -92,7 +92,7 @@ pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
         .rev()
         .take(40)
         .take_while(|byte| **byte != b'\n')
-        .all(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'#'));
+        .all(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'#' | b'/' | b'*' | b'!' | b';'));
     value.variable = constant(&text[name.clone()]);
     let dotted = memchr::memchr_iter(b'.', &text[name.clone()]).count();
     value.setting = matches!(tie, Tie::Assign | Tie::Tight)

@@ -26,7 +26,7 @@ pub(super) const TABLE: &[Detector] = &[
     token("fireworks-key", "a Fireworks key", &["fw_"], r"^fw_[A-Za-z0-9]{22,40}"),
     token("together-key", "a Together key", &["tgp_v1_"], r"^tgp_v1_[\w-]{40,60}"),
     token("cerebras-key", "a Cerebras key", &["csk-"], r"^csk-[A-Za-z0-9]{40,60}"),
-    token("nvidia-key", "an NVIDIA key", &["nvapi-"], r"^nvapi-[\w-]{40,80}"),
+    token("nvidia-key", "an NVIDIA key", &["nvapi-"], r"^(nvapi-[\w-]{64})(?:[^\w-]|$)"),
     token(
         "langsmith-key",
         "a LangSmith key",

@@ -59,8 +59,7 @@ pub(super) const TABLE: &[Detector] = &[
     ),
     near("maxmind-license", "a MaxMind key", &["_mmk"], (40, 0), r"([A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)"),
     token("settlemint-token", "a SettleMint token", &["sm_aat_", "sm_pat_", "sm_sat_"], r"^sm_[aps]at_[A-Za-z0-9]{16}"),
-    token("sendgrid-key", "a SendGrid key", &["SG."], r"^SG\.[A-Za-z0-9_=.-]{18,30}\.?[A-Za-z0-9_=.-]{30,60}")
-        .check(Check::Random),
+    token("sendgrid-key", "a SendGrid key", &["SG."], r"^SG\.[A-Za-z0-9_=.-]{66}").check(Check::Random),
     token("mailgun-key", "a Mailgun key", &["key-", "pubkey-"], r"^(?:pub)?key-[0-9a-z]{32}").check(Check::Random),
     near(
         "mailgun-signing-key",

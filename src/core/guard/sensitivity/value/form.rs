@@ -60,6 +60,14 @@ pub(in crate::core::guard::sensitivity) fn known(value: &[u8]) -> bool {
         || version(value)
         || coordinate(value)
         || internet_address(value)
+        || public_nkey(value)
+}
+
+/// What NATS calls an account, a user, a cluster, a server: the public half of a pair, in base 32.
+fn public_nkey(value: &[u8]) -> bool {
+    value.len() == 56
+        && matches!(value[0], b'A' | b'C' | b'N' | b'O' | b'U' | b'X')
+        && value.iter().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'2'..=b'7'))
 }
 
 /// `2001:db8::1`: groups of up to four hex digits, one row of them left out. Groups of two are something else.

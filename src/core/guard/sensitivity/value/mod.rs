@@ -270,7 +270,7 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
         Tie::Tight | Tie::Tag => mixed || (shouted && shape.marks == 0 && shape.letters() >= 4),
         Tie::Colon => {
             let small = (shape.lower == value.len() || place.alone && shape.upper == 0 && value.len() >= 6)
-                && value.len() >= 5
+                && value.len() >= if place.beside_user { 4 } else { 5 }
                 && (place.alone || (place.beside_user && !member(value, &shape)));
             !value.contains(&b'.') && (mixed || small || (shouted && shape.marks == 0 && shape.letters() >= 4))
         }
@@ -297,7 +297,7 @@ fn member(value: &[u8], shape: &Shape) -> bool {
     let named = shape.digits == 0
         && shape.marks > 0
         && value.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'_' | b':' | b'/' | b'-'));
-    let lower = shape.upper == 0 && value.contains(&b'_');
+    let lower = shape.upper == 0 && value.contains(&b'_') && !(shape.letters() >= 8 && shape.unusual() > 5.2);
     let selector =
         matches!(value[0], b'#' | b'.') && shape.digits == 0 && !value[1..].iter().any(|byte| STRANGE.contains(byte));
     let expanded = value.starts_with(b"'$") || value.starts_with(b"\"$");
