@@ -110,6 +110,7 @@ fn d12_secrets_that_a_person_made_up_count_behind_their_name() {
         "label_password: Passwort123",
         "Code.WRONG_PASSWORD = 3221225578 -> Code",
         "TRUSTSTORE_PASSWORD = \"trustStorePassword\"",
+        "$keyOrPassword = 'Vendor\\Crypto\\KeyOrPassword';",
     ]);
 }
 
@@ -149,4 +150,19 @@ fn d12_the_public_half_of_a_pair_of_nats_is_no_secret() {
     let body = &"K7QM2XWBV5".repeat(6)[..55];
     found(&[&format!("nkey: \"S{body}\"")]);
     left_alone(&[&format!("nkey: \"U{body}\""), &format!("{{nkey: A{body}}}")]);
+}
+
+#[test]
+fn d12_long_values_are_taken_whole() {
+    let long = "k29LmQ8xVt4Rb7Wn3YpzH6".repeat(300);
+    for text in [
+        format!("<adminToken>{long}</adminToken>"),
+        format!("API_TOKEN={long}\n"),
+        format!("token: \"{long}\""),
+        format!("auth = \"vendor {long}\""),
+        format!("API_TOKEN {long} x"),
+    ] {
+        found(&[&text]);
+        assert!(!redact(&text).contains("Wn3YpzH6k29LmQ8xVt4Rb7Wn3"), "{}", redact(&text));
+    }
 }

@@ -225,7 +225,10 @@ const STAND_INS: &[&str] = &[
     "replace-me", "replacewith", "yourkey", "yourapi", "yourtoken", "yoursecret", "yourpassword", "your_",
     "your-", "youraccess", "insert_", "insert-", "putyour", "dummy", "notreal", "not_real", "notsecret", "<your",
     "todo", "goeshere", "goes_here", "_here", "-here", "keyhere", "tokenhere", "secrethere", "xxxx", "***",
-    "####", "....", "0000000000", 
+    "####", "....", "0000000000",
+    // What emulators of storage open to everybody, as their documents say.
+    "eby8vdm02xnocqflquwjpllm", "c2y6ydjf5/r+ob0n8a7cgv30",
+
 ];
 
 /// Words that make a value one that nobody uses, where they stand by themselves.

@@ -10,6 +10,9 @@ use super::{
     tie::{constant, tie, wrapper},
 };
 
+/// The longest value whose end is sought: the quote or the element that closes it.
+const CLOSED: usize = 32 * 1024;
+
 /// Reads the value behind a name.
 pub(super) fn value_behind(text: &[u8], name: &Range<usize>) -> Option<Value> {
     let (start, tie) = tie(text, name)?;
@@ -216,7 +219,7 @@ pub(super) fn quoted(text: &[u8], mut place: usize, tie: Tie) -> Option<Value> {
             start += 1;
         }
     }
-    let limit = text.len().min(start + 4096);
+    let limit = text.len().min(start + CLOSED);
     let mut end = start;
     while end < limit {
         match text[end] {
@@ -248,7 +251,8 @@ fn lone_quote(text: &[u8], place: usize) -> bool {
 }
 
 fn bare(text: &[u8], start: usize, tie: Tie) -> Option<Value> {
-    let limit = text.len().min(start + LONGEST);
+    // An element says where its content ends, however long that is.
+    let limit = text.len().min(start + if tie == Tie::Tag { CLOSED } else { LONGEST });
     let mut end = start;
     // `${PASSWORD:-value}` ends where the expansion does.
     let expanded =

@@ -296,7 +296,9 @@ fn member(value: &[u8], shape: &Shape) -> bool {
         && value.get(1).is_some_and(|next| matches!(next, b'.' | b' ' | b'+' | b','));
     let named = shape.digits == 0
         && shape.marks > 0
-        && value.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'_' | b':' | b'/' | b'-'));
+        && value
+            .iter()
+            .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'_' | b':' | b'/' | b'-' | b'\\'));
     let lower = shape.upper == 0 && value.contains(&b'_') && !(shape.letters() >= 8 && shape.unusual() > 5.2);
     let selector =
         matches!(value[0], b'#' | b'.') && shape.digits == 0 && !value[1..].iter().any(|byte| STRANGE.contains(byte));
@@ -309,7 +311,7 @@ fn member(value: &[u8], shape: &Shape) -> bool {
     code || selector
         || expanded
         || asked
-        || (named && (lower || value.iter().any(|byte| matches!(byte, b'.' | b':' | b'/'))))
+        || (named && (lower || value.iter().any(|byte| matches!(byte, b'.' | b':' | b'/' | b'\\'))))
 }
 
 /// A word behind a name that has its line to itself, or that is an option: `dspassword=LetsDocker` in a file of
