@@ -201,3 +201,55 @@ fn c15_a_statement_that_no_shell_reads_hides_nothing() {
         &[],
     );
 }
+
+#[test]
+fn c12_extended_globs_are_read_as_words() {
+    held(
+        &[
+            "rm -rf !(keep)",
+            "shopt -s extglob; rm -f !(*.txt|*.md)",
+            "rm *.@(c|h)",
+            "rm -f @(a|b).txt",
+            "bash -O extglob -c 'rm -rf !(keep)'",
+            "mv !(x) /dev/null",
+            "!(reboot)",
+            "make && !(reboot)",
+            "if !(reboot); then ls; fi",
+            "ls;\n!(reboot)",
+            "case x in a) !(reboot);; esac",
+            "ls @(a|$(reboot))",
+            "ls !(a|`reboot`)",
+            "ls *(e:reboot:)",
+            "[[ $x == @(a|b) ]] && rm -rf src",
+        ],
+        &[
+            "ls !(keep)",
+            "shopt -s extglob; ls *.@(c|h)",
+            "cp -r !(node_modules) ../dest",
+            "git add !(dist)",
+            "rm -f @(a|b).o",
+            "[[ $x == !(a) ]] && ls",
+            "echo $((2*(3+4)))",
+        ],
+    );
+    let level = |command: &str| assess_shell(command, &RiskContext::default()).level;
+    for command in ["rm -rf /!(proc)", "rm -rf ~/!(Documents)"] {
+        assert_eq!(level(command), RiskLevel::Dangerous, "{command}");
+    }
+}
+
+#[test]
+fn c15_long_options_may_be_cut_short() {
+    held(
+        &["git reset --ha", "git clean --forc", "git branch --del --forc old", "git push --forc", "rm --r --f src"],
+        &["git push --dry --forc", "git branch --del old"],
+    );
+}
+
+#[test]
+fn c15_an_option_that_allows_to_destroy_is_meant() {
+    held(
+        &["nctl reconcile web --allow-destroy --yes", "tool apply --allow-delete=true"],
+        &["nctl reconcile web --allow-empty", "tool apply --allow-destroy=false"],
+    );
+}

@@ -164,6 +164,8 @@ fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
 
 fn names_everything(name: &str) -> bool {
     matches!(name, "*" | "**" | "*.*" | ".*" | "." | "" | "{*,.*}" | "?*" | ".[!.]*" | ".??*")
+        // Everything but what is named: `!(keep)`.
+        || name.starts_with("!(") && name.ends_with(')')
 }
 
 /// Where `word` leads, run in `cwd`.
@@ -303,7 +305,7 @@ fn absolute(path: &str, exact: bool) -> Place {
         ["var", "www" | "folders", _, ..] => Place::Elsewhere,
         ["opt" | "srv" | "mnt" | "media" | "Volumes" | "data"] => Place::WholeHome,
         [first, ..] if SYSTEM.contains(first) => Place::System,
-        [first, ..] if first.contains(['*', '?', '[', '$']) => Place::Root,
+        [first, ..] if first.contains(['*', '?', '[', '$', '(']) => Place::Root,
         [_] if !exact => Place::Unknown,
         _ => Place::Elsewhere,
     }

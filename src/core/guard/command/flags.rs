@@ -67,7 +67,8 @@ pub(super) fn destroying(words: &[Word]) -> Option<&Word> {
         }
         // `--delete`, `--purge-all`, `-delete-vm`; not `--delete=false`, `--drop-last`.
         let Some((option, value)) = long_option(&word.text) else { return false };
-        let mut parts = option.split(['-', '_']);
+        // `--allow-destroy`: what may be destroyed then will be.
+        let mut parts = option.strip_prefix("allow-").unwrap_or(option).split(['-', '_']);
         let first = parts.next().unwrap_or_default();
         let small = parts.next().is_some_and(|what| SMALL.contains(&what));
         let destroys = matches!(

@@ -102,11 +102,12 @@ impl Reader<'_> {
     fn statement(&mut self) -> Option<()> {
         self.blanks();
         match self.peek()? {
-            // `& { … }` is read as what stands in it; a name that is called so may be computed.
+            // `& { … }` is read as what stands in it, `& 'C:\a b\c.exe' x` as a command. No other shell begins one so. A
+            // name that is computed (`& $x`) is not known.
             b'&' => {
                 self.at += 1;
                 self.blanks();
-                (self.peek()? == b'{').then_some(())?;
+                self.plain = true;
                 self.command()
             }
             b'%' => self.alias("foreach-object"),

@@ -73,6 +73,9 @@ pub(super) fn tree_of(text: &str) -> Result<Tree, usize> {
 /// What the grammar takes for a keyword even where a quote goes on with the word.
 const KEYWORDS: [&str; 7] = ["if", "for", "select", "case", "while", "until", "function"];
 
+/// Words behind which a command begins.
+const BEFORE_COMMANDS: [&[u8]; 9] = [b"if", b"then", b"elif", b"else", b"while", b"until", b"do", b"time", b"coproc"];
+
 /// The text as the grammar gets it: ASCII, and letters in place of what it would misread: the braces of words that begin
 /// with one (`{a,b}`), which are no group, the first letter of words that only begin like a keyword (`for''mat`), and
 /// what [`respelled`] says.
@@ -108,6 +111,7 @@ fn respelled(bytes: &mut [u8]) {
             b'$' if bytes.get(at + 1) == Some(&b'`') => bytes[at] = b'z',
             b' ' | b'\t' if at > 0 && bytes[at - 1] == b'`' && bytes.get(at + 1) == Some(&b'`') => bytes[at] = b'z',
             b'$' if bytes.get(at + 1) == Some(&b'{') => places_in_value(&mut bytes[at + 2..]),
+            b'!' | b'@' | b'+' | b'?' | b'*' if bytes.get(at + 1) == Some(&b'(') => extended_glob(bytes, at),
             b'f' => {
                 if let Some(blank) = loop_over_arguments(bytes, at) {
                     bytes[blank] = b';';
@@ -131,6 +135,31 @@ fn places_in_value(bytes: &mut [u8]) {
     if rest.get(end) == Some(&b'}') {
         rest[..end].iter_mut().filter(|byte| **byte == b'$').for_each(|byte| *byte = b'z');
     }
+}
+
+/// `!(a|b)`, `*.@(c|h)`: patterns that the grammar reads in some places alone. What `!` negates (`if !(make)`) is none.
+fn extended_glob(bytes: &mut [u8], at: usize) {
+    let within = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'*' | b'?' | b'|' | b'[' | b']' | b',')
+    };
+    let length = bytes[at + 2..].iter().take_while(|byte| within(byte)).count();
+    if length == 0 || bytes.get(at + 2 + length) != Some(&b')') {
+        return;
+    }
+    if bytes[at] == b'!' && begins_command(&bytes[..at]) {
+        return;
+    }
+    bytes[at..at + length + 3].fill(b'z');
+}
+
+/// Whether what follows `before` is the beginning of a command.
+fn begins_command(before: &[u8]) -> bool {
+    let text = before.trim_ascii_end();
+    let gap = &before[text.len()..];
+    let word = &text[text.len() - text.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count()..];
+    gap.contains(&b'\n')
+        || !gap.is_empty() && BEFORE_COMMANDS.contains(&word)
+        || text.last().is_none_or(|byte| matches!(byte, b';' | b'&' | b'|' | b'(' | b')' | b'{' | b'!' | b'`' | b'$'))
 }
 
 /// Where a `;` may stand in `for f do`, if a command begins with it there.

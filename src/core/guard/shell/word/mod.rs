@@ -330,6 +330,8 @@ impl Expansion<'_> {
                     self.push(c.encode_utf8(&mut [0; 4]));
                     let (plain, tail) = rest.split_at(end);
                     self.push(plain);
+                    // `!(a|b)` and its like; a parenthesis that is no pattern parts words.
+                    self.field().pattern |= plain.contains('(') || c == '(';
                     rest = tail;
                 }
             }

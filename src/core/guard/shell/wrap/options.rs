@@ -76,7 +76,7 @@ impl<'w> Options<'w> {
                 && self
                     .flags
                     .iter()
-                    .any(|flag| *flag == long || flag.len() >= 5 && flag.starts_with("--") && long.starts_with(*flag))
+                    .any(|flag| *flag == long || flag.len() >= 3 && flag.starts_with("--") && long.starts_with(*flag))
     }
 
     /// Whether this very option was given, with a value or without.
