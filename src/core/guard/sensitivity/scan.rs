@@ -284,7 +284,7 @@ fn near(text: &[u8], row: &Row, start: usize, end: usize, back: usize, ahead: us
     form.captures_iter(window).find_map(|captures| {
         let one = captures.iter().skip(1).flatten().next().or_else(|| captures.get(0))?;
         let span = from + one.start()..from + one.end();
-        checked(text, row.detector.check, &span, &span)
+        checked(text, row.detector.check, &span, &span).map(|span| shape::whole(text, span))
     })
 }
 

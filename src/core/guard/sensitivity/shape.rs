@@ -1,7 +1,7 @@
 //! What a string looks like: random or words, a placeholder or a value, a checksum that holds or not.
 //! Everything here reads its text once and remembers nothing.
 
-use std::sync::OnceLock;
+use std::{ops::Range, sync::OnceLock};
 
 use aho_corasick::AhoCorasick;
 
@@ -216,6 +216,18 @@ pub(super) fn base64(text: &[u8], limit: usize) -> Vec<u8> {
         }
     }
     out
+}
+
+/// To its end what was read only as far as it had to be: a find of some length that stops within a word goes on.
+pub(super) fn whole(text: &[u8], span: Range<usize>) -> Range<usize> {
+    let within = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    if span.len() < 48 || !within(text.get(span.end - 1)) || !within(text.get(span.end)) {
+        return span;
+    }
+    let goes_on = |byte: &&u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-' | b'.' | b'~' | b'%')
+    };
+    span.start..span.end + text[span.end..].iter().take_while(goes_on).count()
 }
 
 /// Words that stand where a value should, wherever they are in it.

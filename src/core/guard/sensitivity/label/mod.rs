@@ -189,11 +189,11 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
             || ((kind == Kind::Secret || !text[name.clone()].iter().any(u8::is_ascii_lowercase))
                 && value::hash(found)
                 && !shape::stand_in(found));
-        return (found.len() >= 16 && found.len() <= LONGEST && made).then(|| whole(text, value.span));
+        return (found.len() >= 16 && found.len() <= LONGEST && made).then(|| shape::whole(text, value.span));
     }
     let looked = &found[..found.len().min(LONGEST)];
     if value::judge(kind, looked, &text[name.clone()], &value) {
-        return Some(if value.quoted { value.span } else { whole(text, value.span) });
+        return Some(if value.quoted { value.span } else { shape::whole(text, value.span) });
     }
     if (!value.quoted && value.tie != Tie::Tag) || value.tie == Tie::Blank {
         return None;
@@ -205,19 +205,9 @@ fn find(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
     let mut place = value.span.start;
     for word in looked.split(|byte| matches!(byte, b' ' | b'{' | b'}' | b',' | b'"' | b'\\')) {
         if word.len() != looked.len() && word.len() >= 16 && value::opaque(word) {
-            return Some(whole(text, place..place + word.len()));
+            return Some(shape::whole(text, place..place + word.len()));
         }
         place += word.len() + 1;
     }
     None
-}
-
-/// To its end what was only read as far as it had to be.
-fn whole(text: &[u8], span: Range<usize>) -> Range<usize> {
-    let goes_on = |byte: &u8| {
-        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-' | b'.' | b'~' | b'%')
-    };
-    let more =
-        if span.len() < LONGEST / 2 { 0 } else { text[span.end..].iter().take_while(|byte| goes_on(byte)).count() };
-    span.start..span.end + more
 }

@@ -4,7 +4,7 @@
 use super::{Tie, Value, at, blanks, starts, written::quoted};
 use crate::core::guard::sensitivity::{
     name::{Kind, kind_of},
-    value,
+    shape, value,
 };
 
 /// The value that a sentence tells of this name.
@@ -45,7 +45,7 @@ pub(super) fn told(text: &[u8], name: &std::ops::Range<usize>) -> Option<std::op
             found.len() >= 16 && value::opaque(found) && value::judge(kind, found, &text[name.clone()], &place)
         }
     };
-    held.then_some(span)
+    held.then(|| shape::whole(text, span))
 }
 
 /// The word that begins here, without what ends a sentence.
