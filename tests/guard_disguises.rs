@@ -253,3 +253,32 @@ fn c15_an_option_that_allows_to_destroy_is_meant() {
         &["nctl reconcile web --allow-empty", "tool apply --allow-destroy=false"],
     );
 }
+
+#[test]
+fn c12_backquotes_run_wherever_a_shell_looks_for_them() {
+    held(
+        &[
+            "cat <<E\n`rm -rf ~`\nE",
+            "cat <<E\nsee `rm -rf $HOME` there\nE\nls",
+            "cat <<-E\n\t`rm -rf ~`\n\tE",
+            "ls <<E | cat\n`rm -rf ~`\nE",
+            "cat <<E\n${x:-`rm -rf ~`}\nE",
+            "echo ${x:-`rm -rf ~`}",
+            "echo \"${x:-`rm -rf ~`}\"",
+            "echo ${x/`rm -rf ~`/}",
+            "for i in ${x:-`rm -rf ~`}; do echo; done",
+            "y=${x:-`rm -rf ~`}",
+            "ls > ${x:-`rm -rf ~`}",
+            "echo `echo \\`rm -rf ~\\``",
+            "cat <<E\n`echo \\`rm -rf ~\\``\nE",
+        ],
+        &[
+            "cat <<'E'\n`rm -rf ~`\nE",
+            "cat <<E\n\\`rm -rf ~\\`\nE",
+            "echo '`rm -rf ~`'",
+            "echo '${x:-`rm -rf ~`}'",
+            "cat <<E\n`date`\nE",
+            "echo ${x:-`date`}",
+        ],
+    );
+}

@@ -107,3 +107,23 @@ fn c15_files_deleted_by_a_pattern_on_windows_are_asked_about() {
         ],
     );
 }
+
+#[test]
+fn c16_cmdlets_that_write_are_judged_by_what_they_write_to() {
+    held(
+        &[
+            "Set-Content ~/.ssh/authorized_keys x",
+            "Set-Content -Path ~/.ssh/authorized_keys -Value x",
+            "'x' | Out-File -Append ~/.bashrc",
+            "Add-Content -Value 'x' -Path /etc/hosts",
+            "Get-Content a | Tee-Object -FilePath /etc/passwd",
+            "New-Item -ItemType File -Path /etc/cron.d/x",
+        ],
+        &[
+            "Set-Content a.txt x",
+            "Set-Content -Path out/a.txt -Value /etc/passwd",
+            "'x' | Out-File build.log",
+            "New-Item -ItemType Directory src",
+        ],
+    );
+}

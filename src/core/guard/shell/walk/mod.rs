@@ -1,6 +1,7 @@
 //! From the syntax tree to simple commands, in the order of the text, with what variables and folders are known.
 
 mod assign;
+mod backquote;
 mod effect;
 mod reader;
 mod redirect;

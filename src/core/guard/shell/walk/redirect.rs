@@ -92,6 +92,7 @@ impl Reader<'_, '_> {
                         raw.clone_into(&mut target.text);
                     } else {
                         self.substitutions(child, place, depth);
+                        self.backquoted(raw, &span, place);
                         target = word::expand_here(raw, &self.walk.variables, &span);
                     }
                     target.span = span;
