@@ -314,3 +314,32 @@ fn c12_here_documents_hide_nothing_that_runs() {
         &["cat <<EOF\n`date`\nEOF", "cat <<EOF\na\\\nb\nEOF"],
     );
 }
+
+#[test]
+fn c12_backquotes_run_wherever_a_shell_looks_for_them() {
+    held(
+        &[
+            "cat <<E\n`rm -rf ~`\nE",
+            "cat <<E\nsee `rm -rf $HOME` there\nE\nls",
+            "cat <<-E\n\t`rm -rf ~`\n\tE",
+            "ls <<E | cat\n`rm -rf ~`\nE",
+            "cat <<E\n${x:-`rm -rf ~`}\nE",
+            "echo ${x:-`rm -rf ~`}",
+            "echo \"${x:-`rm -rf ~`}\"",
+            "echo ${x/`rm -rf ~`/}",
+            "for i in ${x:-`rm -rf ~`}; do echo; done",
+            "y=${x:-`rm -rf ~`}",
+            "ls > ${x:-`rm -rf ~`}",
+            "echo `echo \\`rm -rf ~\\``",
+            "cat <<E\n`echo \\`rm -rf ~\\``\nE",
+        ],
+        &[
+            "cat <<'E'\n`rm -rf ~`\nE",
+            "cat <<E\n\\`rm -rf ~\\`\nE",
+            "echo '`rm -rf ~`'",
+            "echo '${x:-`rm -rf ~`}'",
+            "cat <<E\n`date`\nE",
+            "echo ${x:-`date`}",
+        ],
+    );
+}

@@ -107,3 +107,54 @@ fn c15_files_deleted_by_a_pattern_on_windows_are_asked_about() {
         ],
     );
 }
+
+#[test]
+fn c16_cmdlets_that_write_are_judged_by_what_they_write_to() {
+    held(
+        &[
+            "Set-Content ~/.ssh/authorized_keys x",
+            "Set-Content -Path ~/.ssh/authorized_keys -Value x",
+            "'x' | Out-File -Append ~/.bashrc",
+            "Add-Content -Value 'x' -Path /etc/hosts",
+            "Get-Content a | Tee-Object -FilePath /etc/passwd",
+            "New-Item -ItemType File -Path /etc/cron.d/x",
+        ],
+        &[
+            "Set-Content a.txt x",
+            "Set-Content -Path out/a.txt -Value /etc/passwd",
+            "'x' | Out-File build.log",
+            "New-Item -ItemType Directory src",
+        ],
+    );
+}
+
+#[test]
+fn c12_what_a_shell_would_run_is_not_hidden_by_powershell_beside_it() {
+    let beside = "Get-ChildItem | Where-Object { $_.Name }";
+    for head in [
+        "X=$(cat cmd); $X",
+        "$CMD",
+        "${CMD}",
+        "\"$CMD\"",
+        "$CMD | cat",
+        "$(cat cmd)",
+        "X=$(cat cmd)\n$X = 1",
+        "read X; $X",
+        "if ($CMD) { $CMD }",
+        "$CMD[0]",
+    ] {
+        held(&[&format!("{head}; {beside}"), &format!("{beside}\n{head}")], &[]);
+    }
+    held(
+        &[],
+        &[
+            "$files = Get-ChildItem; $files | ForEach-Object { $_.Name }",
+            "$files = Get-ChildItem; $files.Count",
+            "foreach ($f in Get-ChildItem) { $f.Name }",
+            "function Show { param($Path, [int]$Depth) $Path; Get-ChildItem $Path | Where-Object { $_.Name } }",
+            "$env:PATH -split ';'",
+            "$PSVersionTable.PSVersion",
+            "[Environment]::OSVersion; Get-ChildItem | Where-Object { $_.Name }",
+        ],
+    );
+}

@@ -71,6 +71,8 @@ fn d12_calls_that_log_in_or_sign_are_given_secrets_by_place() {
         "client.bind('cn=admin,dc=corp,dc=net', 'tr0ub4dor3');",
         "JWK.asKey('k29LmQ8xVt4Rb7Wn')",
         "cookieParser.signedCookies(cookies, 'k29LmQ8xVt4Rb7Wn')",
+        "if (strcmp($authToken, \"k29LmQ8xVt4Rb7Wn\") === 0) {",
+        "hmac.compare_digest(b'k29LmQ8xVt4Rb7Wn', given_token)",
         "$uri = \"https://user:tr0ub4dor3x@domain.com\";",
     ]);
     left_alone(&[
@@ -79,6 +81,8 @@ fn d12_calls_that_log_in_or_sign_are_given_secrets_by_place() {
         "socket.connect('127.0.0.1', 8080)",
         "function.bind('this', 'first')",
         "jwtVerify(token, 'HS256')",
+        "strcmp($key, \"name\")",
+        "hmac.compare_digest(token, expected)",
         "https://user:pass@example.com/",
         "git clone https://$GITHUB_TOKEN:x-oauth-basic@github.com/o/r.git",
     ]);

@@ -61,6 +61,9 @@ pub(super) fn judge(program: &str, command: &SimpleCommand, context: &RiskContex
         "curl" | "wget" => judge.download(),
         "sort" => judge.option_file(&["-o", "--output"], "-o --output -k -t -S -T"),
         "del" | "erase" | "remove-item" | "ri" => judge.remove_by_pattern(),
+        "set-content" | "add-content" | "out-file" | "tee-object" | "export-csv" | "export-clixml" | "new-item" => {
+            judge.write_by_cmdlet()
+        }
         "rmdir" => judge.remove_empty(),
         "touch" | "mkdir" => judge.make(),
         _ => None,
@@ -154,6 +157,22 @@ impl Judge<'_> {
         })?;
         let why = "deletes every file that fits".to_owned();
         Some(Self::verdict(RiskLevel::Confirm, "windows.delete", word, why))
+    }
+
+    /// `Set-Content -Path ~/.bashrc -Value …`: only what it writes to decides, so what it empties is told elsewhere.
+    fn write_by_cmdlet(&self) -> Option<Verdict> {
+        let mut words = self.words.iter();
+        let mut files = Vec::new();
+        while let Some(word) = words.next() {
+            match word.text.to_ascii_lowercase().as_str() {
+                "-value" | "-inputobject" | "-encoding" | "-itemtype" | "-name" | "-delimiter" => {
+                    words.next();
+                }
+                option if option.starts_with('-') => {}
+                _ => files.push(word),
+            }
+        }
+        self.writes(&files, "file.write", "writes").filter(|verdict| verdict.level >= RiskLevel::Confirm)
     }
 
     /// Folders with nothing in them: of the system they are there for something.

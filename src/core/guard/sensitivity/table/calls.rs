@@ -68,4 +68,12 @@ pub(super) const TABLE: &[Detector] = &[
         r#"^\w{2,16}(?:\.\w{2,8})?\((?:\s{0,3}(?:[\w.]{1,40}|'[^'\n]{1,80}'|"[^"\n]{1,80}")\s{0,3},)?\s{0,3}(?:\[\]byte\(|b)?["'`]([^"'`\s{}<>]{8,120})["'`]"#,
     )
     .check(Check::Chosen),
+    near(
+        "comparing-call",
+        "a secret that another is held against",
+        &["strcmp(", "strcasecmp(", "hash_equals(", "compare_digest(", "secure_compare(", "timingSafeEqual("],
+        (0, 200),
+        r#"(?i)^\w{6,16}\(\s{0,3}(?:[$\w.>-]{0,40}(?:pass|pwd|secret|token|auth|key)\w{0,16}\s{0,3},\s{0,3}b?["']([^"'\s{}<>]{6,120})["']|b?["']([^"'\s{}<>]{6,120})["']\s{0,3},\s{0,3}[$\w.>-]{0,40}(?:pass|pwd|secret|token|auth|key))"#,
+    )
+    .check(Check::Chosen),
 ];

@@ -75,15 +75,10 @@ impl Reader<'_, '_> {
         }
         let value = word::expand_one(raw, &self.walk.variables, span);
         let Some(text) = wrap::run_by_variable(name, &value.text) else { return };
-        self.apart(&text, span, place);
-    }
-
-    /// Reads a text that a shell of its own runs: what it sets and where it goes stays there.
-    pub(super) fn apart(&mut self, text: &str, span: &Range<usize>, place: &Place) {
         let within =
             Place { via: Via::ShellText, nesting: place.nesting + 1, within: Some(span.clone()), ..Place::default() };
         let outer = (self.walk.variables.clone(), self.walk.cwd.clone());
-        self.walk.text(text, &within);
+        self.walk.text(&text, &within);
         (self.walk.variables, self.walk.cwd) = outer;
     }
 

@@ -104,29 +104,6 @@ pub(super) fn covered(bytes: &[u8]) -> Option<(Vec<u8>, Vec<Range<usize>>)> {
     (begun.is_empty() && !bodies.is_empty()).then_some((out, bodies))
 }
 
-/// What stands in backquotes in a here document, which the grammar takes for text.
-pub(super) fn backquoted(raw: &str) -> Vec<String> {
-    let (mut found, mut open) = (Vec::new(), None::<String>);
-    let mut chars = raw.chars();
-    while let Some(c) = chars.next() {
-        match (c, &mut open) {
-            ('`', Some(text)) => {
-                found.push(std::mem::take(text));
-                open = None;
-            }
-            ('`', None) => open = Some(String::new()),
-            ('\\', Some(text)) => match chars.next() {
-                Some(next @ ('`' | '\\' | '$')) => text.push(next),
-                next => text.extend(['\\'].into_iter().chain(next)),
-            },
-            ('\\', None) => drop(chars.next()),
-            (c, Some(text)) => text.push(c),
-            (_, None) => {}
-        }
-    }
-    found
-}
-
 /// Whether a here document ends before the grammar thinks so, in a line that goes on in the next one.
 pub(super) fn ends_joined(raw: &str, last: &str) -> bool {
     raw.contains("\\\n") && raw.replace("\\\n", "").lines().any(|line| line.trim_start_matches('\t') == last)

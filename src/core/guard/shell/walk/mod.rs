@@ -1,6 +1,7 @@
 //! From the syntax tree to simple commands, in the order of the text, with what variables and folders are known.
 
 mod assign;
+mod backquote;
 mod documents;
 mod effect;
 mod reader;
@@ -147,12 +148,17 @@ impl Walk {
         };
         // What is no shell's text may be that of PowerShell; what was found in it all the same still counts.
         let nameless = |command: &SimpleCommand| !command.words.is_empty() && command.program().is_none();
+        let known = |name: &str| self.variables.contains_key(name);
+        let value = |command: &SimpleCommand| {
+            nameless(command) && command.words.first().is_some_and(|word| powershell::is_value(text, word, known))
+        };
         if (self.script.unparsed != before || self.script.commands[listed..].iter().any(nameless))
             && let Some(calls) = powershell::calls(text, place.within.as_ref())
         {
             self.script.unparsed = before;
             let found = self.script.commands.split_off(listed);
-            self.script.commands.extend(found.into_iter().filter(|command| !nameless(command)));
+            let found: Vec<_> = found.into_iter().filter(|command| !value(command)).collect();
+            self.script.commands.extend(found);
             for call in calls {
                 let words = call.words.first().zip(call.words.last());
                 let span = words.map_or(whole.clone(), |(first, last)| first.span.start..last.span.end);

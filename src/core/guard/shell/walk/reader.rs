@@ -99,6 +99,7 @@ impl<'t> Reader<'_, 't> {
                 let outer = (self.walk.variables.clone(), self.walk.cwd.clone());
                 let inside = Place { via: Via::Substitution, input: Input::None, pipeline: 0, ..place.clone() };
                 self.all(node, &inside, depth);
+                self.escaped_within(self.source(node), &span, place);
                 // `$(< file)`, `$(> file)`
                 let mut redirects = Vec::new();
                 for child in Self::children(node).into_iter().filter(|child| child.kind() == "file_redirect") {
@@ -178,7 +179,10 @@ impl<'t> Reader<'_, 't> {
                 unknown
             }
             "compound_statement" | "do_group" | "program" | "case_statement" => self.all(node, place, depth),
-            _ => {
+            kind => {
+                if kind == "expansion" {
+                    self.backquoted(self.source(node), &span, place);
+                }
                 self.all(node, place, depth);
                 unknown
             }
@@ -308,6 +312,9 @@ impl<'t> Reader<'_, 't> {
         if matches!(node.kind(), "command_substitution" | "process_substitution") {
             self.node(node, place, depth + 1);
         } else if node.child_count() > 0 {
+            if node.kind() == "expansion" {
+                self.backquoted(self.source(node), &Self::span(node, place), place);
+            }
             for child in Self::children(node) {
                 self.substitutions(child, place, depth + 1);
             }

@@ -92,9 +92,7 @@ impl Reader<'_, '_> {
                         raw.clone_into(&mut target.text);
                     } else {
                         self.substitutions(child, place, depth);
-                        for inner in documents::backquoted(raw) {
-                            self.apart(&inner, &span, place);
-                        }
+                        self.backquoted(raw, &span, place);
                         let last = self.source(node).trim_start_matches(['<', '-', ' ', '\t']);
                         let last = last.split_whitespace().next().unwrap_or_default();
                         if documents::ends_joined(raw, last) {

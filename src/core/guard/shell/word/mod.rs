@@ -136,7 +136,7 @@ fn closing(text: &str, open: char, close: char) -> usize {
 }
 
 /// The length up to and with the sign that closes a quote; substitutions within have quotes of their own.
-fn until(text: &str, close: char) -> usize {
+pub(super) fn until(text: &str, close: char) -> usize {
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let next = at + c.len_utf8();
