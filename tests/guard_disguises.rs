@@ -255,6 +255,67 @@ fn c15_an_option_that_allows_to_destroy_is_meant() {
 }
 
 #[test]
+fn c12_here_documents_are_data_whatever_stands_in_them() {
+    let data = [
+        "use \\`rm -rf /\\` and \\$(rm -rf /)",
+        "x=$((1 << 2))",
+        "EOFX\n EOF\nrm -rf /",
+        "a ) b ( c, don't \"",
+        "| `rm` | [x](y) | ${z} |",
+        "a\\\\\nb",
+        "",
+    ];
+    let level = |command: &str| assess_shell(command, &RiskContext::default());
+    for data in data {
+        for form in [
+            "cat <<'EOF'\n%\nEOF",
+            "cat > notes.md <<-\"EOF\"\n%\n\tEOF",
+            "git add . && git commit -m \"$(cat <<'EOF'\n%\nEOF\n)\" && git push",
+            "echo a; cat <<'EOF'; echo b\n%\nEOF",
+            "f() {\ncat <<'EOF'\n%\nEOF\n}; f",
+            "while read line; do echo \"$line\"; done <<\\EOF\n%\nEOF",
+        ] {
+            let text = form.replace('%', data);
+            if !data.is_empty() || !form.contains("'; echo") {
+                assert!(level(&text).level < RiskLevel::Confirm, "asked about: {text}: {:?}", level(&text));
+            }
+        }
+    }
+    held(&[], &["cat <<EOF\n\\$(rm -rf /) \\`rm -rf /\\` $((1 << 2))\nEOF", "cat <<EOF\nEOFX\n EOF\n\\$(a)\nEOF"]);
+}
+
+#[test]
+fn c12_here_documents_hide_nothing_that_runs() {
+    held(
+        &[
+            "cat <<EOF\n`rm -rf src`\nEOF",
+            "cat <<EOF\n${x:-`rm -rf src`}\nEOF",
+            "git commit -m \"$(cat <<EOF\nsee `rm -rf src`\nEOF\n)\"",
+            "cat <<EOF\n\\\\$(rm -rf src) \\$(y)\nEOF",
+            "cat <<EOF\n$((rm -rf src) ) \\$(y)\nEOF",
+            "cat <<EOF\n$(( $(rm -rf src) + 1 << 2 ))\nEOF",
+            "cat <<EOF\nEO\\\nF\nrm -rf src\nEOF",
+            "cat <<EOF\nEO\\\nF\nrm -rf src\n\\$(x)\nEOF",
+            "bash <<'EOF'; echo b\n\\$(x)\nrm -rf src\nEOF",
+            "cat <<'EOF' | bash\n\\$(x)\nrm -rf src\nEOF",
+            "cat <<'EOF'; rm -rf src\n\\$(x)\nEOF",
+            "cat <<'EOF' && rm -rf src\n\\$(x)\nEOF",
+            "cat <<'EOF'\n\\$(x)\nEOF\nrm -rf src",
+            "cat <<'EOF'\n\\$(x)\nEOF \nEOF\nrm -rf src",
+            "echo '<<EOF'\nrm -rf src \\$(\nEOF",
+            "# <<EOF\nrm -rf src \\$(\nEOF",
+            "echo $((1<<EOF))\nrm -rf src \\$(\nEOF",
+            "cat ${x#<<EOF}\nrm -rf src \\$(\nEOF",
+            "cat <<<EOF\nrm -rf src \\$(\nEOF",
+            "cat <<A && bash <<B\nx\nA\nrm -rf src\nB",
+            "cat > x.sh <<'EOF'\n\\$(x)\nrm -rf src\nEOF\nsh x.sh",
+            "mysql <<EOF\nDROP TABLE users;\n\\$(x)\nEOF",
+        ],
+        &["cat <<EOF\n`date`\nEOF", "cat <<EOF\na\\\nb\nEOF"],
+    );
+}
+
+#[test]
 fn c12_backquotes_run_wherever_a_shell_looks_for_them() {
     held(
         &[

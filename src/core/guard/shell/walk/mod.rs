@@ -2,6 +2,7 @@
 
 mod assign;
 mod backquote;
+mod documents;
 mod effect;
 mod reader;
 mod redirect;

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     super::{Input, Redirect, RedirectKind, Word, word},
-    Place,
+    Place, documents,
     reader::Reader,
 };
 
@@ -93,6 +93,11 @@ impl Reader<'_, '_> {
                     } else {
                         self.substitutions(child, place, depth);
                         self.backquoted(raw, &span, place);
+                        let last = self.source(node).trim_start_matches(['<', '-', ' ', '\t']);
+                        let last = last.split_whitespace().next().unwrap_or_default();
+                        if documents::ends_joined(raw, last) {
+                            self.walk.unparsed(span.clone());
+                        }
                         target = word::expand_here(raw, &self.walk.variables, &span);
                     }
                     target.span = span;

@@ -5,6 +5,8 @@ use std::{cell::Cell, ops::ControlFlow};
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
+use super::documents::{agrees, covered};
+
 /// So many pipes in one text, or in one line, take the parser more than linear time.
 const MAX_PIPES: usize = 1500;
 const MAX_PIPES_A_LINE: usize = 250;
@@ -32,6 +34,20 @@ pub(super) fn tree_of(text: &str) -> Result<Tree, usize> {
     if documents > MAX_HERE_DOCUMENTS {
         return Err(0);
     }
+    let tree = parsed(&bytes);
+    let failed = tree.as_ref().map_or(true, |tree| tree.root_node().has_error());
+    if documents > 0
+        && failed
+        && let Some((bytes, bodies)) = covered(&bytes)
+        && let Ok(tree) = parsed(&bytes)
+        && agrees(&tree, &bytes, &bodies)
+    {
+        return Ok(tree);
+    }
+    tree
+}
+
+fn parsed(bytes: &[u8]) -> Result<Tree, usize> {
     let mut parser = Parser::new();
     if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
         return Err(0);
@@ -156,7 +172,9 @@ fn extended_glob(bytes: &mut [u8], at: usize) {
 fn begins_command(before: &[u8]) -> bool {
     let text = before.trim_ascii_end();
     let gap = &before[text.len()..];
-    let word = &text[text.len() - text.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count()..];
+    // One letter more than the longest of those words will do to tell.
+    let letters = text.iter().rev().take(7).take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let word = &text[text.len() - letters..];
     gap.contains(&b'\n')
         || !gap.is_empty() && BEFORE_COMMANDS.contains(&word)
         || text.last().is_none_or(|byte| matches!(byte, b';' | b'&' | b'|' | b'(' | b')' | b'{' | b'!' | b'`' | b'$'))
