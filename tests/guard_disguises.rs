@@ -1,17 +1,10 @@
 //! The guard on ways to say a thing that are not the usual ones: settings that name a program, options that hold text
 //! for a shell, what flows in from another machine, and programs that are given the words of another one.
 
-use loopwright::core::guard::{RiskContext, RiskLevel, assess_shell};
+mod guard_support;
 
-fn held(asked: &[&str], let_pass: &[&str]) {
-    let level = |command: &str| assess_shell(command, &RiskContext::default());
-    for command in asked {
-        assert!(level(command).level >= RiskLevel::Confirm, "let pass: {command}: {:?}", level(command));
-    }
-    for command in let_pass {
-        assert!(level(command).level < RiskLevel::Confirm, "asked about: {command}: {:?}", level(command));
-    }
-}
+use guard_support::held;
+use loopwright::core::guard::{RiskContext, RiskLevel, assess_shell};
 
 #[test]
 fn c12_a_program_that_a_setting_names_is_read() {

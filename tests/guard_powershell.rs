@@ -1,16 +1,8 @@
 //! The guard on what is written for Windows: PowerShell that no other shell can read, and commands of `cmd`.
 
-use loopwright::core::guard::{RiskContext, RiskLevel, assess_shell};
+mod guard_support;
 
-fn held(asked: &[&str], let_pass: &[&str]) {
-    let level = |command: &str| assess_shell(command, &RiskContext::default());
-    for command in asked {
-        assert!(level(command).level >= RiskLevel::Confirm, "let pass: {command}: {:?}", level(command));
-    }
-    for command in let_pass {
-        assert!(level(command).level < RiskLevel::Confirm, "asked about: {command}: {:?}", level(command));
-    }
-}
+use guard_support::held;
 
 #[test]
 fn c12_powershell_that_only_reads_is_not_asked_about() {

@@ -22,6 +22,14 @@ fn back(text: &[u8], mut place: usize) -> usize {
     place
 }
 
+/// Where the quotes, and what escapes them, begin that end here.
+fn before_quotes(text: &[u8], mut place: usize) -> usize {
+    while place > 0 && (quote(text[place - 1]) || text[place - 1] == b'\\') {
+        place -= 1;
+    }
+    place
+}
+
 /// The text that ends with the quote before this place, on the same line.
 fn text_before(text: &[u8], place: usize, reach: usize) -> Option<Range<usize>> {
     let end = place.checked_sub(1)?;
@@ -53,10 +61,7 @@ fn held_against(text: &[u8], name: usize) -> Option<Range<usize>> {
 /// `"value": "…", "name": "X_PASSWORD"`, `value: …` on the line above `name: X_PASSWORD`.
 fn listed(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
     // What stands in front of the name says that it is a name.
-    let mut place = name.start;
-    while place > 0 && (quote(text[place - 1]) || text[place - 1] == b'\\') {
-        place -= 1;
-    }
+    let mut place = before_quotes(text, name.start);
     let quoted = place < name.start;
     place = back(text, place);
     if !matches!(text.get(place.checked_sub(1)?), Some(b':' | b'=')) {
@@ -80,11 +85,7 @@ fn listed(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
             start..end
         }
     };
-    let mut value = span.start;
-    while value > 0 && (quote(text[value - 1]) || text[value - 1] == b'\\') {
-        value -= 1;
-    }
-    value = back(text, value);
+    let value = back(text, before_quotes(text, span.start));
     if !matches!(text.get(value.checked_sub(1)?), Some(b':' | b'=')) {
         return None;
     }
@@ -93,17 +94,12 @@ fn listed(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
 }
 
 /// Where one of the words begins that ends here, quotes around it set aside.
-fn word_before(text: &[u8], mut end: usize, words: &[&[u8]]) -> Option<usize> {
-    while end > 0 && (quote(text[end - 1]) || text[end - 1] == b'\\') {
-        end -= 1;
-    }
+fn word_before(text: &[u8], end: usize, words: &[&[u8]]) -> Option<usize> {
+    let end = before_quotes(text, end);
     let word = words.iter().find(|word| text[..end].ends_with(word))?;
-    let mut start = end - word.len();
+    let start = end - word.len();
     if start > 0 && names(text[start - 1]) {
         return None;
     }
-    while start > 0 && (quote(text[start - 1]) || text[start - 1] == b'\\') {
-        start -= 1;
-    }
-    Some(start)
+    Some(before_quotes(text, start))
 }

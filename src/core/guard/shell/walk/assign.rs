@@ -77,9 +77,7 @@ impl Reader<'_, '_> {
         let Some(text) = wrap::run_by_variable(name, &value.text) else { return };
         let within =
             Place { via: Via::ShellText, nesting: place.nesting + 1, within: Some(span.clone()), ..Place::default() };
-        let outer = (self.walk.variables.clone(), self.walk.cwd.clone());
-        self.walk.text(&text, &within);
-        (self.walk.variables, self.walk.cwd) = outer;
+        self.walk.text_apart(&text, &within);
     }
 
     /// `TMPDIR=/ rm -rf $TMPDIR/x`: a shell puts the old value in, a reader sees the new one. The old one is a temporary

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{
-    super::{Via, word},
+    super::{Input, Via, word},
     Place,
     reader::Reader,
 };
@@ -23,7 +23,7 @@ impl Reader<'_, '_> {
             }
             let end = word::until(rest, '`');
             let inner = rest[..end].strip_suffix('`').unwrap_or(&rest[..end]);
-            self.apart(&unescaped(inner), span, place);
+            self.substituted(&unescaped(inner), span, place);
             rest = &rest[end..];
         }
     }
@@ -32,23 +32,20 @@ impl Reader<'_, '_> {
     pub(super) fn escaped_within(&mut self, raw: &str, span: &Range<usize>, place: &Place) {
         let inner = raw.strip_prefix('`').and_then(|raw| raw.strip_suffix('`'));
         if let Some(inner) = inner.filter(|inner| inner.contains("\\`")) {
-            self.apart(&unescaped(inner), span, place);
+            self.substituted(&unescaped(inner), span, place);
         }
     }
 
-    /// A text that runs in a shell of its own: nothing that it sets is known behind it.
-    fn apart(&mut self, text: &str, span: &Range<usize>, place: &Place) {
+    fn substituted(&mut self, text: &str, span: &Range<usize>, place: &Place) {
         let inside = Place {
             via: Via::Substitution,
-            input: super::super::Input::None,
+            input: Input::None,
             nesting: place.nesting + 1,
             within: Some(span.clone()),
             pipeline: 0,
             ..place.clone()
         };
-        let outer = (self.walk.variables.clone(), self.walk.cwd.clone());
-        self.walk.text(text, &inside);
-        (self.walk.variables, self.walk.cwd) = outer;
+        self.walk.text_apart(text, &inside);
     }
 }
 

@@ -167,6 +167,13 @@ impl Walk {
         }
     }
 
+    /// Reads a text that runs in a shell of its own: what it does to variables and folders stays in there.
+    fn text_apart(&mut self, text: &str, place: &Place) {
+        let outer = (self.variables.clone(), self.cwd.clone());
+        self.text(text, place);
+        (self.variables, self.cwd) = outer;
+    }
+
     /// Takes down one simple command, and those that it runs.
     fn emit(&mut self, mut words: Vec<Word>, redirects: Vec<Redirect>, span: Range<usize>, place: &Place) -> Input {
         if self.script.commands.len() >= MAX_COMMANDS {
@@ -239,10 +246,7 @@ impl Walk {
             };
             if let Some(text) = text {
                 place.within = Some(text.span.clone());
-                // What it does to variables and folders stays in there.
-                let outer = (self.variables.clone(), self.cwd.clone());
-                self.text(&text.text, &place);
-                (self.variables, self.cwd) = outer;
+                self.text_apart(&text.text, &place);
             } else {
                 // What a wrapper reads, the wrapped program reads.
                 let passed = matches!(via, Via::Wrapper | Via::Remote).then(|| read.clone()).unwrap_or_default();

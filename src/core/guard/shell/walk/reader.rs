@@ -309,12 +309,9 @@ impl<'t> Reader<'_, 't> {
         if node.is_error() || node.is_missing() {
             self.walk.unparsed(Self::span(node, place));
         }
-        if matches!(node.kind(), "command_substitution" | "process_substitution") {
+        if matches!(node.kind(), "command_substitution" | "process_substitution" | "expansion") {
             self.node(node, place, depth + 1);
         } else if node.child_count() > 0 {
-            if node.kind() == "expansion" {
-                self.backquoted(self.source(node), &Self::span(node, place), place);
-            }
             for child in Self::children(node) {
                 self.substitutions(child, place, depth + 1);
             }

@@ -74,8 +74,7 @@ pub(super) fn inner(command: &SimpleCommand) -> Vec<Inner> {
         "parallel" => parallel(&mut outer, words),
         "find" | "gfind" | "fd" | "fdfind" | "bfs" => find(&mut outer, name, words),
         "eval" if !words.is_empty() => {
-            let words = words.strip_prefix(&words[..usize::from(words[0].text == "--")]).unwrap_or(words);
-            outer.text(&join(words), Via::Eval);
+            outer.text(&join(&words[usize::from(words[0].text == "--")..]), Via::Eval);
         }
         "trap" => {
             if let [word, _, ..] = words

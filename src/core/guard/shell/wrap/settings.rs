@@ -36,7 +36,7 @@ pub(super) fn git(outer: &mut Outer<'_>, words: &[Word]) {
     for (at, option) in words.iter().enumerate() {
         // `-c name=value`, `-cname=value`
         let value = match words.get(at + 1) {
-            Some(value) if option.text == "-c" => Word { text: value.text.clone(), ..value.clone() },
+            Some(value) if option.text == "-c" => value.clone(),
             _ => match option.text.strip_prefix("-c").filter(|text| text.contains('.') && text.contains('=')) {
                 Some(text) => Word { text: text.to_owned(), ..option.clone() },
                 None => continue,
