@@ -158,9 +158,12 @@ def versions(results: dict) -> str:
     machine = results.get("machine", {})
     days = sorted(dates - {""})
     when = days[0] if len(set(days)) == 1 else f"{days[0]} to {days[-1]}" if days else "never"
-    text = f"Measured {when} on {machine.get('cores')} shared cores ({machine.get('cpu')}, {machine.get('system')}), "
+    text = f"Measured {when} on {machine.get('cores')} cores ({machine.get('cpu')}, {machine.get('system')}), "
     text += f"Python {machine.get('python')}, asyncio's own event loop"
-    text += f", load average {min(loads):.0f} to {max(loads):.0f} (others use the machine too)." if loads else "."
+    if loads:
+        text += f", load average {min(loads):.0f} to {max(loads):.0f}"
+        text += " (others use the machine too)" if max(loads) > machine.get("cores", 0) else ""
+    text += "."
     names = ", ".join(f"{name} {version}" for name, version in sorted(found.items()))
     unbuilt = results.get("not_built", {})
     note = f"\n\nNot measured: {', '.join(sorted(unbuilt))}." if unbuilt else ""
