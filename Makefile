@@ -4,7 +4,14 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-SOURCES := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
+# What the compiler is told of ordinary runs, if it is the very compiler that looked at them (`make profile`).
+RUSTC   := $(shell rustc -vV 2>/dev/null | awk '/^host:/ { host = $$2 } /^release:/ { print $$2 "-" host }')
+PROFILE := $(wildcard benches/profile/$(RUSTC).profdata)
+SOURCES := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml $(PROFILE)
+# Functions that have changed since are compiled without; nobody has to hear of each.
+ifneq ($(PROFILE),)
+PROFILED := --config "build.rustflags=[\"-Cprofile-use=$(abspath $(PROFILE))\", \"-Cllvm-args=-no-pgo-warn-mismatch\"]"
+endif
 
 # Settings of the shell that calls us must not point elsewhere.
 unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH CONDA_PREFIX
@@ -12,14 +19,16 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH CONDA_PREFIX
 # The property tests of `make` draw the same cases every time; `cargo nextest run` by itself draws new ones.
 export PROPTEST_RNG_SEED ?= 20261122
 
-.PHONY: help demo test quick freethreaded bench lint docs clean
+.PHONY: help demo test quick freethreaded bench wheel profile lint docs clean
 
 help:
 	@echo "make demo    set up, then answer a question from this project's own docs: no key, no network"
 	@echo "make test    set up, then run every test"
 	@echo "make quick   the tests that take seconds, for the inner loop"
 	@echo "make freethreaded PYTHON=python3.14t   the same tests of the package, on a Python without the global lock"
-	@echo "make bench   agent loops side by side, in an environment of their own"
+	@echo "make bench   agent loops side by side, in environments of their own"
+	@echo "make wheel   build the package for others, into target/wheels"
+	@echo "make profile let the compiler look at ordinary runs; what it sees goes into the next builds"
 	@echo "make lint    format, clippy, ruff, types, stubs"
 	@echo "make docs    write docs/requirements.md and docs/events.md anew from the tests and the source"
 	@echo "make clean   remove .venv and target"
@@ -52,9 +61,29 @@ freethreaded:
 	@echo "== the Python package without the global lock, without the slow tests"
 	env -u PYTHON_GIL $(FREE)/bin/python -m pytest -m "not slow"
 
-bench: $(VENV)/.built
+bench: wheel
 	@echo "== agent loops side by side: CPU time for each turn, in environments of their own"
-	$(PYTHON) benches/peers/run.py
+	$(PYTHON) benches/peers/run.py --ours-wheel target/wheels/loopwright-*.whl
+
+wheel: $(VENV)/.made
+	@echo "== building the package into target/wheels"
+	rm -rf target/wheels
+	$(BIN)/python -m maturin build --release --quiet $(PROFILED)
+
+# Two builds and some thousand runs between them. Only the compiler that looked can use what it saw.
+SEEN := $(CURDIR)/target/profile
+profile: $(VENV)/.made
+	rustup component add llvm-tools
+	rm -rf "$(SEEN)/package" "$(SEEN)/raw" "$(SEEN)/wheels"
+	@echo "== building what counts how often each part is passed"
+	CARGO_TARGET_DIR="$(SEEN)" LLVM_PROFILE_FILE=/dev/null $(BIN)/python -m maturin build --release --quiet --out "$(SEEN)/wheels" \
+	    --config "build.rustflags=[\"-Cprofile-generate=$(SEEN)/raw\"]"
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --target "$(SEEN)/package" "$(SEEN)"/wheels/*.whl
+	@echo "== ordinary runs"
+	LLVM_PROFILE_FILE="$(SEEN)/raw/%p-%m.profraw" PYTHONPATH="$(SEEN)/package" $(BIN)/python benches/profile/train.py
+	rm -f benches/profile/*.profdata
+	"$$(rustc --print target-libdir)/../bin/llvm-profdata" merge --sparse -o benches/profile/$(RUSTC).profdata "$(SEEN)/raw"
+	ls -l benches/profile/$(RUSTC).profdata
 
 lint: $(VENV)/.built
 	cargo fmt --check
@@ -84,8 +113,8 @@ $(VENV)/.made: pyproject.toml
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.made $(SOURCES)
-	@echo "== building the extension module (two to four minutes the first time)"
-	VIRTUAL_ENV="$(abspath $(VENV))" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m maturin develop --release --quiet
+	@echo "== building the extension module (five to ten minutes the first time)"
+	VIRTUAL_ENV="$(abspath $(VENV))" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m maturin develop --release --quiet $(PROFILED)
 	@touch $@
 
 clean:

@@ -59,10 +59,12 @@ class Place(NamedTuple):
 
 def is_store(journal: object) -> bool:
     """Whether a journal that is to be written is a store: a `Journal`, or a path that ends as databases do."""
+    if isinstance(journal, str):
+        return journal.lower().endswith(_SUFFIXES)
     from .journal import Journal
 
     return isinstance(journal, Journal) or (
-        isinstance(journal, (str, os.PathLike)) and os.fspath(journal).lower().endswith(_SUFFIXES)
+        isinstance(journal, os.PathLike) and os.fspath(journal).lower().endswith(_SUFFIXES)
     )
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .tools import Tool
 
 __all__ = [
+    "ASIDES",
     "Plan",
     "about",
     "model_name",
@@ -36,6 +37,9 @@ __all__ = [
     "unwritten",
     "writing",
 ]
+
+ASIDES = frozenset({"summarizer", "sanity", "supervisor"})
+"""Purposes of questions to a role, which are not the run's own."""
 
 
 @dataclass
@@ -96,9 +100,10 @@ class Plan:
         """Where the request of a `generate` goes: an endpoint, or an object with `respond`; nothing of both if the
         plan lacks it.
         """
-        found = of_chain(self.chains, command)
-        if found is not None:
-            return found
+        if command.place or command.purpose in ASIDES:
+            found = of_chain(self.chains, command)
+            if found is not None:
+                return found
         if self.endpoint is not None and not self.chooses:
             return self.endpoint, None
         name = command.request.model  # type: ignore[union-attr]
@@ -137,7 +142,7 @@ class Plan:
 def of_chain(chains: Mapping[str, list[Serving]], command: _core.Command) -> Serving | None:
     """The model of a role's chain that a request names, nobody if the chain lacks it; `None` for whoever acts first."""
     purpose, place = command.purpose, command.place or 0
-    if purpose not in ("summarizer", "sanity", "supervisor"):
+    if purpose not in ASIDES:
         if place == 0:
             return None
         place -= 1

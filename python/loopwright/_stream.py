@@ -54,15 +54,17 @@ class RunStream(Generic[Output]):
         watch: bool,
         begin: Callable[[Plan], Begun] | None = None,
     ) -> None:
-        from .signal import Signal
+        if signal is None and watch:
+            from .signal import Signal
 
+            signal = Signal()
         self._agent = agent
         self._conversation = conversation
         of_run(signal=signal)
         self._deps = deps
         self._budget = budget
         self._journal = journal
-        self._signal = signal if signal is not None or not watch else Signal()
+        self._signal = signal
         self._watch = watch
         self._begin = begin
         self._result: Result[Any] | None = None
@@ -143,8 +145,9 @@ class RunStream(Generic[Output]):
         await self.aclose()
 
     async def _run(self) -> AsyncIterator[Event]:
-        from ._bridge import running_loop
-        from ._driver import AsyncDriver
+        # In full: what is relative is resolved by code in Python each time.
+        from loopwright._bridge import running_loop
+        from loopwright._driver import AsyncDriver
 
         running_loop()
         agent, conversation, limits = self._agent, self._conversation, self._budget

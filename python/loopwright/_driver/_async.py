@@ -110,7 +110,12 @@ class AsyncDriver(Driver):
             return
         self.pumping, self.hurried = True, False
         try:
-            while self.outcome is None and (event := self.next_event()) is not None:
+            inbox = self.inbox
+            while self.outcome is None and (inbox or self.ends):
+                # Once it has begun and nobody wants it to end, what comes first is next: a call less for each event.
+                event = self.next_event() if self.ends or not self.begun else inbox.popleft()
+                if event is None:
+                    break
                 self.step(event)
         except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
             self.fatal = error
@@ -280,7 +285,8 @@ class AsyncDriver(Driver):
             self.start_now(command.id, f"tool {call.name}", flag, self.run_tool, command.id, call, flag)  # type: ignore[arg-type]
 
     async def run_tool(self, command_id: int, call: _core.Call, flag: CancelFlag) -> _core.Event:
-        tool = self.at(command_id).tools[call.name]
+        plan = self.at(command_id) if self.plan.agents else self.plan
+        tool = plan.tools[call.name]
         try:
             context = self.context(command_id, call, flag) if tool.context_parameter else None
             outcome = await run(tool, call.arguments, context)

@@ -16,12 +16,13 @@ from loopwright import _core
 from loopwright._approval import Approval, decision_of
 from loopwright._foreign import RAISED, stopping
 from loopwright._numbers import Numbers
+from loopwright._plan import ASIDES
 from loopwright.errors import InternalError, ModelError, UsageError
 from loopwright.events import ChildText, ReasoningDelta, TextDelta, ToolProgress, from_notice
 from loopwright.models import ModelFailure, answer_event
 from loopwright.tools._context import CancelFlag, Context
 
-from ._work import in_thread, is_aside, is_async, tried
+from ._work import in_thread, is_async, tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -302,8 +303,9 @@ class Driver:
         """A call is under way; those that have ended are forgotten."""
         calls = self.asides if aside else self.calls
         if calls:
-            for command_id in [command_id for command_id, known in calls.items() if known.done]:
-                del calls[command_id]
+            for command_id, known in list(calls.items()):
+                if known.done:
+                    del calls[command_id]
         calls[command.id] = call  # type: ignore[index]
 
     def interrupted(self, how: str) -> _core.Event:
@@ -429,9 +431,9 @@ class Driver:
 
     def generate(self, command: _core.Command) -> None:
         """Asks a model: one that is called, or a model of one's own."""
-        plan = self.at(command.id)
+        plan = self.at(command.id) if self.plan.agents else self.plan
         endpoint, model = plan.serving(command)
-        aside = is_aside(command)
+        aside = command.purpose in ASIDES
         if endpoint is not None:
             shows, apart = self.watch and not aside, plan is not self.plan
             repeats = self.plan.config.repeats

@@ -53,7 +53,11 @@ else:
         loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None], name: str, variables: contextvars.Context
     ) -> asyncio.Task[None]:
         """The same; its first step is over when this returns, unless the loop makes its tasks in its own way."""
-        task: asyncio.Task[None] = begin_later(loop, work, name, variables)
+        task: asyncio.Task[None]
+        if sys.version_info >= (3, 11) and loop.get_task_factory() is None:
+            task = asyncio.Task(work, loop=loop, name=name, context=variables.copy())
+        else:
+            task = begin_later(loop, work, name, variables)
         # Before Python 3.12 a task can't be told to begin: its first step stands last in the loop's line.
         line = getattr(loop, "_ready", None)
         last = bool(line) and getattr(getattr(line[-1], "_callback", None), "__self__", None) is task  # type: ignore[index]

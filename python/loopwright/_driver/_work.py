@@ -14,16 +14,10 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterable
 
-    from loopwright import _core
 
 GRACE = 5.0
 """Seconds that tools have to end after they were cancelled."""
 CANCELLED = {"kind": "exception", "message": "CancelledError: the call was cancelled, and not by the run"}
-
-
-def is_aside(command: _core.Command) -> bool:
-    """Whether a command is a question to a role, and not the run's own."""
-    return command.purpose in ("summarizer", "sanity", "supervisor")
 
 
 def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-__all__ = ["checked"]
+__all__ = ["as_json", "checked"]
 
 
 def checked(validator: Any, value: object) -> Any:
@@ -20,15 +20,20 @@ def checked(validator: Any, value: object) -> Any:
         # The fast way, and the usual one.
         return validator.validate_python(value)
     except ValidationError as error:
-        try:
-            text = json.dumps(value)
-        except (TypeError, ValueError, RecursionError):
-            raise error from None
-        try:
-            return validator.validate_json(text)
-        except ValidationError as closer:
-            # Half surrogate pairs and numbers of thousands of digits are none of its JSON.
-            raise (error if _is_unread(closer) else closer) from None
+        return as_json(validator, value, error)
+
+
+def as_json(validator: Any, value: object, error: ValidationError) -> Any:
+    """The same for a value that `validate_python` refused with `error`."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        raise error from None
+    try:
+        return validator.validate_json(text)
+    except ValidationError as closer:
+        # Half surrogate pairs and numbers of thousands of digits are none of its JSON.
+        raise (error if _is_unread(closer) else closer) from None
 
 
 def _is_unread(error: ValidationError) -> bool:

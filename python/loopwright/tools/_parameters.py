@@ -33,7 +33,7 @@ from . import _docstring
 from ._context import Context
 from ._errors import InvalidArguments, SchemaError
 from ._hints import modern
-from ._json_mode import checked
+from ._json_mode import as_json, checked
 from ._problems import is_json, problems_of, summary, without_titles
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _WANTED_STRUCTURE = frozenset(
 class Parameters:
     """The parameters of one function that the model may fill, and the one that takes the context."""
 
-    __slots__ = ("_always", "_fields", "_model", "_validate", "context", "description", "names", "schema")
+    __slots__ = ("_always", "_fields", "_model", "_validator", "context", "description", "names", "schema")
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Parameters:
         schema: dict[str, Any],
     ) -> None:
         self._model = model
-        self._validate: Callable[[object], BaseModel] = functools.partial(checked, model.__pydantic_validator__)
+        self._validator = model.__pydantic_validator__
         self._fields = tuple(fields.items())
         # Fields that the function gets also where the model left them out.
         self._always = frozenset(
@@ -79,11 +79,19 @@ class Parameters:
             problem = {"where": "arguments", "what": "must be a JSON object", "got": type(arguments).__name__}
             raise InvalidArguments(summary(f"the arguments of {tool!r} do not fit", [problem]), problems=[problem])
         try:
-            checked = self._validate(arguments)
+            # What nearly always fits is not asked any further.
+            fitting: BaseModel = self._validator.validate_python(arguments)
         except ValidationError as error:
-            checked = self._second_look(tool, arguments, error)
-        values, given, always = checked.__dict__, checked.__pydantic_fields_set__, self._always
+            fitting = self._looked_at(tool, arguments, error)
+        values, given, always = fitting.__dict__, fitting.__pydantic_fields_set__, self._always
         return {name: values[field] for field, name in self._fields if field in given or field in always}
+
+    def _looked_at(self, tool: str, arguments: dict[str, Any], error: ValidationError) -> BaseModel:
+        try:
+            fitting: BaseModel = as_json(self._validator, arguments, error)
+        except ValidationError as closer:
+            return self._second_look(tool, arguments, closer)
+        return fitting
 
     def _second_look(self, tool: str, arguments: dict[str, Any], error: ValidationError) -> BaseModel:
         opened = dict(arguments)
@@ -96,9 +104,11 @@ class Parameters:
                     continue
         if opened != arguments:
             try:
-                return self._validate(opened)
+                fitting: BaseModel = checked(self._validator, opened)
             except ValidationError:
                 pass
+            else:
+                return fitting
         problems = problems_of(error, arguments, known=self.names)
         hint = f"parameters: {', '.join(self.names)}" if self.names else "the tool takes no arguments"
         message = summary(f"the arguments of {tool!r} do not fit", problems)

@@ -1,0 +1,41 @@
+"""How the extension module is built: what `make profile` shows the compiler, and who is given what it saw."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.slow
+def test_what_the_compiler_is_shown_runs_to_its_end() -> None:
+    train = ROOT / "benches" / "profile" / "train.py"
+    done = subprocess.run([sys.executable, str(train), "10"], capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def flags(folder: Path) -> str:
+    """What `make wheel` gives the compiler, in a copy of this folder's Makefile."""
+    done = subprocess.run(["make", "-n", "wheel"], cwd=folder, capture_output=True, text=True, timeout=60, check=True)
+    return next(line for line in done.stdout.splitlines() if "maturin build" in line)
+
+
+@pytest.mark.skipif(shutil.which("make") is None or shutil.which("rustc") is None, reason="needs make and rustc")
+def test_a_profile_is_for_the_compiler_that_made_it(tmp_path: Path) -> None:
+    told = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, timeout=60, check=True).stdout
+    about = dict(line.split(": ", 1) for line in told.splitlines() if ": " in line)
+    folder = tmp_path / "a stranger's clone"
+    profiles = folder / "benches" / "profile"
+    profiles.mkdir(parents=True)
+    shutil.copy(ROOT / "Makefile", folder)
+    (folder / "pyproject.toml").touch()
+    profile = profiles / f"1.2.3-{about['host']}.profdata"
+    profile.touch()
+    assert "profile-use" not in flags(folder)
+    profile.rename(profiles / f"{about['release']}-{about['host']}.profdata")
+    assert f"-Cprofile-use={profiles / about['release']}-{about['host']}.profdata" in flags(folder)
