@@ -61,9 +61,9 @@ freethreaded:
 	@echo "== the Python package without the global lock, without the slow tests"
 	env -u PYTHON_GIL $(FREE)/bin/python -m pytest -m "not slow"
 
-bench: wheel
+bench:
 	@echo "== agent loops side by side: CPU time for each turn, in environments of their own"
-	$(PYTHON) benches/peers/run.py --ours-wheel target/wheels/loopwright-*.whl
+	$(PYTHON) benches/peers/run.py
 
 wheel: $(VENV)/.made
 	@echo "== building the package into target/wheels"

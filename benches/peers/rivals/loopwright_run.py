@@ -3,6 +3,7 @@
 import atexit
 import itertools
 import json
+import os
 import shutil
 import tempfile
 
@@ -39,8 +40,11 @@ async def build(options):
             raise harness.Unavailable("the in-memory model serves one run at a time")
         agent = Agent(Scripted(options.turns), tools=[lookup], budget=budget)
     else:
-        journals = tempfile.mkdtemp(prefix="journals-")
-        atexit.register(shutil.rmtree, journals, ignore_errors=True)
+        # `run.py` removes what all processes wrote, at the end.
+        kept = os.environ.get("JOURNALS")
+        journals = tempfile.mkdtemp(prefix="journals-", dir=kept)
+        if kept is None:
+            atexit.register(shutil.rmtree, journals, ignore_errors=True)
         agent = Agent(
             "openai-chat:fake",
             base_url=options.base_url,
