@@ -5,12 +5,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # What the compiler is told of ordinary runs, if it is the very compiler that looked at them (`make profile`).
-RUSTC   := $(shell rustc -vV 2>/dev/null | awk '/^host:/ { host = $$2 } /^release:/ { print $$2 "-" host }')
-PROFILE := $(wildcard benches/profile/$(RUSTC).profdata)
-SOURCES := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml $(PROFILE)
+COMPILER := $(shell rustc -vV 2>/dev/null | awk '/^host:/ { host = $$2 } /^release:/ { print $$2 "-" host }')
+COUNTS  := $(wildcard benches/profile/$(COMPILER).profdata)
+SOURCES := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml $(COUNTS)
 # Functions that have changed since are compiled without; nobody has to hear of each.
-ifneq ($(PROFILE),)
-PROFILED := --config "build.rustflags=[\"-Cprofile-use=$(abspath $(PROFILE))\", \"-Cllvm-args=-no-pgo-warn-mismatch\"]"
+ifneq ($(COUNTS),)
+COUNTED := --config "build.rustflags=[\"-Cprofile-use=$(abspath $(COUNTS))\", \"-Cllvm-args=-no-pgo-warn-mismatch\"]"
 endif
 
 # Settings of the shell that calls us must not point elsewhere.
@@ -68,7 +68,7 @@ bench:
 wheel: $(VENV)/.made
 	@echo "== building the package into target/wheels"
 	rm -rf target/wheels
-	$(BIN)/python -m maturin build --release --quiet $(PROFILED)
+	$(BIN)/python -m maturin build --release --quiet $(COUNTED)
 
 # Two builds and some thousand runs between them. Only the compiler that looked can use what it saw.
 SEEN := $(CURDIR)/target/profile
@@ -82,8 +82,8 @@ profile: $(VENV)/.made
 	@echo "== ordinary runs"
 	LLVM_PROFILE_FILE="$(SEEN)/raw/%p-%m.profraw" PYTHONPATH="$(SEEN)/package" $(BIN)/python benches/profile/train.py
 	rm -f benches/profile/*.profdata
-	"$$(rustc --print target-libdir)/../bin/llvm-profdata" merge --sparse -o benches/profile/$(RUSTC).profdata "$(SEEN)/raw"
-	ls -l benches/profile/$(RUSTC).profdata
+	"$$(rustc --print target-libdir)/../bin/llvm-profdata" merge --sparse -o benches/profile/$(COMPILER).profdata "$(SEEN)/raw"
+	ls -l benches/profile/$(COMPILER).profdata
 
 lint: $(VENV)/.built
 	cargo fmt --check
@@ -114,7 +114,7 @@ $(VENV)/.made: pyproject.toml
 
 $(VENV)/.built: $(VENV)/.made $(SOURCES)
 	@echo "== building the extension module (five to ten minutes the first time)"
-	VIRTUAL_ENV="$(abspath $(VENV))" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m maturin develop --release --quiet $(PROFILED)
+	VIRTUAL_ENV="$(abspath $(VENV))" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m maturin develop --release --quiet $(COUNTED)
 	@touch $@
 
 clean:
