@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # What the compiler is told of ordinary runs, if it is the very compiler that looked at them (`make profile`).
-COMPILER := $(shell rustc -vV 2>/dev/null | awk '/^host:/ { host = $$2 } /^release:/ { print $$2 "-" host }')
+COMPILER := $(shell $(or $(RUSTC),rustc) -vV 2>/dev/null | awk '/^commit-hash:/ { commit = substr($$2, 1, 9) } \
+    /^host:/ { host = $$2 } /^release:/ { print $$2 "-" commit "-" host }')
 COUNTS  := $(wildcard benches/profile/$(COMPILER).profdata)
 SOURCES := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml $(COUNTS)
 # Functions that have changed since are compiled without; nobody has to hear of each.
@@ -68,7 +69,7 @@ bench:
 wheel: $(VENV)/.made
 	@echo "== building the package into target/wheels"
 	rm -rf target/wheels
-	$(BIN)/python -m maturin build --release --quiet $(COUNTED)
+	$(BIN)/python -m maturin build --release --quiet --out target/wheels $(COUNTED)
 
 # Two builds and some thousand runs between them. Only the compiler that looked can use what it saw.
 SEEN := $(CURDIR)/target/profile
@@ -76,14 +77,16 @@ profile: $(VENV)/.made
 	rustup component add llvm-tools
 	rm -rf "$(SEEN)/package" "$(SEEN)/raw" "$(SEEN)/wheels"
 	@echo "== building what counts how often each part is passed"
-	CARGO_TARGET_DIR="$(SEEN)" LLVM_PROFILE_FILE=/dev/null $(BIN)/python -m maturin build --release --quiet --out "$(SEEN)/wheels" \
+	env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR="$(SEEN)" LLVM_PROFILE_FILE=/dev/null $(BIN)/python -m maturin build --release --quiet --out "$(SEEN)/wheels" \
 	    --config "build.rustflags=[\"-Cprofile-generate=$(SEEN)/raw\"]"
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --target "$(SEEN)/package" "$(SEEN)"/wheels/*.whl
 	@echo "== ordinary runs"
 	LLVM_PROFILE_FILE="$(SEEN)/raw/%p-%m.profraw" PYTHONPATH="$(SEEN)/package" $(BIN)/python benches/profile/train.py
+	@test -d "$(SEEN)/raw" || { echo "nothing was counted: other flags of the compiler are in force (target.*.rustflags?)"; exit 1; }
+	"$$($(or $(RUSTC),rustc) --print target-libdir)/../bin/llvm-profdata" merge --sparse -o "$(SEEN)/merged" "$(SEEN)/raw"
 	rm -f benches/profile/*.profdata
-	"$$(rustc --print target-libdir)/../bin/llvm-profdata" merge --sparse -o benches/profile/$(COMPILER).profdata "$(SEEN)/raw"
-	ls -l benches/profile/$(COMPILER).profdata
+	mv "$(SEEN)/merged" benches/profile/$(COMPILER).profdata
+	ls -l benches/profile
 
 lint: $(VENV)/.built
 	cargo fmt --check

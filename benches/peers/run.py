@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures CPU time per turn of agent loops side by side: one command, nothing to prepare but Python and cargo.
+"""Measures CPU time per turn of agent loops side by side: one command, nothing to prepare but Python, cargo and make.
 
 Makes a virtual environment for each rival (pinned in `requirements/`), builds the fake provider, runs every scenario
 in fresh processes, prints the tables and keeps the figures in `results.json`. A partial run replaces only what it
@@ -131,12 +131,18 @@ def interpreter(rival: Rival) -> Path:
     return VENVS / rival.venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
+def kept(rival: Rival, stamp: str) -> bool:
+    """Whether its environment is there, with the stamp."""
+    mark = VENVS / rival.venv / "installed"
+    return mark.exists() and mark.read_text() == stamp
+
+
 def venv(rival: Rival, stamp: str, install: list[str]) -> None:
     """An environment with exactly what is pinned; kept until the stamp changes."""
+    if kept(rival, stamp):
+        return
     home = VENVS / rival.venv
     mark = home / "installed"
-    if mark.exists() and mark.read_text() == stamp:
-        return
     say(f"making an environment for {rival.name}")
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
     command = [str(interpreter(rival)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *install]
@@ -147,21 +153,27 @@ def venv(rival: Rival, stamp: str, install: list[str]) -> None:
 
 
 def newest_source() -> str:
-    """Changes when anything that goes into our package does."""
-    files = [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml")]
+    """Changes when anything that goes into our package does, or the compiler."""
+    files = [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "Makefile", "pyproject.toml")]
     for folder in ("src", "python", "benches/profile"):
         files += (path for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts)
     found = sorted((str(path), path.stat().st_mtime_ns) for path in files if path.is_file())
-    return hashlib.sha256(repr(found).encode()).hexdigest()
+    compiler = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=False).stdout
+    return hashlib.sha256(repr((compiler, found)).encode()).hexdigest()
 
 
 def built() -> Path:
     """Our package as others get it."""
     say("building our package")
     made = ["make", "--no-print-directory", "-C", str(ROOT), "wheel"]
-    if subprocess.run(made, stdout=sys.stderr, check=False).returncode:
-        raise NotBuilt("`make wheel` failed")
-    return next((ROOT / "target" / "wheels").glob("loopwright-*.whl"))
+    try:
+        failed = subprocess.run(made, stdout=sys.stderr, check=False).returncode != 0
+    except OSError as error:
+        raise NotBuilt(f"make can't be started: {error}") from error
+    wheel = next((ROOT / "target" / "wheels").glob("loopwright-*.whl"), None)
+    if failed or wheel is None:
+        raise NotBuilt("`make wheel` gave none")
+    return wheel
 
 
 def prepare(rival: Rival, options: argparse.Namespace) -> None:
@@ -177,7 +189,7 @@ def prepare(rival: Rival, options: argparse.Namespace) -> None:
         venv(rival, f"{wheel} {wheel.stat().st_mtime_ns}", [str(wheel)])
     elif not (ROOT / "pyproject.toml").exists():
         raise NotBuilt("there is no pyproject.toml yet")
-    else:
+    elif not kept(rival, newest_source()):
         venv(rival, newest_source(), [str(built())])
 
 

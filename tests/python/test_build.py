@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -27,15 +28,20 @@ def flags(folder: Path) -> str:
 
 @pytest.mark.skipif(shutil.which("make") is None or shutil.which("rustc") is None, reason="needs make and rustc")
 def test_a_profile_is_for_the_compiler_that_made_it(tmp_path: Path) -> None:
-    told = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, timeout=60, check=True).stdout
-    about = dict(line.split(": ", 1) for line in told.splitlines() if ": " in line)
     folder = tmp_path / "a stranger's clone"
     profiles = folder / "benches" / "profile"
     profiles.mkdir(parents=True)
+    rustc = os.environ.get("RUSTC") or "rustc"
+    told = subprocess.run([rustc, "-vV"], cwd=folder, capture_output=True, text=True, timeout=60, check=True).stdout
+    about = dict(line.split(": ", 1) for line in told.splitlines() if ": " in line)
+    commit = about["commit-hash"][:9]
     shutil.copy(ROOT / "Makefile", folder)
     (folder / "pyproject.toml").touch()
-    profile = profiles / f"1.2.3-{about['host']}.profdata"
-    profile.touch()
-    assert "profile-use" not in flags(folder)
-    profile.rename(profiles / f"{about['release']}-{about['host']}.profdata")
-    assert f"-Cprofile-use={profiles / about['release']}-{about['host']}.profdata" in flags(folder)
+    own = profiles / f"{about['release']}-{commit}-{about['host']}.profdata"
+    for other in (f"1.2.3-{commit}-{about['host']}", f"{about['release']}-unknown-{about['host']}"):
+        profile = profiles / f"{other}.profdata"
+        profile.touch()
+        assert "profile-use" not in flags(folder)
+        profile.unlink()
+    own.touch()
+    assert f"-Cprofile-use={own}" in flags(folder)

@@ -54,7 +54,9 @@ else:
     ) -> asyncio.Task[None]:
         """The same; its first step is over when this returns, unless the loop makes its tasks in its own way."""
         task: asyncio.Task[None]
-        if sys.version_info >= (3, 11) and loop.get_task_factory() is None:
+        plain = type(loop).create_task is asyncio.BaseEventLoop.create_task
+        if sys.version_info >= (3, 11) and plain and loop.get_task_factory() is None:
+            # As the loop itself would make it, with two calls less.
             task = asyncio.Task(work, loop=loop, name=name, context=variables.copy())
         else:
             task = begin_later(loop, work, name, variables)

@@ -49,6 +49,7 @@ class Tool(Generic[P, R]):
         "__weakref__",
         "_bound_to",
         "_description",
+        "_is_async",
         "_is_static",
         "_namespace",
         "_own",
@@ -90,6 +91,7 @@ class Tool(Generic[P, R]):
         max_output: int | None = None,
         namespace: Mapping[str, Any] | None = None,
     ) -> None:
+        self._is_async: bool | None = None
         self._is_static = isinstance(function, staticmethod)
         if isinstance(function, staticmethod):
             function = function.__func__
@@ -135,17 +137,20 @@ class Tool(Generic[P, R]):
         """JSON schema of the arguments, made when first asked for. Do not change it: it is shared."""
         return self._read().schema
 
-    @functools.cached_property
+    @property
     def is_async(self) -> bool:
         """Whether the function is a coroutine function. The others run in a thread of their own."""
-        return _flags(self.function) & _COROUTINE != 0 or _marked_coroutine(self.function)
+        known = self._is_async
+        if known is None:
+            known = self._is_async = _flags(self.function) & _COROUTINE != 0 or _marked_coroutine(self.function)
+        return known
 
     @property
     def location(self) -> str:
         """Where it is defined: `file:line`."""
         return location(self.function)
 
-    @functools.cached_property
+    @property
     def context_parameter(self) -> str | None:
         """The parameter that takes the `Context`."""
         return (self._own or self._read()).context
