@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
 from ._places import located
@@ -17,9 +19,14 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
+    from ._places import Place
     from ._plan import Plan
 
-__all__ = ["Begun", "forking", "resuming"]
+__all__ = ["Begun", "OnDivergence", "forking", "resuming"]
+
+OnDivergence = Literal["error", "fork"]
+
+_log = logging.getLogger("loopwright.journal")
 
 
 @dataclass
@@ -33,8 +40,17 @@ class Begun:
     """The first event; or the commands that have no answer yet, of a run with a past."""
 
 
-def resuming(journal: str | os.PathLike[str], run: str | None = None) -> Callable[[Plan], Begun]:
-    """Begins where a journal ends."""
+def resuming(
+    journal: str | os.PathLike[str], run: str | None = None, on_divergence: OnDivergence = "error"
+) -> Callable[[Plan], Begun]:
+    """Begins where a journal ends; with `on_divergence="fork"` in a new journal beside it, where this version decides
+    otherwise than the one that wrote it.
+    """
+    if on_divergence not in {"error", "fork"}:
+        message = f"on_divergence is 'error' or 'fork', not {on_divergence!r}"
+        raise UsageError(
+            message, "invalid_value", "with 'fork' the run goes on in a new journal, from where the rules part"
+        )
 
     def begin(plan: Plan) -> Begun:
         found = located(journal, run)
@@ -45,14 +61,40 @@ def resuming(journal: str | os.PathLike[str], run: str | None = None) -> Callabl
         with naming(found):
             name, _, machine = _core.journal_head(found.head())
             _check_tools(plan, machine)
-            with writing(path, "be resumed", "give the path of a journal that can be written to"):
-                if found.run is not None:
-                    going, commands, place = _core.Run.resume_stored(path, found.run)
-                else:
-                    going, commands, place = _core.Run.resume(path)
+            try:
+                with writing(path, "be resumed", "give the path of a journal that can be written to"):
+                    if found.run is not None:
+                        going, commands, place = _core.Run.resume_stored(path, found.run)
+                    else:
+                        going, commands, place = _core.Run.resume(path)
+            except UsageError as error:
+                if error.code != "journal_diverged" or on_divergence != "fork":
+                    raise
+                return _reopened(plan, found, name)
         return Begun(going, place, name, commands)
 
     return begin
+
+
+def _reopened(plan: Plan, found: Place, forked: str) -> Begun:
+    """Begins as the run of a journal did, up to the event that this version decides otherwise."""
+    from .journal import Journal
+
+    text = found.read()
+    divergence = _core.replay(text)[0]["divergence"]
+    beside = Journal(found.path or "") if found.run is not None else Path(found.path or "").parent
+    name = run_id()
+    path = place_of(beside, name)
+    seq, reason = divergence["seq"], divergence["reason"]
+    with writing(path, "be made", "give a folder that can be written to"):
+        run, commands = _core.Run.reopen(
+            name,
+            text,
+            **sink_of(beside, path),
+            about=about({**plan.labels, "forked_from": forked, "forked_at": seq, "forked_because": reason}),
+        )
+    _log.warning("the run %s goes on as %s from event %d, where the rules part: %s", forked, name, seq, reason)
+    return Begun(run, path, name, commands)
 
 
 def forking(

@@ -796,6 +796,19 @@ class Run:
         store: str | None = None,
     ) -> tuple[Run, list[Command]]:
         """A run that begins with the events of a journal up to number `at`, and its open commands."""
+
+    @staticmethod
+    def reopen(
+        id: str,
+        text: str,
+        *,
+        journal: str | None = None,
+        keep: bool = False,
+        about: str | None = None,
+        store: str | None = None,
+    ) -> tuple[Run, list[Command]]:
+        """A run that begins as the one of a journal up to the event that this version decides otherwise."""
+
     def now(self) -> float:
         """Seconds since the run's start."""
 

@@ -29,7 +29,9 @@ class Replay:
     events: int
     commands: int
     divergence: dict[str, Any] | None
-    """The first difference: `seq` of the event, place of the `command`, `expected` and `got`."""
+    """The first difference: `seq` of the event, place of the `command`, `expected` and `got`; and the `reason`: what
+    changed of the rules since the journal was written.
+    """
     outcome: dict[str, Any] | None
     """How the run ended, if it did."""
     truncated: bool

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from ._continue import OnDivergence
     from ._plan import Plan
     from .budget import Budget
     from .events import Event
@@ -242,24 +243,30 @@ class Grounded:
         journal: str | os.PathLike[str],
         run: str | None = None,
         *,
+        on_divergence: OnDivergence = "error",
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
         signal: Signal | None = None,
     ) -> Result[str]:
         """Goes on with a run that broke off; see `Agent.resume`."""
-        return await self._agent.resume(journal, run, deps=deps, on_event=on_event, signal=signal)
+        return await self._agent.resume(
+            journal, run, on_divergence=on_divergence, deps=deps, on_event=on_event, signal=signal
+        )
 
     def resume_sync(
         self,
         journal: str | os.PathLike[str],
         run: str | None = None,
         *,
+        on_divergence: OnDivergence = "error",
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
         signal: Signal | None = None,
     ) -> Result[str]:
         """`resume` without asyncio."""
-        return self._agent.resume_sync(journal, run, deps=deps, on_event=on_event, signal=signal)
+        return self._agent.resume_sync(
+            journal, run, on_divergence=on_divergence, deps=deps, on_event=on_event, signal=signal
+        )
 
     def fork_sync(
         self,

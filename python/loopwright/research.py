@@ -38,6 +38,7 @@ from .result import Result
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ._continue import OnDivergence
     from ._plan import Plan
     from .events import Event
     from .models import Model
@@ -249,11 +250,12 @@ class Research:
         journal: str | os.PathLike[str],
         run: str | None = None,
         *,
+        on_divergence: OnDivergence = "error",
         on_event: Callable[[Event], Any] | None = None,
         signal: Signal | None = None,
     ) -> ResearchResult:
         """Goes on with a run that broke off, in the middle of a cycle too; see `Agent.resume`."""
-        result = await self._agent.resume(journal, run, on_event=on_event, signal=signal)
+        result = await self._agent.resume(journal, run, on_divergence=on_divergence, on_event=on_event, signal=signal)
         return cast("ResearchResult", result)
 
     def resume_sync(
@@ -261,11 +263,12 @@ class Research:
         journal: str | os.PathLike[str],
         run: str | None = None,
         *,
+        on_divergence: OnDivergence = "error",
         on_event: Callable[[Event], Any] | None = None,
         signal: Signal | None = None,
     ) -> ResearchResult:
         """`resume` without asyncio."""
-        result = self._agent.resume_sync(journal, run, on_event=on_event, signal=signal)
+        result = self._agent.resume_sync(journal, run, on_divergence=on_divergence, on_event=on_event, signal=signal)
         return cast("ResearchResult", result)
 
 

@@ -186,6 +186,29 @@ impl Run {
         Self::continued(py, continued, sink, prompt.as_deref())
     }
 
+    /// A run named `id` that begins as the one of a journal (its text) that this version decides otherwise, and goes on
+    /// from the event that diverges; and its open commands.
+    #[staticmethod]
+    #[pyo3(signature = (id, text, *, journal=None, keep=false, about=None, store=None))]
+    fn reopen(
+        py: Python<'_>,
+        id: &str,
+        text: &str,
+        journal: Option<&str>,
+        keep: bool,
+        about: Option<&str>,
+        store: Option<&str>,
+    ) -> PyResult<(Self, Vec<machine::Command>)> {
+        let about = raw(about)?;
+        let continued = py
+            .detach(|| journal::reopen(id, Journal::read(text)?, about))
+            .map_err(|error| errors::exception(&error))?;
+        let config = Journal::head(text).map_err(|error| errors::exception(&error))?.machine;
+        let sink = sink(py, id, &config, journal, store, keep)?;
+        let prompt = Telling::prompt_in(&continued.run.tree().history());
+        Self::continued(py, continued, sink, prompt.as_deref())
+    }
+
     /// Seconds since the run's start.
     fn now(&self) -> f64 {
         self.from.seconds() + self.started.elapsed().as_secs_f64()

@@ -249,6 +249,12 @@ def _replay_arguments(parser: argparse.ArgumentParser) -> None:
 def _resume_arguments(parser: argparse.ArgumentParser) -> None:
     _past_arguments(parser)
     parser.add_argument("--base-url", metavar="URL", help="the server, where it is another one by now")
+    parser.add_argument(
+        "--on-divergence",
+        choices=("error", "fork"),
+        default="error",
+        help="where this version decides otherwise than the one that wrote the run: stop, or go on in a new run",
+    )
 
 
 def _fork_arguments(parser: argparse.ArgumentParser) -> None:

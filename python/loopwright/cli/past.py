@@ -53,7 +53,9 @@ def resume(arguments: argparse.Namespace) -> int:
     place = found(arguments.run, arguments.journal)
 
     def go_on(agent: Any, on_event: Any, signal: Any) -> Result[Any]:
-        result: Result[Any] = agent.resume_sync(place.path, place.run, on_event=on_event, signal=signal)
+        result: Result[Any] = agent.resume_sync(
+            place.path, place.run, on_divergence=arguments.on_divergence, on_event=on_event, signal=signal
+        )
         return result
 
     return _again(arguments, place, go_on)

@@ -1,9 +1,9 @@
 //! Forks: a new run that begins as another one did, and goes on differently.
 
 use super::{
-    Run,
+    KnownResult, Run,
     read::{Journal, Line},
-    resume::{Continued, Open},
+    resume::{Continued, Open, begin},
 };
 use crate::core::{
     error::{Error, Result},
@@ -25,6 +25,18 @@ pub struct Change {
 
 /// A run named `id` that is fed the events of a journal up to number `at`, with a change, and goes on from there.
 pub fn fork(id: &str, journal: Journal, at: u64, change: Change, about: Option<Raw>) -> Result<Continued> {
+    fork_knowing(id, journal, at, change, about, Vec::new())
+}
+
+/// A fork whose tool calls of these results are not carried out again.
+pub(super) fn fork_knowing(
+    id: &str,
+    journal: Journal,
+    at: u64,
+    change: Change,
+    about: Option<Raw>,
+    results: Vec<KnownResult>,
+) -> Result<Continued> {
     let events = journal.lines.len() as u64;
     if at == 0 || at > events {
         let message = format!("there is no event {at}: the journal has the events 1 to {events}");
@@ -53,14 +65,14 @@ pub fn fork(id: &str, journal: Journal, at: u64, change: Change, about: Option<R
         messages.push(prompt);
         kept = vec![Event { at: Time::default(), kind: EventKind::Start { messages } }];
     }
-    let mut run = Run::about(id, machine, true, about);
     let mut open = Open::default();
+    let mut run = Run::knowing(id, machine, true, about, results);
+    let known = std::mem::take(&mut run.results);
     for event in kept {
         open.answered(&event);
         let commands = run.step(event);
         open.given(commands);
     }
-    let at = open.at();
-    run.open = Some(Box::new(open.clone()));
-    Ok(Continued { run, open: open.commands(), at, saved: None })
+    run.results = known;
+    Ok(begin(run, open))
 }

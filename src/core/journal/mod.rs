@@ -12,8 +12,10 @@ mod fork;
 mod part;
 mod read;
 mod records;
+mod reopen;
 mod replay;
 mod resume;
+mod rules;
 mod saved;
 
 use std::io::Write as _;
@@ -23,15 +25,18 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
     json::Raw,
-    machine::{Command, Digest, Event, Machine, MachineConfig, Tree},
+    machine::{Call, Command, Digest, Event, EventKind, Id, Machine, MachineConfig, Tree},
+    message::{ToolResult, ToolUse},
     write_json,
 };
 
 pub use fork::{Change, fork};
 pub use part::{Parting, compare};
 pub use read::{Damage, Journal, Line};
+pub use reopen::reopen;
 pub use replay::{Divergence, Replay, replay, replay_under};
 pub use resume::{Continued, resume};
+pub use rules::RULES;
 pub use saved::{Piece, Saved, resume_saved};
 
 use resume::Open;
@@ -55,6 +60,12 @@ struct Header {
     /// How long histories are compacted; see [`PACE`].
     #[serde(default = "first_pace")]
     pace: u32,
+    /// The rules that decide; see [`RULES`].
+    #[serde(default = "rules::first")]
+    rules: u32,
+    /// Results of tool calls that took effect in the run that this one was forked from, behind the fork.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    results: Vec<KnownResult>,
 }
 
 /// Since this pace compactions are prepared ahead. Journals that name none are of the first, when each was made as it was
@@ -63,6 +74,20 @@ const PACE: u32 = 2;
 
 const fn first_pace() -> u32 {
     1
+}
+
+/// A tool call and what came of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct KnownResult {
+    call: ToolUse,
+    result: ToolResult,
+}
+
+impl KnownResult {
+    /// Whether a call is this one. Some models number their calls anew in each reply, so the id alone does not tell.
+    fn is_of(&self, call: &ToolUse) -> bool {
+        (&self.call.id, &self.call.name) == (&call.id, &call.name) && self.call.input.text() == call.input.text()
+    }
 }
 
 /// A line whose JSON holds line breaks (only text kept as a provider wrote it can), as one string.
@@ -83,6 +108,8 @@ pub struct Run {
     open: Option<Box<Open>>,
     /// What of its history is saved apart.
     kept: Option<Kept>,
+    /// Results that are known before their calls are carried out; see [`reopen`].
+    results: Vec<KnownResult>,
 }
 
 impl Run {
@@ -93,12 +120,19 @@ impl Run {
 
     /// The same, with a word in the journal about who started it.
     pub fn about(id: &str, config: MachineConfig, log: bool, about: Option<Raw>) -> Self {
-        let mut run = Self { tree: Tree::new(config.clone()), seq: 0, sum: 0, log: None, open: None, kept: None };
+        Self::knowing(id, config, log, about, Vec::new())
+    }
+
+    /// A run whose tool calls of these results are not carried out: they took effect in the run it was forked from.
+    fn knowing(id: &str, config: MachineConfig, log: bool, about: Option<Raw>, results: Vec<KnownResult>) -> Self {
+        let tree = Tree::new(config.clone());
+        let mut run = Self { results: results.clone(), ..Self::resume(tree) };
         if log {
             let mut bytes = Vec::with_capacity(512);
+            let run_id = id.to_owned();
             push_json(
                 &mut bytes,
-                &Header { loopwright: VERSION, run: id.to_owned(), about, machine: config, pace: PACE },
+                &Header { loopwright: VERSION, run: run_id, about, machine: config, pace: PACE, rules: RULES, results },
             );
             run.sum = end_line(&mut bytes, 0, 0);
             run.log = Some(bytes);
@@ -108,11 +142,40 @@ impl Run {
 
     /// A run that goes on from a saved machine, without a journal.
     pub const fn resume(tree: Tree) -> Self {
-        Self { tree, seq: 0, sum: 0, log: None, open: None, kept: None }
+        Self { tree, seq: 0, sum: 0, log: None, open: None, kept: None, results: Vec::new() }
     }
 
     /// Takes one event; see [`Machine::step`].
     pub fn step(&mut self, event: Event) -> Vec<Command> {
+        let at = event.at;
+        let mut commands = self.step_once(event);
+        // Each result is used once, so this ends.
+        while let Some((id, result)) = self.known_result(&mut commands) {
+            commands.extend(self.step_once(Event { at, kind: EventKind::Executed { id, result } }));
+        }
+        commands
+    }
+
+    /// Takes a call whose result is known from the commands that are to be carried out.
+    fn known_result(&mut self, commands: &mut Vec<Command>) -> Option<(Id, ToolResult)> {
+        if self.results.is_empty() {
+            return None;
+        }
+        let (place, id, call, known) = commands.iter().enumerate().find_map(|(place, command)| {
+            let Command::Execute { id, calls, .. } = command else { return None };
+            let known = |call: &Call| self.results.iter().position(|known| known.is_of(&call.tool_use));
+            calls.iter().enumerate().find_map(|(at, call)| Some((place, *id, at, known(call)?)))
+        })?;
+        if let Command::Execute { calls, .. } = &mut commands[place] {
+            calls.remove(call);
+            if calls.is_empty() {
+                commands.remove(place);
+            }
+        }
+        Some((id, self.results.remove(known).result))
+    }
+
+    fn step_once(&mut self, event: Event) -> Vec<Command> {
         self.seq += 1;
         let Some(log) = &mut self.log else { return self.tree.step(event) };
         if let Some(open) = &mut self.open {
@@ -196,7 +259,7 @@ mod tests {
     use crate::core::{
         error::{Failure, FailureKind},
         machine::{
-            EventKind, Time,
+            Time,
             turn::{RoleModel, TurnConfig},
         },
         message::{Message, StopReason, Usage},

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Escaped, Header, PACE, SUM, SUM_DIGITS, VERSION};
+use super::{Escaped, Header, KnownResult, PACE, SUM, SUM_DIGITS, VERSION};
 use crate::core::{
     error::{Error, Result},
     guard::policy::CHANGED,
@@ -22,6 +22,10 @@ pub struct Journal {
     pub about: Option<Raw>,
     /// What the machine is made of.
     pub machine: MachineConfig,
+    /// The rules that decided it; see [`RULES`](super::RULES).
+    pub rules: u32,
+    /// Results that are known before their calls are carried out.
+    pub(super) results: Vec<KnownResult>,
     /// The events, in order; the first has the number 1, unless they were read behind what was saved.
     pub lines: Vec<Line>,
     /// Whether the last line was cut, as after a crash; all before it counts.
@@ -105,7 +109,7 @@ impl Journal {
             }
             wrong(&error)
         })?;
-        let Header { run, about, mut machine, pace, .. } = header;
+        let Header { run, about, mut machine, pace, rules, results, .. } = header;
         if pace < PACE {
             machine.turn_mut().compact_when_due();
         }
@@ -113,6 +117,8 @@ impl Journal {
             run,
             about,
             machine,
+            rules,
+            results,
             lines: Vec::new(),
             truncated: false,
             damage: None,

@@ -3,7 +3,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::read::{Damage, Journal, Line};
+use super::{
+    read::{Damage, Journal, Line},
+    rules,
+};
 use crate::core::{
     error::{Error, Result},
     json::Raw,
@@ -22,6 +25,8 @@ pub struct Divergence {
     pub expected: Option<String>,
     /// The replay's command, if it gave one there.
     pub got: Option<String>,
+    /// Why this version may decide otherwise than the one that wrote the journal, in words.
+    pub reason: String,
 }
 
 /// What a replay gave.
@@ -63,7 +68,7 @@ pub fn replay_under(journal: &str, policy: Option<&str>) -> Result<Replay> {
         let message = format!("the run went by the policy {digest}, not by {policy}");
         return Err(Error::usage("policy_changed", message).hint("a run replays with the policy it ran with"));
     }
-    let mut tree = Tree::new(journal.machine);
+    let (mut tree, rules) = (Tree::new(journal.machine), journal.rules);
     let mut replay = Replay {
         run: journal.run,
         events: 0,
@@ -79,7 +84,7 @@ pub fn replay_under(journal: &str, policy: Option<&str>) -> Result<Replay> {
         replay.events += 1;
         let got = written(&tree.step(event));
         if replay.divergence.is_none() {
-            replay.divergence = difference(replay.events, &expected, &got);
+            replay.divergence = difference(replay.events, &expected, &got, rules);
         }
         replay.commands += got.len() as u64;
         replay.steps.push(got);
@@ -94,8 +99,9 @@ pub(super) fn written(commands: &[Command]) -> Vec<String> {
     commands.iter().map(|command| Raw::of(&Digest(command)).text().to_owned()).collect()
 }
 
-/// The first command of an event that is another one.
-pub(super) fn difference(seq: u64, expected: &[Raw], got: &[String]) -> Option<Divergence> {
+/// The first command of an event that is another one than the journal holds, which was decided by the rules of that
+/// version.
+pub(super) fn difference(seq: u64, expected: &[Raw], got: &[String], rules: u32) -> Option<Divergence> {
     let longest = got.len().max(expected.len());
     (0..longest).find_map(|command| {
         let expected = expected.get(command).map(Raw::text);
@@ -107,7 +113,7 @@ pub(super) fn difference(seq: u64, expected: &[Raw], got: &[String]) -> Option<D
             (expected, got) => expected == got,
         };
         let [expected, got] = [expected, got].map(|command| command.map(str::to_owned));
-        (!same).then_some(Divergence { seq, command, expected, got })
+        (!same).then(|| Divergence { seq, command, expected, got, reason: rules::reason(rules) })
     })
 }
 

@@ -10,11 +10,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{
     Run,
     read::{Journal, Line},
-    replay::{difference, written},
+    replay::{Divergence, difference, written},
 };
 use crate::core::{
     error::{Error, Result},
     machine::{Command, Event, EventKind, Id, Machine, Time, Tree},
+    message::ToolUse,
 };
 
 /// A run that goes on.
@@ -45,12 +46,19 @@ pub(super) fn go_on(journal: Journal, mut tree: Tree, mut open: Open) -> Result<
         let message = format!("the run {:?} broke off before it began: its journal holds no event", journal.run);
         return Err(Error::usage("run_not_begun", message).hint("give its prompt to a new run"));
     }
+    let mut results = journal.results;
     for (at, Line { event, commands: expected }) in (journal.first + 1..).zip(journal.lines) {
+        if let Some(used) = open.call(&event).and_then(|call| results.iter().position(|known| known.is_of(call))) {
+            results.remove(used);
+        }
         open.answered(&event);
         let commands = tree.step(event);
-        if let Some(divergence) = difference(at, &expected, &written(&commands)) {
-            let message = format!("event {} leads to other commands than the journal holds", divergence.seq);
-            return Err(Error::usage("journal_diverged", message).hint("resume it with the version that wrote it"));
+        if let Some(divergence) = difference(at, &expected, &written(&commands), journal.rules) {
+            let Divergence { seq, reason, .. } = divergence;
+            let message = format!("event {seq} leads to other commands than the journal holds: {reason}");
+            return Err(Error::usage("journal_diverged", message).hint(
+                "resume it with the version that wrote it, or go on from there in a fork: on_divergence=\"fork\"",
+            ));
         }
         open.given(commands);
     }
@@ -58,10 +66,22 @@ pub(super) fn go_on(journal: Journal, mut tree: Tree, mut open: Open) -> Result<
         let message = format!("the run {:?} has ended ({})", journal.run, outcome.stop.name());
         return Err(Error::usage("run_finished", message).hint("give its messages to a new run, or fork it"));
     }
-    let at = open.at;
-    let commands = open.clone().commands();
-    let run = Run { tree, seq, sum: journal.sum, log: Some(Vec::new()), open: Some(Box::new(open)), kept: None };
-    Ok(Continued { run, open: commands, at, saved: None })
+    let run = Run { seq, sum: journal.sum, log: Some(Vec::new()), results, ..Run::resume(tree) };
+    Ok(begin(run, open))
+}
+
+/// A run that goes on: open calls whose results are known are answered first.
+pub(super) fn begin(mut run: Run, mut open: Open) -> Continued {
+    let (at, mut end) = (open.at, None);
+    while let Some((id, result)) = run.known_result(&mut open.clone().commands()) {
+        let event = Event { at, kind: EventKind::Executed { id, result } };
+        open.answered(&event);
+        let commands = run.step(event);
+        end = commands.iter().find(|command| matches!(command, Command::Finish { .. })).cloned();
+        open.given(commands);
+    }
+    run.open = Some(Box::new(open.clone()));
+    Continued { run, open: open.commands().into_iter().chain(end).collect(), at, saved: None }
 }
 
 /// Commands that wait for an answer.
@@ -127,6 +147,13 @@ impl Open {
         }
     }
 
+    /// The open tool call that an event answers.
+    fn call(&self, event: &Event) -> Option<&ToolUse> {
+        let EventKind::Executed { id, result } = &event.kind else { return None };
+        let Command::Execute { calls, .. } = self.commands.get(&(*self.places.get(id)?, *id))? else { return None };
+        calls.iter().map(|call| &call.tool_use).find(|call| call.id == result.id)
+    }
+
     fn close(&mut self, id: Id) {
         self.asked.remove(&id);
         if let Some(place) = self.places.remove(&id) {
@@ -184,10 +211,5 @@ impl Open {
             }
         }
         open
-    }
-
-    /// The time of the last event.
-    pub(super) const fn at(&self) -> Time {
-        self.at
     }
 }

@@ -14,6 +14,7 @@ use super::{
     read::Journal,
     records,
     resume::{Continued, Open, go_on},
+    rules::{self, RULES},
 };
 use crate::core::{
     error::{Error, Result},
@@ -64,6 +65,7 @@ pub(super) struct Kept {
 #[derive(Serialize)]
 struct State<'a> {
     by: &'static str,
+    rules: u32,
     kept: Option<Kept>,
     records: Option<records::Written<'a>>,
     tree: &'a Tree,
@@ -74,6 +76,8 @@ struct State<'a> {
 struct Restored {
     #[serde(default)]
     by: Option<String>,
+    #[serde(default = "rules::first")]
+    rules: u32,
     #[serde(default)]
     kept: Option<Kept>,
     #[serde(default)]
@@ -86,7 +90,8 @@ impl Run {
     /// The run as it stands, for [`resume_saved`]; `None` while a model is asked, whose request would be kept once more.
     /// The pieces of what was given before count as kept.
     pub fn save(&mut self) -> Option<Saved> {
-        let open = self.open.as_deref().filter(|open| !open.is_large())?;
+        // Which of the results are used up already stands in no saved state.
+        let open = self.open.as_deref().filter(|open| !open.is_large() && self.results.is_empty())?;
         let mut lent = self.tree.lend_history();
         let apart = lent.as_ref().and_then(|(member, history)| Piece::of(*member, history, self.kept));
         if apart.is_none()
@@ -100,7 +105,7 @@ impl Run {
             self.tree.swap_records(kept.member, &mut calls, &mut iterations);
         }
         let records = kept.map(|_| records::Written::of(&calls, &iterations));
-        let state = serde_json::to_string(&State { by: BY, kept, records, tree: &self.tree, open });
+        let state = serde_json::to_string(&State { by: BY, rules: RULES, kept, records, tree: &self.tree, open });
         if let Some(kept) = kept {
             self.tree.swap_records(kept.member, &mut calls, &mut iterations);
         }
@@ -166,6 +171,9 @@ pub fn resume_saved(journal: Journal, state: &str, pieces: Vec<String>) -> Resul
             .hint("go on from the lines of the journal")
     };
     let mut restored: Restored = serde_json::from_str(state).map_err(|error| wrong(&error.to_string()))?;
+    if restored.rules != RULES {
+        return Err(wrong("it was decided by other rules"));
+    }
     if let Some(kept) = restored.kept {
         if restored.by.as_deref() != Some(BY) {
             return Err(wrong("another version saved it"));
@@ -185,6 +193,7 @@ pub fn resume_saved(journal: Journal, state: &str, pieces: Vec<String>) -> Resul
         }
     }
     let compactions = restored.tree.long_compactions();
+    let journal = Journal { results: Vec::new(), ..journal };
     let mut continued = go_on(journal, restored.tree, restored.open)?;
     continued.run.kept = restored.kept;
     continued.saved = Some((state.len(), compactions));

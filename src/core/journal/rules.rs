@@ -1,0 +1,32 @@
+//! The rules that machines decide by, numbered: a journal's first line names the version that decided it.
+//!
+//! Whoever changes what a machine decides from the same events adds a version here and says what changed, in words for
+//! whoever reads that an old journal diverges.
+
+/// What changed with each version after the first, oldest first.
+const CHANGES: [&str; 1] = [
+    // 2
+    "a value that is new in its place is news to the stuck detector, whatever it looks like; \
+     a call that was quoted from what the model was shown is prose; \
+     evident slips in tool names are understood; \
+     reading options, environments and secrets in shell lines are judged more carefully",
+];
+
+/// The version of the rules. Journals that name none were decided by the first.
+pub const RULES: u32 = 1 + CHANGES.len() as u32;
+
+pub(super) const fn first() -> u32 {
+    1
+}
+
+/// Why this version may decide otherwise than the one that wrote a journal under the version `rules`.
+pub(super) fn reason(rules: u32) -> String {
+    if rules > RULES {
+        return format!("a newer version, with the rules {rules}, decided it; this one has the rules {RULES}");
+    }
+    let since: Vec<&str> = CHANGES.into_iter().skip(rules.saturating_sub(1) as usize).collect();
+    if since.is_empty() {
+        return format!("the rules are the same ({RULES}): the journal or its configuration was changed by hand");
+    }
+    format!("the rules {rules} decided it, and these are the rules {RULES}; changed since: {}", since.join("; "))
+}
