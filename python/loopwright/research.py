@@ -38,6 +38,7 @@ from .result import Result
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ._driver import Driver
     from ._plan import Plan
     from .events import Event
     from .models import Model
@@ -302,8 +303,9 @@ class _ResearchAgent(Agent[str]):
         plan.contained = True
         return plan
 
-    def _finish(self, outcome: _core.Ended | None, *given: Any) -> tuple[Result[Any], str | None]:
-        result, feedback = super()._finish(outcome, *given)
+    def _finish(self, driver: Driver, *given: Any) -> tuple[Result[Any], str | None]:
+        result, feedback = super()._finish(driver, *given)
+        outcome = driver.outcome
         found = (outcome and outcome.get("research")) or {}
         values = {each.name: getattr(result, each.name) for each in fields(Result)}
         report = found.get("report", {})
