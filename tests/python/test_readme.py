@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_stubs import pyright
+from test_stubs import run as checker
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -59,6 +61,37 @@ def test_n1_examples_run_when_pasted_alone(page, line, code, tmp_path):
         check=False,
     )
     assert done.returncode == 0, f"{page}:{line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.timeout(300)
+def test_n1_the_first_examples_run_in_an_interactive_session(tmp_path):
+    # As somebody types them, or pastes them into a prompt: line by line, without a file.
+    for page, line, code in (example.values for example in examples() if example.values[0] in KEYLESS):
+        folder = tmp_path / f"{page.stem}-{line}"
+        folder.mkdir()
+        environment = {name: value for name, value in os.environ.items() if name not in KEYS}
+        done = subprocess.run(
+            [sys.executable, "-i", "-q"],
+            input=f"{code}\nprint('came', 'to its end')\n",
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert "came to its end" in done.stdout, f"{page}:{line}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr, f"{page}:{line}\n{done.stdout}{done.stderr}"
+        assert "SyntaxError" not in done.stderr, f"{page}:{line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.timeout(300)
+def test_n2_the_first_examples_are_clean_in_the_strict_modes_of_type_checkers(tmp_path):
+    for page, line, code in (example.values for example in examples() if example.values[0] in KEYLESS):
+        (tmp_path / f"{page.stem.replace('-', '_')}_{line}.py").write_text(code, encoding="utf-8")
+    code, said = checker("mypy", "--strict", "--config-file", os.devnull, str(tmp_path), cwd=tmp_path)
+    assert code == 0, said
+    assert pyright(tmp_path) == []
 
 
 def test_links_lead_somewhere():
