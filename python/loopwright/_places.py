@@ -77,8 +77,8 @@ def located(journal: str | os.PathLike[str] | None, run: str | None = None) -> P
     """The journal of a run that is there to be read.
 
     `journal` is text, the path of a file, a store or a folder of journals, and `run` the name of a run in it or the
-    beginning of one; or `journal` itself is such a name, of a run in the project's store. The result of a run without one
-    has `None`, which raises `no_journal`.
+    beginning of one; or `journal` itself is such a name, of a run in the project's store. `None`, which the result of a
+    run without a journal has, raises `no_journal`.
     """
     if journal is None:
         message = "the run kept no journal"
