@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Context, ToolError, UsageError, replay, tool
+from loopwright import Agent, Call, Context, Hook, ToolError, UsageError, replay, tool
 from loopwright.events import RunFinished, ToolFinished
 from loopwright.result import Result
 from loopwright.testing import ScriptedModel, call, calls
@@ -181,3 +181,27 @@ def test_n3_an_exception_that_is_kept_holds_no_journal(way: str, tmp_path: Path)
     with pytest.raises(UsageError) as caught:
         Agent(ScriptedModel([]), tools=[timed]).resume_sync(path)
     assert caught.value.code == "run_finished"
+
+
+def test_n3_what_an_approver_or_a_hook_raises_is_logged_too(way: str, caplog: pytest.LogCaptureFixture) -> None:
+    @tool(risk="confirm")
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    def approve(question: Any) -> bool:
+        raise LookupError("no such person")
+
+    def look(context: Any) -> None:
+        raise ArithmeticError("no such number")
+
+    model = ScriptedModel([call("pay"), "Not allowed."])
+    result, _ = run(Agent(model, tools=[pay], approve=approve, hooks=[Hook("pre_tool", look)]), "Pay.", way)
+    assert result.stop_reason == "natural"
+    logged = {record.name: record.exc_info[1] for record in caplog.records if record.exc_info}
+    assert {name: type(error) for name, error in logged.items()} == {
+        "loopwright.approval": LookupError,
+        "loopwright.hooks": ArithmeticError,
+    }
+    for line in ('raise LookupError("no such person")', 'raise ArithmeticError("no such number")'):
+        assert line in caplog.text

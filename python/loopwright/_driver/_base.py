@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
 from loopwright._approval import Approval, decision_of
-from loopwright._foreign import RAISED, stopping
+from loopwright._foreign import RAISED, log_raised, stopping
 from loopwright._numbers import Numbers
 from loopwright._plan import ASIDES
 from loopwright.errors import InternalError, ModelError, UsageError
@@ -399,6 +399,7 @@ class Driver:
                 raise answer
             decision, reason, arguments = decision_of(answer)
         except BaseException as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
+            log_raised("approval", "asking a person", error)
             decision, reason, arguments = "deny", f"asking failed: {type(error).__name__}: {error}", None
         return _core.Event.decided(command.id, command.hash, decision, reason, arguments)  # type: ignore[arg-type]
 
