@@ -228,6 +228,7 @@ of a run. Written by `make docs` from the source; do not edit it by hand.
 
 ```python
 import json
+from loopwright import Agent, events_of
 from loopwright.events import from_dict, to_dict
 from loopwright.testing import ScriptedModel
 

@@ -6,6 +6,10 @@ being closed, and in a function of a person's it is a failure like any other.
 
 from __future__ import annotations
 
+import logging
+
+from .errors import LoopwrightError
+
 RAISED = (Exception, GeneratorExit)
 """What is handled; the rest ends the process."""
 _STOPPING = (StopIteration, StopAsyncIteration, GeneratorExit)
@@ -26,3 +30,11 @@ def stopping(error: BaseException) -> BaseException | None:
         return error
     cause = error.__cause__ if isinstance(error, RuntimeError) else None
     return cause if isinstance(cause, (StopIteration, StopAsyncIteration)) else None
+
+
+def log_raised(room: str, what: str, error: BaseException) -> None:
+    """Logs what code of somebody else's raised, where a run goes on with no more than its words. Errors of the package
+    are such words themselves.
+    """
+    if not isinstance(error, LoopwrightError):
+        logging.getLogger(f"loopwright.{room}").warning("%s raised an exception", what, exc_info=error)

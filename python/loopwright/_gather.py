@@ -12,7 +12,7 @@ from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._driver._work import drop, in_thread
-from ._foreign import RAISED, closes
+from ._foreign import RAISED, closes, log_raised
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -250,6 +250,7 @@ async def collect(sources: tuple[Any, ...], question: str) -> tuple[str, list[st
         except RAISED as error:
             if closes(error):
                 raise
+            log_raised("sources", f"the source {source.name}", error)
             return [], _plain(f"{source.name}: {type(error).__name__}: {error}"[:400])
 
     answers = await asyncio.gather(*(ask(source) for source in sources))

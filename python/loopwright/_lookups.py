@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ._foreign import RAISED, closes
+from ._foreign import RAISED, closes, log_raised
 from ._gather import beside, called, listed
 from .errors import LoopwrightError, ProviderError, UsageError
 
@@ -61,6 +61,7 @@ async def look_up(lookups: Lookups, kind: str, command_id: int, wanted: Mapping[
     except RAISED as error:
         if closes(error):
             raise
+        log_raised("search", f"the {kind}", error)
         answer = json.dumps({"Err": _error(error, kind)})
     told = f',"problems":{json.dumps(problems)}' if problems else ""
     return f'{{"{name}":{{"id":{command_id},"{key}":{answer}{told}}}}}'

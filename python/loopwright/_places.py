@@ -73,12 +73,16 @@ def project_store() -> str:
     return os.environ.get("LOOPWRIGHT_JOURNAL") or str(Path(".loopwright") / "journal.db")
 
 
-def located(journal: str | os.PathLike[str], run: str | None = None) -> Place:
+def located(journal: str | os.PathLike[str] | None, run: str | None = None) -> Place:
     """The journal of a run that is there to be read.
 
     `journal` is text, the path of a file, a store or a folder of journals, and `run` the name of a run in it or the
-    beginning of one; or `journal` itself is such a name, of a run in the project's store.
+    beginning of one; or `journal` itself is such a name, of a run in the project's store. `None`, which the result of a
+    run without a journal has, raises `no_journal`.
     """
+    if journal is None:
+        message = "the run kept no journal"
+        raise UsageError(message, "no_journal", "run it with journal=True, or with a folder for journals")
     if isinstance(journal, str) and "\n" in journal:
         return Place(text=journal)
     path = os.fspath(journal)

@@ -5,12 +5,13 @@ A plan is made once for each budget and kept. Agents of other kinds run another 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from . import _core
 from ._options import check, written
 from ._plan import Plan
 from ._setup import _bounded, _check_policies, _checked_budget, _chooser_of, _hooks_of, _price
+from ._typed import Output
 from .budget import Budget
 from .messages import prompt_of
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from .roles import Role, Roles
     from .tools import ToolSet
 
-Output = TypeVar("Output")
 
 _KEPT_PLANS = 32
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._foreign import RAISED
+from ._foreign import RAISED, log_raised
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Remembering:
         except LoopwrightError as error:
             return _core.Event.recall_failed(number, error.code, error.message)
         except RAISED as error:
+            log_raised("memory", "the recall", error)
             return _core.Event.recall_failed(number, "memory_failed", f"{type(error).__name__}: {error}")
 
     def begin(self, run: _core.Run) -> float:

@@ -48,11 +48,11 @@ class Replay:
         return self.divergence is None and self.damage is None
 
 
-def replay(journal: str | os.PathLike[str], run: str | None = None, *, policy: Policy | None = None) -> Replay:
+def replay(journal: str | os.PathLike[str] | None, run: str | None = None, *, policy: Policy | None = None) -> Replay:
     """Replays a journal: a path, or its lines as text; or the run of a store; or a run of the project by its name.
 
     A run replays with the policy it ran with, which stands in its journal; a journal whose policy was changed is an
-    error. With `policy`, so is one whose run went by another.
+    error. With `policy`, so is one whose run went by another. A run without a journal raises `no_journal`.
     """
     place = located(journal, run)
     with naming(place):
@@ -84,8 +84,8 @@ class Diff:
 
 
 def diff(
-    left: str | os.PathLike[str],
-    right: str | os.PathLike[str],
+    left: str | os.PathLike[str] | None,
+    right: str | os.PathLike[str] | None,
     *,
     left_run: str | None = None,
     right_run: str | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
 from ._continue import Begun
@@ -14,6 +14,7 @@ from ._plan import model_name, new_run, run_id
 from ._prepared import Prepared
 from ._remember import Following
 from ._stream import _OUTPUT_ATTEMPTS, RunStream, _caused, _checked, _heard, _heard_out, _last, _once_more
+from ._typed import Output
 from .errors import LoopwrightError, UsageError
 from .messages import prompt_of
 from .result import Messages, Named, Result, added, error_of, from_outcome
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from .events import Event
     from .signal import Signal
 
-Output = TypeVar("Output")
 
 _NOBODY = _core.History([])
 """Before anybody has said anything."""
@@ -76,7 +76,7 @@ class Running(Prepared[Output]):
             except LoopwrightError as error:
                 self._explain(error, driver, run, plan, name, path, earlier)
                 raise
-            result, feedback = self._finish(driver.outcome, run, plan, name, path, earlier)
+            result, feedback = self._finish(driver, run, plan, name, path, earlier)
             _caused(result, driver)
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break
@@ -153,7 +153,7 @@ class Running(Prepared[Output]):
 
     def _finish(
         self,
-        outcome: _core.Ended | None,
+        driver: Driver,
         run: _core.Run,
         plan: Plan,
         name: str,
@@ -161,6 +161,7 @@ class Running(Prepared[Output]):
         earlier: Result[Any] | None,
     ) -> tuple[Result[Any], str | None]:
         """The result; and what the model should be told if its answer is not of the type."""
+        outcome = driver.outcome
         assert outcome is not None, "a driver ends with an outcome"  # noqa: S101 - a fault of ours
         history = run.messages
         result = from_outcome(
@@ -171,6 +172,7 @@ class Running(Prepared[Output]):
             journal=path or run.journal,
             models={kind: _named(each) for kind, each in plan.agents.items()},
             noted=run.noted_json(),
+            raised=driver.raised,
         )
         if plan.session is not None:
             plan.session._add(result.roles.get("supervised", ()))
@@ -204,7 +206,7 @@ class Running(Prepared[Output]):
     ) -> None:
         """Gives an error that broke a run off what the run had reached."""
         if error.result is None and driver.outcome is not None:
-            error.result = self._finish(driver.outcome, run, plan, name, path, earlier)[0]
+            error.result = self._finish(driver, run, plan, name, path, earlier)[0]
 
 
 def _named(plan: Plan | AgentPlan) -> Named:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import inspect
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from ._options import of_run
 from ._remember import Following
+from ._typed import Output
 from .errors import LoopwrightError, UsageError
 from .messages import Message
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RunStream"]
 
-Output = TypeVar("Output")
 
 _OUTPUT_ATTEMPTS = 3
 
@@ -179,9 +179,9 @@ class RunStream(Generic[Output]):
                 raise
             except BaseException:
                 if driver.outcome is not None:
-                    self._result = agent._finish(driver.outcome, run, plan, name, path, earlier)[0]
+                    self._result = agent._finish(driver, run, plan, name, path, earlier)[0]
                 raise
-            result, feedback = agent._finish(driver.outcome, run, plan, name, path, earlier)
+            result, feedback = agent._finish(driver, run, plan, name, path, earlier)
             _caused(result, driver)
             if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
                 break

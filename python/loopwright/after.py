@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 # The driver's end of the process has to come after ours: what is registered last is called first.
 from . import _core, _driver  # noqa: F401
-from ._foreign import RAISED
+from ._foreign import RAISED, log_raised
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
@@ -408,6 +408,7 @@ class Worker:
             if _ENDING.is_set() or (isinstance(error, LoopwrightError) and error.code == "work_taken"):
                 # Somebody else does it; what fails because this process ends is done by the next one.
                 return not _ENDING.is_set()
+            log_raised("after", f"the work {job['name']}", error)
             shown = str(error) if isinstance(error, LoopwrightError) else f"{type(error).__name__}: {error}"
             state = core.work_failed(said, shown, isinstance(error, UsageError) and error.code in _HOPELESS)
             if state is not None:

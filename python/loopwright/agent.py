@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
 from ._continue import forking, resuming
@@ -24,12 +24,15 @@ from ._setup import (
     _total,
 )
 from ._stream import RunStream, _heard_out
+from ._typed import Output
 from .budget import Budget
 from .errors import UsageError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from typing_extensions import TypeForm
 
     from ._approval import Approval
     from ._continue import OnDivergence
@@ -51,7 +54,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent", "RunStream"]
 
-Output = TypeVar("Output")
+_TEXT = cast("type[str]", None)
+"""No type of answers: an agent whose answers are text, for type checkers too."""
 
 
 class Agent(Running[Output]):
@@ -71,7 +75,8 @@ class Agent(Running[Output]):
         tools: Functions, or what `@tool` makes of them.
         system: Instructions.
         budget: What a run may use.
-        output_type: A type that the answer must have; `result.output` is then of that type.
+        output_type: A type that the answer must have: a class, a list, a union or whatever else pydantic knows;
+            `result.output` is then of that type. Left out, answers are text.
         base_url: Another server than the provider's own.
         api_key: The key; otherwise the environment has it (`ANTHROPIC_API_KEY`, `OPENAI_API_KEY`, …).
         headers: Headers to add.
@@ -146,7 +151,7 @@ class Agent(Running[Output]):
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
         system: str | None = None,
         budget: Budget | None = None,
-        output_type: type[Output] | None = None,
+        output_type: TypeForm[Output] = _TEXT,  # type: ignore[assignment]
         base_url: str | None = None,
         api_key: str | None = None,
         headers: Mapping[str, str] | None = None,

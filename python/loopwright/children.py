@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .agent import Agent
     from .budget import Budget
     from .models import Model
-    from .result import Named
+    from .result import Named, Raised
     from .roles import Serving
     from .tools import Tool
 
@@ -239,7 +239,9 @@ def compose(
     return configs, plans
 
 
-def children_of(outcome: _core.Ended, *, run_id: str, models: Mapping[str, Named]) -> list[ChildRun]:
+def children_of(
+    outcome: _core.Ended, *, run_id: str, models: Mapping[str, Named], raised: Raised | None = None
+) -> list[ChildRun]:
     """The children of a run that ended so."""
     from .result import Named, from_outcome
 
@@ -252,6 +254,8 @@ def children_of(outcome: _core.Ended, *, run_id: str, models: Mapping[str, Named
             named=models.get(_kind(path), Named("")),
             journal=None,
             models=models,
+            raised=raised,
+            path=path,
         )
         found.append(ChildRun(name, path, task, call, result))
     return found

@@ -150,6 +150,15 @@ class ToolFinished(Told):
     excerpt: str
     duration: float
 
+    @property
+    def exception(self) -> BaseException | None:
+        """What was raised in the call, as in `ToolCall.exception`; `None` in events that were read from a journal."""
+        return self.__dict__.get("_exception")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The event as copies and other processes get it."""
+        return {each: value for each, value in self.__dict__.items() if each != "_exception"}
+
 
 @dataclass(frozen=True)
 class SearchCompleted(Told):

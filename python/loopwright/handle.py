@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
+from ._typed import Output
 from .errors import UsageError
 from .events import ChildFinished, ChildStarted, Paused, Resumed, RunFinished
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ChildStatus", "RunHandle"]
 
-Output = TypeVar("Output")
 
 _KEPT = 10_000
 

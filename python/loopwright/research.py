@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ._continue import OnDivergence
+    from ._driver import Driver
     from ._plan import Plan
     from .events import Event
     from .models import Model
@@ -305,8 +306,9 @@ class _ResearchAgent(Agent[str]):
         plan.contained = True
         return plan
 
-    def _finish(self, outcome: _core.Ended | None, *given: Any) -> tuple[Result[Any], str | None]:
-        result, feedback = super()._finish(outcome, *given)
+    def _finish(self, driver: Driver, *given: Any) -> tuple[Result[Any], str | None]:
+        result, feedback = super()._finish(driver, *given)
+        outcome = driver.outcome
         found = (outcome and outcome.get("research")) or {}
         values = {each.name: getattr(result, each.name) for each in fields(Result)}
         report = found.get("report", {})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 from ._core import History
 from ._shown import shown_redacted
+from ._typed import Output
 from .messages import Message, checked, decoded, messages_json
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Messages", "Result", "Source", "ToolCall", "Usage"]
 
-Output = TypeVar("Output")
+Raised = Mapping[tuple["str | None", int, str], BaseException]
+"""What tools raised, by the path of the sub-agent, the round and the call."""
 
 
 class Messages(Sequence[Message]):
@@ -118,6 +120,18 @@ class ToolCall:
     at: float
     duration: float
     failure: str | None = None
+
+    @property
+    def exception(self) -> BaseException | None:
+        """What was raised in the call, with its traceback, for people and logs; `None` where nothing was.
+
+        It stays in this process: the model reads its words alone, and no journal and no copy of the result has it.
+        """
+        return self.__dict__.get("_exception")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The call as copies and other processes get it."""
+        return {each: value for each, value in self.__dict__.items() if each != "_exception"}
 
 
 @dataclass(frozen=True)
@@ -269,7 +283,7 @@ class Result(Generic[Output]):
             elif each.name in ("children", "plans", "drifts"):
                 value = [item.to_dict() for item in value]
             elif isinstance(value, list):
-                value = [vars(item) if is_dataclass(item) else item for item in value]
+                value = [_fields_of(item) if is_dataclass(item) else item for item in value]
             elif is_dataclass(value):
                 value = vars(value)
             told[each.name] = value
@@ -361,6 +375,12 @@ def _said(error: LoopwrightError) -> dict[str, Any]:
     return {"message": error.message, "code": error.code, "hint": error.hint, **answered}
 
 
+def _fields_of(item: Any) -> dict[str, Any]:
+    from dataclasses import fields
+
+    return {each.name: getattr(item, each.name) for each in fields(item)}
+
+
 def _is_json(value: object) -> bool:
     try:
         json.dumps(value)
@@ -397,8 +417,14 @@ def from_outcome(
     journal: str | None,
     models: Mapping[str, Named] | None = None,
     noted: Sequence[dict[str, Any]] | str = (),
+    raised: Raised | None = None,
+    path: str | None = None,
 ) -> Any:
-    """The result for how a machine ended. `noted` is what was told of plans and drifts, parsed or as JSON."""
+    """The result for how a machine ended.
+
+    `noted` is what was told of plans and drifts, parsed or as JSON; `raised` is what tools raised, and `path` the
+    sub-agent whose run it was.
+    """
     said = outcome["final"]
     acted = outcome.get("acted")
     result: Result[Any] = object.__new__(Result)
@@ -416,7 +442,7 @@ def from_outcome(
         journal=journal,
         dropped=outcome["dropped"],
         asked_model=None if acted is None else named.model,
-        _later=_Later(outcome, run_id, models, noted),
+        _later=_Later(outcome, run_id, models, noted, raised or {}, path),
     )
     return result
 
@@ -424,7 +450,7 @@ def from_outcome(
 class _Later:
     """What a result is asked for now and then, made when it is."""
 
-    __slots__ = ("models", "noted", "outcome", "run_id")
+    __slots__ = ("models", "noted", "outcome", "path", "raised", "run_id")
 
     def __init__(
         self,
@@ -432,7 +458,11 @@ class _Later:
         run_id: str,
         models: Mapping[str, Named] | None,
         noted: Sequence[dict[str, Any]] | str,
+        raised: Raised,
+        path: str | None,
     ) -> None:
+        self.raised = raised
+        self.path = path
         self.outcome = outcome
         self.run_id = run_id
         self.models = models
@@ -448,7 +478,13 @@ class _Later:
             return []
         from .children import children_of
 
-        return children_of(self.outcome, run_id=self.run_id, models=self.models or {})
+        return children_of(self.outcome, run_id=self.run_id, models=self.models or {}, raised=self.raised)
+
+    def tool_calls(self) -> list[ToolCall]:
+        calls = [ToolCall(**call) for call in self.outcome["tool_calls"]]
+        for call in calls if self.raised else ():
+            call.__dict__["_exception"] = self.raised.get((self.path, call.iteration, call.id))
+        return calls
 
     def told(self, *, plans: bool) -> list[Any]:
         if isinstance(self.noted, str):
@@ -465,7 +501,7 @@ _MADE_LATER: dict[str, Callable[[_Later], Any]] = {
     "usage": lambda later: Usage(**later.outcome["spent"]["usage"]),
     "cost": lambda later: None if later.outcome["spent"].get("partial") else later.outcome["spent"]["cost"],
     "known_cost": lambda later: later.outcome["spent"]["cost"],
-    "tool_calls": lambda later: [ToolCall(**call) for call in later.outcome["tool_calls"]],
+    "tool_calls": _Later.tool_calls,
     "rounds": lambda later: later.outcome["spent"]["iterations"],
     "tool_rounds": lambda later: later.outcome["spent"]["tool_rounds"],
     "sources": lambda later: [Source(**source) for source in later.outcome["sources"]],

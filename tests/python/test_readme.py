@@ -1,4 +1,6 @@
-"""Every Python example in the README and the docs runs as it stands, without a key and without a network."""
+"""Every Python example in the README and the docs runs when it is pasted alone: it imports what it uses, and needs no
+network. Those of the README and of the first page need no key either.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_stubs import pyright
+from test_stubs import run as checker
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+KEYLESS = (Path("README.md"), Path("docs/getting-started.md"))
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "LOOPWRIGHT_MODEL")
 
 
@@ -31,18 +36,21 @@ def test_the_readme_has_three_examples():
     assert sum(example.values[0] == Path("README.md") for example in examples()) == 3
 
 
+def test_n1_the_first_page_has_examples():
+    assert sum(example.values[0] == KEYLESS[1] for example in examples()) > 10
+
+
 @pytest.mark.parametrize(("page", "line", "code"), examples())
-def test_examples_run(page, line, code, tmp_path):
+def test_n1_examples_run_when_pasted_alone(page, line, code, tmp_path):
     # Nothing leaves this machine: there is no such proxy.
     environment = {name: value for name, value in os.environ.items() if name not in KEYS}
     environment |= {"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
-    setting = ""
-    if page != Path("README.md"):
-        # What the docs take for granted: a key, and the names of the package.
+    if page not in KEYLESS:
+        # What the other pages take for granted.
         environment |= dict.fromkeys(KEYS[:3], "no-key-at-all")
-        setting = "from loopwright import *\n"
+    # Nothing but its own text, at the line where it stands on its page.
     script = tmp_path / "example.py"
-    script.write_text(setting + "\n" * (line - 1 - setting.count("\n")) + code, encoding="utf-8")
+    script.write_text("\n" * (line - 1) + code, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
         cwd=tmp_path,
@@ -53,6 +61,37 @@ def test_examples_run(page, line, code, tmp_path):
         check=False,
     )
     assert done.returncode == 0, f"{page}:{line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.timeout(300)
+def test_n1_the_first_examples_run_in_an_interactive_session(tmp_path):
+    # As somebody types them, or pastes them into a prompt: line by line, without a file.
+    for page, line, code in (example.values for example in examples() if example.values[0] in KEYLESS):
+        folder = tmp_path / f"{page.stem}-{line}"
+        folder.mkdir()
+        environment = {name: value for name, value in os.environ.items() if name not in KEYS}
+        done = subprocess.run(
+            [sys.executable, "-i", "-q"],
+            input=f"{code}\nprint('came', 'to its end')\n",
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert "came to its end" in done.stdout, f"{page}:{line}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr, f"{page}:{line}\n{done.stdout}{done.stderr}"
+        assert "SyntaxError" not in done.stderr, f"{page}:{line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.timeout(300)
+def test_n2_the_first_examples_are_clean_in_the_strict_modes_of_type_checkers(tmp_path):
+    for page, line, code in (example.values for example in examples() if example.values[0] in KEYLESS):
+        (tmp_path / f"{page.stem.replace('-', '_')}_{line}.py").write_text(code, encoding="utf-8")
+    code, said = checker("mypy", "--strict", "--config-file", os.devnull, str(tmp_path), cwd=tmp_path)
+    assert code == 0, said
+    assert pyright(tmp_path) == []
 
 
 def test_links_lead_somewhere():

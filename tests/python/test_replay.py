@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, ModelFailure, Signal, UsageError, replay, tool
+from loopwright import Agent, Budget, ModelFailure, Signal, UsageError, diff, replay, tool
 from loopwright.testing import ScriptedModel, call, fault, text
 from ways import agent_at, run
 
@@ -158,3 +158,11 @@ def test_a_run_that_was_stopped_replays() -> None:
     result = asyncio.run(Agent(ScriptedModel([call("stops")]), tools=[stops]).run("go", signal=signal, journal=True))
     assert result.stop_reason == "cancelled"
     assert replay(result.journal or "").identical
+
+
+def test_n2_a_run_without_a_journal_is_told_so() -> None:
+    result = Agent(ScriptedModel(["Hello."])).run_sync("Hi.")
+    for read in (replay, lambda journal: diff(journal, journal), Agent(ScriptedModel([])).resume_sync):
+        with pytest.raises(UsageError) as caught:
+            read(result.journal)
+        assert caught.value.code == "no_journal"

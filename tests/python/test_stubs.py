@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -47,6 +49,42 @@ def test_a_wrong_use_of_the_public_api_is_found(tmp_path):
     assert code == 1, said
     assert 'wrong.py:5: error: Argument 1 to "__call__" of "Tool" has incompatible type "str"' in said
     assert 'wrong.py:6: error: "int" has no attribute "upper"' in said
+
+
+def pyright(folder: Path, *files: Path) -> list[tuple[str, int, str]]:
+    """What pyright says in its strict mode about files that somebody wrote: file, line and rule."""
+    if importlib.util.find_spec("pyright") is None:
+        pytest.skip("pyright is not installed: pip install --group dev")
+    for file in files:
+        (folder / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}', encoding="utf-8")
+    _, said = run("pyright", "--outputjson", "--pythonpath", sys.executable, "--project", str(folder))
+    found = json.loads(said[said.index("{") : said.rindex("}") + 1])
+    assert found["summary"]["filesAnalyzed"] > 0, said
+    return [
+        (Path(each["file"]).name, each["range"]["start"]["line"] + 1, each.get("rule", ""))
+        for each in found["generalDiagnostics"]
+    ]
+
+
+@pytest.mark.timeout(300)
+def test_n2_pyright_finds_the_same_types_in_its_strict_mode(tmp_path):
+    assert pyright(tmp_path, *sorted((ROOT / "tests" / "typing").glob("*.py"))) == []
+
+
+@pytest.mark.timeout(300)
+def test_n2_pyright_finds_a_wrong_use_of_the_public_api(tmp_path):
+    (tmp_path / "wrong.py").write_text(
+        "from loopwright import Agent\n"
+        "def stock(part: str) -> int:\n"
+        "    return len(part)\n"
+        'agent = Agent("offline:extractive", tools=[stock])\n'
+        'agent.run_sync("?").output.bit_length()\n'
+        'Agent("offline:extractive", output_type=int | None).run_sync("?").output.bit_length()\n'
+        'Agent("offline:extractive", tools=[3])\n'
+    )
+    found = pyright(tmp_path)
+    assert {line for _, line, rule in found if rule} == {5, 6, 7}, found
 
 
 def test_everything_compiled_is_documented():

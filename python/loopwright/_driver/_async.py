@@ -153,7 +153,9 @@ class AsyncDriver(Driver):
         self.soon(self.pump)
 
     async def close(self) -> None:
-        """Nothing of the run is left behind: no call, no timer, no task."""
+        """Nothing of the run is left behind: no call, no timer, no task, no hold of its journal."""
+        # Whoever keeps an exception keeps its frames, and with them the driver.
+        self.run.close()
         self.line.clear()
         self.cancelled_model()
         self.bridge.leave(self.key)
@@ -290,12 +292,12 @@ class AsyncDriver(Driver):
         try:
             context = self.context(command_id, call, flag) if tool.context_parameter else None
             outcome = await run(tool, call.arguments, context)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             if asyncio.current_task() in self.ending:
                 raise
             # The tool let a cancellation escape that was none of ours; the model may go on without it.
-            outcome = Outcome([], failure=CANCELLED)
-        return self.executed(command_id, call.id, outcome)
+            outcome = Outcome([], failure=CANCELLED, error=error)
+        return self.executed(command_id, call, outcome)
 
     def abort(self, command_id: int) -> None:
         if command_id in self.line and command_id not in self.tasks:

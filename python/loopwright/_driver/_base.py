@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
 from loopwright._approval import Approval, decision_of
-from loopwright._foreign import RAISED, stopping
+from loopwright._foreign import RAISED, log_raised, stopping
 from loopwright._numbers import Numbers
 from loopwright._plan import ASIDES
 from loopwright.errors import InternalError, ModelError, UsageError
-from loopwright.events import ChildText, ReasoningDelta, TextDelta, ToolProgress, from_notice
+from loopwright.events import ChildText, ReasoningDelta, TextDelta, ToolFinished, ToolProgress, from_notice
 from loopwright.models import ModelFailure, answer_event
 from loopwright.tools._context import CancelFlag, Context
 
@@ -78,6 +78,8 @@ class Driver:
         self.questions: set[int] = set()
         # Calls of roles, which nobody watches and nothing is kept of.
         self.asides: dict[int, _core.ModelCall] = {}
+        # What tools raised, by the path of the sub-agent, the round and the call.
+        self.raised: dict[tuple[str | None, int, str], BaseException] = {}
         # What a hook raised that ended the run.
         self.hook_error: BaseException | None = None
         # Questions to a person who sees one at a time: the first is put, the others wait.
@@ -151,7 +153,10 @@ class Driver:
                 self.execute(command)
             elif kind == "emit":
                 self.mark()
-                self.told.append(from_notice(command.notice))  # type: ignore[arg-type]
+                event = from_notice(command.notice)  # type: ignore[arg-type]
+                if type(event) is ToolFinished and event.is_error:
+                    event.__dict__["_exception"] = self.raised.get((event.path, event.round, event.id))
+                self.told.append(event)
             elif kind == "abort":
                 self.abort(command.id)  # type: ignore[arg-type]
             elif kind == "timer":
@@ -394,6 +399,7 @@ class Driver:
                 raise answer
             decision, reason, arguments = decision_of(answer)
         except BaseException as error:  # noqa: BLE001 - whatever goes wrong while asking is a no
+            log_raised("approval", "asking a person", error)
             decision, reason, arguments = "deny", f"asking failed: {type(error).__name__}: {error}", None
         return _core.Event.decided(command.id, command.hash, decision, reason, arguments)  # type: ignore[arg-type]
 
@@ -401,10 +407,12 @@ class Driver:
         """The event for a question that nobody is there to hear."""
         return _core.Event.decided(command.id, command.hash, "deny", _NOBODY)  # type: ignore[arg-type]
 
-    def executed(self, command_id: int, call_id: str, outcome: Outcome) -> _core.Event:
-        """The event for what a tool gave."""
-        failure = outcome.failure
+    def executed(self, command_id: int, call: _core.Call, outcome: Outcome) -> _core.Event:
+        """The event for what a tool gave. What it raised is kept here: a journal holds words."""
+        failure, call_id = outcome.failure, call.id
         if failure is not None:
+            if outcome.error is not None:
+                self.raised[self.who(command_id)[1], call.round, call_id] = outcome.error
             return _core.Event.tool_failed(
                 command_id, call_id, failure["kind"], failure["message"], failure.get("hint")
             )

@@ -13,6 +13,7 @@ from loopwright._approval import Approval, is_yes
 from loopwright._foreign import RAISED, closes
 from loopwright.models import answer_event
 from loopwright.tools._context import CancelFlag
+from loopwright.tools._errors import ToolTimeout
 from loopwright.tools._run import Outcome, run_here, run_later
 
 from ._base import Driver
@@ -148,6 +149,8 @@ class SyncDriver(Driver):
     def close(self) -> None:
         """Nothing of the run is left behind but threads of plain tools that do not end."""
         self.closed = True
+        # Whoever keeps an exception keeps its frames, and with them the driver.
+        self.run.close()
         self.line.clear()
         self.limits.clear()
         self.cancelled_model()
@@ -247,11 +250,11 @@ class SyncDriver(Driver):
             self.named(tool)
             try:
                 outcome = await tool.run(call.arguments, context)
-            except asyncio.CancelledError:
+            except asyncio.CancelledError as error:
                 if command_id not in self.tasks:
                     raise
-                outcome = Outcome([], failure=CANCELLED)
-            self.arrived(self.executed(command_id, call.id, outcome))
+                outcome = Outcome([], failure=CANCELLED, error=error)
+            self.arrived(self.executed(command_id, call, outcome))
 
         self.start(command_id, work())
 
@@ -262,7 +265,7 @@ class SyncDriver(Driver):
 
         def settle(outcome: Outcome) -> None:
             if settled.acquire(blocking=False):
-                self.arrived(self.executed(command_id, call.id, outcome))
+                self.arrived(self.executed(command_id, call, outcome))
 
         def work() -> None:
             try:
@@ -276,13 +279,13 @@ class SyncDriver(Driver):
 
         in_thread(f"tool {tool.name}", work)
         if tool.timeout is not None:
-            message = f"{tool.name!r} gave no result within {tool.timeout:g} s"
-            failure = {"kind": "timeout", "message": message, "hint": "ask for less at once"}
+            error = ToolTimeout(f"{tool.name!r} gave no result within {tool.timeout:g} s", hint="ask for less at once")
+            failure = {"kind": error.code, "message": error.message, "hint": error.hint}
 
             def late() -> None:
                 if not flag.is_set:
                     flag.set()
-                    settle(Outcome([], failure=failure))
+                    settle(Outcome([], failure=failure, error=error))
 
             self.limits.append((self.run.now() + tool.timeout, late))
 
@@ -295,10 +298,10 @@ class SyncDriver(Driver):
             self.named(tool)
             try:
                 outcome = await run_later(tool, given)
-            except asyncio.CancelledError:
+            except asyncio.CancelledError as error:
                 if command_id not in self.tasks:
                     raise
-                outcome = Outcome([], failure=CANCELLED)
+                outcome = Outcome([], failure=CANCELLED, error=error)
             settle(outcome)
 
         if flag.is_set:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
-from loopwright._foreign import RAISED
+from loopwright._foreign import RAISED, log_raised
 from loopwright.errors import UsageError
 
 from ._answers import clean, spoken
@@ -104,6 +104,8 @@ class Asked:
                 self.command = self.command.after(kind, text)
         except BaseException as error:  # noqa: BLE001 - whatever a hook does is its failure
             kind, text = "failed", words(error)
+            if not isinstance(error, Late):
+                log_raised("hooks", f"the hook {clean(hook.name)}", error)
             if hook.stops:
                 self.error = error
         self.replies.append((clean(hook.name), kind, text, hook.stops))

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import logging
 import threading
+import traceback
 from typing import TYPE_CHECKING, Any
 
 from ._context import Context, cancel_flag, relayed
@@ -27,6 +29,8 @@ _LONGEST_FAILURE = 4000
 _LONGEST_HINT = 1000
 _GRACE = 1.0
 _MOST_GROUPED = 10
+_LOG = logging.getLogger("loopwright.tool")
+_GENERATOR = 0x20 | 0x200  # inspect.CO_GENERATOR, inspect.CO_ASYNC_GENERATOR
 
 
 class Outcome:
@@ -50,7 +54,7 @@ class Outcome:
         self.failure = failure
         """Why it failed: `kind`, `message`, and `hint` where there is one."""
         self.error = error
-        """What was raised, with its traceback."""
+        """What was raised, with its traceback; the local variables of its frames are let go."""
         self.truncated = truncated
         """Whether the model sees less than there was."""
 
@@ -242,19 +246,44 @@ async def run_later(tool: Tool[..., Any], awaitable: Awaitable[Any]) -> Outcome:
 
 
 def _raised(tool: Tool[..., Any], error: BaseException) -> Outcome:
+    """The outcome of a call that raised. The log has the traceback: the model reads only the error's words.
+
+    Errors of the package say what was meant for the model, wrong arguments for one; any other is a fault of the tool.
+    """
+    meant = isinstance(error, LoopwrightError)
+    cause = error.__cause__ if isinstance(error, _Exit) and error.__cause__ is not None else error
+    message = "the tool %s failed" if meant else "the tool %s raised an exception"
+    _LOG.log(logging.INFO if meant else logging.WARNING, message, tool.name, exc_info=cause)
+    _clear_frames(cause)
     if isinstance(error, LoopwrightError):
         return _failed(tool, error.code, error.message, error.hint, error)
-    if isinstance(error, _Exit):
-        return _failed(tool, "exception", str(error), None, error)
-    if isinstance(error, _ENDING):
-        return _failed(tool, "exception", f"the tool raised {_said(error)}", None, error)
+    if isinstance(cause, _ENDING):
+        return _failed(tool, "exception", f"the tool raised {_said(cause)}", None, cause)
     return _failed(tool, "exception", _said(error), None, error)
+
+
+def _clear_frames(error: BaseException) -> None:
+    """Lets go of what the frames of a traceback hold: an exception that is kept keeps no data of a tool in memory."""
+    left: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while left:
+        each = left.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        for frame, _ in traceback.walk_tb(each.__traceback__):
+            # A generator may be suspended, and would be closed.
+            if not frame.f_code.co_flags & _GENERATOR:
+                with contextlib.suppress(RuntimeError):
+                    frame.clear()
+        left += (each.__cause__, each.__context__, *_grouped(each))
 
 
 def _returned(tool: Tool[..., Any], value: object) -> Outcome:
     try:
         content, truncated = to_content(value, max_output=tool.max_output or DEFAULT_MAX_OUTPUT)
     except NotSerialisable as error:
+        _LOG.warning("the result of the tool %s is of no form that a model can read", tool.name, exc_info=error)
         return _failed(tool, "not_serialisable", error.message, error.hint, error, value=value)
     except BaseException as error:  # noqa: BLE001 - what is written is the tool's own, and may raise whatever it likes
         return _raised(tool, error)

@@ -9,6 +9,7 @@ mod noise;
 mod past;
 mod periods;
 mod policy;
+mod role;
 mod step;
 mod text;
 mod verdict;

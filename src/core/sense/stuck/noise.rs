@@ -1,9 +1,9 @@
-//! Text without its noise: what changes from one try to the next though nothing has changed.
+//! Text of a tool without its noise: what changes from one try to the next though nothing has changed.
 //!
-//! Three grades. A result loses clock times, measured durations, addresses in memory, UUIDs and colours, and keeps its
-//! plain numbers: a count that moves is news. An argument loses stamps, counters that are called so, request ids and
-//! temporary names. An error loses all numbers and paths: what is left is its class. One pass, no tables of patterns;
-//! of very long texts only both ends are looked at, the middle counts as it stands.
+//! Two grades. A result loses clock times, measured durations, addresses in memory, UUIDs and colours, and keeps its
+//! plain numbers: a count that moves is news. An error loses all numbers and paths: what is left is its class. One pass,
+//! no tables of patterns; of very long texts only both ends are looked at, the middle counts as it stands. Arguments are
+//! no text of a tool: a value that is new in its place is news whatever it looks like (see `role`).
 
 use std::borrow::Cow;
 
@@ -21,11 +21,6 @@ const GONE: u8 = 0x1a;
 pub(super) enum Grade {
     /// In what a tool gave.
     Result,
-    /// In an argument. `slot`: times are what it is about (a date to search for), not noise.
-    Argument {
-        /// Whether times stay.
-        slot: bool,
-    },
     /// In an error.
     Error,
 }
@@ -47,7 +42,6 @@ fn is_plain(text: &[u8], grade: Grade) -> bool {
     let noisy = |b: &u8| b.is_ascii_digit() || *b == 0x1b || (paths && (*b == b'/' || *b == b'\\'));
     // Folded whole chunks at a time: the compiler makes that a few vector instructions.
     !text.chunks(64).any(|chunk| chunk.iter().fold(false, |found, b| found | noisy(b)))
-        && (grade == Grade::Result || memchr::memmem::find(text, b"tmp").is_none())
 }
 
 const fn is_word(b: u8) -> bool {
@@ -62,12 +56,11 @@ const fn is_path(b: u8) -> bool {
 pub(super) fn strip(text: &[u8], grade: Grade) -> Cow<'_, [u8]> {
     // Copied once something goes.
     let mut out = Vec::new();
-    let mut temporary = (grade != Grade::Result).then(|| memchr::memmem::find_iter(text, b"tmp").peekable());
     let (mut at, mut from) = (0, 0);
     // No path reaches beyond.
     let mut no_path = 0;
-    // All noise holds a digit, but for escapes, paths and a few temporary names: what lies between is copied whole.
-    while let Some(next) = next_odd(text, from, grade, temporary.as_mut()) {
+    // All noise holds a digit, but for escapes and paths: what lies between is copied whole.
+    while let Some(next) = next_odd(text, from, grade) {
         let b = text[next];
         if b == 0x1b {
             out.extend_from_slice(&text[at..next]);
@@ -129,12 +122,7 @@ pub(super) fn strip(text: &[u8], grade: Grade) -> Cow<'_, [u8]> {
 }
 
 /// The next byte from which noise may be told.
-fn next_odd(
-    text: &[u8],
-    from: usize,
-    grade: Grade,
-    temporary: Option<&mut std::iter::Peekable<memchr::memmem::FindIter<'_, '_>>>,
-) -> Option<usize> {
+fn next_odd(text: &[u8], from: usize, grade: Grade) -> Option<usize> {
     let paths = grade == Grade::Error;
     let odd = |b: u8| b.is_ascii_digit() || b == 0x1b || (paths && (b == b'/' || b == b'\\'));
     let rest = text.get(from..)?;
@@ -146,17 +134,9 @@ fn next_odd(
         }
         done += chunk.len();
     }
-    let found = if paths {
-        rest[done.min(rest.len())..].iter().position(|b| odd(*b)).map(|at| from + done + at)
-    } else {
-        digit_or_escape(&rest[done.min(rest.len())..]).map(|at| from + done + at)
-    };
-    let Some(temporary) = temporary else { return found };
-    while temporary.next_if(|at| *at < from).is_some() {}
-    match (found, temporary.peek().copied()) {
-        (Some(found), Some(tmp)) => Some(found.min(tmp)),
-        (found, tmp) => found.or(tmp),
-    }
+    let rest = &rest[done.min(rest.len())..];
+    let found = if paths { rest.iter().position(|b| odd(*b)) } else { digit_or_escape(rest) };
+    found.map(|at| from + done + at)
 }
 
 /// The first digit or escape, eight bytes at a time.
@@ -246,47 +226,18 @@ fn noise_length(text: &[u8], at: usize, length: usize, grade: Grade) -> usize {
         return 0;
     }
     let word = &rest[..length];
-    let digits = word.iter().filter(|b| b.is_ascii_digit()).count();
     let after_dot = at > 0 && matches!(text[at - 1], b'.' | b'-') && at > 1 && text[at - 2].is_ascii_digit();
     if let Some(length) = uuid_length(rest) {
         return length;
     }
-    if digits == 0 {
-        return if grade != Grade::Result && is_temporary(text, at, word, digits) { length } else { 0 };
-    }
     if word.len() >= 6 && word.starts_with(b"0x") && word[2..].iter().all(u8::is_ascii_hexdigit) {
         return word.len();
     }
-    let slot = grade == Grade::Argument { slot: true };
-    if !slot && !after_dot {
-        if let Some(length) = moment_length(rest) {
-            return length;
-        }
-        if let Some(length) = duration_length(rest)
-            && !matches!(grade, Grade::Argument { .. })
-        {
-            return length;
-        }
+    if !after_dot && let Some(length) = moment_length(rest).or_else(|| duration_length(rest)) {
+        return length;
     }
-    if grade == Grade::Result {
-        return 0;
-    }
-    if digits == word.len() {
-        let stamp = !after_dot && !slot && is_epoch(word);
-        if stamp {
-            let fraction = rest.get(length) == Some(&b'.');
-            let more = rest.get(length + 1..).unwrap_or_default();
-            let decimals = more.iter().position(|b| !b.is_ascii_digit()).unwrap_or(more.len());
-            return if fraction && decimals > 0 { length + 1 + decimals } else { length };
-        }
-        return if counted(text, at) { length } else { 0 };
-    }
-    if is_random(word) || is_temporary(text, at, word, digits) { length } else { 0 }
-}
-
-/// Seconds, milliseconds, microseconds or nanoseconds since 1970, from 2001 to 2033.
-fn is_epoch(digits: &[u8]) -> bool {
-    matches!(digits.len(), 10 | 13 | 16 | 19) && (digits[0] == b'1' || (digits[0] == b'2' && digits[1] == b'0'))
+    // An error loses the rest of its numbers one by one; ids and names as machines make them go whole.
+    if grade == Grade::Error && is_random(word) { length } else { 0 }
 }
 
 fn uuid_length(text: &[u8]) -> Option<usize> {
@@ -370,120 +321,10 @@ fn is_random(word: &[u8]) -> bool {
     id.len() >= 8 && changes >= 3
 }
 
-/// A name in a folder for temporary files, or one that such a folder gives.
-fn is_temporary(text: &[u8], at: usize, word: &[u8], digits: usize) -> bool {
-    if word.starts_with(b"tmp") && word.len() == 11 {
-        return true;
-    }
-    let before = &text[at.saturating_sub(256)..at];
-    let component = before.iter().rposition(|b| matches!(b, b'/' | b'\\' | b' ' | b'"' | b'\'' | b'='));
-    let folder = component.map_or(&[][..], |slash| &before[..slash]);
-    let tmp =
-        [&b"/tmp"[..], b"/temp", b"\\Temp", b"\\temp", b"$TMPDIR", b"/T"].iter().any(|name| folder.ends_with(name));
-    tmp && digits > 0
-}
-
-const COUNTERS: [&[u8]; 16] = [
-    b"attempt",
-    b"attempts",
-    b"try",
-    b"tries",
-    b"retry",
-    b"retries",
-    b"counter",
-    b"count",
-    b"seq",
-    b"sequence",
-    b"iteration",
-    b"iter",
-    b"nonce",
-    b"tick",
-    b"pid",
-    b"poll",
-];
-
-/// Whether a name says that its value only counts.
-pub(super) fn names_counter(name: &[u8]) -> bool {
-    let last = name.rsplit(|b| matches!(b, b'_' | b'-' | b'.')).find(|part| !part.is_empty()).unwrap_or(name);
-    // retryCount
-    let hump = last.iter().rposition(u8::is_ascii_uppercase).unwrap_or(0);
-    let matches = |part: &[u8]| COUNTERS.iter().any(|counter| part.eq_ignore_ascii_case(counter));
-    matches(last) || matches(&last[hump..])
-}
-
-/// Whether a name says that its value differs from call to call.
-pub(super) fn names_stamp(name: &[u8]) -> bool {
-    const STAMPS: [&[u8]; 22] = [
-        b"timestamp",
-        b"ts",
-        b"now",
-        b"nonce",
-        b"request_id",
-        b"requestid",
-        b"req_id",
-        b"trace_id",
-        b"traceid",
-        b"span_id",
-        b"correlation_id",
-        b"correlationid",
-        b"idempotency_key",
-        b"idempotencykey",
-        b"uuid",
-        b"guid",
-        b"cache_buster",
-        b"cachebuster",
-        b"_",
-        b"x-request-id",
-        b"call_id",
-        b"tool_call_id",
-    ];
-    STAMPS.iter().any(|stamp| name.eq_ignore_ascii_case(stamp))
-}
-
-/// Whether a name says that its value is a time to act on.
-pub(super) fn names_slot(name: &[u8]) -> bool {
-    const SLOTS: [&[u8]; 22] = [
-        b"start",
-        b"end",
-        b"from",
-        b"to",
-        b"since",
-        b"until",
-        b"before",
-        b"after",
-        b"when",
-        b"date",
-        b"day",
-        b"slot",
-        b"deadline",
-        b"due",
-        b"departure",
-        b"arrival",
-        b"min",
-        b"max",
-        b"begin",
-        b"begins",
-        b"starts",
-        b"ends",
-    ];
-    name.split(|b| matches!(b, b'_' | b'-' | b'.')).any(|part| SLOTS.iter().any(|slot| part.eq_ignore_ascii_case(slot)))
-}
-
-/// Whether the number at `at` is called a counter: `attempt 3`, `retry=2`, `try #4`.
-fn counted(text: &[u8], at: usize) -> bool {
-    let before = &text[at.saturating_sub(24)..at];
-    let gap = before.iter().rposition(|b| !matches!(b, b' ' | b'=' | b':' | b'#' | b'-' | b'_' | b'"' | b'\'' | b'.'));
-    let Some(last) = gap.filter(|last| before.len() - 1 - last <= 3) else { return false };
-    let start = before[..=last].iter().rposition(|b| !b.is_ascii_alphabetic()).map_or(0, |at| at + 1);
-    last + 1 < before.len() && COUNTERS.iter().any(|counter| before[start..=last].eq_ignore_ascii_case(counter))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    const ARGUMENT: Grade = Grade::Argument { slot: false };
 
     fn same(grade: Grade, a: &str, b: &str) -> bool {
         strip(a.as_bytes(), grade) == strip(b.as_bytes(), grade)
@@ -518,35 +359,6 @@ mod tests {
     }
 
     #[test]
-    fn arguments_lose_stamps_counters_ids_and_temporary_names() {
-        for (a, b) in [
-            ("echo attempt 3", "echo attempt 14"),
-            ("try #4: ls", "try #5: ls"),
-            ("curl -H 'X-Request-Id: 8f1c2d3e' x", "curl -H 'X-Request-Id: 9a7b6c5d' x"),
-            ("cat /tmp/tmpab12cd34/x", "cat /tmp/tmpzz98yx76/x"),
-            ("cat /tmp/out_17.txt", "cat /tmp/out_18.txt"),
-            ("?t=1700000001", "?t=1700000999"),
-            ("?t=1700000001.25", "?t=1700000999.7"),
-            ("req_01ABC9xyz2", "req_02DEF8uvw3"),
-            ("a\\n2026-01-02T03:04:05", "a\\n2026-01-02T03:04:06"),
-        ] {
-            assert!(same(ARGUMENT, a, b), "{a} | {b}");
-        }
-        for (a, b) in [
-            ("sed -n 1,20p", "sed -n 20,40p"),
-            ("page 3", "page 4"),
-            ("2024-05-20", "2024-05-21"),
-            ("file1.txt", "file2.txt"),
-            ("v1.2.3", "v1.2.4"),
-            ("country 3", "country 4"),
-            ("sleep 0.5s", "sleep 1.5s"),
-        ] {
-            assert!(!same(ARGUMENT, a, b), "{a} | {b}");
-        }
-        assert!(!same(Grade::Argument { slot: true }, "2026-01-02T03:04:05", "2026-01-02T04:04:05"));
-    }
-
-    #[test]
     fn errors_lose_numbers_and_paths() {
         assert!(same(Grade::Error, "line 3: no such file: /a/b.txt", "line 17: no such file: /x/y/z.rs"));
         assert!(same(Grade::Error, "error E0308 at 0xdeadbeef", "error E0309 at 0xcafe0000"));
@@ -559,7 +371,7 @@ mod tests {
         // In a debug build; what is quadratic takes minutes.
         for piece in ["\\n", "1a", "1.a", "/", "\\", "tmp", "0x1", "12:", "a-", "1234-", "\u{1b}", "\u{1b}["] {
             let text = piece.repeat(WHOLE / piece.len());
-            for grade in [Grade::Result, ARGUMENT, Grade::Error] {
+            for grade in [Grade::Result, Grade::Error] {
                 for _ in 0..20 {
                     hash(text.as_bytes(), grade);
                 }
@@ -570,7 +382,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_too_strange(text in prop::collection::vec(any::<u8>(), 0..200), odd in "[0-9a-f:T./\\\\ -]{0,80}") {
-            for grade in [Grade::Result, ARGUMENT, Grade::Argument { slot: true }, Grade::Error] {
+            for grade in [Grade::Result, Grade::Error] {
                 for text in [&text[..], odd.as_bytes()] {
                     hash(text, grade);
                     // What is plain stands as it is.

@@ -1,6 +1,7 @@
 //! A call and its result as a few hashes: everything the detector keeps of them.
 //!
-//! Arguments are hashed in their canonical form: the order of keys and white space say nothing. The key of the hash is
+//! Arguments are hashed in their canonical form: the order of keys and white space say nothing. Beside the hash of all
+//! values stands one of the data alone, without the arguments that are noise by their names. The key of the hash is
 //! fixed, so that a replay, or another machine, sees the same steps.
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{
     failure,
     noise::{self, Grade},
+    role::{Role, role_of},
 };
 use crate::core::message::{Block, Source, ToolResult, ToolUse};
 
@@ -24,7 +26,7 @@ pub struct Step {
     pub(super) tool: u64,
     /// Tool and arguments.
     pub(super) exact: u64,
-    /// Tool and arguments without noise.
+    /// Tool and arguments without those that are noise.
     pub(super) call: u64,
     /// The result without noise; of an error, its class.
     pub(super) result: u64,
@@ -131,18 +133,13 @@ fn is_void(kind: Option<&str>) -> bool {
     kind.is_some_and(|kind| matches!(kind, "cancelled" | "not_run"))
 }
 
-/// The hashes of tool, tool with arguments, and the same without noise.
+/// The hashes of tool, tool with arguments, and tool with the arguments that are data.
 pub(super) fn call_hashes(name: &str, arguments: &str) -> (u64, u64, u64) {
     let tool = xxh3_64(name.as_bytes());
     let text = arguments.trim().as_bytes();
-    let (exact, free) = if text.len() > LONGEST_JSON {
-        (xxh3_64(text), noise::hash(text, Grade::Argument { slot: false }))
-    } else {
-        Reader { text, at: 0 }
-            .read()
-            .unwrap_or_else(|| (xxh3_64(text), noise::hash(text, Grade::Argument { slot: false })))
-    };
-    (tool, join(tool, exact), join(tool, free))
+    let read = if text.len() > LONGEST_JSON { None } else { Reader::new(name, text).read() };
+    let (exact, data) = read.unwrap_or_else(|| (xxh3_64(text), xxh3_64(text)));
+    (tool, join(tool, exact), join(tool, data))
 }
 
 /// Mixes two hashes into one; order counts.
@@ -154,73 +151,112 @@ pub(super) const fn join(a: u64, b: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// What the members of an object or array have come to.
+/// Hashes of the members of an object or array so far.
+#[derive(Default)]
 struct Level {
     object: bool,
-    exact: u64,
-    free: u64,
     key: Option<(u64, Role)>,
-    /// Members that say what the call does, what the model thinks of it, and what it does.
+    /// All members.
+    exact: u64,
+    /// Members that are data.
+    data: u64,
+    /// Ids and times of the request itself.
+    request: u64,
+    /// Words about a command.
     description: u64,
+    /// Words of the model to itself.
     thought: u64,
-    other: bool,
     command: bool,
+    /// Whether it holds data, however deep; words about a command count as such.
+    has_data: bool,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Role {
-    Plain,
-    Slot,
-    Counter,
-    Stamp,
-    Description,
-    Thought,
-    Command,
+impl Level {
+    /// Takes a member.
+    fn take(&mut self, Value { exact, data, has_data, counts }: Value) -> Option<()> {
+        if !self.object {
+            self.exact = join(self.exact, exact);
+            self.data = join(self.data, data);
+            self.has_data |= has_data;
+            return Some(());
+        }
+        let (key, role) = self.key.take()?;
+        // Members come in any order.
+        self.exact = self.exact.wrapping_add(join(key, exact));
+        let sum = match (role, counts) {
+            // A list or an object has members of its own.
+            (Role::Request, Some(_)) => &mut self.request,
+            (Role::Try, Some(true)) => return Some(()),
+            (Role::Thought, _) => &mut self.thought,
+            _ => {
+                self.has_data |= has_data;
+                self.command |= role == Role::Command;
+                if role == Role::Description { &mut self.description } else { &mut self.data }
+            }
+        };
+        *sum = sum.wrapping_add(join(key, data));
+        Some(())
+    }
+
+    /// The hashes of the whole.
+    const fn close(self) -> Value {
+        let mut data = self.data;
+        // Words about a command are no part of it; words alone are what the call is.
+        if !self.command {
+            data = data.wrapping_add(self.description);
+        }
+        // Where there is nothing else, they are what the call is about.
+        if !self.has_data {
+            data = data.wrapping_add(self.thought).wrapping_add(self.request);
+        }
+        let kind = self.object as u64;
+        Value { exact: join(kind, self.exact), data: join(kind, data), has_data: self.has_data, counts: None }
+    }
+}
+
+/// Hashes of a value.
+struct Value {
+    /// All of it.
+    exact: u64,
+    /// Its data.
+    data: u64,
+    has_data: bool,
+    /// Of a scalar, whether it may count: a number, or a text of digits.
+    counts: Option<bool>,
 }
 
 /// Reads JSON once and hashes it on the way. It needs no more of the grammar than where values begin and end; what is
 /// no JSON is hashed as text.
 struct Reader<'a> {
+    tool: &'a str,
     text: &'a [u8],
     at: usize,
 }
 
 impl<'a> Reader<'a> {
+    const fn new(tool: &'a str, text: &'a [u8]) -> Self {
+        Self { tool, text, at: 0 }
+    }
+
+    /// The hash of all, and that of the data.
     fn read(mut self) -> Option<(u64, u64)> {
         let mut levels: Vec<Level> = Vec::new();
         loop {
             self.space();
-            let b = *self.text.get(self.at)?;
-            let (exact, free) = match b {
-                b'{' | b'[' => {
+            let depth = levels.len();
+            let value = match *self.text.get(self.at)? {
+                b @ (b'{' | b'[') => {
                     if levels.len() >= DEEPEST {
                         return None;
                     }
                     self.at += 1;
-                    levels.push(Level {
-                        object: b == b'{',
-                        exact: 0,
-                        free: 0,
-                        key: None,
-                        description: 0,
-                        thought: 0,
-                        other: false,
-                        command: false,
-                    });
+                    levels.push(Level { object: b == b'{', ..Level::default() });
                     continue;
                 }
-                b'}' | b']' => {
+                b @ (b'}' | b']') => {
                     let level = levels.pop().filter(|level| level.object == (b == b'}') && level.key.is_none())?;
                     self.at += 1;
-                    let mut free = level.free;
-                    // Words about a command are no part of it; words alone are what the call is.
-                    if !level.command {
-                        free = free.wrapping_add(level.description);
-                    }
-                    if !level.other {
-                        free = free.wrapping_add(level.thought);
-                    }
-                    (join(u64::from(b), level.exact), join(u64::from(b), free))
+                    level.close()
                 }
                 b',' => {
                     self.at += 1;
@@ -228,46 +264,31 @@ impl<'a> Reader<'a> {
                 }
                 b'"' => {
                     let inside = self.string()?;
-                    let role = levels.last().and_then(|level| level.key).map_or(Role::Plain, |(_, role)| role);
-                    if levels.last().is_some_and(|level| level.object && level.key.is_none()) {
+                    if let Some(level) = levels.last_mut().filter(|level| level.object && level.key.is_none()) {
                         self.space();
                         (self.text.get(self.at) == Some(&b':')).then_some(())?;
                         self.at += 1;
-                        if let Some(level) = levels.last_mut() {
-                            level.key = Some((xxh3_64(inside), role_of(inside)));
-                        }
+                        // Further in, an id is a part of what the call is about: of an item in a list, say.
+                        let role = Some(role_of(self.tool, inside)).filter(|role| depth == 1 || *role != Role::Request);
+                        level.key = Some((xxh3_64(inside), role.unwrap_or(Role::Plain)));
                         continue;
                     }
-                    let exact = join(1, xxh3_64(inside));
-                    (exact, free_string(inside, role))
+                    let counts = !inside.is_empty() && inside.iter().all(u8::is_ascii_digit);
+                    let (exact, data) = (join(1, xxh3_64(inside)), join(1, xxh3_64(inside.trim_ascii())));
+                    Value { exact, data, has_data: true, counts: Some(counts) }
                 }
                 _ => {
                     let inside = self.scalar()?;
-                    let role = levels.last().and_then(|level| level.key).map_or(Role::Plain, |(_, role)| role);
+                    let counts = inside.first().is_some_and(|b| b.is_ascii_digit() || *b == b'-');
                     let exact = join(2, xxh3_64(inside));
-                    (exact, free_number(inside, role, exact))
+                    Value { exact, data: exact, has_data: true, counts: Some(counts) }
                 }
             };
             let Some(level) = levels.last_mut() else {
                 self.space();
-                return (self.at == self.text.len()).then_some((exact, free));
+                return (self.at == self.text.len()).then_some((value.exact, value.data));
             };
-            if level.object {
-                let (key, role) = level.key.take()?;
-                let free = join(key, free);
-                // Members come in any order.
-                level.exact = level.exact.wrapping_add(join(key, exact));
-                match role {
-                    Role::Description => level.description = level.description.wrapping_add(free),
-                    Role::Thought => level.thought = level.thought.wrapping_add(free),
-                    _ => level.free = level.free.wrapping_add(free),
-                }
-                level.other |= role != Role::Thought;
-                level.command |= role == Role::Command;
-            } else {
-                level.exact = join(level.exact, exact);
-                level.free = join(level.free, free);
-            }
+            level.take(value)?;
         }
     }
 
@@ -299,43 +320,6 @@ impl<'a> Reader<'a> {
         let length = length.unwrap_or(rest.len());
         self.at += length;
         (length > 0).then(|| &rest[..length])
-    }
-}
-
-fn role_of(key: &[u8]) -> Role {
-    if noise::names_stamp(key) {
-        Role::Stamp
-    } else if noise::names_counter(key) {
-        Role::Counter
-    } else if matches!(key, b"command" | b"cmd" | b"code" | b"script") {
-        Role::Command
-    } else if key == b"description" {
-        Role::Description
-    } else if matches!(key, b"thought" | b"thoughts" | b"thinking" | b"reasoning" | b"rationale" | b"explanation") {
-        Role::Thought
-    } else if noise::names_slot(key) {
-        Role::Slot
-    } else {
-        Role::Plain
-    }
-}
-
-fn free_string(inside: &[u8], role: Role) -> u64 {
-    let counts = role == Role::Counter && !inside.is_empty() && inside.iter().all(u8::is_ascii_digit);
-    if role == Role::Stamp || counts {
-        return 0;
-    }
-    join(1, noise::hash(inside.trim_ascii(), Grade::Argument { slot: role == Role::Slot }))
-}
-
-fn free_number(inside: &[u8], role: Role, exact: u64) -> u64 {
-    let number = inside.first().is_some_and(|b| b.is_ascii_digit() || *b == b'-');
-    if number && matches!(role, Role::Counter | Role::Stamp) {
-        0
-    } else if number && role == Role::Plain {
-        join(2, noise::hash(inside, Grade::Argument { slot: false }))
-    } else {
-        exact
     }
 }
 
@@ -379,10 +363,11 @@ mod tests {
             (r#"{"command":"ls","description":"List"}"#, r#"{"description":"Look","command":"ls"}"#),
             (r#"{"command":"ls"}"#, r#"{"description":"Look","command":"ls "}"#),
             (r#"{"path":"a","thought":"hm"}"#, r#"{"path":"a","thought":"so"}"#),
-            (r#"{"q":"x","ts":1700000001}"#, r#"{"q":"x","ts":1700000002.5}"#),
-            (r#"{"q":"x","t":1700000001123}"#, r#"{"q":"x","t":1700000002123}"#),
+            (r#"{"q":"x","now":1700000001}"#, r#"{"q":"x","now":1700000002.5}"#),
+            (r#"{"q":"x","requestTimestamp":1700000001123}"#, r#"{"q":"x","requestTimestamp":1700000002123}"#),
             (r#"{"q":"x","request_id":"a"}"#, r#"{"q":"x","request_id":"b"}"#),
-            (r#"{"q":"x","at":"2026-01-02T03:04:05Z"}"#, r#"{"q":"x","at":"2026-01-02T03:04:06Z"}"#),
+            (r#"{"q":"x","nonce":"a"}"#, r#"{"q":"x"}"#),
+            (r#"{"attempt":1}"#, r#"{"attempt":2}"#),
         ] {
             assert_eq!(free(a), free(b), "{a} | {b}");
             assert_ne!(exact(a), exact(b));
@@ -394,7 +379,18 @@ mod tests {
             (r#"{"id":"12"}"#, r#"{"id":"13"}"#),
             (r#"{"start":"2026-01-02T09:00:00"}"#, r#"{"start":"2026-01-02T10:00:00"}"#),
             (r#"{"country":1}"#, r#"{"country":2}"#),
-            (r#"{"counter":true}"#, r#"{"counter":false}"#),
+            (r#"{"attempt":true}"#, r#"{"attempt":false}"#),
+            (r#"{"q":"x","ts":1700000001}"#, r#"{"q":"x","ts":1700000002.5}"#),
+            (r#"{"q":"x","at":"2026-01-02T03:04:05Z"}"#, r#"{"q":"x","at":"2026-01-02T03:04:06Z"}"#),
+            (
+                r#"{"uuid":"123e4567-e89b-12d3-a456-426614174000"}"#,
+                r#"{"uuid":"123e4567-e89b-12d3-a456-426614174001"}"#,
+            ),
+            // Alone, an id of a request is what the call is about; so it is further in.
+            (r#"{"request_id":"a"}"#, r#"{"request_id":"b"}"#),
+            (r#"{"trace_id":"a","thought":"hm"}"#, r#"{"trace_id":"b","thought":"hm"}"#),
+            (r#"{"say":"yes","items":[{"request_id":"a"}]}"#, r#"{"say":"yes","items":[{"request_id":"b"}]}"#),
+            (r#"{"command":"cat /tmp/run0.log"}"#, r#"{"command":"cat /tmp/run1.log"}"#),
         ] {
             assert_ne!(free(a), free(b), "{a} | {b}");
         }

@@ -84,14 +84,65 @@ fn c25_errors_are_counted_over_what_is_known() {
 fn c25_noise_in_arguments_makes_no_difference() {
     for arguments in [
         |n: u32| format!("{{\"q\":\"x\",\"attempt\":{n}}}"),
-        |n| format!("{{\"q\":\"x\",\"t\":{}}}", 1_700_000_000 + n),
-        |n| format!("{{\"cmd\":\"curl -H 'X-Request-Id: 123e4567-e89b-12d3-a456-42661417{n:04}' x\"}}"),
-        |n| format!("{{\"cmd\":\"cat /tmp/tmpa{n}b7c9d1/out\"}}"),
+        |n| format!("{{\"attempt\":{n}}}"),
+        |n| format!("{{\"q\":\"x\",\"now\":{}}}", 1_700_000_000 + n),
+        |n| format!("{{\"cmd\":\"ls\",\"description\":\"Try {n}\"}}"),
+        |n| format!("{{\"q\":\"x\",\"requestId\":\"123e4567-e89b-12d3-a456-42661417{n:04}\"}}"),
     ] {
         let mut detector = StuckDetector::default();
         assert_eq!(take(&mut detector, "f", &arguments(1), "same"), None);
         assert_eq!(take(&mut detector, "f", &arguments(2), "same"), None);
         assert_eq!(take(&mut detector, "f", &arguments(3), "same"), Some(Pattern::NearDuplicate), "{}", arguments(1));
+    }
+}
+
+#[test]
+fn k1_a_value_that_is_new_in_its_place_is_news_whatever_it_looks_like() {
+    let values: [fn(u64) -> String; 18] = [
+        |n| format!("123e4567-e89b-12d3-a456-42661417{n:04}"),
+        |n| format!("{:040x}", u128::from(n + 1) * 0x9e37_79b9_7f4a_7c15_9e37),
+        |n| format!("507f1f77bcf86cd7994390{n:02x}"),
+        |n| format!("2026-01-02T03:04:{n:02}Z"),
+        |n| format!("12:34:{n:02}"),
+        |n| format!("{}", 1_700_000_000 + n),
+        |n| format!("/tmp/run{n}.log"),
+        |n| format!("/tmp/tmpa{n}b7c9d1/out"),
+        |n| format!("attempt-{n}.txt"),
+        |n| format!("try {n}"),
+        |n| format!("sam{n}@example.org"),
+        |n| format!("01ARZ3NDEKTSV4RRFFQ69G5FA{n}"),
+        |n| format!("10.0.0.{n}"),
+        |n| format!("#ff00{n:02x}"),
+        |n| format!("req_{n}ABC9xyz2"),
+        |n| format!("0x7f00aa{n:02x}"),
+        |n| format!("curl -H 'X-Request-Id: {n}' host"),
+        |n| format!("{n} ms"),
+    ];
+    let places: [fn(&str) -> String; 6] = [
+        |value| format!("{{\"order\":\"{value}\"}}"),
+        |value| format!("{{\"uuid\":\"{value}\",\"decision\":\"yes\"}}"),
+        |value| format!("{{\"command\":\"{value}\"}}"),
+        |value| format!("{{\"where\":{{\"path\":[\"a\",\"{value}\"]}},\"attempt\":1}}"),
+        |value| format!("{{\"request_id\":\"{value}\"}}"),
+        |value| format!("not JSON {value}"),
+    ];
+    for (at, value) in values.iter().enumerate() {
+        for place in &places {
+            let mut detector = StuckDetector::default();
+            for n in 0..8 {
+                let arguments = place(&value(n));
+                assert_eq!(take(&mut detector, "approve", &arguments, "ok"), None, "{at}: {arguments}");
+            }
+        }
+    }
+}
+
+#[test]
+fn k1_long_arguments_are_compared_whole() {
+    let mut detector = StuckDetector::default();
+    for n in 0..8 {
+        let text = format!("{}{n}{}", "a".repeat(20_000), "b".repeat(20_000));
+        assert_eq!(take(&mut detector, "write", &format!("{{\"text\":\"{text}\"}}"), "ok"), None);
     }
 }
 
@@ -300,8 +351,8 @@ proptest! {
                 let noise = noise ^ salt;
                 let arguments = match kind {
                     0 => format!("{{\"q\":{},\"attempt\":{noise}}}", number % 2),
-                    1 => format!("{{\"q\":{},\"ts\":{noise}}}", number % 2),
-                    _ => format!("{{\"cmd\":\"cat /tmp/run_{noise}/x {}\"}}", number % 2),
+                    1 => format!("{{\"q\":{},\"trace_id\":{noise}}}", number % 2),
+                    _ => format!("{{\"cmd\":\"cat x {}\",\"description\":\"{noise}\"}}", number % 2),
                 };
                 take(&mut detector, "f", &arguments, "same").is_some()
             }).collect::<Vec<_>>()

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum Pattern {
     /// The same call gave the same result.
     RepeatedCall,
-    /// Calls that differ only in noise gave the same result.
+    /// Calls that differ only in arguments that are noise by their names gave the same result.
     NearDuplicate,
     /// The same class of error came, whatever the arguments.
     RepeatedError,
@@ -93,8 +93,8 @@ fn sentence(pattern: Pattern, members: &[Member], rounds: u64) -> String {
             )
         }
         Pattern::NearDuplicate => format!(
-            "The tool `{tool}` was called {rounds} times in a row with arguments that differ only in stamps, counters, ids or \
-             words about it, and gave the same result."
+            "The tool `{tool}` was called {rounds} times in a row with arguments that differ only in numbers of tries, ids of \
+             requests or words about it, and gave the same result."
         ),
         Pattern::RepeatedError => {
             format!("The tool `{tool}` failed {rounds} times with the same error, and nothing new came between.")

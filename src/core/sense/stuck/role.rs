@@ -1,0 +1,118 @@
+//! Roles of arguments, told by their names: which values say what a call does, and which only accompany it.
+//!
+//! A value is never judged by its form. A uuid, a hash, a time or a numbered file is what a call is about, until the
+//! name of the argument says otherwise; an unknown name is data, since a repetition that is missed costs a few rounds of
+//! the budget, and honest work that is taken for one costs the run. The names are those of which the meaning is that a
+//! caller makes the value up anew for each try.
+
+/// The most letters of a name that are looked at; longer names are data.
+const LONGEST_NAME: usize = 32;
+
+/// What an argument is to its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Data.
+    Plain,
+    /// The number of a try: a number under `attempt`, `retry_count`, ….
+    Try,
+    /// An id or time that the caller gives to the request itself: noise beside data, data where it is all there is.
+    Request,
+    /// Words about a command.
+    Description,
+    /// Words of the model to itself.
+    Thought,
+    /// A command.
+    Command,
+}
+
+/// The role of the argument `name` in calls of `tool`.
+pub(super) fn role_of(tool: &str, name: &[u8]) -> Role {
+    let mut letters = [0; LONGEST_NAME];
+    let Some(name) = folded(name, &mut letters) else { return Role::Plain };
+    match name {
+        b"command" | b"cmd" | b"code" | b"script" => return Role::Command,
+        b"description" => return Role::Description,
+        b"thought" | b"thoughts" | b"thinking" | b"reasoning" | b"rationale" | b"explanation" => return Role::Thought,
+        b"nonce" | b"cachebuster" | b"now" | b"currenttime" => return Role::Request,
+        _ => {}
+    }
+    let counted = [&b"count"[..], b"number", b"no", b"num", b"index"].iter().find_map(|end| name.strip_suffix(*end));
+    if matches!(counted.unwrap_or(name), b"attempt" | b"attempts" | b"try" | b"tries" | b"retry" | b"retries") {
+        return Role::Try;
+    }
+    let name = name.strip_prefix(b"x").unwrap_or(name);
+    let made_up = [&b"id"[..], b"key", b"token", b"time", b"timestamp"].iter().find_map(|end| name.strip_suffix(*end));
+    match made_up {
+        // A tool that is about requests, traces or calls has their ids for data: `approve_request(request_id)`.
+        Some(
+            what @ (b"request" | b"req" | b"trace" | b"span" | b"correlation" | b"idempotency" | b"call" | b"toolcall"),
+        ) if !is_about(tool, what) => Role::Request,
+        _ => Role::Plain,
+    }
+}
+
+/// Letters and digits of a name in lower case, without what joins its words; `None` for what is no such name.
+fn folded<'a>(name: &[u8], into: &'a mut [u8; LONGEST_NAME]) -> Option<&'a [u8]> {
+    let mut length = 0;
+    for b in name.iter().filter(|b| !matches!(b, b'_' | b'-' | b'.' | b' ')) {
+        *into.get_mut(length).filter(|_| b.is_ascii_alphanumeric())? = b.to_ascii_lowercase();
+        length += 1;
+    }
+    into.get(..length)
+}
+
+/// Whether a tool's name holds a word.
+fn is_about(tool: &str, word: &[u8]) -> bool {
+    tool.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k1_only_names_that_mean_a_try_or_a_request_are_noise() {
+        let role = |name: &str| role_of("search", name.as_bytes());
+        for name in ["attempt", "Attempts", "attempt_no", "attemptNumber", "retry", "retryCount", "retry-count", "try"]
+        {
+            assert_eq!(role(name), Role::Try, "{name}");
+        }
+        for name in ["request_id", "requestId", "X-Request-ID", "trace_id", "spanId", "idempotency_key", "nonce", "now"]
+        {
+            assert_eq!(role(name), Role::Request, "{name}");
+        }
+        for name in [
+            "",
+            "id",
+            "uuid",
+            "guid",
+            "order_id",
+            "sha",
+            "pid",
+            "seq",
+            "count",
+            "counter",
+            "timestamp",
+            "ts",
+            "at",
+            "time",
+            "date",
+            "max_retries",
+            "attempt_id",
+            "request",
+            "trace",
+            "call",
+            "key",
+            "token",
+            "poll",
+            "iteration",
+            "país",
+            "a_name_of_an_argument_that_is_far_too_long_to_be_one",
+        ] {
+            assert_eq!(role(name), Role::Plain, "{name}");
+        }
+        for (tool, name) in [("approveRequest", "request_id"), ("get_trace", "trace_id"), ("end_call", "call_id")] {
+            assert_eq!(role_of(tool, name.as_bytes()), Role::Plain, "{tool} {name}");
+        }
+    }
+}

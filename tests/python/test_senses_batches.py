@@ -1,0 +1,131 @@
+"""K1: honest batch work goes on, whatever its values look like; loops that differ only in what is made up for each try end."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import uuid
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from loopwright import Agent, StuckDetector, tool
+from loopwright.testing import ScriptedModel, call
+from ways import run
+
+START = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.timezone.utc)
+SPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+
+VALUES: dict[str, Any] = {
+    "uuid": lambda n: str(uuid.uuid5(SPACE, str(n))),
+    "sha1": lambda n: hashlib.sha1(str(n).encode()).hexdigest(),  # noqa: S324 - no secret
+    "short sha": lambda n: hashlib.sha256(str(n).encode()).hexdigest()[:8],
+    "ObjectId": lambda n: f"507f1f77bcf86cd7994390{n:02x}",
+    "ulid": lambda n: f"01ARZ3NDEKTSV4RRFFQ69G5F{n:02d}",
+    "time": lambda n: (START + dt.timedelta(seconds=n)).isoformat(),
+    "clock": lambda n: f"03:04:{n:02d}",
+    "epoch": lambda n: 1_700_000_000 + n,
+    "epoch in ms": lambda n: str(1_700_000_000_000 + n),
+    "log": lambda n: f"run{n}.log",
+    "temporary file": lambda n: f"/tmp/tmpa{n}b7c9d1/out_{n}.txt",
+    "e-mail": lambda n: f"sam{n}@example.org",
+    "ip": lambda n: f"10.0.0.{n}",
+    "colour": lambda n: f"#00ff{n:02x}",
+    "address": lambda n: f"0x7f00aa1{n}",
+    "attempt": lambda n: f"attempt-{n}.txt",
+    "counted": lambda n: f"try #{n}",
+    "stripe": lambda n: f"req_0{n}ABC9xyz2",
+    "duration": lambda n: f"{n}.5s",
+    "command": lambda n: f"curl -H 'X-Request-Id: {uuid.uuid5(SPACE, str(n))}' http://localhost/approve",
+    "list": lambda n: [str(uuid.uuid5(SPACE, str(n)))],
+    "object": lambda n: {"order": {"id": str(uuid.uuid5(SPACE, str(n)))}, "attempt": 1},
+    "items": lambda n: [{"request_id": f"R-{n}", "decision": "yes"}],
+}
+PLACES = ["order", "uuid", "id", "at", "timestamp", "path", "command", "request_id", "seq"]
+
+
+@tool
+def approve(
+    order: Any = None,
+    uuid: Any = None,
+    id: Any = None,
+    at: Any = None,
+    timestamp: Any = None,
+    path: Any = None,
+    command: Any = None,
+    request_id: Any = None,
+    seq: Any = None,
+) -> str:
+    """Approve one."""
+    return "ok"
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if place != "command"])
+@pytest.mark.parametrize("kind", list(VALUES))
+def test_k1_eight_approvals_go_on(kind: str, place: str) -> None:
+    script = [call("approve", **{place: VALUES[kind](n)}) for n in range(8)]
+    result = Agent(ScriptedModel([*script, "All are approved."]), tools=[approve]).run_sync("Approve all of them.")
+    assert (result.stop_reason, result.final, len(result.tool_calls)) == ("natural", "All are approved.", 8)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", list(VALUES))
+def test_k1_the_sense_alone_hears_news(kind: str, place: str) -> None:
+    detector = StuckDetector()
+    assert not any(detector.record(("approve", {place: VALUES[kind](n)}), "ok") for n in range(10))
+
+
+def test_k1_in_each_way_to_run(way: str) -> None:
+    script = [call("approve", order=VALUES["uuid"](n)) for n in range(8)]
+    result, _ = run(Agent(ScriptedModel([*script, "Done."]), tools=[approve]), "Approve all of them.", way)
+    assert (result.stop_reason, len(result.tool_calls)) == ("natural", 8)
+
+
+@given(st.lists(st.text(min_size=1, max_size=40).map(str.strip), min_size=3, max_size=12, unique=True))
+def test_k1_any_values_that_are_new_are_news(values: list[str]) -> None:
+    detector = StuckDetector()
+    assert not any(detector.record(("approve", {"what": value}), "ok") for value in values)
+    detector = StuckDetector()
+    assert not any(detector.record_round([(("approve", {"what": [{"id": value}]}), "ok")]) for value in values)
+
+
+@pytest.mark.parametrize(
+    "made_up",
+    [
+        lambda n: {"attempt": n},
+        lambda n: {"retry_count": str(n)},
+        lambda n: {"X-Request-Id": VALUES["uuid"](n)},
+        lambda n: {"traceId": VALUES["sha1"](n)},
+        lambda n: {"idempotency_key": f"key {n}", "attempt_number": n},
+        lambda n: {"nonce": n, "thought": f"I try for the {n}th time."},
+        lambda n: {"now": VALUES["time"](n)},
+    ],
+)
+def test_k1_what_is_made_up_for_each_try_is_no_news(made_up: Any, way: str) -> None:
+    @tool
+    def search(q: str, **more: Any) -> str:
+        """Search."""
+        return "the same hits"
+
+    detector = StuckDetector()
+    found = [detector.record(("search", {"q": "orders", **made_up(n)}), "the same hits") for n in range(3)]
+    assert [verdict.pattern if verdict else None for verdict in found] == [None, None, "near_duplicate"]
+
+
+def test_k1_polling_with_a_counter_of_tries_ends(way: str) -> None:
+    @tool
+    def get_status(attempt: int) -> str:
+        """Ask for the status."""
+        return "pending"
+
+    script = [call("get_status", attempt=n) for n in range(1, 10)]
+    result, _ = run(Agent(ScriptedModel(script), tools=[get_status]), "Wait for it.", way)
+    assert (result.stop_reason, result.rounds) == ("no_progress", 4)
+
+
+def test_k1_a_batch_that_begins_anew_is_a_cycle() -> None:
+    detector = StuckDetector()
+    found = [detector.record(("approve", {"order": VALUES["uuid"](n % 4)}), "ok") for n in range(12)]
+    assert [verdict.pattern for verdict in found if verdict] == ["cycle"]
+    assert found[-1] is not None
