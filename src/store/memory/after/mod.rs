@@ -21,6 +21,7 @@ pub use self::{
     file::Synced,
     reflect::{Reflection, Thought, instructions},
 };
+pub(super) use self::file::{ErasedLine, remove_lines, tag_of};
 use super::kinds::Trust;
 use crate::{
     core::{
