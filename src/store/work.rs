@@ -375,9 +375,8 @@ pub(super) fn runs_of(connection: &Connection, user: &str) -> rusqlite::Result<V
 
 /// Ends the work of a user, of whatever kind, and forgets that turns of that one were begun.
 pub(super) fn erase_user(connection: &Connection, user: &str) -> rusqlite::Result<()> {
-    let mut own = connection.prepare_cached(
-        "SELECT id FROM work WHERE json_valid(payload) AND json_extract(payload, '$.user') = ?1",
-    )?;
+    let mut own = connection
+        .prepare_cached("SELECT id FROM work WHERE json_valid(payload) AND json_extract(payload, '$.user') = ?1")?;
     let ids: Vec<i64> = own.query_map([user], |row| row.get(0))?.collect::<Result<_, _>>()?;
     ids.into_iter().try_for_each(|id| end_erased(connection, id))?;
     connection

@@ -120,7 +120,9 @@ fn merge(transaction: &Transaction<'_>, revision: i64) -> rusqlite::Result<usize
     for facts in groups.into_values() {
         let mut kept: Vec<Fact> = Vec::new();
         for fact in facts {
-            if let Some(first) = kept.iter().find(|first| first.speaker == fact.speaker && is_same(&first.text, &fact.text)) {
+            if let Some(first) =
+                kept.iter().find(|first| first.speaker == fact.speaker && is_same(&first.text, &fact.text))
+            {
                 merge_into(transaction, first.id, fact.id, revision)?;
                 merged += 1;
             } else {

@@ -113,8 +113,10 @@ pub(super) fn number_anew(connection: &mut Connection) -> rusqlite::Result<()> {
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     loop {
-        let rows: Vec<(i64, String)> =
-            transaction.prepare_cached(wanted)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+        let rows: Vec<(i64, String)> = transaction
+            .prepare_cached(wanted)?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
         if rows.is_empty() {
             break;
         }

@@ -45,12 +45,23 @@ pub struct Injection {
     pub hits: Vec<Hit>,
 }
 
+/// Among so many hits duplicates are looked for, or a few times as many.
+const WIDEST: usize = 256;
+
 impl Memory {
     /// What fits a question, as text for a model.
     pub fn inject(&self, query: &Query, shape: Shape) -> Result<Injection> {
-        // Duplicates leave room for others.
-        let wide = Query { limit: shape.hits.saturating_mul(3), ..query.clone() };
-        let hits = diverse(self.recall(&wide)?, shape.hits);
+        // Duplicates leave room for others, however many there are.
+        let mut limit = shape.hits.saturating_mul(3);
+        let hits = loop {
+            let found = self.recall(&Query { limit, ..query.clone() })?;
+            let all = found.len() < limit || limit > WIDEST;
+            let hits = diverse(found, shape.hits);
+            if all || hits.len() >= shape.hits {
+                break hits;
+            }
+            limit = limit.saturating_mul(4);
+        };
         Ok(Injection { text: written(&hits, shape.characters), hits })
     }
 

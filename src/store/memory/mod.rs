@@ -33,6 +33,7 @@ use std::{
 
 use rusqlite::Connection;
 
+pub(in crate::store) use self::erase::Traces;
 pub use self::{
     consolidate::{Consolidated, Rules},
     graph::{Neighbour, RELATIONS, Relation},
@@ -43,7 +44,6 @@ pub use self::{
     vectors::{HASHING, hashed},
     work::{CONSOLIDATION, FILE, REFLECTION, TURN},
 };
-pub(in crate::store) use self::erase::Traces;
 use self::{index::Index, vectors::Vectors};
 use super::{
     audit,

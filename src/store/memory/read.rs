@@ -125,12 +125,11 @@ impl Memory {
         let filter = Filter::new(query, time);
         let needs_rows = filter.needs_rows();
         let vectors = if query.vector.is_some() { Some(self.vectors(query.embedder.as_deref())?) } else { None };
-        let mut hits = Vec::new();
         // Words beside the text are looked at in the rows: more candidates are taken until enough of them fit.
         let enough = query.limit.saturating_add(if query.limit == 0 { 0 } else { BESIDE });
         let mut wanted = if needs_rows { query.limit.saturating_mul(8).max(64) } else { enough };
         loop {
-            let (found, all) = {
+            let (found, sure, all) = {
                 let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
                 let session = match &query.session {
                     None => None,
@@ -144,13 +143,13 @@ impl Memory {
                 let keep = |entry: &Entry| theirs(entry) && filter.keeps(entry, session);
                 let worth = |entry: &Entry| worth(entry, time) as f32;
                 if vectors.is_none() {
-                    let found = index.search(&query.text, time, wanted, keep, worth);
+                    let (found, sure) = index.search(&query.text, time, wanted, keep, worth);
                     let all = found.len() < wanted;
-                    (found, all)
+                    (found, sure, all)
                 } else {
                     // Both look deeper than what is asked for: what both find wins.
                     let depth = wanted.saturating_mul(4).max(64);
-                    let words = index.search(&query.text, time, depth, keep, worth);
+                    let (words, sure) = index.search(&query.text, time, depth, keep, worth);
                     let near =
                         vectors.as_ref().zip(query.vector.as_deref()).map_or_else(Vec::new, |(vectors, vector)| {
                             vectors.nearest(vector, depth, |id| index.entry(id).is_some_and(&keep))
@@ -159,28 +158,42 @@ impl Memory {
                     let weight = if query.embedder.as_deref() == Some(HASHING) { SPELLING } else { MEANING };
                     let mut found = fused(&words, &near, weight);
                     found.truncate(wanted);
-                    (found, all)
+                    (found, sure, all)
                 }
             };
-            hits.clear();
+            let mut hits = Vec::new();
             let connection = self.reading()?;
-            for found in found {
-                if hits.len() >= enough {
-                    break;
+            let known: HashSet<i64> = found.iter().map(|found| found.id).collect();
+            let take = |all: Vec<Found>, most: usize, hits: &mut Vec<Hit>| -> rusqlite::Result<()> {
+                for found in all {
+                    if hits.len() >= most {
+                        break;
+                    }
+                    let Some((record, whole)) = live(&connection, found.id)? else { continue };
+                    if whole && (!needs_rows || filter.fits(&record)) {
+                        let age = (time - record.at.unwrap_or(record.stored_at)).max(0.0);
+                        let found_by = found_by(&query.text, &record);
+                        hits.push(Hit { record, score: f64::from(found.score), age, found_by });
+                    }
                 }
-                let Some((record, whole)) = live(&connection, found.id).map_err(&trouble)? else { continue };
-                if whole && (!needs_rows || filter.fits(&record)) {
-                    let age = (time - record.at.unwrap_or(record.stored_at)).max(0.0);
-                    let found_by = found_by(&query.text, &record);
-                    hits.push(Hit { record, score: f64::from(found.score), age, found_by });
-                }
+                Ok(())
+            };
+            take(found, enough, &mut hits).map_err(&trouble)?;
+            if !all && hits.len() < enough {
+                wanted = wanted.saturating_mul(8);
+                continue;
             }
-            if all || hits.len() >= enough {
-                let mut hits = checked_first(hits);
-                hits.truncate(query.limit);
-                return Ok(hits);
+            if hits.iter().take(query.limit).any(|hit| hit.record.trust < Trust::User) {
+                // However many put it otherwise: what somebody stands for is among those that are compared.
+                let least = hits.last().map_or(0.0, |hit| hit.score) as f32;
+                let sure = sure.into_iter().filter(|found| !known.contains(&found.id));
+                let sure = sure.map(|found| Found { score: found.score.min(least), ..found }).collect();
+                let most = hits.len().saturating_add(query.limit);
+                take(sure, most, &mut hits).map_err(&trouble)?;
             }
-            wanted = wanted.saturating_mul(8);
+            let mut hits = checked_first(hits);
+            hits.truncate(query.limit);
+            return Ok(hits);
         }
     }
 
@@ -342,9 +355,7 @@ fn checked_first(hits: Vec<Hit>) -> Vec<Hit> {
     let scores: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
     let mut hits: Vec<Option<Hit>> = hits.into_iter().map(Some).collect();
     let placed = order.into_iter().zip(scores);
-    placed
-        .filter_map(|(at, score)| hits.get_mut(at).and_then(Option::take).map(|hit| Hit { score, ..hit }))
-        .collect()
+    placed.filter_map(|(at, score)| hits.get_mut(at).and_then(Option::take).map(|hit| Hit { score, ..hit })).collect()
 }
 
 /// Two rankings as one: each hit counts as much as it is near the best one of its ranking, and meaning `weight` times as

@@ -13,8 +13,8 @@ use std::{
     hash::{BuildHasher, RandomState},
     io::{ErrorKind, Read, Write as _},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
-    time::Duration,
+    sync::{Mutex, MutexGuard, TryLockError},
+    time::{Duration, Instant},
 };
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
@@ -97,7 +97,7 @@ impl Memory {
         let since = now();
         let mut connection = self.writing()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
-        let _one = SYNCING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = alone();
         let before = read(&place)?;
         let mut done = Synced::default();
         let tag = tag_of(&transaction, user).map_err(&trouble)?;
@@ -139,7 +139,7 @@ pub(in crate::store::memory) struct ErasedLine {
 
 /// Takes the lines of memories that were erased out of a file, whatever people made of those with a mark.
 pub(in crate::store::memory) fn remove_lines(path: &Path, erased: &[ErasedLine]) -> Result<()> {
-    let _one = SYNCING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let Some(before) = read(path)? else { return Ok(()) };
     let gone = |line: &str| {
         let Some((text, mark)) = item(line) else { return false };
@@ -156,8 +156,21 @@ pub(in crate::store::memory) fn remove_lines(path: &Path, erased: &[ErasedLine])
     if text == before { Ok(()) } else { replace(path, Some(&before), &text) }
 }
 
-/// One thread of a process is at files of preferences at a time, whatever stores it has open.
-static SYNCING: Mutex<()> = Mutex::new(());
+/// One thread of a process is at files of preferences at a time, whatever stores it has open. Nobody waits for longer than
+/// a file takes: a process that was forked meanwhile has the lock of a thread that it has not, and [`replace`] looks
+/// whether the file is as it was read.
+fn alone() -> Option<MutexGuard<'static, ()>> {
+    static FILES: Mutex<()> = Mutex::new(());
+    let since = Instant::now();
+    loop {
+        match FILES.try_lock() {
+            Ok(alone) => return Some(alone),
+            Err(TryLockError::Poisoned(alone)) => return Some(alone.into_inner()),
+            Err(TryLockError::WouldBlock) if since.elapsed() > Duration::from_secs(5) => return None,
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
 
 /// So young a file may still be written by whoever changed it.
 const YOUNG: Duration = Duration::from_millis(100);
@@ -257,7 +270,8 @@ impl Step<'_> {
             }
             text.push_str(end);
         }
-        let same = before.is_some_and(|before| before.trim_end_matches(['\r', '\n']) == text.trim_end_matches(['\r', '\n']));
+        let same =
+            before.is_some_and(|before| before.trim_end_matches(['\r', '\n']) == text.trim_end_matches(['\r', '\n']));
         Ok((!same).then_some(text))
     }
 

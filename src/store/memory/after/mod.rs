@@ -16,12 +16,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::file::{ErasedLine, remove_lines, tag_of};
 pub use self::{
     episode::Episode,
     file::Synced,
     reflect::{Reflection, Thought, instructions},
 };
-pub(super) use self::file::{ErasedLine, remove_lines, tag_of};
 use super::kinds::Trust;
 use crate::{
     core::{
