@@ -121,8 +121,8 @@ class Journal(os.PathLike[str]):
         """Deletes a run that nobody writes to, so that nothing of it is left in the file. There is no way back.
 
         The store is written anew for that, which takes as long as copying it. `erase_unfinished` says that another
-        connection was in the way: the run is listed without its events until the same call finishes it. Of a file of one
-        run, or of one in a folder of such files, what was saved beside it (`NAME.jsonl.saved`) goes too.
+        connection was in the way: the run is listed without its events until the same call finishes it. Of a file of
+        one run, or of one in a folder of such files, what was saved beside it (`NAME.jsonl.saved`) goes too.
         """
         place = located(self.path, run)
         if place.run is not None:

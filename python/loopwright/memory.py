@@ -225,8 +225,8 @@ class Memory:
         """Forgets all that is kept of a user, and erases it; gives the numbers of the memories that went.
 
         These are the memories of that user with what was derived from them, relations, work after turns that waits or
-        failed, lines in files of preferences, and names and details in the audit. What belongs to everybody stays, and so
-        do the journals of runs (`Journal.delete`). Errors as of `forget` with `erase`.
+        failed, lines in files of preferences, and names and details in the audit. What belongs to everybody stays, and
+        so do the journals of runs (`Journal.delete`). Errors as of `forget` with `erase`.
         """
         if not isinstance(user, str):
             raise UsageError(f"a user can't be {user!r:.100}", "invalid_value", "name the user to forget")

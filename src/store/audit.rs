@@ -1,8 +1,8 @@
 //! What happened, for who has to answer for it: typed events in a table that only grows.
 //!
-//! An event says when, in which session and turn, for whom, and of which type; its details are JSON without secrets. The
-//! table itself refuses to change or drop a row. What is erased leaves the details, and the names of sessions and users:
-//! that something happened, when and of which type stays.
+//! An event says when, in which session and turn, for whom, and of which type; its details are JSON without secrets.
+//! The table itself refuses to change or drop a row. What is erased leaves the details, and the names of sessions and
+//! users: that something happened, when and of which type stays.
 
 use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};

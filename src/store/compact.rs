@@ -11,8 +11,9 @@ use crate::core::error::{Error, Result};
 
 /// Writes a file anew without what was deleted before, and empties its log.
 ///
-/// It takes as long as copying the file, and room for two copies. Where another connection still reads what the file was
-/// before, for longer than this one waits, the error `erase_unfinished` says what is left; calling again finishes it.
+/// It takes as long as copying the file, and room for two copies. Where another connection still reads what the file
+/// was before, for longer than this one waits, the error `erase_unfinished` says what is left; calling again finishes
+/// it.
 pub(super) fn compact(connection: &Connection, name: &str) -> Result<()> {
     let written = || -> rusqlite::Result<bool> {
         connection.execute_batch("VACUUM")?;

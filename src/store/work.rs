@@ -355,9 +355,10 @@ pub(super) fn erase(connection: &Connection, traces: &Traces) -> rusqlite::Resul
     let mut rows = told.query([])?;
     while let Some(row) = rows.next()? {
         let (kind, name) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
-        // The work on a file says of whom it is, and nothing of what was said.
-        let of_run = kind != "file" && traces.runs.contains(name);
-        if of_run || traces.are_told_in(row.get_ref(3)?.as_str()?) || traces.are_told_in(row.get_ref(4)?.as_str()?) {
+        let (payload, error) = (row.get_ref(3)?.as_str()?, row.get_ref(4)?.as_str()?);
+        // The work on a file says of whom it is and in which session, and nothing of what was said.
+        let of_run = if kind == "file" { traces.is_session_in(payload) } else { traces.runs.contains(name) };
+        if of_run || traces.are_told_in(payload) || traces.are_told_in(error) {
             end_erased(connection, row.get(0)?)?;
         }
     }

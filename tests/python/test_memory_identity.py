@@ -28,7 +28,7 @@ OPPOSITES = [
 KINDS = ("semantic", "procedural", "reflection")
 
 
-@pytest.mark.parametrize("checked, other", [*OPPOSITES, *((b, a) for a, b in OPPOSITES)])
+@pytest.mark.parametrize(("checked", "other"), [*OPPOSITES, *((b, a) for a, b in OPPOSITES)])
 def test_m3_the_untrusted_hides_and_changes_nothing_that_was_checked(checked: str, other: str) -> None:
     for kind, first in itertools.product(KINDS, (True, False)):
         memory = Memory(":memory:")
@@ -130,7 +130,10 @@ def test_m3_relations_from_outside_lower_no_relation_that_was_checked() -> None:
     memory.relate("Ann", "works_at", "Acme", "register", trust="verified")
     memory.relate("Ann", "works_at", "Acme", "page", trust="untrusted")
     memory.relate("Ann", "works_at", "Evil", "page", trust="untrusted")
-    assert {(one.entity, one.trust) for one in memory.neighbours("Ann")} == {("Acme", "verified"), ("Evil", "untrusted")}
+    assert {(one.entity, one.trust) for one in memory.neighbours("Ann")} == {
+        ("Acme", "verified"),
+        ("Evil", "untrusted"),
+    }
 
 
 def test_m3_a_flood_of_rewordings_leaves_the_checked_in_sight() -> None:
@@ -148,7 +151,7 @@ def test_m3_a_flood_of_rewordings_leaves_the_checked_in_sight() -> None:
 
 
 @pytest.mark.parametrize(
-    "once, often",
+    ("once", "often"),
     [
         ("Do not restart the server at night.", "Restart the server at night."),
         ("Sam owes Ann ten pounds.", "Ann owes Sam ten pounds."),

@@ -32,7 +32,9 @@ def test_m3_a_memory_of_an_older_version_keeps_its_facts(tmp_path: Path) -> None
     assert memory.recall("Is the main valve open?", 1)[0].trust == "verified"
     # What it knows is known by the rules of now.
     known = {hit.text: hit.id for hit in memory.newest()}
-    assert memory.remember("The main valve  is open.", "semantic", trust="untrusted") == known["The main valve is open."]
+    assert (
+        memory.remember("The main valve  is open.", "semantic", trust="untrusted") == known["The main valve is open."]
+    )
     assert memory.remember("Zo\u00eb lives in Oslo.", "semantic", user="ann", trust="user") == 3
     for text in ("The main valve is not open.", "Use C++."):
         assert memory.remember(text, "semantic", trust="untrusted") not in known.values()

@@ -242,9 +242,9 @@ impl Store {
         held().map_err(|error| self.trouble(&error))
     }
 
-    /// Deletes a run that nobody holds, so that no byte of what was said in it stays in the file or its log. Gives whether
-    /// there was one. Error `erase_unfinished`: another connection reads what the file was before; the run is listed
-    /// without its events until the same call finishes it.
+    /// Deletes a run that nobody holds, so that no byte of what was said in it stays in the file or its log. Gives
+    /// whether there was one. Error `erase_unfinished`: another connection reads what the file was before; the run is
+    /// listed without its events until the same call finishes it.
     pub fn delete(&self, name: &str) -> Result<bool> {
         let run = number(name);
         self.flush();

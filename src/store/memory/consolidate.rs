@@ -99,8 +99,8 @@ fn expire(transaction: &Transaction<'_>, revision: i64) -> rusqlite::Result<usiz
 /// Rows that may be tellings of one fact: their number, kind, user, category and trust.
 type Scope = (i64, i64, Option<String>, Option<String>, i64);
 
-/// Merges rows of one fact, equally trusted, unless they are episodes: those have their place in time. Rows come to stand
-/// beside each other where one of them expired or was learned by an older version.
+/// Merges rows of one fact, equally trusted, unless they are episodes: those have their place in time. An older version
+/// kept rows apart that differ in white space and composition.
 fn merge(transaction: &Transaction<'_>, revision: i64) -> rusqlite::Result<usize> {
     let mut groups: BTreeMap<Scope, Vec<Fact>> = BTreeMap::new();
     {

@@ -38,6 +38,11 @@ impl Traces {
         self.texts.iter().any(|text| holds(json, text))
     }
 
+    /// Whether JSON text names a session in which nothing is left.
+    pub(in crate::store) fn is_session_in(&self, json: &str) -> bool {
+        self.sessions.iter().any(|session| holds(json, session))
+    }
+
     /// Whether JSON text holds one of the texts, or a name out of them.
     pub(in crate::store) fn are_named_in(&self, json: &str) -> bool {
         self.are_told_in(json) || self.names.iter().any(|name| holds(json, name))

@@ -28,9 +28,9 @@ impl Memory {
     /// Forgets a memory: nothing recalls it from now on, nor what was derived from it alone, nor what says the same of
     /// the same user. Gives the numbers of all that was forgotten.
     ///
-    /// With `erase` their words are taken out of every table, of the files of preferences and of the bytes of the store;
-    /// what was derived from them goes too if it holds a word that only they had. Error `erase_unfinished`: what is still
-    /// to be done, by the same call.
+    /// With `erase` their words are taken out of every table, of the files of preferences and of the bytes of the
+    /// store; what was derived from them goes too if it holds a word that only they had. Error `erase_unfinished`: what
+    /// is still to be done, by the same call.
     pub fn forget(&self, id: i64, erase: bool) -> Result<Vec<i64>> {
         let trouble = self.trouble();
         let mut connection = self.writing()?;

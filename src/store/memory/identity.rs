@@ -1,9 +1,9 @@
 //! The identity of facts: when two tellings are tellings of one fact.
 //!
 //! Two texts are one where they are equal letter by letter, in Unicode's composed form (NFC) and with each run of white
-//! space as one space. Nothing else is overlooked: case (`Use c.` and `Use C.`), signs (`-200 EUR`), operators (`x <= 5`),
-//! order and negation all change what is said. The scope of a fact is its kind, its user, its category and its speaker.
-//! Whoever has to know whether something is known, merges or counts asks here.
+//! space as one space. Nothing else is overlooked: case (`Use c.` and `Use C.`), signs (`-200 EUR`), operators (`x <=
+//! 5`), order and negation all change what is said. The scope of a fact is its kind, its user, its category and its
+//! speaker. Whoever has to know whether something is known, merges or counts asks here.
 
 use std::borrow::Cow;
 
@@ -50,8 +50,8 @@ pub(super) fn fingerprint(text: &str) -> i64 {
 }
 
 /// The live memory that a note tells again, if it is a known fact: one of its scope that is trusted at least as far. A
-/// telling that is trusted less adds nothing to a fact but its source, and one that is trusted further is kept by itself,
-/// so that no word of the former is lent the trust of the latter.
+/// telling that is trusted less adds nothing to a fact but its source, and one that is trusted further is kept by
+/// itself, so that no word of the former is lent the trust of the latter.
 pub(super) fn known(
     connection: &Connection,
     (note, text): (&Note, &str),
@@ -104,8 +104,8 @@ pub(super) fn twins(connection: &Connection, id: i64) -> rusqlite::Result<Vec<i6
     Ok(found)
 }
 
-/// Gives the rows of an older version, which overlooked case, signs and order, their numbers anew. Done by whoever opens
-/// the file for writing, before it writes anything else.
+/// Gives the rows of an older version, which overlooked case, signs and order, their numbers anew. Done by whoever
+/// opens the file for writing, before it writes anything else.
 pub(super) fn number_anew(connection: &mut Connection) -> rusqlite::Result<()> {
     let wanted = "SELECT id, text FROM memories WHERE fingerprint = 0 AND state = 0 LIMIT 4096";
     if !connection.prepare(wanted)?.exists([])? {

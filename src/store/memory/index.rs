@@ -355,7 +355,8 @@ impl Index {
     }
 
     /// The best `limit` memories that `keep` keeps, best first, and the best `limit` of those that somebody stands for;
-    /// `worth` is what a score is multiplied by. What has expired at `time` finds nothing, not even what stands beside it.
+    /// `worth` is what a score is multiplied by. What has expired at `time` finds nothing, not even what stands beside
+    /// it.
     pub(super) fn search(
         &self,
         query: &str,

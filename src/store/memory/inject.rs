@@ -1,7 +1,8 @@
 //! Memories as text for a model: fenced as data, short, and with where they come from.
 //!
 //! Nothing inside can close the fence or open another one, whatever was stored: signs of markup are escaped, and
-//! characters that nobody sees are left out. Memories of one text stand there once, as far trusted as the surest of them.
+//! characters that nobody sees are left out. Memories of one text stand there once, as far trusted as the surest of
+//! them.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -78,9 +79,9 @@ impl Memory {
     }
 }
 
-/// At most `limit` hits in which each text stands once, told by the most trusted of its memories. What only puts the terms
-/// of a hit otherwise, and is trusted no further, comes in where nothing else is left: it may say the opposite, so it is no
-/// duplicate.
+/// At most `limit` hits in which each text stands once, told by the most trusted of its memories. What only puts the
+/// terms of a hit otherwise, and is trusted no further, comes in where nothing else is left: it may say the opposite,
+/// so it is no duplicate.
 fn diverse(all: Vec<Hit>, limit: usize) -> Vec<Hit> {
     let mut texts: HashMap<String, usize> = HashMap::new();
     let mut hits: Vec<Hit> = Vec::new();
@@ -117,8 +118,8 @@ fn diverse(all: Vec<Hit>, limit: usize) -> Vec<Hit> {
     first.into_iter().map(|(_, hit)| hit).collect()
 }
 
-/// Two hits of one text as one: that of the more trusted memory, which is lent nothing by the other but how often it was
-/// said. Labels of equally trusted ones are joined.
+/// Two hits of one text as one: that of the more trusted memory, which is lent nothing by the other but how often it
+/// was said. Labels of equally trusted ones are joined.
 fn tell_once(known: &mut Hit, mut other: Hit) {
     let seen = known.record.seen.saturating_add(other.record.seen);
     if other.record.trust > known.record.trust {

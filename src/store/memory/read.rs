@@ -330,8 +330,8 @@ impl Memory {
     }
 }
 
-/// Hits in which what was checked is not behind what puts its terms otherwise and was not: `The valve is not open.` from
-/// a page does not stand in the way of a verified `The valve is open.`. Only such hits change places.
+/// Hits in which what was checked is not behind what puts its terms otherwise and was not: `The valve is not open.`
+/// from a page does not stand in the way of a verified `The valve is open.`. Only such hits change places.
 fn checked_first(hits: Vec<Hit>) -> Vec<Hit> {
     if hits.iter().all(|hit| hit.record.trust == hits.first().map_or(Trust::Untrusted, |first| first.record.trust)) {
         return hits;

@@ -104,8 +104,8 @@ CREATE TABLE memory_files (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Versions before this one numbered texts alike that differed in case, signs or punctuation: whoever opens the file next
-/// numbers them anew ([`number_anew`](super::identity::number_anew)).
+/// Versions before this one numbered texts alike that differed in case, signs or punctuation: whoever opens the file
+/// next numbers them anew ([`number_anew`](super::identity::number_anew)).
 const THIRD: &str = "
 UPDATE memories SET fingerprint = 0;
 ";

@@ -1,11 +1,11 @@
 //! A file of preferences that people may edit, kept in step with memory.
 //!
-//! Only lines with our mark, and those without a mark under our heading, are ours; all else stays as it is. A mark names a
-//! memory, and the store and the user whose it is: several may share a file, and each leaves the lines of the others
-//! alone. A line that a person wrote is learned, one that was changed is changed in memory, one that was removed is
-//! forgotten and does not come back. A person removed a line only where the file still has our heading and was not cut:
-//! what is empty, or has lost its heading, is a file that something happened to. The file is replaced as a whole, or not
-//! at all.
+//! Only lines with our mark, and those without a mark under our heading, are ours; all else stays as it is. A mark
+//! names a memory, and the store and the user whose it is: several may share a file, and each leaves the lines of the
+//! others alone. A line that a person wrote is learned, one that was changed is changed in memory, one that was removed
+//! is forgotten and does not come back. A person removed a line only where the file still has our heading and was not
+//! cut: what is empty, or has lost its heading, is a file that something happened to. The file is replaced as a whole,
+//! or not at all.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -156,9 +156,9 @@ pub(in crate::store::memory) fn remove_lines(path: &Path, erased: &[ErasedLine])
     if text == before { Ok(()) } else { replace(path, Some(&before), &text) }
 }
 
-/// One thread of a process is at files of preferences at a time, whatever stores it has open. Nobody waits for longer than
-/// a file takes: a process that was forked meanwhile has the lock of a thread that it has not, and [`replace`] looks
-/// whether the file is as it was read.
+/// One thread of a process is at files of preferences at a time, whatever stores it has open. Nobody waits for longer
+/// than a file takes: a process that was forked meanwhile has the lock of a thread that it has not, and [`replace`]
+/// looks whether the file is as it was read.
 fn alone() -> Option<MutexGuard<'static, ()>> {
     static FILES: Mutex<()> = Mutex::new(());
     let since = Instant::now();
@@ -275,7 +275,8 @@ impl Step<'_> {
         Ok((!same).then_some(text))
     }
 
-    /// Takes in what people did to the lines. Of those that are not there, the `removable` ones were removed by a person.
+    /// Takes in what people did to the lines. Of those that are not there, the `removable` ones were removed by a
+    /// person.
     fn take_in(
         &self,
         lines: &mut [Line],
