@@ -254,9 +254,10 @@ fn d05_injection_holds_five_hits_of_four_hundred_characters_without_duplicates()
     }
     let injection = memory.inject(&Query::new("turbines oil"), Shape::default()).unwrap();
     assert!(injection.hits.len() <= 5);
-    let oil: Vec<_> = injection.hits.iter().filter(|hit| hit.record.text.to_lowercase().contains("oil")).collect();
+    let oil: Vec<_> = injection.hits.iter().filter(|hit| hit.record.text.contains("oil -")).collect();
     assert_eq!(oil.len(), 1);
-    assert_eq!(oil[0].record.trust, Trust::Untrusted, "the least trusted source wins");
+    // M3: what a user said is not hidden by a page that puts the same words otherwise, nor trusted less for it.
+    assert_eq!((oil[0].record.trust, oil[0].record.text.as_str()), (Trust::User, "turbines need oil - always"));
     assert!(oil[0].record.seen > 1);
     let long = memory.remember(&fact(&"abcdefghi ".repeat(200))).unwrap();
     let injection = memory.inject(&Query::new("abcdefghi"), Shape { hits: 1, characters: 400 }).unwrap();
@@ -340,10 +341,13 @@ fn d28_reflections_and_facts_are_kept_once() {
     };
     let id = memory.remember(&reflection(Trust::Verified, "run 1")).unwrap();
     assert_eq!(memory.remember(&reflection(Trust::Unverified, "run 2")).unwrap(), id);
-    let same = Note { kind: Kind::Reflection, ..Note::new("run the tests, before you say DONE") };
+    let same = Note { kind: Kind::Reflection, ..Note::new("Run the  tests before you say done.\n") };
     assert_eq!(memory.remember(&same).unwrap(), id);
+    // M3: other letters and signs are another text; and no telling lowers the trust of one that was checked.
+    let other = Note { kind: Kind::Reflection, ..Note::new("run the tests, before you say DONE") };
+    assert_ne!(memory.remember(&other).unwrap(), id);
     let why = memory.why(id).unwrap();
-    assert_eq!((why.record.seen, why.record.trust), (3, Trust::Unverified));
+    assert_eq!((why.record.seen, why.record.trust), (3, Trust::Verified));
     assert_eq!(why.sources.iter().map(|one| one.source.as_str()).collect::<Vec<_>>(), ["run 1", "run 2"]);
     assert_ne!(memory.remember(&fact("Run the tests before you say done.")).unwrap(), id, "another kind");
     // What happened twice happened twice.
@@ -393,7 +397,8 @@ fn d26_entities_are_found_and_related() {
 
 #[test]
 fn consolidating_merges_and_promotes_once() {
-    let memory = Memory::nowhere().unwrap();
+    let folder = Folder::new();
+    let memory = open(&folder.file());
     let mut episodes = Vec::new();
     for at in 0..4 {
         let note = Note {
@@ -404,9 +409,26 @@ fn consolidating_merges_and_promotes_once() {
         memory.remember(&Note::new("Thanks!")).unwrap();
         memory.remember(&Note::new("Shall we take the train to Hamar?")).unwrap();
     }
-    let a = memory.remember(&Note { category: Some("x".to_owned()), ..fact("Tea at four.") }).unwrap();
-    let b =
-        memory.remember(&Note { tags: vec!["t".to_owned()], trust: Trust::Untrusted, ..fact("tea at four") }).unwrap();
+    let about = |text: &str| Note { category: Some("x".to_owned()), ..fact(text) };
+    let a = memory.remember(&about("Tea at four.")).unwrap();
+    let b = memory
+        .remember(&Note { tags: vec!["t".to_owned()], source: Some("b".to_owned()), ..about("Tea at five.") })
+        .unwrap();
+    // M4: none of these says so to the same people, as surely, and of the same category.
+    let others = [
+        Note { trust: Trust::Untrusted, ..about("Tea at four.") },
+        Note { user: Some("ann".to_owned()), ..about("Tea at four.") },
+        fact("Tea at four."),
+        about("tea at four"),
+        about("Tea at four!"),
+    ];
+    let others = others.map(|other| memory.remember(&other).unwrap());
+    drop(memory);
+    // An older version kept what differs in white space as two.
+    let file = rusqlite::Connection::open(folder.file()).unwrap();
+    file.execute("UPDATE memories SET text = 'Tea  at four.', fingerprint = 0 WHERE id = ?1", [b]).unwrap();
+    drop(file);
+    let memory = open(&folder.file());
     memory.remember(&Note { expires: Some(1.0), ..fact("gone long ago") }).unwrap();
     assert!(memory.recall(&Query::new("gone long")).unwrap().is_empty(), "expired");
     let done = memory.consolidate(Rules::default()).unwrap();
@@ -417,19 +439,24 @@ fn consolidating_merges_and_promotes_once() {
     let kept = memory.why(a).unwrap();
     assert_eq!(
         (kept.record.seen, kept.record.trust, kept.record.tags.as_slice()),
-        (2, Trust::Untrusted, &["t".to_owned()][..])
+        (2, Trust::Unverified, &["t".to_owned()][..])
     );
+    assert_eq!(kept.sources.iter().map(|one| one.source.as_str()).collect::<Vec<_>>(), ["b"]);
+    assert!(others.iter().all(|id| memory.why(*id).unwrap().state == "live"));
     assert_eq!(memory.why(b).unwrap().merged_into, Some(a));
-    let tea = memory.recall(&Query::new("tea four")).unwrap();
-    assert_eq!(tea.iter().map(|hit| hit.record.id).collect::<Vec<_>>(), [a]);
+    let tea = memory.recall(&Query { category: Some("x".to_owned()), limit: 10, ..Query::new("tea four") }).unwrap();
+    let tea: BTreeSet<i64> = tea.iter().map(|hit| hit.record.id).collect();
+    assert!(tea.contains(&a) && !tea.contains(&b));
     assert!(memory.consolidated_at().unwrap().is_some());
     let again = memory.consolidate(Rules::default()).unwrap();
     assert_eq!((again.merged, again.promoted.len(), again.expired), (0, 0, 0));
     // Forgotten with its episodes; and a forgotten fact does not come back by itself.
     memory.forget(done.promoted[0], false).unwrap();
     assert!(memory.consolidate(Rules::default()).unwrap().promoted.is_empty());
-    assert_eq!(memory.forget(b, false).unwrap(), [a, b], "the same words under another number");
-    assert!(memory.recall(&Query::new("tea four")).unwrap().is_empty());
+    // The same words of the same user under other numbers; those of others, and other words, stay.
+    let [untrusted, of_ann, bare, small, loud] = others;
+    assert_eq!(memory.forget(b, false).unwrap(), [a, b, untrusted, bare]);
+    assert!([of_ann, small, loud].iter().all(|id| memory.why(*id).unwrap().state == "live"));
 }
 
 #[test]

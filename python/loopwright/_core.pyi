@@ -114,6 +114,7 @@ __all__ = [
     "find_next_step",
     "journal_close",
     "journal_delete",
+    "journal_delete_file",
     "journal_find",
     "journal_head",
     "journal_import",
@@ -936,6 +937,9 @@ def journal_told(text: str) -> tuple[str, str, list[tuple[int, str]]]:
 
 def journal_delete(path: str, run: str) -> bool:
     """Forgets a run of a store; gives whether there was one."""
+
+def journal_delete_file(path: str) -> None:
+    """Deletes the file of a journal that nobody writes to, and what was saved of its run beside it."""
 
 def journal_import(path: str, text: str) -> str:
     """Takes a run into a store from the lines of its journal; gives its name."""
@@ -1934,6 +1938,9 @@ class MemoryStore:
 
     def forget(self, id: int, erase: bool) -> list[int]:
         """Forgets a memory; gives the numbers of all that went with it."""
+
+    def forget_user(self, user: str) -> list[int]:
+        """Forgets a user and erases what was kept of that one; gives the numbers of all that went."""
 
     def relate(
         self, subject: str, relation: str, object: str, source: str | None, memory: int | None, trust: str

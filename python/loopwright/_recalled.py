@@ -119,7 +119,7 @@ class Provenance:
     session: str
     state: Literal["live", "forgotten", "merged"]
     trust: Trust
-    """As little as that of the least trusted source."""
+    """That of the telling it was stored from; each source has its own."""
     sources: tuple[Source, ...]
     derived_from: tuple[Provenance, ...]
     """What it was made from, and that from, down to the first; each stands here once."""

@@ -290,6 +290,12 @@ class Worker:
         self.wake(after, name)
         return True
 
+    def drop(self, user: str) -> None:
+        """Drops what waits in this process for a user who is to be forgotten."""
+        with self._lock:
+            self._pending = [one for one in self._pending if json.loads(one[1]).get("user") != user]
+            self._expected = [one for one in self._expected if json.loads(one[3]).get("user") != user]
+
     def expect(self, noted: tuple[str, str | None, str, str]) -> None:
         """Notes a run down as soon as the store is free."""
         with self._lock:
@@ -387,14 +393,14 @@ class Worker:
     def _work(self) -> bool:
         """Does one piece of work; whether there was one."""
         core = self.memory._core
-        while self._expected:
-            core.expect_turn(*self._expected[0])
+        while expected := self._expected[:1]:
+            core.expect_turn(*expected[0])
             with self._lock:
-                del self._expected[0]
-        while self._pending:
-            core.queue_turn(self._pending[0][1])
+                self._expected = [one for one in self._expected if one is not expected[0]]
+        while pending := self._pending[:1]:
+            core.queue_turn(pending[0][1])
             with self._lock:
-                del self._pending[0]
+                self._pending = [one for one in self._pending if one is not pending[0]]
         said = core.claim(_LEASE)
         if said is None:
             every = self.after.consolidate_every

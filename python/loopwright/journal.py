@@ -13,6 +13,7 @@ Runs of one process share one writer; other processes may write other runs of th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from ._places import Place, located
+from .errors import UsageError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -116,8 +118,23 @@ class Journal(os.PathLike[str]):
         return events_of(self, run)
 
     def delete(self, run: str) -> None:
-        """Forgets a run that nobody writes to. There is no way back."""
-        _core.journal_delete(self.path, self.find(run))
+        """Deletes a run that nobody writes to, so that nothing of it is left in the file. There is no way back.
+
+        The store is written anew for that, which takes as long as copying it. `erase_unfinished` says that another
+        connection was in the way: the run is listed without its events until the same call finishes it. Of a file of
+        one run, or of one in a folder of such files, what was saved beside it (`NAME.jsonl.saved`) goes too.
+        """
+        place = located(self.path, run)
+        if place.run is not None:
+            _core.journal_delete(self.path, place.run)
+            return
+        path, name = Path(place.path or ""), ""
+        # One whose first line is damaged is called as its file is.
+        with contextlib.suppress(UsageError):
+            name = _core.journal_head(place.head())[0]
+        if not run or not (name.startswith(run) or path.stem.startswith(run)):
+            raise UsageError(f"{str(path)!r} holds no run {run!r}", "journal_not_found", "give the name of its run")
+        _core.journal_delete_file(str(path))
 
     def export(self, run: str, path: str | os.PathLike[str]) -> None:
         """Writes a run into a new `.jsonl` file."""

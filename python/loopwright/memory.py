@@ -127,7 +127,9 @@ class Memory:
         """Remembers one thing; gives its number.
 
         An episode is always new. A fact, procedure or reflection that is known already is not stored twice: it gains a
-        source, counts as seen once more, and is trusted as little as the least of its sources.
+        source, counts as seen once more, and keeps its trust. Known is what says the same letter by letter, but for
+        white space and Unicode composition, with the same kind, category, user and speaker, and is trusted at least as
+        far; what is known with less trust alone is stored beside that.
         """
         note: Note = {
             "text": text,
@@ -195,7 +197,7 @@ class Memory:
         return [Hit._of(hit) for hit in json.loads(self._core.recall(asked))]
 
     def inject(self, query: str, hits: int = 5, characters: int = 400, **where: Any) -> Injection:
-        """What fits `query`, as text for a model: at most so many hits of so many characters, duplicates merged.
+        """What fits `query`, as text for a model: at most so many hits of so many characters, each text once.
 
         The text is fenced as data, each memory with category, tags, entities, trust and age; nothing that was stored
         can close the fence. `where` takes what `recall` takes.
@@ -212,10 +214,25 @@ class Memory:
     def forget(self, memory: int | Hit, *, erase: bool = False) -> list[int]:
         """Forgets a memory, at once and for all who have the file open; gives the numbers of all that went with it.
 
-        What was derived from it alone is forgotten too. What stays is a tombstone, which `why` still knows; with
-        `erase` the words are overwritten.
+        What was derived from it alone is forgotten too, and what says the same of the same user. What stays is a
+        tombstone, which `why` still knows. With `erase` the words leave all tables, the files of preferences and the
+        bytes of the store, with whatever was derived from them and holds a word that only they had; the file is written
+        anew for that. `erase_unfinished` says that another connection was in the way: the same call finishes it.
         """
         return self._core.forget(_id(memory), erase)
+
+    def forget_user(self, user: str) -> list[int]:
+        """Forgets all that is kept of a user, and erases it; gives the numbers of the memories that went.
+
+        These are the memories of that user with what was derived from them, relations, work after turns that waits or
+        failed, lines in files of preferences, and names and details in the audit. What belongs to everybody stays, and
+        so do the journals of runs (`Journal.delete`). Errors as of `forget` with `erase`.
+        """
+        if not isinstance(user, str):
+            raise UsageError(f"a user can't be {user!r:.100}", "invalid_value", "name the user to forget")
+        if self._worker is not None:
+            self._worker.drop(user)
+        return self._core.forget_user(user)
 
     def relate(
         self,
@@ -250,7 +267,8 @@ class Memory:
         ]
 
     def consolidate(self, *, repeats: int = 3) -> Consolidated:
-        """Merges what is known twice, makes facts of what `repeats` episodes say, and lets go of what expired.
+        """Merges what is known twice, makes facts of what `repeats` episodes say letter by letter, and lets go of what
+        expired. Nothing is merged over categories, users, speakers or trust.
 
         By rules, without a model. Doing it again changes nothing.
         """
@@ -382,6 +400,12 @@ class Memory:
         from asyncio import to_thread
 
         return await to_thread(self.forget, memory, erase=erase)
+
+    async def aforget_user(self, user: str) -> list[int]:
+        """`forget_user`, to be awaited."""
+        from asyncio import to_thread
+
+        return await to_thread(self.forget_user, user)
 
     async def aconsolidate(self, *, repeats: int = 3) -> Consolidated:
         """`consolidate`, to be awaited."""

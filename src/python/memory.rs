@@ -373,6 +373,11 @@ impl MemoryStore {
         self.with(py, |memory| memory.forget(id, erase))
     }
 
+    /// Forgets a user and erases what was kept of that one; gives the numbers of all that went.
+    fn forget_user(&self, py: Python<'_>, user: &str) -> PyResult<Vec<i64>> {
+        self.with(py, |memory| memory.forget_user(user))
+    }
+
     /// Keeps a relation between two entities.
     #[pyo3(signature = (subject, relation, object, source, memory, trust))]
     #[allow(clippy::too_many_arguments)] // as Python gives them

@@ -158,6 +158,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::journal_find, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_text, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_delete, module)?)?;
+    module.add_function(wrap_pyfunction!(run::journal_delete_file, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_told, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_import, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_close, module)?)?;

@@ -649,6 +649,15 @@ pub(super) fn journal_delete(py: Python<'_>, path: &str, run: &str) -> PyResult<
     apart(py, || Store::at(Path::new(path))?.delete(run))
 }
 
+/// Deletes the file of a journal that nobody writes to, and what was saved of its run beside it.
+#[pyfunction]
+pub(super) fn journal_delete_file(path: &str) -> PyResult<()> {
+    let file = File::options().read(true).write(true).open(path).map_err(|error| errors::system(&error))?;
+    lock(&file, path)?;
+    Beside::new(Path::new(path)).end();
+    std::fs::remove_file(path).map_err(|error| errors::system(&error))
+}
+
 /// Takes a run into a store from the lines of its journal; gives its name.
 #[pyfunction]
 pub(super) fn journal_import(py: Python<'_>, path: &str, text: &str) -> PyResult<String> {

@@ -1,12 +1,13 @@
 //! What happened, for who has to answer for it: typed events in a table that only grows.
 //!
-//! An event says when, in which session and turn, for whom, and of which type; its details are JSON without secrets. The
-//! table itself refuses to change or drop a row.
+//! An event says when, in which session and turn, for whom, and of which type; its details are JSON without secrets.
+//! The table itself refuses to change or drop a row. What is erased leaves the details, and the names of sessions and
+//! users: that something happened, when and of which type stays.
 
 use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
 
-use super::open::Tables;
+use super::{memory::Traces, open::Tables};
 use crate::core::guard::sensitivity::redact_json;
 
 /// The table of events.
@@ -27,6 +28,12 @@ CREATE INDEX audit_by_session ON audit (session, id);
 CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit only grows'); END;
 CREATE TRIGGER audit_is_not_dropped BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit only grows'); END;
 ";
+
+/// The trigger that keeps rows as they are.
+const UNCHANGED: &str = "CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit \
+                         BEGIN SELECT RAISE(ABORT, 'the audit only grows'); END";
+/// What stands in the place of details that were erased.
+const ERASED: &str = "{\"erased\":true}";
 
 /// No details are longer, in bytes.
 const MOST_DETAIL: usize = 4_096;
@@ -194,4 +201,54 @@ pub(super) fn read(connection: &Connection, wanted: &Wanted) -> rusqlite::Result
     let mut all = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     all.reverse();
     Ok(all)
+}
+
+/// Takes what was erased out of details, and out of the names of sessions.
+pub(super) fn erase_words(connection: &Connection, traces: &Traces) -> rusqlite::Result<()> {
+    let told: Vec<i64> = {
+        let mut statement = connection.prepare_cached("SELECT id, detail FROM audit")?;
+        let mut rows = statement.query([])?;
+        let mut told = Vec::new();
+        while let Some(row) = rows.next()? {
+            if traces.are_named_in(row.get_ref(1)?.as_str()?) {
+                told.push(row.get(0)?);
+            }
+        }
+        told
+    };
+    changing(connection, || {
+        for id in told {
+            connection.prepare_cached("UPDATE audit SET detail = ?2 WHERE id = ?1")?.execute((id, ERASED))?;
+        }
+        for session in &traces.sessions {
+            connection.prepare_cached("UPDATE audit SET session = '' WHERE session = ?1")?.execute([session])?;
+        }
+        Ok(())
+    })
+}
+
+/// The runs of a user.
+pub(super) fn runs_of(connection: &Connection, user: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement =
+        connection.prepare_cached("SELECT DISTINCT turn FROM audit WHERE user = ?1 AND turn IS NOT NULL")?;
+    statement.query_map([user], |row| row.get(0))?.collect()
+}
+
+/// Takes a user out of the audit: the name, the runs, the sessions and all details.
+pub(super) fn erase_user(connection: &Connection, user: &str, traces: &Traces) -> rusqlite::Result<()> {
+    let blank = "session = '', turn = NULL, user = NULL, detail = ?2";
+    changing(connection, || {
+        connection.prepare_cached(&format!("UPDATE audit SET {blank} WHERE user = ?1"))?.execute((user, ERASED))?;
+        for run in &traces.runs {
+            connection.prepare_cached(&format!("UPDATE audit SET {blank} WHERE turn = ?1"))?.execute((run, ERASED))?;
+        }
+        Ok(())
+    })
+}
+
+/// Changes rows of the audit, as part of a transaction: erasing alone may.
+fn changing(connection: &Connection, change: impl FnOnce() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
+    connection.execute_batch("DROP TRIGGER IF EXISTS audit_is_not_changed")?;
+    change()?;
+    connection.execute_batch(UNCHANGED)
 }

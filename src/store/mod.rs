@@ -8,6 +8,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod audit;
+mod compact;
 pub mod journal;
 pub mod memory;
 pub mod open;

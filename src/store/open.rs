@@ -64,7 +64,7 @@ impl Options {
 
 impl Place {
     /// For messages.
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
             Self::Nowhere => ":memory:".to_owned(),

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 
-use super::open::Tables;
+use super::{memory::Traces, open::Tables};
 use crate::core::guard::sensitivity::redact;
 
 /// The table of work.
@@ -343,6 +343,58 @@ fn prune(connection: &Connection) -> rusqlite::Result<()> {
             .execute((state as i64, MOST_ENDED))?;
     }
     Ok(())
+}
+
+/// Takes what was erased out of work that waits, is under way or failed: such work is over. Whoever is at it can't end
+/// it any more.
+pub(super) fn erase(connection: &Connection, traces: &Traces) -> rusqlite::Result<()> {
+    let mut told = connection.prepare_cached(
+        "SELECT id, kind, name, coalesce(payload, ''), coalesce(error, '') FROM work \
+         WHERE payload IS NOT NULL OR error IS NOT NULL",
+    )?;
+    let mut rows = told.query([])?;
+    while let Some(row) = rows.next()? {
+        let (kind, name) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+        let (payload, error) = (row.get_ref(3)?.as_str()?, row.get_ref(4)?.as_str()?);
+        // The work on a file says of whom it is and in which session, and nothing of what was said.
+        let of_run = if kind == "file" { traces.is_session_in(payload) } else { traces.runs.contains(name) };
+        if of_run || traces.are_told_in(payload) || traces.are_told_in(error) {
+            end_erased(connection, row.get(0)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// The runs of a user whose work is known, or that were begun.
+pub(super) fn runs_of(connection: &Connection, user: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT name FROM work WHERE json_valid(payload) AND json_extract(payload, '$.user') = ?1 \
+         UNION SELECT run FROM work_turns WHERE json_valid(about) AND json_extract(about, '$.user') = ?1",
+    )?;
+    statement.query_map([user], |row| row.get(0))?.collect()
+}
+
+/// Ends the work of a user, of whatever kind, and forgets that turns of that one were begun.
+pub(super) fn erase_user(connection: &Connection, user: &str) -> rusqlite::Result<()> {
+    let mut own = connection
+        .prepare_cached("SELECT id FROM work WHERE json_valid(payload) AND json_extract(payload, '$.user') = ?1")?;
+    let ids: Vec<i64> = own.query_map([user], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    ids.into_iter().try_for_each(|id| end_erased(connection, id))?;
+    connection
+        .prepare_cached("DELETE FROM work_turns WHERE json_valid(about) AND json_extract(about, '$.user') = ?1")?
+        .execute([user])
+        .map(drop)
+}
+
+/// Work whose words were erased is over.
+fn end_erased(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE work SET state = 2, payload = NULL, error = NULL, owner = NULL, lease = NULL, \
+             ended_at = coalesce(ended_at, queued_at) WHERE id = ?1",
+        )?
+        .execute([id])
+        .map(drop)
 }
 
 /// The work that is known, oldest first.

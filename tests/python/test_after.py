@@ -414,8 +414,8 @@ def test_d27_preferences_are_kept_and_stand_in_a_file_for_people(tmp_path: Path)
     assert "- I prefer tabs over spaces. <!-- " in written
     (kept,) = [hit for hit in memory.newest() if hit.category == "preference"]
     assert kept.trust == "user"
-    # Said again, it stands there once.
-    assert turn("I prefer tabs over spaces!").count("tabs") == 1
+    # Said again, it stands there once (M3: with other signs it would be another text).
+    assert turn("I  prefer tabs over\nspaces.").count("tabs") == 1
     # People change, add and remove; their other lines stay.
     edited = file.read_text().replace("I prefer tabs over spaces.", "I prefer two spaces.")
     file.write_text("My own words first.\n\n" + edited + "- Answer in Norwegian.\n\n## Notes\n\n- not a preference\n")

@@ -19,7 +19,10 @@ use std::{
 use rusqlite::{Connection, OptionalExtension};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::open::{Options, Place, Tables, open, trouble};
+use super::{
+    compact::compact,
+    open::{Options, Place, Tables, open, trouble},
+};
 use crate::core::{
     error::{Error, Result},
     journal::{Continued, Journal, Saved, resume},
@@ -239,22 +242,33 @@ impl Store {
         held().map_err(|error| self.trouble(&error))
     }
 
-    /// Forgets a run that nobody holds. Gives whether there was one.
+    /// Deletes a run that nobody holds, so that no byte of what was said in it stays in the file or its log. Gives
+    /// whether there was one. Error `erase_unfinished`: another connection reads what the file was before; the run is
+    /// listed without its events until the same call finishes it.
     pub fn delete(&self, name: &str) -> Result<bool> {
         let run = number(name);
         self.flush();
         self.check_free(run, name)?;
-        let deleted = || -> rusqlite::Result<bool> {
-            let mut connection = self.connection();
+        let mut connection = self.connection();
+        let emptied = || -> rusqlite::Result<bool> {
+            connection.pragma_update(None, "secure_delete", true)?;
             let moment = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             moment.execute("DELETE FROM journal_lines WHERE run = ?1", [run])?;
             moment.execute("DELETE FROM journal_saved WHERE run = ?1", [run])?;
             moment.execute("DELETE FROM journal_pieces WHERE run = ?1", [run])?;
-            let found = moment.execute("DELETE FROM journal_runs WHERE run = ?1", [run])?;
+            let found = moment.execute("UPDATE journal_runs SET prompt = '', model = '' WHERE run = ?1", [run])?;
             moment.commit()?;
             Ok(found > 0)
         };
-        deleted().map_err(|error| self.trouble(&error))
+        let mut emptied = emptied;
+        if !emptied().map_err(|error| self.trouble(&error))? {
+            return Ok(false);
+        }
+        compact(&connection, &self.path.display().to_string())?;
+        connection
+            .execute("DELETE FROM journal_runs WHERE run = ?1", [run])
+            .map_err(|error| self.trouble(&error))
+            .map(|_| true)
     }
 
     /// Whether there is a run of that name.

@@ -1,6 +1,6 @@
 //! Tidying up, by rules and without a model: what is known twice is merged, what happened again and again is a fact.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use serde::Serialize;
@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{
     Memory,
+    identity::{identity, is_same, known},
     kinds::{Kind, Note, Trust},
     now,
     work::event,
@@ -18,7 +19,7 @@ use crate::{core::error::Result, store::audit::Whose};
 /// How memories are consolidated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// So many episodes that say the same become a fact.
+    /// So many episodes of one text become a fact.
     pub repeats: usize,
     /// Episodes of fewer different terms say too little: greetings, thanks.
     pub terms: usize,
@@ -95,108 +96,166 @@ fn expire(transaction: &Transaction<'_>, revision: i64) -> rusqlite::Result<usiz
     )
 }
 
-/// Merges what says the same word for word, unless it is an episode: those have their place in time.
+/// Rows that may be tellings of one fact: their number, kind, user, category and trust.
+type Scope = (i64, i64, Option<String>, Option<String>, i64);
+
+/// Merges rows of one fact, equally trusted, unless they are episodes: those have their place in time. An older version
+/// kept rows apart that differ in white space and composition.
 fn merge(transaction: &Transaction<'_>, revision: i64) -> rusqlite::Result<usize> {
-    let mut groups: BTreeMap<(i64, i64, Option<String>), Vec<i64>> = BTreeMap::new();
+    let mut groups: BTreeMap<Scope, Vec<Fact>> = BTreeMap::new();
     {
         let mut statement = transaction.prepare(
-            "SELECT fingerprint, kind, id, user FROM memories WHERE state = 0 AND kind <> 0 AND (fingerprint, kind) IN (\
+            "SELECT fingerprint, kind, user, category, trust, id, text, speaker FROM memories \
+             WHERE state = 0 AND kind <> 0 AND (fingerprint, kind) IN (\
              SELECT fingerprint, kind FROM memories WHERE state = 0 GROUP BY 1, 2 HAVING count(*) > 1) ORDER BY id",
         )?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            groups.entry((row.get(0)?, row.get(1)?, row.get(3)?)).or_default().push(row.get(2)?);
+            let scope = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
+            let fact = Fact { id: row.get(5)?, text: row.get(6)?, speaker: row.get(7)? };
+            groups.entry(scope).or_default().push(fact);
         }
     }
     let mut merged = 0;
-    for ids in groups.into_values() {
-        let Some((&kept, others)) = ids.split_first() else { continue };
-        for other in others {
-            transaction.execute(
-                "UPDATE memories AS kept SET seen = kept.seen + other.seen, trust = min(kept.trust, other.trust), \
-                 importance = max(kept.importance, other.importance), category = coalesce(kept.category, other.category), \
-                 tags = (SELECT json_group_array(value) FROM (SELECT value FROM json_each(kept.tags) UNION \
-                 SELECT value FROM json_each(other.tags))), revision = ?3, changed_at = ?4 \
-                 FROM memories AS other WHERE kept.id = ?1 AND other.id = ?2",
-                (kept, other, revision, now()),
-            )?;
-            transaction.execute(
-                "UPDATE memories SET state = 2, merged_into = ?1, revision = ?3, changed_at = ?4 WHERE id = ?2",
-                (kept, other, revision, now()),
-            )?;
-            // What was made from the one is now made from the other.
-            transaction.execute(
-                "INSERT OR IGNORE INTO memory_derivations SELECT child, ?1 FROM memory_derivations WHERE parent = ?2 \
-                 AND child <> ?1",
-                (kept, other),
-            )?;
-            merged += 1;
+    for facts in groups.into_values() {
+        let mut kept: Vec<Fact> = Vec::new();
+        for fact in facts {
+            if let Some(first) =
+                kept.iter().find(|first| first.speaker == fact.speaker && is_same(&first.text, &fact.text))
+            {
+                merge_into(transaction, first.id, fact.id, revision)?;
+                merged += 1;
+            } else {
+                kept.push(fact);
+            }
         }
     }
     Ok(merged)
 }
 
-/// Facts that episodes say again and again, which are not known yet.
-fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec<Note>> {
-    struct Group {
-        note: Note,
-        trust: usize,
-    }
-    let mut groups: BTreeMap<(BTreeSet<String>, Option<String>), Group> = BTreeMap::new();
-    let mut statement = transaction.prepare(
-        "SELECT id, text, trust, category, tags, entities, session, coalesce(said_at, stored_at), user FROM memories \
-         WHERE state = 0 AND kind = 0 ORDER BY id",
+/// What tells two rows of one scope apart.
+struct Fact {
+    id: i64,
+    text: String,
+    speaker: Option<String>,
+}
+
+/// Takes a row into another one of the same fact, with its sources; what ends later, or never, decides when it ends.
+fn merge_into(transaction: &Transaction<'_>, kept: i64, other: i64, revision: i64) -> rusqlite::Result<()> {
+    transaction.execute(
+        "UPDATE memories AS kept SET seen = kept.seen + other.seen, importance = max(kept.importance, other.importance), \
+         tags = (SELECT json_group_array(value) FROM (SELECT value FROM json_each(kept.tags) UNION \
+         SELECT value FROM json_each(other.tags))), expires_at = CASE WHEN kept.expires_at IS NULL \
+         OR other.expires_at IS NULL THEN NULL ELSE max(kept.expires_at, other.expires_at) END, \
+         revision = ?3, changed_at = ?4 FROM memories AS other WHERE kept.id = ?1 AND other.id = ?2",
+        (kept, other, revision, now()),
     )?;
-    let mut rows = statement.query([])?;
+    transaction.execute(
+        "UPDATE memories SET state = 2, merged_into = ?1, revision = ?3, changed_at = ?4 WHERE id = ?2",
+        (kept, other, revision, now()),
+    )?;
+    transaction.execute(
+        "INSERT OR IGNORE INTO memory_sources SELECT ?1, source, trust, at FROM memory_sources WHERE memory = ?2",
+        (kept, other),
+    )?;
+    // What was made from the one is now made from the other.
+    transaction
+        .execute(
+            "INSERT OR IGNORE INTO memory_derivations SELECT child, ?1 FROM memory_derivations WHERE parent = ?2 \
+             AND child <> ?1",
+            (kept, other),
+        )
+        .map(drop)
+}
+
+/// Episodes of one text, user, category and speaker: what somebody said several times.
+type Said = (String, Option<String>, Option<String>, Option<String>);
+
+/// An episode that says something.
+struct Telling {
+    id: i64,
+    trust: usize,
+    text: String,
+    tags: String,
+    entities: String,
+}
+
+/// Facts that episodes say again and again, letter by letter, which are not known yet.
+///
+/// A fact is trusted as far as enough of its episodes are: what less trusted ones add lowers nothing, and what more
+/// trusted ones say fewer times lends nothing.
+fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec<Note>> {
+    let mut groups: BTreeMap<Said, Vec<Telling>> = BTreeMap::new();
+    let mut statement = transaction.prepare(
+        "SELECT id, text, trust, category, tags, entities, user, speaker FROM memories \
+         WHERE state = 0 AND kind = 0 AND (expires_at IS NULL OR expires_at > ?1) ORDER BY id",
+    )?;
+    let mut rows = statement.query([now()])?;
     while let Some(row) = rows.next()? {
         let text = row.get_ref(1)?.as_str()?;
-        if text.len() > 2_000 || text.trim_end().ends_with('?') {
+        if text.len() > 2_000 || text.trim_end().ends_with('?') || terms(text).len() < rules.terms {
             continue;
         }
-        let words = terms(text);
-        if words.len() < rules.terms {
+        let said = (identity(text).into_owned(), row.get(6)?, row.get(3)?, row.get(7)?);
+        let trust = row.get(2)?;
+        let telling =
+            Telling { id: row.get(0)?, trust, text: text.to_owned(), tags: row.get(4)?, entities: row.get(5)? };
+        groups.entry(said).or_default().push(telling);
+    }
+    let repeats = rules.repeats.max(2);
+    let mut facts = Vec::new();
+    for ((_, user, category, speaker), mut tellings) in groups {
+        // So many are trusted at least as far as the last of these.
+        tellings.sort_by_key(|telling| (std::cmp::Reverse(telling.trust), telling.id));
+        let Some(trust) = tellings.get(repeats - 1).map(|telling| telling.trust) else { continue };
+        if is_made(transaction, &tellings, trust)? {
             continue;
         }
-        let user: Option<String> = row.get(8)?;
-        let group = groups.entry((words, user.clone())).or_insert_with(|| Group {
-            note: Note { text: text.to_owned(), kind: Kind::Semantic, user, ..Note::default() },
-            trust: Trust::Verified as usize,
-        });
-        if group.note.derived_from.len() < super::MAX_WORDS {
-            group.note.derived_from.push(row.get(0)?);
-            group.trust = group.trust.min(row.get(2)?);
-            if group.note.category.is_none() {
-                group.note.category = row.get(3)?;
-            }
-            let lists = [(4, &mut group.note.tags), (5, group.note.entities.get_or_insert_default())];
-            for (at, all) in lists {
-                let list: Vec<String> = serde_json::from_str(row.get_ref(at)?.as_str()?).unwrap_or_default();
-                for word in list {
+        tellings.retain(|telling| telling.trust >= trust);
+        tellings.sort_by_key(|telling| telling.id);
+        tellings.truncate(super::MAX_WORDS);
+        let labels = |of: fn(&Telling) -> &str| {
+            let mut all: Vec<String> = Vec::new();
+            for list in tellings.iter().map(of) {
+                for word in serde_json::from_str::<Vec<String>>(list).unwrap_or_default() {
                     if !all.contains(&word) && all.len() < 16 {
                         all.push(word);
                     }
                 }
             }
-        }
-    }
-    let mut facts = Vec::new();
-    for group in groups.into_values() {
-        let Group { mut note, trust, .. } = group;
-        if note.derived_from.len() < rules.repeats.max(2) {
-            continue;
-        }
-        // A fact made from these episodes before stands, or was forgotten: it does not come back.
-        let known: bool = transaction
-            .prepare_cached(
-                "SELECT count(*) > 0 FROM memory_derivations JOIN memories ON memories.id = child \
-                 WHERE parent = ?1 AND kind = 1",
-            )?
-            .query_row([note.derived_from.first()], |row| row.get(0))?;
-        if !known {
-            note.trust = Trust::ALL.get(trust).copied().unwrap_or(Trust::Untrusted);
-            note.source = Some("consolidation".to_owned());
+            all
+        };
+        let note = Note {
+            text: tellings.first().map(|telling| telling.text.clone()).unwrap_or_default(),
+            kind: Kind::Semantic,
+            user,
+            category,
+            speaker,
+            tags: labels(|telling| &telling.tags),
+            entities: Some(labels(|telling| &telling.entities)),
+            source: Some("consolidation".to_owned()),
+            trust: Trust::ALL.get(trust).copied().unwrap_or(Trust::Untrusted),
+            derived_from: tellings.iter().map(|telling| telling.id).collect(),
+            ..Note::default()
+        };
+        if known(transaction, (&note, &note.text), note.trust, now())?.is_none() {
             facts.push(note);
         }
     }
     Ok(facts)
+}
+
+/// Whether a fact was made from one of these episodes before, no less trusted, or was and is forgotten: it stands, or
+/// does not come back.
+fn is_made(transaction: &Transaction<'_>, tellings: &[Telling], trust: usize) -> rusqlite::Result<bool> {
+    let mut made = transaction.prepare_cached(
+        "SELECT 1 FROM memory_derivations JOIN memories ON memories.id = child WHERE parent = ?1 AND kind = 1 \
+         AND (trust >= ?2 OR state = 1)",
+    )?;
+    for telling in tellings {
+        if made.exists((telling.id, trust))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

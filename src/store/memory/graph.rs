@@ -144,7 +144,7 @@ impl Memory {
                     .iter_mut()
                     .find(|(key, known)| *key == other && known.relation == relation && known.inverse == inverse);
                 let neighbour = if let Some((_, known)) = same {
-                    known.trust = known.trust.min(trust.min(trusted));
+                    known.trust = known.trust.max(trust.min(trusted));
                     known
                 } else {
                     if best.contains_key(&other) && far > 0 {

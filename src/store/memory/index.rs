@@ -125,6 +125,20 @@ pub(super) struct Found {
     pub score: f32,
 }
 
+/// The best `limit` of what was found, best first; of equals, what was stored first.
+fn best(mut found: Vec<(u32, Found)>, limit: usize) -> Vec<Found> {
+    if limit == 0 {
+        return Vec::new();
+    }
+    let better = |(a, x): &(u32, Found), (b, y): &(u32, Found)| y.score.total_cmp(&x.score).then(a.cmp(b));
+    if found.len() > limit {
+        found.select_nth_unstable_by(limit - 1, better);
+        found.truncate(limit);
+    }
+    found.sort_by(better);
+    found.into_iter().map(|(_, found)| found).collect()
+}
+
 impl Index {
     /// The number of a session, by its name.
     pub(super) fn session(&mut self, name: &str) -> u32 {
@@ -340,8 +354,9 @@ impl Index {
         terms
     }
 
-    /// The best `limit` memories that `keep` keeps, best first; `worth` is what a score is multiplied by. What has expired
-    /// at `time` finds nothing, not even what stands beside it.
+    /// The best `limit` memories that `keep` keeps, best first, and the best `limit` of those that somebody stands for;
+    /// `worth` is what a score is multiplied by. What has expired at `time` finds nothing, not even what stands beside
+    /// it.
     pub(super) fn search(
         &self,
         query: &str,
@@ -349,7 +364,7 @@ impl Index {
         limit: usize,
         keep: impl Fn(&Entry) -> bool,
         worth: impl Fn(&Entry) -> f32,
-    ) -> Vec<Found> {
+    ) -> (Vec<Found>, Vec<Found>) {
         let terms = self.query_terms(query);
         let mut scores = vec![0.0_f32; self.slots.len()];
         let mut counts = vec![0.0_f32; self.slots.len()];
@@ -388,16 +403,10 @@ impl Index {
                 found.push((at as u32, Found { id: slot.entry.id, score }));
             }
         }
-        let better = |(a, x): &(u32, Found), (b, y): &(u32, Found)| y.score.total_cmp(&x.score).then(a.cmp(b));
-        if limit == 0 {
-            return Vec::new();
-        }
-        if found.len() > limit {
-            found.select_nth_unstable_by(limit - 1, better);
-            found.truncate(limit);
-        }
-        found.sort_by(better);
-        found.into_iter().map(|(_, found)| found).collect()
+        let is_stood_for =
+            |(at, _): &&(u32, Found)| self.slots.get(*at as usize).is_some_and(|slot| slot.entry.trust >= Trust::User);
+        let sure = found.iter().filter(is_stood_for).copied().collect();
+        (best(found, limit), best(sure, limit))
     }
 
     /// Counts a term in the window of its own slot and of those around it.

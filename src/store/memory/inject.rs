@@ -1,14 +1,20 @@
 //! Memories as text for a model: fenced as data, short, and with where they come from.
 //!
 //! Nothing inside can close the fence or open another one, whatever was stored: signs of markup are escaped, and
-//! characters that nobody sees are left out. Memories that say the same stand there once.
+//! characters that nobody sees are left out. Memories of one text stand there once, as far trusted as the surest of
+//! them.
 
-use std::fmt::Write as _;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    fmt::Write as _,
+};
 
 use super::{
     Memory,
+    identity::identity,
     kinds::{Hit, Kind, Query, Trust},
-    write::{fingerprint, terms},
+    read::SHORT,
+    write::terms,
 };
 use crate::core::{
     error::Result,
@@ -40,16 +46,23 @@ pub struct Injection {
     pub hits: Vec<Hit>,
 }
 
-/// Two memories of so many equal terms say the same.
-const SAME: f64 = 0.9;
+/// Among so many hits duplicates are looked for, or a few times as many.
+const WIDEST: usize = 256;
 
 impl Memory {
     /// What fits a question, as text for a model.
     pub fn inject(&self, query: &Query, shape: Shape) -> Result<Injection> {
-        // Duplicates leave room for others.
-        let wide = Query { limit: shape.hits.saturating_mul(3), ..query.clone() };
-        let mut hits = merged(self.recall(&wide)?, shape.hits);
-        self.trust_least(&mut hits)?;
+        // Duplicates leave room for others, however many there are.
+        let mut limit = shape.hits.saturating_mul(3);
+        let hits = loop {
+            let found = self.recall(&Query { limit, ..query.clone() })?;
+            let all = found.len() < limit || limit > WIDEST;
+            let hits = diverse(found, shape.hits);
+            if all || hits.len() >= shape.hits {
+                break hits;
+            }
+            limit = limit.saturating_mul(4);
+        };
         Ok(Injection { text: written(&hits, shape.characters), hits })
     }
 
@@ -66,56 +79,65 @@ impl Memory {
     }
 }
 
-impl Memory {
-    /// A text that was said by several is trusted as little as the least of them, whichever was found.
-    fn trust_least(&self, hits: &mut [Hit]) -> Result<()> {
-        let connection = self.reading()?;
-        for hit in hits {
-            let least = connection
-                .prepare_cached("SELECT min(trust) FROM memories WHERE fingerprint = ?1 AND state = 0")
-                .and_then(|mut query| {
-                    query.query_row([fingerprint(&hit.record.text)], |row| row.get::<_, Option<usize>>(0))
-                })
-                .map_err(self.trouble())?;
-            if let Some(trust) = least.and_then(|least| Trust::ALL.get(least)) {
-                hit.record.trust = hit.record.trust.min(*trust);
+/// At most `limit` hits in which each text stands once, told by the most trusted of its memories. What only puts the
+/// terms of a hit otherwise, and is trusted no further, comes in where nothing else is left: it may say the opposite,
+/// so it is no duplicate.
+fn diverse(all: Vec<Hit>, limit: usize) -> Vec<Hit> {
+    let mut texts: HashMap<String, usize> = HashMap::new();
+    let mut hits: Vec<Hit> = Vec::new();
+    for hit in all {
+        match texts.entry(identity(&hit.record.text).into_owned()) {
+            Entry::Vacant(free) => {
+                free.insert(hits.len());
+                hits.push(hit);
+            }
+            Entry::Occupied(at) => {
+                if let Some(known) = hits.get_mut(*at.get()) {
+                    tell_once(known, hit);
+                }
             }
         }
-        Ok(())
     }
+    let mut terms_of: HashMap<Vec<String>, Trust> = HashMap::new();
+    let (mut first, mut later) = (Vec::new(), Vec::new());
+    for (at, hit) in hits.into_iter().enumerate() {
+        let trust = hit.record.trust;
+        if hit.record.text.len() > SHORT {
+            first.push((at, hit));
+            continue;
+        }
+        let known = terms_of.entry(terms(&hit.record.text).into_iter().collect());
+        let repeats = matches!(&known, Entry::Occupied(known) if *known.get() >= trust);
+        known.and_modify(|known| *known = trust.max(*known)).or_insert(trust);
+        if repeats { later.push((at, hit)) } else { first.push((at, hit)) }
+    }
+    first.truncate(limit);
+    later.truncate(limit - first.len());
+    first.append(&mut later);
+    first.sort_by_key(|(at, _)| *at);
+    first.into_iter().map(|(_, hit)| hit).collect()
 }
 
-/// Hits that say the same, merged: the best one stays, trusted as little as the least of them.
-fn merged(all: Vec<Hit>, limit: usize) -> Vec<Hit> {
-    let mut kept: Vec<(Hit, std::collections::BTreeSet<String>)> = Vec::new();
-    for hit in all {
-        let words = terms(&hit.record.text);
-        let same = kept.iter().position(|(other, known)| {
-            let both = known.intersection(&words).count() as f64;
-            let either = (known.len() + words.len()) as f64 - both;
-            if either > 0.0 { both / either >= SAME } else { other.record.text.trim() == hit.record.text.trim() }
-        });
-        let Some(at) = same else {
-            if kept.len() < limit {
-                kept.push((hit, words));
-            }
-            continue;
-        };
-        let Some((known, _)) = kept.get_mut(at) else { continue };
-        known.record.trust = known.record.trust.min(hit.record.trust);
-        known.record.seen = known.record.seen.saturating_add(hit.record.seen);
-        for tag in hit.record.tags {
+/// Two hits of one text as one: that of the more trusted memory, which is lent nothing by the other but how often it
+/// was said. Labels of equally trusted ones are joined.
+fn tell_once(known: &mut Hit, mut other: Hit) {
+    let seen = known.record.seen.saturating_add(other.record.seen);
+    if other.record.trust > known.record.trust {
+        other.score = known.score;
+        *known = other;
+    } else if other.record.trust == known.record.trust {
+        for tag in other.record.tags {
             if !known.record.tags.contains(&tag) {
                 known.record.tags.push(tag);
             }
         }
-        for entity in hit.record.entities {
+        for entity in other.record.entities {
             if !known.record.entities.contains(&entity) {
                 known.record.entities.push(entity);
             }
         }
     }
-    kept.into_iter().map(|(hit, _)| hit).collect()
+    known.record.seen = seen;
 }
 
 fn written(hits: &[Hit], characters: usize) -> String {

@@ -8,7 +8,10 @@ pub mod after;
 mod apart;
 mod consolidate;
 mod dates;
+mod erase;
+mod forget;
 mod graph;
+mod identity;
 mod index;
 mod inject;
 mod kinds;
@@ -30,6 +33,7 @@ use std::{
 
 use rusqlite::Connection;
 
+pub(in crate::store) use self::erase::Traces;
 pub use self::{
     consolidate::{Consolidated, Rules},
     graph::{Neighbour, RELATIONS, Relation},
@@ -85,7 +89,11 @@ impl Memory {
     pub fn open(options: &Options, session: &str) -> Result<Self> {
         check_word("session", session)?;
         let rooms = ROOMS;
-        let writer = open::open(options, &rooms)?;
+        let mut writer = open::open(options, &rooms)?;
+        if !options.read_only {
+            let name = options.path.name();
+            identity::number_anew(&mut writer).map_err(|error| open::trouble(&error, &name))?;
+        }
         let (name, reader) = match &options.path {
             Place::Nowhere => (":memory:".to_owned(), None),
             Place::File(path) => {

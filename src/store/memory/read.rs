@@ -18,7 +18,7 @@ use super::{
     now,
     tells::Tells,
     vectors::{HASHING, Vectors},
-    write::{checksum, unknown},
+    write::{checksum, terms, unknown},
 };
 use crate::core::{error::Result, guard::sensitivity::Level, retrieve::words};
 
@@ -30,6 +30,10 @@ const MEANING: f32 = 0.6;
 const SPELLING: f32 = 0.15;
 /// A date that a text begins with is looked for in so many bytes.
 const HEAD: usize = 128;
+/// So many hits beside those that are asked for are looked at, for what was checked among them.
+const BESIDE: usize = 16;
+/// Longer texts, in bytes, are compared by nobody: they put nothing otherwise.
+pub(super) const SHORT: usize = 4_096;
 /// Seconds in a day.
 const DAY: f64 = 86_400.0;
 
@@ -121,11 +125,11 @@ impl Memory {
         let filter = Filter::new(query, time);
         let needs_rows = filter.needs_rows();
         let vectors = if query.vector.is_some() { Some(self.vectors(query.embedder.as_deref())?) } else { None };
-        let mut hits = Vec::new();
         // Words beside the text are looked at in the rows: more candidates are taken until enough of them fit.
-        let mut wanted = if needs_rows { query.limit.saturating_mul(8).max(64) } else { query.limit };
+        let enough = query.limit.saturating_add(if query.limit == 0 { 0 } else { BESIDE });
+        let mut wanted = if needs_rows { query.limit.saturating_mul(8).max(64) } else { enough };
         loop {
-            let (found, all) = {
+            let (found, sure, all) = {
                 let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
                 let session = match &query.session {
                     None => None,
@@ -139,13 +143,13 @@ impl Memory {
                 let keep = |entry: &Entry| theirs(entry) && filter.keeps(entry, session);
                 let worth = |entry: &Entry| worth(entry, time) as f32;
                 if vectors.is_none() {
-                    let found = index.search(&query.text, time, wanted, keep, worth);
+                    let (found, sure) = index.search(&query.text, time, wanted, keep, worth);
                     let all = found.len() < wanted;
-                    (found, all)
+                    (found, sure, all)
                 } else {
                     // Both look deeper than what is asked for: what both find wins.
                     let depth = wanted.saturating_mul(4).max(64);
-                    let words = index.search(&query.text, time, depth, keep, worth);
+                    let (words, sure) = index.search(&query.text, time, depth, keep, worth);
                     let near =
                         vectors.as_ref().zip(query.vector.as_deref()).map_or_else(Vec::new, |(vectors, vector)| {
                             vectors.nearest(vector, depth, |id| index.entry(id).is_some_and(&keep))
@@ -154,26 +158,42 @@ impl Memory {
                     let weight = if query.embedder.as_deref() == Some(HASHING) { SPELLING } else { MEANING };
                     let mut found = fused(&words, &near, weight);
                     found.truncate(wanted);
-                    (found, all)
+                    (found, sure, all)
                 }
             };
-            hits.clear();
+            let mut hits = Vec::new();
             let connection = self.reading()?;
-            for found in found {
-                if hits.len() >= query.limit {
-                    break;
+            let known: HashSet<i64> = found.iter().map(|found| found.id).collect();
+            let take = |all: Vec<Found>, most: usize, hits: &mut Vec<Hit>| -> rusqlite::Result<()> {
+                for found in all {
+                    if hits.len() >= most {
+                        break;
+                    }
+                    let Some((record, whole)) = live(&connection, found.id)? else { continue };
+                    if whole && (!needs_rows || filter.fits(&record)) {
+                        let age = (time - record.at.unwrap_or(record.stored_at)).max(0.0);
+                        let found_by = found_by(&query.text, &record);
+                        hits.push(Hit { record, score: f64::from(found.score), age, found_by });
+                    }
                 }
-                let Some((record, whole)) = live(&connection, found.id).map_err(&trouble)? else { continue };
-                if whole && (!needs_rows || filter.fits(&record)) {
-                    let age = (time - record.at.unwrap_or(record.stored_at)).max(0.0);
-                    let found_by = found_by(&query.text, &record);
-                    hits.push(Hit { record, score: f64::from(found.score), age, found_by });
-                }
+                Ok(())
+            };
+            take(found, enough, &mut hits).map_err(&trouble)?;
+            if !all && hits.len() < enough {
+                wanted = wanted.saturating_mul(8);
+                continue;
             }
-            if all || hits.len() >= query.limit {
-                return Ok(hits);
+            if hits.iter().take(query.limit).any(|hit| hit.record.trust < Trust::User) {
+                // However many put it otherwise: what somebody stands for is among those that are compared.
+                let least = hits.last().map_or(0.0, |hit| hit.score) as f32;
+                let sure = sure.into_iter().filter(|found| !known.contains(&found.id));
+                let sure = sure.map(|found| Found { score: found.score.min(least), ..found }).collect();
+                let most = hits.len().saturating_add(query.limit);
+                take(sure, most, &mut hits).map_err(&trouble)?;
             }
-            wanted = wanted.saturating_mul(8);
+            let mut hits = checked_first(hits);
+            hits.truncate(query.limit);
+            return Ok(hits);
         }
     }
 
@@ -308,6 +328,34 @@ impl Memory {
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         read_changes(&connection, &mut index).map_err(&trouble)
     }
+}
+
+/// Hits in which what was checked is not behind what puts its terms otherwise and was not: `The valve is not open.`
+/// from a page does not stand in the way of a verified `The valve is open.`. Only such hits change places.
+fn checked_first(hits: Vec<Hit>) -> Vec<Hit> {
+    if hits.iter().all(|hit| hit.record.trust == hits.first().map_or(Trust::Untrusted, |first| first.record.trust)) {
+        return hits;
+    }
+    let mut places: HashMap<Vec<String>, Vec<usize>> = HashMap::new();
+    for (at, hit) in hits.iter().enumerate().filter(|(_, hit)| hit.record.text.len() <= SHORT) {
+        places.entry(terms(&hit.record.text).into_iter().collect()).or_default().push(at);
+    }
+    let mut order: Vec<usize> = (0..hits.len()).collect();
+    for of in places.into_values().filter(|of| of.len() > 1) {
+        let trust = |at: &usize| hits.get(*at).map(|hit| hit.record.trust);
+        let mut sorted = of.clone();
+        sorted.sort_by(|one, other| trust(other).cmp(&trust(one)).then(one.cmp(other)));
+        for (place, at) in of.into_iter().zip(sorted) {
+            if let Some(place) = order.get_mut(place) {
+                *place = at;
+            }
+        }
+    }
+    // A place keeps its score, so that scores go on to fall.
+    let scores: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
+    let mut hits: Vec<Option<Hit>> = hits.into_iter().map(Some).collect();
+    let placed = order.into_iter().zip(scores);
+    placed.filter_map(|(at, score)| hits.get_mut(at).and_then(Option::take).map(|hit| Hit { score, ..hit })).collect()
 }
 
 /// Two rankings as one: each hit counts as much as it is near the best one of its ranking, and meaning `weight` times as

@@ -3,7 +3,7 @@
 use crate::store::open::Tables;
 
 /// What [`open`](crate::store::open::open) brings up to date.
-pub const TABLES: Tables = Tables { room: "memory", migrations: &[FIRST, SECOND], reads_from: 2 };
+pub const TABLES: Tables = Tables { room: "memory", migrations: &[FIRST, SECOND, THIRD], reads_from: 2 };
 
 /// `revision` grows with every change, so that each process reads what others changed since it last looked.
 /// A row is never deleted: `state` says whether it lives (0), was forgotten (1) or was merged into another (2).
@@ -102,4 +102,10 @@ CREATE TABLE memory_files (
     line TEXT NOT NULL,
     PRIMARY KEY (path, memory)
 ) STRICT, WITHOUT ROWID;
+";
+
+/// Versions before this one numbered texts alike that differed in case, signs or punctuation: whoever opens the file
+/// next numbers them anew ([`number_anew`](super::identity::number_anew)).
+const THIRD: &str = "
+UPDATE memories SET fingerprint = 0;
 ";

@@ -1,4 +1,4 @@
-//! Remembering and forgetting.
+//! Remembering.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -8,14 +8,17 @@ use xxhash_rust::xxh3::xxh3_64;
 use serde_json::json;
 
 use super::inject::is_blank;
-use super::work::event;
-use super::{MAX_TEXT, MAX_WORDS, Memory, check_word, kinds::Kind, kinds::Note, kinds::Trust, names, now};
+use super::{
+    MAX_TEXT, MAX_WORDS, Memory, check_word,
+    identity::{fingerprint, known},
+    kinds::{Note, Trust},
+    names, now,
+};
 use crate::core::{
     error::{Error, Result},
     guard::sensitivity::without_secrets,
     retrieve::words,
 };
-use crate::store::audit::{self, Whose};
 
 /// Every text that is stored, every word beside it and every name in the graph passes here once: what must not be kept
 /// is taken out here. What opens something never enters; what belongs to persons does, under a label.
@@ -26,8 +29,9 @@ pub(in crate::store) fn admit(text: &str) -> Cow<'_, str> {
 impl Memory {
     /// Remembers one thing; gives its number.
     ///
-    /// An episode is always new. A fact, procedure or reflection that is known already is not stored twice: it gets
-    /// one more source, counts as seen once more, and is trusted as little as the least of its sources.
+    /// An episode is always new. A fact, procedure or reflection that is known already, letter by letter in its scope
+    /// and trusted at least as far, is not stored twice: it gets one more source and counts as seen once more. It keeps
+    /// its trust. What is known with less trust alone is stored beside that.
     pub fn remember(&self, note: &Note) -> Result<i64> {
         let ids = self.remember_many(std::slice::from_ref(note))?;
         ids.first().copied().ok_or_else(|| Error::internal("store_failed", "nothing was stored"))
@@ -74,26 +78,6 @@ impl Memory {
         }
         transaction.commit().map_err(&trouble)?;
         Ok(ids)
-    }
-
-    /// Forgets a memory: nothing recalls it from now on, nor what was derived from it alone, nor its duplicates.
-    /// With `erase` their text is overwritten too. Gives the numbers of all that was forgotten.
-    pub fn forget(&self, id: i64, erase: bool) -> Result<Vec<i64>> {
-        let trouble = self.trouble();
-        let mut connection = self.writing()?;
-        if erase {
-            connection.pragma_update(None, "secure_delete", true).map_err(&trouble)?;
-        }
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
-        if !exists(&transaction, id).map_err(&trouble)? {
-            return Err(unknown(id));
-        }
-        let revision = next_revision(&transaction).map_err(&trouble)?;
-        let forgotten = forget_all(&transaction, id, revision, erase).map_err(&trouble)?;
-        let told = event("memory_forgotten", &json!({"ids": forgotten, "erased": erase}));
-        audit::write(&transaction, &Whose { session: &self.session, ..Whose::default() }, &told).map_err(&trouble)?;
-        transaction.commit().map_err(&trouble)?;
-        Ok(forgotten)
     }
 }
 
@@ -170,10 +154,6 @@ pub(super) fn next_revision(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("SELECT coalesce(max(revision), 0) + 1 FROM memories")?.query_row([], |row| row.get(0))
 }
 
-fn exists(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    connection.prepare_cached("SELECT count(*) > 0 FROM memories WHERE id = ?1")?.query_row([id], |row| row.get(0))
-}
-
 /// The trust of a note: its own, or that of the least trusted memory it was made from; or the parent that is none.
 pub(super) fn derived_trust(connection: &Connection, note: &Note) -> rusqlite::Result<Result<Trust, i64>> {
     let mut trust = note.trust;
@@ -186,18 +166,6 @@ pub(super) fn derived_trust(connection: &Connection, note: &Note) -> rusqlite::R
         trust = trust.min(Trust::ALL.get(found).copied().unwrap_or(Trust::Untrusted));
     }
     Ok(Ok(trust))
-}
-
-/// A number that texts of the same words share, whatever their case and punctuation.
-pub(super) fn fingerprint(text: &str) -> i64 {
-    let mut same = String::with_capacity(text.len());
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        same.extend(word.chars().flat_map(char::to_lowercase));
-        same.push(' ');
-    }
-    // Signs alone are told apart by themselves.
-    let bytes = if same.is_empty() { text.trim().as_bytes() } else { same.as_bytes() };
-    xxh3_64(bytes).cast_signed()
 }
 
 /// What says that a text is as it was stored.
@@ -215,25 +183,14 @@ pub(super) fn store(
 ) -> rusqlite::Result<i64> {
     let (text, level) = without_secrets(note.text.trim_end());
     let text = text.as_ref();
-    let fingerprint = fingerprint(text);
-    let known: Option<i64> = if note.kind == Kind::Episodic {
-        None
-    } else {
+    let known = known(transaction, (note, text), trust, time)?;
+    let id = if let Some((id, held)) = known {
         transaction
-            .prepare_cached(
-                "SELECT id FROM memories WHERE fingerprint = ?1 AND kind = ?2 AND state = 0 \
-                 AND category IS ?3 AND (expires_at IS NULL OR expires_at > ?4) AND user IS ?5 LIMIT 1",
-            )?
-            .query_row((fingerprint, note.kind as i64, &note.category, time, &note.user), |row| row.get(0))
-            .optional()?
-    };
-    let id = if let Some(id) = known {
-        transaction
-            .prepare_cached(
-                "UPDATE memories SET revision = ?2, seen = seen + 1, trust = min(trust, ?3), changed_at = ?4, \
-                 importance = max(importance, ?5) WHERE id = ?1",
-            )?
-            .execute((id, revision, trust as i64, time, note.importance.unwrap_or(0.0)))?;
+            .prepare_cached("UPDATE memories SET revision = ?2, seen = seen + 1, changed_at = ?3 WHERE id = ?1")?
+            .execute((id, revision, time))?;
+        if held == trust {
+            tell_again(transaction, id, note)?;
+        }
         id
     } else {
         let speaker = note.speaker.as_deref().or_else(|| names::speaker(text));
@@ -262,7 +219,7 @@ pub(super) fn store(
                 note.at,
                 time,
                 note.expires,
-                fingerprint,
+                fingerprint(text),
                 checksum(text),
                 note.user,
                 level as i64,
@@ -277,136 +234,47 @@ pub(super) fn store(
             time,
         ))?;
     }
-    for parent in &note.derived_from {
-        if *parent != id {
-            transaction
-                .prepare_cached("INSERT OR IGNORE INTO memory_derivations VALUES (?1, ?2)")?
-                .execute((id, parent))?;
-        }
+    // A fact that somebody stated stands by itself: it does not begin to rest on what repeats it.
+    let rests = known.is_none()
+        || transaction.prepare_cached("SELECT 1 FROM memory_derivations WHERE child = ?1")?.exists([id])?;
+    for parent in note.derived_from.iter().filter(|parent| **parent != id && rests) {
+        transaction
+            .prepare_cached("INSERT OR IGNORE INTO memory_derivations VALUES (?1, ?2)")?
+            .execute((id, parent))?;
     }
     Ok(id)
 }
 
-/// Forgets `id`, its duplicates, and all that is left without anything it was made from.
-pub(super) fn forget_all(
-    transaction: &Transaction<'_>,
-    id: i64,
-    revision: i64,
-    erase: bool,
-) -> rusqlite::Result<Vec<i64>> {
-    let mut forgotten: BTreeSet<i64> = BTreeSet::new();
-    let mut next = vec![id];
-    while let Some(id) = next.pop() {
-        if !forgotten.insert(id) {
-            continue;
-        }
-        next.extend(repeats(transaction, id)?);
-        unlabel(transaction, id, revision)?;
-        transaction
-            .prepare_cached("UPDATE memories SET state = 1, revision = ?2, changed_at = ?3 WHERE id = ?1")?
-            .execute((id, revision, now()))?;
-        if erase {
-            transaction
-                .prepare_cached(
-                    "UPDATE memories SET text = '', speaker = NULL, category = NULL, tags = '[]', entities = '[]', \
-                     fingerprint = 0, checksum = ?2 WHERE id = ?1",
-                )?
-                .execute((id, checksum("")))?;
-            transaction.prepare_cached("DELETE FROM memory_sources WHERE memory = ?1")?.execute([id])?;
-        }
-        transaction.prepare_cached("DELETE FROM memory_vectors WHERE memory = ?1")?.execute([id])?;
-        transaction
-            .prepare_cached("UPDATE memory_relations SET forgotten_at = ?2 WHERE memory = ?1 AND forgotten_at IS NULL")?
-            .execute((id, now()))?;
-        // The same words under other numbers, then what was made from these alone.
-        let same = "SELECT id FROM memories WHERE merged_into = ?1 AND state <> 1 \
-                    UNION SELECT merged_into FROM memories WHERE id = ?1 AND merged_into IS NOT NULL";
-        let orphans = "SELECT child FROM memory_derivations AS mine WHERE parent = ?1 AND NOT EXISTS (\
-                       SELECT 1 FROM memory_derivations AS other JOIN memories ON memories.id = other.parent \
-                       WHERE other.child = mine.child AND memories.state <> 1)";
-        for query in [same, orphans] {
-            let mut statement = transaction.prepare_cached(query)?;
-            let found = statement.query_map([id], |row| row.get::<_, i64>(0))?;
-            for id in found {
-                next.push(id?);
+/// Adds to a fact what another telling of equal trust says beside the text. When it ends is as the newest telling says.
+fn tell_again(transaction: &Transaction<'_>, id: i64, note: &Note) -> rusqlite::Result<()> {
+    let (tags, entities): (String, String) = transaction
+        .prepare_cached("SELECT tags, entities FROM memories WHERE id = ?1")?
+        .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let joined = |known: &str, new: &[String]| {
+        let mut all: Vec<String> = serde_json::from_str(known).unwrap_or_default();
+        for word in new.iter().map(|word| admit(word)) {
+            if all.len() < MAX_WORDS && !all.iter().any(|known| *known == word) {
+                all.push(word.into_owned());
             }
         }
-    }
-    Ok(forgotten.into_iter().collect())
+        json!(all).to_string()
+    };
+    transaction
+        .prepare_cached(
+            "UPDATE memories SET tags = ?2, entities = ?3, importance = max(importance, ?4), expires_at = ?5, \
+             speaker = coalesce(speaker, ?6), said_at = coalesce(?7, said_at) WHERE id = ?1",
+        )?
+        .execute((
+            id,
+            joined(&tags, &note.tags),
+            joined(&entities, note.entities.as_deref().unwrap_or_default()),
+            note.importance.unwrap_or(0.0),
+            note.expires,
+            note.speaker.as_deref().map(admit).as_deref(),
+            note.at,
+        ))
+        .map(drop)
 }
-
-/// What rests on a memory and says it again: it goes with it, whatever else it rests on.
-fn repeats(transaction: &Transaction<'_>, id: i64) -> rusqlite::Result<Vec<i64>> {
-    let text: String = transaction
-        .prepare_cached("SELECT text FROM memories WHERE id = ?1")?
-        .query_row([id], |row| row.get(0))
-        .optional()?
-        .unwrap_or_default();
-    let own = terms(&text);
-    if own.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut statement = transaction.prepare_cached(
-        "SELECT id, text FROM memory_derivations JOIN memories ON id = child WHERE parent = ?1 AND state <> 1",
-    )?;
-    let mut rows = statement.query([id])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let held = terms(row.get_ref(1)?.as_str()?);
-        let both = own.intersection(&held).count() as f64;
-        if both >= own.len() as f64 * REPEATS {
-            found.push(row.get(0)?);
-        }
-    }
-    Ok(found)
-}
-
-/// What rests on a memory and stays shall not go on telling of it: labels that it holds itself in no word, and that
-/// memory does, are taken off it.
-fn unlabel(transaction: &Transaction<'_>, id: i64, revision: i64) -> rusqlite::Result<()> {
-    let text: String = transaction
-        .prepare_cached("SELECT text FROM memories WHERE id = ?1")?
-        .query_row([id], |row| row.get(0))
-        .optional()?
-        .unwrap_or_default();
-    let gone = terms(&text);
-    let mut children = transaction.prepare_cached(
-        "SELECT id, text, tags, entities, topics FROM memory_derivations JOIN memories ON id = child \
-         LEFT JOIN memory_episodes ON memory = id WHERE parent = ?1 AND state <> 1",
-    )?;
-    let mut rows = children.query([id])?;
-    while let Some(row) = rows.next()? {
-        let child: i64 = row.get(0)?;
-        let own = terms(row.get_ref(1)?.as_str()?);
-        let without = |labels: Option<String>| {
-            let labels: Vec<String> = serde_json::from_str(&labels?).ok()?;
-            let told = |label: &String| {
-                let words = terms(label);
-                words.iter().any(|word| gone.contains(word) && !own.contains(word))
-            };
-            let kept: Vec<&String> = labels.iter().filter(|label| !told(label)).collect();
-            (kept.len() < labels.len()).then(|| serde_json::json!(kept).to_string())
-        };
-        let (tags, entities, topics) = (without(row.get(2)?), without(row.get(3)?), without(row.get(4)?));
-        if tags.is_some() || entities.is_some() {
-            transaction
-                .prepare_cached(
-                    "UPDATE memories SET tags = coalesce(?2, tags), entities = coalesce(?3, entities), revision = ?4 \
-                     WHERE id = ?1",
-                )?
-                .execute((child, tags, entities, revision))?;
-        }
-        if topics.is_some() {
-            transaction
-                .prepare_cached("UPDATE memory_episodes SET topics = ?2 WHERE memory = ?1")?
-                .execute((child, topics))?;
-        }
-    }
-    Ok(())
-}
-
-/// What holds this share of a memory's terms says it again.
-const REPEATS: f64 = 0.6;
 
 /// The different terms of a text, in order.
 pub(super) fn terms(text: &str) -> BTreeSet<String> {

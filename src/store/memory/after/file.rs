@@ -1,20 +1,26 @@
 //! A file of preferences that people may edit, kept in step with memory.
 //!
-//! Only the lines under our heading are ours; all else stays as it is. A line that a person wrote there is learned, one
-//! that was changed is changed in memory, one that was removed is forgotten and does not come back. The file is replaced
-//! as a whole, or not at all.
+//! Only lines with our mark, and those without a mark under our heading, are ours; all else stays as it is. A mark
+//! names a memory, and the store and the user whose it is: several may share a file, and each leaves the lines of the
+//! others alone. A line that a person wrote is learned, one that was changed is changed in memory, one that was removed
+//! is forgotten and does not come back. A person removed a line only where the file still has our heading and was not
+//! cut: what is empty, or has lost its heading, is a file that something happened to. The file is replaced as a whole,
+//! or not at all.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
+    collections::{BTreeMap, BTreeSet, HashSet},
     fs,
+    hash::{BuildHasher, RandomState},
     io::{ErrorKind, Read, Write as _},
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, TryLockError},
+    time::{Duration, Instant},
 };
 
-use rusqlite::{Transaction, TransactionBehavior};
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     core::error::{Error, Result},
@@ -22,10 +28,12 @@ use crate::{
         audit::{self, Whose},
         memory::{
             Memory,
+            forget::forget_all,
+            identity::{identity, is_same},
             kinds::{Kind, Note, Trust},
             now,
             work::event,
-            write::{self, fingerprint, forget_all, next_revision},
+            write::{self, next_revision},
         },
         work::Job,
     },
@@ -81,15 +89,19 @@ impl Memory {
     }
 
     fn sync(&self, path: &Path, user: Option<&str>, session: &str, job: Option<&Job>) -> Result<Synced> {
-        let since = now();
         let trouble = self.trouble();
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let place = whole_path(path);
         let name = place.display().to_string();
+        // Whoever writes it just now may not be done.
+        wait_until_settled(&place);
+        let since = now();
         let mut connection = self.writing()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
+        let _alone = alone();
         let before = read(&place)?;
         let mut done = Synced::default();
-        let step = Step { transaction: &transaction, name: &name, user, session, time: since };
+        let tag = tag_of(&transaction, user).map_err(&trouble)?;
+        let step = Step { transaction: &transaction, name: &name, user, session, time: since, tag };
         let text = step.bring(before.as_deref(), &mut done).map_err(&trouble)?;
         let whose = Whose { session, turn: job.map(|job| job.name.as_str()), user };
         let told = [
@@ -114,38 +126,194 @@ impl Memory {
     }
 }
 
+/// A line of a memory that was erased.
+#[derive(Debug)]
+pub(in crate::store::memory) struct ErasedLine {
+    /// The number of the memory.
+    pub(in crate::store::memory) id: i64,
+    /// The text it stood there with.
+    pub(in crate::store::memory) text: String,
+    /// The tag of its marks.
+    pub(in crate::store::memory) tag: String,
+}
+
+/// Takes the lines of memories that were erased out of a file, whatever people made of those with a mark.
+pub(in crate::store::memory) fn remove_lines(path: &Path, erased: &[ErasedLine]) -> Result<()> {
+    let _alone = alone();
+    let Some(before) = read(path)? else { return Ok(()) };
+    let gone = |line: &str| {
+        let Some((text, mark)) = item(line) else { return false };
+        erased.iter().any(|one| match mark {
+            Some(Mark::Of(id, tag)) => id == one.id && tag == one.tag,
+            Some(Mark::Number(id)) => id == one.id && is_same(&text, &one.text),
+            None => is_same(&text, &one.text),
+        })
+    };
+    let mut text = String::with_capacity(before.len());
+    for line in before.split_inclusive('\n').filter(|line| !gone(line.trim_end_matches(['\n', '\r']))) {
+        text.push_str(line);
+    }
+    if text == before { Ok(()) } else { replace(path, Some(&before), &text) }
+}
+
+/// One thread of a process is at files of preferences at a time, whatever stores it has open. Nobody waits for longer
+/// than a file takes: a process that was forked meanwhile has the lock of a thread that it has not, and [`replace`]
+/// looks whether the file is as it was read.
+fn alone() -> Option<MutexGuard<'static, ()>> {
+    static FILES: Mutex<()> = Mutex::new(());
+    let since = Instant::now();
+    loop {
+        match FILES.try_lock() {
+            Ok(alone) => return Some(alone),
+            Err(TryLockError::Poisoned(alone)) => return Some(alone.into_inner()),
+            Err(TryLockError::WouldBlock) if since.elapsed() > Duration::from_secs(5) => return None,
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// So young a file may still be written by whoever changed it.
+const YOUNG: Duration = Duration::from_millis(100);
+
+/// Waits until a file was left alone for a moment.
+fn wait_until_settled(path: &Path) {
+    let age = fs::metadata(path).and_then(|known| known.modified()).ok().and_then(|at| at.elapsed().ok());
+    if let Some(left) = age.and_then(|age| YOUNG.checked_sub(age)) {
+        std::thread::sleep(left);
+    }
+}
+
+/// The one name of a file, whether it is there yet or not: links and folders of links followed as far as they exist.
+fn whole_path(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for folder in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (fs::canonicalize(folder), path.strip_prefix(folder)) {
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    path
+}
+
+/// What marks say of whose they are: a hash of the store, which has a number of its own, and of the user.
+pub(in crate::store::memory) fn tag_of(transaction: &Transaction<'_>, user: Option<&str>) -> rusqlite::Result<String> {
+    const STORE: &str = "store";
+    let known: Option<f64> = transaction
+        .prepare_cached("SELECT value FROM memory_notes WHERE name = ?1")?
+        .query_row([STORE], |row| row.get(0))
+        .optional()?;
+    let store = if let Some(known) = known {
+        known
+    } else {
+        // As many bits as a float holds without loss.
+        let made = (RandomState::new().hash_one(now().to_bits()) >> 12) as f64;
+        transaction.prepare_cached("INSERT INTO memory_notes VALUES (?1, ?2)")?.execute((STORE, made))?;
+        made
+    };
+    let whose = format!("{}\n{}", store.to_bits(), user.map_or_else(String::new, |user| format!("of {user}")));
+    Ok(format!("{:08x}", xxh3_64(whose.as_bytes()) >> 32))
+}
+
 struct Step<'a> {
     transaction: &'a Transaction<'a>,
     name: &'a str,
     user: Option<&'a str>,
     session: &'a str,
     time: f64,
+    /// What stands in our marks.
+    tag: String,
 }
 
 impl Step<'_> {
     /// The text that the file shall have; `None` if it may stay as it is.
     fn bring(&self, before: Option<&str>, done: &mut Synced) -> rusqlite::Result<Option<String>> {
         let rows = self.rows()?;
-        let mut live = self.live()?;
-        let mut lines = parsed(before.unwrap_or_default());
-        let revision = next_revision(self.transaction)?;
-        let mut present: BTreeSet<i64> = BTreeSet::new();
+        let (mut lines, doubtful) = parsed(before.unwrap_or_default(), &self.tag, &rows);
+        let cut = before.is_some_and(|before| self.is_cut(before, &rows));
+        if cut {
+            lines.pop();
+        }
+        let whole = !cut && lines.iter().any(is_heading);
         if before.is_some() {
-            for line in &mut lines {
-                let Line::Item { text, id } = line else { continue };
-                let known = id.and_then(|id| rows.get(&id).map(|was| (id, was)));
-                if let Some((known, was)) = known {
-                    if fingerprint(was) != fingerprint(text) {
-                        // A person says it otherwise now.
-                        forget_all(self.transaction, known, revision, false)?;
-                        live.remove(&known);
-                        self.unlist(known)?;
-                        *id = Some(self.learn(text, revision)?);
-                        done.changed += 1;
+            let removable = rows.keys().filter(|id| whole && !doubtful.contains(id)).copied().collect();
+            self.take_in(&mut lines, &rows, removable, done)?;
+        }
+        let live = self.live()?;
+        // What was forgotten leaves the file, and what stands there twice stands there once.
+        let mut seen = BTreeSet::new();
+        lines.retain(|line| match line {
+            Line::Item { id: Some(id), .. } => live.contains_key(id) && seen.insert(*id),
+            _ => true,
+        });
+        let mut said: HashSet<String> =
+            seen.iter().filter_map(|id| live.get(id)).map(|one| identity(&plain(&one.text)).into_owned()).collect();
+        let new: Vec<Line> = live
+            .iter()
+            .filter(|(id, one)| !seen.contains(id) && said.insert(identity(&plain(&one.text)).into_owned()))
+            .map(|(id, one)| Line::Item { text: plain(&one.text), id: Some(*id) })
+            .collect();
+        if before.is_none() && new.is_empty() {
+            return Ok(None);
+        }
+        done.written = new.len();
+        put_in(&mut lines, new, before.is_none_or(|before| before.trim().is_empty()));
+        let end = if before.is_some_and(|before| before.contains("\r\n")) { "\r\n" } else { "\n" };
+        let mut text = String::new();
+        for line in &lines {
+            match line {
+                Line::Other(other) => text.push_str(other),
+                Line::Item { text: item, id } => {
+                    text.push_str(&self.written(item, *id));
+                    if let Some(id) = id {
+                        self.list(*id, item)?;
                     }
-                } else {
-                    let same =
-                        live.iter().find(|(_, known)| fingerprint(known) == fingerprint(text)).map(|(id, _)| *id);
+                }
+            }
+            text.push_str(end);
+        }
+        let same =
+            before.is_some_and(|before| before.trim_end_matches(['\r', '\n']) == text.trim_end_matches(['\r', '\n']));
+        Ok((!same).then_some(text))
+    }
+
+    /// Takes in what people did to the lines. Of those that are not there, the `removable` ones were removed by a
+    /// person.
+    fn take_in(
+        &self,
+        lines: &mut [Line],
+        rows: &BTreeMap<i64, String>,
+        removable: BTreeSet<i64>,
+        done: &mut Synced,
+    ) -> rusqlite::Result<()> {
+        let revision = next_revision(self.transaction)?;
+        let mut live = self.live()?;
+        // The text that a mark stood behind. A mark with our tag is ours wherever the file was before.
+        let was = |id: i64, live: &BTreeMap<i64, Live>| {
+            rows.get(&id).cloned().or_else(|| live.get(&id).map(|one| plain(&one.text)))
+        };
+        let as_it_was = |line: &Line| match line {
+            Line::Item { text, id: Some(id) } if was(*id, &live).is_some_and(|was| is_same(&was, text)) => Some(*id),
+            _ => None,
+        };
+        let unchanged: BTreeSet<i64> = lines.iter().filter_map(as_it_was).collect();
+        let mut present = unchanged.clone();
+        for line in lines.iter_mut() {
+            let Line::Item { text, id } = line else { continue };
+            let marked = id.and_then(|id| Some((id, was(id, &live)?)));
+            match marked {
+                Some((_, was)) if is_same(&was, text) => {}
+                // A person says it otherwise now.
+                Some((known, _)) if !unchanged.contains(&known) => {
+                    forget_all(self.transaction, vec![known], revision, false)?;
+                    live.remove(&known);
+                    self.unlist(known)?;
+                    *id = Some(self.learn(text, revision)?);
+                    done.changed += 1;
+                }
+                // A mark of ours whose memory was erased: the line goes.
+                None if id.is_some() => {}
+                _ => {
+                    let told = |one: &Live| one.trust >= Trust::User && is_same(&plain(&one.text), text);
+                    let same = live.iter().find(|(_, one)| told(one)).map(|(id, _)| *id);
                     *id = Some(if let Some(same) = same {
                         same
                     } else {
@@ -153,100 +321,50 @@ impl Step<'_> {
                         self.learn(text, revision)?
                     });
                 }
-                let Some(id) = *id else { continue };
-                present.insert(id);
             }
-            for (id, was) in rows.iter().filter(|(id, _)| live.contains_key(id) && !present.contains(id)) {
-                // The same words may stand there without their mark.
-                let said = lines
-                    .iter()
-                    .any(|line| matches!(line, Line::Item { text, .. } if fingerprint(text) == fingerprint(was)));
-                if !said {
-                    forget_all(self.transaction, *id, revision, false)?;
-                    self.unlist(*id)?;
-                    done.removed += 1;
-                }
-            }
-            live = self.live()?;
+            present.extend(*id);
         }
-        // What was forgotten leaves the file.
-        lines.retain(|line| match line {
-            Line::Item { id: Some(id), .. } => live.contains_key(id),
-            _ => true,
-        });
-        let mut seen = BTreeSet::new();
-        lines.retain(|line| match line {
-            Line::Item { id: Some(id), .. } => seen.insert(*id),
-            _ => true,
-        });
-        let new: Vec<(i64, String)> =
-            live.iter().filter(|(id, _)| !seen.contains(id)).map(|(id, text)| (*id, text.clone())).collect();
-        if before.is_none() && new.is_empty() {
-            return Ok(None);
+        for id in removable.into_iter().filter(|id| live.contains_key(id) && !present.contains(id)) {
+            forget_all(self.transaction, vec![id], revision, false)?;
+            self.unlist(id)?;
+            done.removed += 1;
         }
-        done.written = new.len();
-        let at = lines.iter().rposition(|line| matches!(line, Line::Item { .. }));
-        let items = new.into_iter().map(|(id, text)| Line::Item { text: plain(&text), id: Some(id) });
-        if let Some(at) = at {
-            let next = at + 1;
-            lines.splice(next..next, items);
-        } else {
-            let heading = lines.iter().position(|line| matches!(line, Line::Other(text) if text.trim() == HEADING));
-            let items: Vec<Line> = items.collect();
-            match heading {
-                _ if items.is_empty() => {}
-                Some(at) => {
-                    let gap = lines
-                        .get(at + 1)
-                        .is_none_or(|line| !matches!(line, Line::Other(text) if text.trim().is_empty()));
-                    let at = if gap { at + 1 } else { at + 2 };
-                    let gap = gap.then(|| Line::Other(String::new()));
-                    lines.splice(at..at, gap.into_iter().chain(items));
-                }
-                None => {
-                    if before.is_none() {
-                        lines.extend(HEAD.lines().map(|line| Line::Other(line.to_owned())));
-                    }
-                    if lines.last().is_some_and(|line| !matches!(line, Line::Other(text) if text.trim().is_empty())) {
-                        lines.push(Line::Other(String::new()));
-                    }
-                    lines.push(Line::Other(HEADING.to_owned()));
-                    lines.push(Line::Other(String::new()));
-                    lines.extend(items);
-                }
-            }
-        }
-        let mut text = String::new();
-        for line in &lines {
-            match line {
-                Line::Other(other) => text.push_str(other),
-                Line::Item { text: item, id } => {
-                    let _ = write!(text, "- {item}");
-                    if let Some(id) = id {
-                        let _ = write!(text, " <!-- {id} -->");
-                        self.list(*id, item)?;
-                    }
-                }
-            }
-            text.push('\n');
-        }
-        let same = before.is_some_and(|before| before.trim_end_matches('\n') == text.trim_end_matches('\n'));
-        Ok((!same).then_some(text))
+        Ok(())
     }
 
-    /// The lines that stood in the file.
+    /// Whether the file ends in the middle of a line of ours: somebody was not done writing it.
+    fn is_cut(&self, text: &str, rows: &BTreeMap<i64, String>) -> bool {
+        let last = text.rsplit('\n').next().unwrap_or_default();
+        let is_start_of = |line: &str| line.len() > last.len() && line.starts_with(last);
+        !last.is_empty()
+            && rows.iter().any(|(id, was)| last != format!("- {was}") && is_start_of(&self.written(was, Some(*id))))
+    }
+
+    /// A line of ours as it stands in the file.
+    fn written(&self, text: &str, id: Option<i64>) -> String {
+        id.map_or_else(|| format!("- {text}"), |id| format!("- {text} <!-- {id} {} -->", self.tag))
+    }
+
+    /// The lines of this user that stood in the file.
     fn rows(&self) -> rusqlite::Result<BTreeMap<i64, String>> {
-        let mut statement = self.transaction.prepare_cached("SELECT memory, line FROM memory_files WHERE path = ?1")?;
-        statement.query_map([self.name], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        let mut statement = self.transaction.prepare_cached(
+            "SELECT memory, line FROM memory_files JOIN memories ON id = memory WHERE path = ?1 AND user IS ?2",
+        )?;
+        statement.query_map((self.name, self.user), |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 
     /// The preferences that live.
-    fn live(&self) -> rusqlite::Result<BTreeMap<i64, String>> {
+    fn live(&self) -> rusqlite::Result<BTreeMap<i64, Live>> {
         let mut statement = self.transaction.prepare_cached(
-            "SELECT id, text FROM memories WHERE state = 0 AND kind = 1 AND category = 'preference' AND user IS ?1 \
-             AND (expires_at IS NULL OR expires_at > ?2)",
+            "SELECT id, text, trust FROM memories WHERE state = 0 AND kind = 1 AND category = 'preference' \
+             AND user IS ?1 AND (expires_at IS NULL OR expires_at > ?2)",
         )?;
-        statement.query_map((self.user, self.time), |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        let trust = |at: usize| Trust::ALL.get(at).copied().unwrap_or(Trust::Untrusted);
+        statement
+            .query_map((self.user, self.time), |row| {
+                Ok((row.get(0)?, Live { text: row.get(1)?, trust: trust(row.get(2)?) }))
+            })?
+            .collect()
     }
 
     fn list(&self, id: i64, line: &str) -> rusqlite::Result<()> {
@@ -279,26 +397,105 @@ impl Step<'_> {
     }
 }
 
-/// The lines of a text; those under our heading that are items are ours.
-fn parsed(text: &str) -> Vec<Line> {
-    let mut ours = false;
-    text.lines()
-        .map(|line| {
-            if line.starts_with('#') {
-                ours = line.trim() == HEADING;
+/// A preference that lives.
+struct Live {
+    text: String,
+    trust: Trust,
+}
+
+/// Puts new lines behind the last of ours, or under our heading, which is made where there is none.
+fn put_in(lines: &mut Vec<Line>, new: Vec<Line>, empty: bool) {
+    if new.is_empty() {
+        return;
+    }
+    let is_blank = |line: &Line| matches!(line, Line::Other(text) if text.trim().is_empty());
+    let heading = lines.iter().position(is_heading);
+    let last = lines.iter().rposition(|line| matches!(line, Line::Item { .. }));
+    match (heading, last) {
+        (Some(_), Some(at)) => {
+            lines.splice(at + 1..at + 1, new);
+        }
+        (Some(at), None) => {
+            let gap = lines.get(at + 1).is_none_or(|line| !is_blank(line));
+            let at = if gap { at + 1 } else { at + 2 };
+            let gap = gap.then(|| Line::Other(String::new()));
+            lines.splice(at..at, gap.into_iter().chain(new));
+        }
+        (None, _) => {
+            if empty {
+                lines.clear();
+                lines.extend(HEAD.lines().map(|line| Line::Other(line.to_owned())));
             }
-            let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).filter(|_| ours);
-            let Some(item) = item else { return Line::Other(line.to_owned()) };
-            let mark = item.rfind("<!--").and_then(|at| Some((at, item.get(at + 4..)?.trim().strip_suffix("-->")?)));
-            let marked = mark.and_then(|(at, inside)| Some((at, inside.trim().parse().ok()?)));
-            let (text, id) = match marked {
-                Some((at, id)) => (item.get(..at).unwrap_or_default(), Some(id)),
-                None => (item, None),
-            };
-            let text = plain(text);
-            if text.is_empty() { Line::Other(line.to_owned()) } else { Line::Item { text, id } }
+            if lines.last().is_some_and(|line| !is_blank(line)) {
+                lines.push(Line::Other(String::new()));
+            }
+            lines.push(Line::Other(HEADING.to_owned()));
+            lines.push(Line::Other(String::new()));
+            lines.extend(new);
+        }
+    }
+}
+
+/// What a mark in a line says.
+#[derive(Clone, Copy)]
+enum Mark<'a> {
+    /// The number of a memory, and whose it is.
+    Of(i64, &'a str),
+    /// A number alone, as an older version wrote it.
+    Number(i64),
+}
+
+/// The text and the mark of a line that is an item of a list.
+fn item(line: &str) -> Option<(String, Option<Mark<'_>>)> {
+    let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "))?;
+    let found = item.rfind("<!--").and_then(|at| Some((at, item.get(at + 4..)?.trim().strip_suffix("-->")?.trim())));
+    let mark = found.and_then(|(at, inside)| {
+        let mut words = inside.split_whitespace();
+        let id: i64 = words.next()?.parse().ok()?;
+        let mark = match (words.next(), words.next()) {
+            (None, _) => Mark::Number(id),
+            (Some(tag), None) => Mark::Of(id, tag),
+            _ => return None,
+        };
+        Some((at, mark))
+    });
+    match mark {
+        Some((at, mark)) => Some((plain(item.get(..at)?), Some(mark))),
+        None => Some((plain(item), None)),
+    }
+}
+
+fn is_heading(line: &Line) -> bool {
+    matches!(line, Line::Other(text) if text.trim_start_matches('\u{feff}').trim() == HEADING)
+}
+
+/// The lines of a text, and numbers of ours that are not to be taken for removed. Items with our mark are ours wherever
+/// they stand; those without a mark are, under our heading.
+fn parsed(text: &str, own: &str, rows: &BTreeMap<i64, String>) -> (Vec<Line>, BTreeSet<i64>) {
+    let mut ours = false;
+    let mut doubtful = BTreeSet::new();
+    let lines = text
+        .lines()
+        .map(|line| {
+            let other = || Line::Other(line.to_owned());
+            if line.trim_start_matches('\u{feff}').starts_with('#') {
+                ours = is_heading(&other());
+            }
+            let Some((text, mark)) = item(line).filter(|(text, _)| !text.is_empty()) else { return other() };
+            match mark {
+                None if ours => Line::Item { text, id: None },
+                Some(Mark::Of(id, tag)) if tag == own => Line::Item { text, id: Some(id) },
+                // A number alone may be that of another store or user, unless it says what ours does.
+                Some(Mark::Number(id)) if rows.contains_key(&id) => {
+                    let same = rows.get(&id).is_some_and(|was| is_same(was, &text));
+                    doubtful.extend((!same).then_some(id));
+                    Line::Item { text, id: same.then_some(id) }
+                }
+                _ => other(),
+            }
         })
-        .collect()
+        .collect();
+    (lines, doubtful)
 }
 
 /// A text on one line, without what would be a mark.

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::file::{ErasedLine, remove_lines, tag_of};
 pub use self::{
     episode::Episode,
     file::Synced,
