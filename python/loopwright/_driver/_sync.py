@@ -84,9 +84,7 @@ class SyncDriver(Driver):
                 while self.outcome is None and (event := self.next_event()) is not None:
                     self.step(event)
                 while self.told:
-                    told = self.numbers.of(self.told.popleft())
-                    if told is not None:
-                        yield told
+                    yield from self.next_told()
                 if self.outcome is not None:
                     return
                 if self.fatal is not None:
@@ -119,8 +117,7 @@ class SyncDriver(Driver):
         self.hub.wait(max(0.0, next_at - now))
         for _, item in self.hub.drain():
             if isinstance(item, list):
-                self.mark()
-                self.told.extend(item)
+                self.tell_deltas(item)
             elif type(item) is tuple:
                 self.tell_pieces(*item)
             else:
@@ -148,6 +145,7 @@ class SyncDriver(Driver):
     def close(self) -> None:
         """Nothing of the run is left behind but threads of plain tools that do not end."""
         self.closed = True
+        self.run.close()
         self.line.clear()
         self.limits.clear()
         self.cancelled_model()
