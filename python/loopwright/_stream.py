@@ -22,6 +22,7 @@ from .messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+    from types import AsyncGeneratorType
 
     from . import _core
     from ._continue import Begun
@@ -70,8 +71,9 @@ class RunStream(Generic[Output]):
         self._signal = signal
         self._progress: _Progress[Output] = _Progress()
         self._closing: asyncio.Task[None] | None = None
-        self._events = _followed(
-            self._progress, agent, conversation, deps, budget, journal, signal, watch=watch, begin=begin
+        self._events = cast(
+            "AsyncGeneratorType[Event, None]",
+            _followed(self._progress, agent, conversation, deps, budget, journal, signal, watch=watch, begin=begin),
         )
 
     @property
@@ -80,7 +82,7 @@ class RunStream(Generic[Output]):
         if self._progress.result is None:
             message = "the run has not ended"
             raise UsageError(message, "not_finished", "iterate over the stream to its end first")
-        return cast("Result[Output]", self._progress.result)
+        return self._progress.result
 
     def cancel(self) -> None:
         """End the run at once; its last events still come."""

@@ -12,8 +12,16 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Budget, Context, Grounded, Research, SubAgent, UsageError, replay, tool
-from loopwright.events import ApprovalAsked, RoundStarted, RunFinished, TextDelta, ToolFinished, ToolProgress, ToolStarted
-from loopwright.testing import ScriptedModel, call, calls, text
+from loopwright.events import (
+    ApprovalAsked,
+    RoundStarted,
+    RunFinished,
+    TextDelta,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+)
+from loopwright.testing import ScriptedModel, call, text
 from ways import agent_at, eventually
 
 pytestmark = pytest.mark.timeout(30)
@@ -41,13 +49,11 @@ class Effects:
         self.tool = work_plain if plain else work
 
 
-
-
 def agent_of(effects: Effects, *, at_once: bool = False, **options: Any) -> Agent[Any]:
     return Agent(ScriptedModel(_replies(at_once)), tools=[effects.tool], **options)
 
 
-def _replies(at_once: bool) -> list[Any]:  # noqa: FBT001
+def _replies(at_once: bool) -> list[Any]:
     from loopwright.models import Call, Response
 
     asked = [Call("work", {"n": n}) for n in range(1, STEPS + 1)]
@@ -319,13 +325,13 @@ def test_n12_a_loop_that_was_closed_leaves_no_journal_held(serve: Any, tmp_path:
     loop = asyncio.new_event_loop()
     stream = agent.stream("go", journal=place)
 
-    async def read() -> None:
+    async def read(events: Any) -> None:
         for _ in range(3):
-            await stream.__anext__()
+            await events.__anext__()
 
-    loop.run_until_complete(read())
+    loop.run_until_complete(read(stream))
     loop.close()
-    del stream, read
+    del stream
     assert ended_and_free(agent, place)
 
 
@@ -334,8 +340,8 @@ def test_n12_a_stream_that_was_never_asked_runs_nothing(tmp_path: Path) -> None:
 
     async def main() -> None:
         stream = agent_of(effects).stream("go", journal=tmp_path / "one.jsonl")
-        iterator = aiter(stream) if hasattr(__builtins__, "aiter") else stream.__aiter__()
-        del iterator
+        _ = stream.__aiter__()
+        del _
         await asyncio.sleep(0.02)
         await stream.aclose()
         async with aclosing(agent_of(effects).stream("go")):

@@ -150,7 +150,8 @@ class Driver:
         with self.telling:
             for delta in deltas:
                 last, kind = told[-1], type(delta)
-                if kind is type(last) and kind in _PIECES and last.block == delta.block and len(last.text) < _LONG_PIECE:
+                goes_on = kind is type(last) and kind in _PIECES and last.block == delta.block
+                if goes_on and len(last.text) < _LONG_PIECE:
                     told[-1] = kind(last.text + delta.text, delta.block)
                 else:
                     told.append(delta)
@@ -244,7 +245,8 @@ class Driver:
         """What is to be told next, with its numbers, up to work that was put off; nothing where such work was first,
         which begins then.
         """
-        told, number, batch = self.told, self.numbers.of, []
+        told, number = self.told, self.numbers.of
+        batch: list[Any] = []
         # Threads may tell meanwhile.
         for _ in range(len(told)):
             if self.put_off and type(told[0]) is _core.Command:
