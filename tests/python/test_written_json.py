@@ -111,11 +111,11 @@ def test_w31_a_result_that_can_not_be_written_is_the_tools_failure(value: Any, p
         """Gives."""
         return value
 
-    agent = Agent(ScriptedModel([Response("", [Call("give", {})]), "done"]), tools=[give if plain else give_later])
-    for result in (agent.run_sync("go"), asyncio.run(agent.run("go"))):
+    for way in (Agent.run_sync, lambda agent, prompt: asyncio.run(agent.run(prompt))):
+        model = ScriptedModel([Response("", [Call("give", {})]), "done"])
+        result = way(Agent(model, tools=[give if plain else give_later]), "go")
         assert result.final == "done"
         assert result.tool_calls[0].failure in {"not_serialisable", "exception"}
-        agent = Agent(ScriptedModel([Response("", [Call("give", {})]), "done"]), tools=[give if plain else give_later])
 
 
 @pytest.mark.parametrize("value", [10**5_000, {1}, float("nan"), CIRCLE], ids=["long", "set", "NaN", "circle"])
@@ -133,11 +133,11 @@ def test_w31_a_model_of_ones_own_that_gives_no_json_is_named(tmp_path: Path, val
         agent.resume_sync(tmp_path / "one.jsonl")
 
 
-@pytest.mark.parametrize("answer", [LONG, f'{{"value": {LONG}}}', f'{{"a": [{LONG}]}}'])
+@pytest.mark.parametrize("answer", [LONG, f'{{"value": {LONG}}}', f'{{"a": [{LONG}]}}', '{"value": [1e999]}'])
 @pytest.mark.parametrize("kind", [int, dict[str, Any], list[int]], ids=str)
 def test_w31_a_typed_answer_that_python_can_not_hold_is_sent_back(answer: str, kind: Any) -> None:
     with pytest.raises(InvalidOutput):
-        Agent(ScriptedModel([answer], repeat_last=True), output_type=kind).run_sync("go")
+        Agent(ScriptedModel([answer] * 3), output_type=kind).run_sync("go")
 
 
 def test_w31_what_was_found_in_a_text_is_a_typed_error() -> None:

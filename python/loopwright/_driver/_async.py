@@ -20,7 +20,7 @@ from loopwright.tools._run import Outcome, run
 
 from ._base import Driver
 from ._begin import Job, begin_later, begin_now
-from ._work import CANCELLED, GRACE, drop, given_up, in_thread, is_async, tried
+from ._work import CANCELLED, GRACE, UNREADABLE, drop, given_up, in_thread, is_async, tried, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -352,6 +352,8 @@ class AsyncDriver(Driver):
                 raise
             # The tool let a cancellation escape that was none of ours; the model may go on without it.
             outcome = Outcome([], failure=CANCELLED)
+        except UNREADABLE as error:
+            outcome = unreadable(error)
         return self.executed(command_id, call.id, outcome)
 
     def abort(self, command_id: int) -> None:

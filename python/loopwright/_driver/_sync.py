@@ -17,7 +17,7 @@ from loopwright.tools._run import Outcome, run_here, run_later
 
 from ._base import Driver
 from ._side import SideLoop
-from ._work import CANCELLED, drop, in_thread, is_async, tried
+from ._work import CANCELLED, UNREADABLE, drop, in_thread, is_async, tried, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -249,6 +249,8 @@ class SyncDriver(Driver):
                 if command_id not in self.tasks:
                     raise
                 outcome = Outcome([], failure=CANCELLED)
+            except UNREADABLE as error:
+                outcome = unreadable(error)
             self.arrived(self.executed(command_id, call.id, outcome))
 
         self.start(command_id, work())
@@ -264,7 +266,10 @@ class SyncDriver(Driver):
 
         def work() -> None:
             try:
-                given = run_here(tool, call.arguments, context)
+                try:
+                    given = run_here(tool, call.arguments, context)
+                except UNREADABLE as error:
+                    given = unreadable(error)
                 if isinstance(given, Outcome):
                     settle(given)
                 else:
