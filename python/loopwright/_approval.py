@@ -111,7 +111,7 @@ def decision_of(answer: object) -> tuple[str, str | None, str | None]:
     if isinstance(answer, Remembered):
         return "remembered", answer.what, None
     if isinstance(answer, Edit):
-        return "edit", None, json.dumps(answer.arguments)
+        return "edit", None, json.dumps(answer.arguments, allow_nan=False)
     if answer == "abort":
         return "abort", None, None
     if answer is False or answer is None or answer == "deny":

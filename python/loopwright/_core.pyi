@@ -811,7 +811,13 @@ class Run:
         """A run that begins as the one of a journal up to the event that this version decides otherwise."""
 
     def now(self) -> float:
-        """Seconds since the run's start."""
+        """Seconds since the run's start, without those for which its clock stood still."""
+
+    def hold(self) -> None:
+        """The clock stands still until `go_on`."""
+
+    def go_on(self) -> None:
+        """The clock goes on."""
 
     def step(self, event: Event, notices: bool = True) -> list[Command]:
         """Takes an event; gives the commands, without those that only tell (`emit`) unless `notices` is set."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from . import _core
-from .errors import ProviderError, UsageError
+from ._json import read
+from .errors import ModelError, ProviderError, UsageError
 
 Embedder: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Texts to vectors of one length."""
@@ -85,9 +86,9 @@ class EndpointEmbedder:
             hint = "check the base URL and that the server runs"
             raise ProviderError(f"{self.base_url} can't be reached: {error}", "connect", hint) from error
         try:
-            data = sorted(json.loads(said)["data"], key=lambda one: one["index"])
+            data = sorted(read(said, "the answer")["data"], key=lambda one: one["index"])
             vectors = [[float(value) for value in one["embedding"]] for one in data]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ModelError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise ProviderError(f"{self.base_url} gave no embeddings: {error!r}", "invalid_body") from error
         if len(vectors) != len(texts):
             raise ProviderError(f"{len(vectors)} embeddings for {len(texts)} texts", "invalid_body")

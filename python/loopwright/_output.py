@@ -10,6 +10,7 @@ import json
 import types
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from ._json import read
 from .errors import ModelError
 from .tools._errors import InvalidOutput, SchemaError
 from .tools._problems import problems_of, shown, summary, without_titles
@@ -194,8 +195,8 @@ def _found(text: str, schemas: list[dict[str, Any] | None]) -> Iterator[tuple[ob
     for schema in schemas:
         try:
             found = find_json(text, schema)
-            value = found.value
-        except (ModelError, RecursionError, ValueError):
+            value = read(found.json, "the answer")
+        except ModelError:
             continue
         if found.complete:
             yield value, bool(found.repairs)
@@ -205,10 +206,14 @@ def _why_broken(text: str) -> str | None:
     starts = [each for each in (text.find("{"), text.find("[")) if each >= 0]
     if not starts:
         return None
+    start = min(starts)
     try:
-        json.JSONDecoder().raw_decode(text, min(starts))
+        _, end = json.JSONDecoder().raw_decode(text, start)
+        read(text[start:end], "it")
     except json.JSONDecodeError as error:
         return f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
+    except ModelError as error:
+        return error.message
     except (ValueError, RecursionError):
         return "it is nested too deeply or holds a number that is too long"
     return None

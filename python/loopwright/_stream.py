@@ -1,11 +1,16 @@
 """`RunStream`: the events of a run as they happen, and its result when they have ended.
 
+The run does not go ahead of its reader: a request or a tool begins when all events before it have been read. Leaving
+the loop ends the run. So the generator that drives the run refers neither to the stream nor to who iterates over it.
+
 An answer that is not of the type that was asked for is sent back to the model within the same stream; what the attempts
 before it used counts.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import inspect
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, cast
@@ -17,7 +22,8 @@ from .errors import LoopwrightError, UsageError
 from .messages import Message
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+    from types import AsyncGeneratorType
 
     from . import _core
     from ._continue import Begun
@@ -38,8 +44,10 @@ _OUTPUT_ATTEMPTS = 3
 class RunStream(Generic[Output]):
     """The events of a run. Iterate over it once; `result` is there when the iteration has ended.
 
-    Whoever leaves the iteration early ends the run with `aclose`, or lets `async with` do it; `result` then holds what
-    the run had reached.
+    The run waits for whoever iterates: no request and no tool begins before all events that came earlier were taken,
+    and the clock of the budget stands still meanwhile. Leaving the loop by `break`, by an exception or by cancellation
+    ends the run: nothing begins any more, what is under way is cancelled, and the journal is free. `async with` and
+    `aclose` wait until all of that is done; `result` then holds what the run had reached.
     """
 
     def __init__(
@@ -58,29 +66,23 @@ class RunStream(Generic[Output]):
             from .signal import Signal
 
             signal = Signal()
-        self._agent = agent
-        self._conversation = conversation
         of_run(signal=signal)
-        self._deps = deps
-        self._budget = budget
-        self._journal = journal
+        self._agent = agent
         self._signal = signal
-        self._watch = watch
-        self._begin = begin
-        self._result: Result[Any] | None = None
-        self._driver: AsyncDriver | None = None
-        self._path: str | None = None
-        self._lines: str | None = None
-        self._over = False
-        self._events = self._run()
+        self._progress: _Progress[Output] = _Progress()
+        self._closing: asyncio.Task[None] | None = None
+        self._events = cast(
+            "AsyncGeneratorType[Event, None]",
+            _followed(self._progress, agent, conversation, deps, budget, journal, signal, watch=watch, begin=begin),
+        )
 
     @property
     def result(self) -> Result[Output]:
         """What the run gave."""
-        if self._result is None:
+        if self._progress.result is None:
             message = "the run has not ended"
             raise UsageError(message, "not_finished", "iterate over the stream to its end first")
-        return cast("Result[Output]", self._result)
+        return self._progress.result
 
     def cancel(self) -> None:
         """End the run at once; its last events still come."""
@@ -104,39 +106,42 @@ class RunStream(Generic[Output]):
 
     def leave(self) -> None:
         """Leaves the run as it is, for `Agent.resume`: iterating raises a `UsageError` with the code `suspended`."""
-        if self._driver is not None:
-            self._driver.interrupt_soon("leave")
+        if self._progress.driver is not None:
+            self._progress.driver.interrupt_soon("leave")
 
     @property
     def state(self) -> str:
         """`running`, `pausing`, `paused` or `done`."""
-        if self._driver is not None:
-            return self._driver.run.state
-        return "done" if self._over else "running"
+        if self._progress.driver is not None:
+            return self._progress.driver.run.state
+        return "done" if self._progress.over else "running"
 
     @property
     def journal(self) -> str | None:
         """Where the journal is, or its lines where it is kept in memory."""
-        if self._path is not None:
-            return self._path
-        return self._lines if self._driver is None else self._driver.run.journal
+        progress = self._progress
+        if progress.path is not None:
+            return progress.path
+        return progress.lines if progress.driver is None else progress.driver.run.journal
 
     def __repr__(self) -> str:
         return f"<RunStream {self.state} of {self._agent!r}>"
 
     def events(self) -> AsyncIterator[Event]:
         """The events, each with the next `event_id`; the same as iterating over the stream itself."""
-        return self._events
+        return _Reader(self)
 
     def __aiter__(self) -> AsyncIterator[Event]:
-        return self._events
+        return _Reader(self)
 
     def __anext__(self) -> Awaitable[Event]:
         return self._events.__anext__()
 
     async def aclose(self) -> None:
         """Ends the run if it has not ended."""
-        await self._events.aclose()  # type: ignore[attr-defined]
+        if self._closing is not None:
+            await asyncio.wait([self._closing])
+        await self._events.aclose()
 
     async def __aenter__(self) -> RunStream[Output]:
         return self
@@ -144,56 +149,129 @@ class RunStream(Generic[Output]):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    async def _run(self) -> AsyncIterator[Event]:
-        # In full: what is relative is resolved by code in Python each time.
-        from loopwright._bridge import running_loop
-        from loopwright._driver import AsyncDriver
+    def __del__(self) -> None:
+        # Whoever is made by halves has nothing to end.
+        progress = getattr(self, "_progress", None)
+        if progress is not None and progress.driver is not None and not self._events.ag_running:
+            progress.driver.dropped()
 
-        running_loop()
-        agent, conversation, limits = self._agent, self._conversation, self._budget
-        earlier: Result[Any] | None = None
-        prompt_at = None if conversation is None else len(conversation) - 1
-        driver: AsyncDriver | None = None
-        before: Following | None = None
-        for attempt in range(_OUTPUT_ATTEMPTS):
-            plan = agent._plan(limits, stream=self._watch)
-            begin, self._begin = self._begin, None
-            begun = begin(plan) if begin is not None else agent._begun(plan, self._journal, attempt, conversation)
-            run, path, name = begun.run, begun.path, begun.name
-            driver = AsyncDriver(plan, run, name, self._deps, watch=self._watch, after=driver)
-            self._driver, self._path = driver, path
+    def _left(self) -> None:
+        """Whoever iterated has gone: the run ends now, and what ends with it is waited for in the background."""
+        driver = self._progress.driver
+        if driver is not None and not self._events.ag_running:
+            driver.dropped()
+            driver.soon(self._close_soon)
+
+    def _close_soon(self) -> None:
+        events = self._events
+        if self._closing is None and not events.ag_running and events.ag_frame is not None:
+            self._closing = asyncio.ensure_future(_closed(events))
+
+
+class _Reader:
+    """One loop over the events of a stream. It is gone when the loop was left, whoever still holds the stream."""
+
+    __slots__ = ("_next", "_stream")
+
+    def __init__(self, stream: RunStream[Any]) -> None:
+        self._stream = stream
+        self._next = stream._events.__anext__
+
+    def __aiter__(self) -> _Reader:
+        return self
+
+    def __anext__(self) -> Awaitable[Event]:
+        return self._next()
+
+    async def aclose(self) -> None:
+        """Ends the run if it has not ended."""
+        await self._stream.aclose()
+
+    def __del__(self) -> None:
+        self._stream._left()
+
+
+class _Progress(Generic[Output]):
+    """How far the run of a stream has come; its generator writes it down, and the stream tells."""
+
+    __slots__ = ("driver", "lines", "over", "path", "result")
+
+    def __init__(self) -> None:
+        self.result: Result[Output] | None = None
+        self.driver: AsyncDriver | None = None
+        self.path: str | None = None
+        self.lines: str | None = None
+        self.over = False
+
+
+async def _closed(events: AsyncGenerator[Event, None]) -> None:
+    """Closes a generator whose reader has gone; nobody is there who would hear what goes wrong on the way."""
+    with contextlib.suppress(Exception):
+        await events.aclose()
+
+
+async def _followed(
+    progress: _Progress[Output],
+    agent: Running[Output],
+    conversation: _core.History | None,
+    deps: Any,
+    limits: Budget,
+    journal: Any,
+    signal: Signal | None,
+    *,
+    watch: bool,
+    begin: Callable[[Plan], Begun] | None,
+) -> AsyncGenerator[Event, None]:
+    """Drives a run, and further ones while its answer is not of the type; gives what they tell."""
+    # In full: what is relative is resolved by code in Python each time.
+    from loopwright._bridge import running_loop
+    from loopwright._driver import AsyncDriver
+
+    running_loop()
+    earlier: Result[Any] | None = None
+    prompt_at = None if conversation is None else len(conversation) - 1
+    driver: AsyncDriver | None = None
+    before: Following | None = None
+    for attempt in range(_OUTPUT_ATTEMPTS):
+        plan = agent._plan(limits, stream=watch)
+        begun = begin(plan) if begin is not None else agent._begun(plan, journal, attempt, conversation)
+        begin = None
+        run, path, name = begun.run, begun.path, begun.name
+        try:
+            driver = AsyncDriver(plan, run, name, deps, watch=watch, after=driver)
+            progress.driver, progress.path = driver, path
             following = Following(agent._remember, driver, prompt_at, path, before)
-            batches = driver.batches(begun.start, self._signal)
+            batches = driver.batches(begun.start, signal)
             try:
-                try:
-                    with following:
-                        async with aclosing(batches):
-                            async for batch in batches:
-                                for event in batch:
-                                    yield event
-                finally:
-                    # Nobody is there to be paused any more, and the journal is not held.
-                    self._driver, self._lines, self._over = None, run.journal, True
+                with following:
+                    async with aclosing(batches):
+                        async for batch in batches:
+                            for event in batch:
+                                yield event
             except LoopwrightError as error:
                 agent._explain(error, driver, run, plan, name, path, earlier)
                 raise
             except BaseException:
                 if driver.outcome is not None:
-                    self._result = agent._finish(driver, run, plan, name, path, earlier)[0]
+                    progress.result = agent._finish(driver, run, plan, name, path, earlier)[0]
                 raise
-            result, feedback = agent._finish(driver, run, plan, name, path, earlier)
-            _caused(result, driver)
-            if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
-                break
-            conversation, limits = _once_more(result, earlier, feedback, limits)
-            earlier, before = result, following
-        agent._reflect(result, self._deps)
-        warned: list[Event] = [*await following.aend(result)]
-        self._result = result
-        if self._watch:
-            for event in [*warned, _last(driver, result)]:
-                yield event
-        _checked(result)
+        finally:
+            # Nobody is there to be paused any more. The journal is free, however long a traceback holds the run.
+            progress.driver, progress.lines, progress.over = None, run.journal, True
+            run.close()
+        result, feedback = agent._finish(driver, run, plan, name, path, earlier)
+        _caused(result, driver)
+        if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
+            break
+        conversation, limits = _once_more(result, earlier, feedback, limits)
+        earlier, before = result, following
+    agent._reflect(result, deps)
+    warned: list[Event] = [*await following.aend(result)]
+    progress.result = result
+    if watch:
+        for event in [*warned, _last(driver, result)]:
+            yield event
+    _checked(result)
 
 
 def _last(driver: Driver | None, result: Result[Any]) -> RunFinished:

@@ -18,8 +18,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _core
+from ._json import read as parsed
+from ._json import written as dumped
 from .errors import UsageError
-from .messages import Message, checked, dumped, parsed
+from .messages import Message, checked
 
 if TYPE_CHECKING:
     from .tools import Tool

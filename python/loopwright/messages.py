@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from . import _core
+from ._json import read as parsed
+from ._json import written as dumped
 from ._shown import shown_redacted
-from .errors import ModelError, UsageError
+from .errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -705,23 +707,6 @@ def checked(function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs)
     except UnicodeEncodeError:
         message = "the text holds half of a character (a lone surrogate), which no UTF-8 can carry"
         raise UsageError(message, "invalid_text", "decode its bytes with errors='replace'") from None
-
-
-def parsed(text: str, what: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        message = f"{what} can't be parsed by Python: {reason}"
-        raise ModelError(message, "unreadable_json") from None
-
-
-def dumped(value: Any, what: str) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError) as error:
-        message = f"{what} can't be written as JSON: {error}"
-        raise UsageError(message, "invalid_value", "use dicts with text as keys, lists, text, numbers") from None
 
 
 def decoded(text: str | bytes) -> str:

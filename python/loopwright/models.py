@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from . import _core
-from .errors import ProviderError
+from .errors import ModelError, ProviderError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -73,12 +73,22 @@ class Response:
 
     def to_json(self, turn: int = 0) -> str:
         """The canonical form as text. Halves of characters, which no UTF-8 can carry, are replaced."""
-        text = json.dumps(self.to_dict(turn))
+        text = _written(self.to_dict(turn))
         if "\\ud" in text:
             from .tools._result import clean_text
 
             text = clean_text(json.dumps(self.to_dict(turn), ensure_ascii=False))
         return text
+
+
+def _written(answer: dict[str, Any]) -> str:
+    try:
+        return json.dumps(answer, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"the answer of a model of one's own has no JSON form: {error}"
+        raise ModelError(
+            message, "invalid_answer", "give calls whose arguments are dicts that JSON can carry"
+        ) from error
 
 
 STOPS = frozenset(
@@ -145,7 +155,7 @@ def answer_json(answer: object, turn: int) -> str:
     if isinstance(answer, Response):
         return answer.to_json(turn)
     if isinstance(answer, dict):
-        return json.dumps(answer)
+        return _written(answer)
     from . import wire
     from .messages import Message
 

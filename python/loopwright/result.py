@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 from ._core import History
+from ._json import read
 from ._shown import shown_redacted
 from ._typed import Output
 from .messages import Message, checked, decoded, messages_json
@@ -51,7 +52,7 @@ class Messages(Sequence[Message]):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The canonical form, parsed by Python."""
-        found: list[dict[str, Any]] = json.loads(self._history.to_json())
+        found: list[dict[str, Any]] = read(self._history.to_json(), "the messages")
         return found
 
     def __add__(self, other: Iterable[Message | Mapping[str, Any]]) -> Messages:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _core
 from ._homes import at_home, home_of
+from ._json import read
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
@@ -748,9 +749,9 @@ class _Asking:
         try:
             found = _core.find_json(text[:_LONGEST], self.schema)
             if found.complete:
-                self.found = RoleAnswer(json.loads(found.json), result.model)
+                self.found = RoleAnswer(read(found.json, "the answer"), result.model)
                 return
-        except (LoopwrightError, ValueError, RecursionError) as error:
+        except LoopwrightError as error:
             problem = str(error)[:400]
         self.problems.append(f"{result.model}: {problem}")
         if self.repairing:

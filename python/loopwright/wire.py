@@ -17,8 +17,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from . import _core
+from ._json import read as parsed
+from ._json import written as dumped
 from .errors import LoopwrightError, UsageError
-from .messages import Extra, Message, checked, decoded, dumped, extra_json, message_of, messages_json, parsed
+from .messages import Extra, Message, checked, decoded, extra_json, message_of, messages_json
 from .models import STOPS
 from .result import Messages, Usage
 

@@ -5,7 +5,7 @@ use std::{
     io::{Read, Seek, SeekFrom, Write},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use pyo3::{exceptions::PyOSError, prelude::*};
@@ -63,9 +63,39 @@ const BYTES_BETWEEN: usize = 256 << 10;
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct Run {
     state: Mutex<State>,
+    clock: Clock,
+}
+
+/// A run's clock, which stands still while the run waits for whoever reads of it.
+struct Clock {
     started: Instant,
     /// The time at which it goes on; 0 for a run that begins.
     from: Time,
+    /// How long it has stood still, and since when it does.
+    still: Mutex<(Duration, Option<Instant>)>,
+}
+
+impl Clock {
+    fn new(from: Time) -> Self {
+        Self { started: Instant::now(), from, still: Mutex::default() }
+    }
+
+    fn now(&self) -> f64 {
+        let still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
+        let went = still.1.unwrap_or_else(Instant::now).saturating_duration_since(self.started);
+        self.from.seconds() + went.saturating_sub(still.0).as_secs_f64()
+    }
+
+    fn hold(&self) {
+        self.still.lock().unwrap_or_else(PoisonError::into_inner).1.get_or_insert_with(Instant::now);
+    }
+
+    fn go_on(&self) {
+        let mut still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(since) = still.1.take() {
+            still.0 += since.elapsed();
+        }
+    }
 }
 
 #[pymethods]
@@ -209,9 +239,19 @@ impl Run {
         Self::continued(py, continued, sink, prompt.as_deref())
     }
 
-    /// Seconds since the run's start.
+    /// Seconds since the run's start, without those for which its clock stood still.
     fn now(&self) -> f64 {
-        self.from.seconds() + self.started.elapsed().as_secs_f64()
+        self.clock.now()
+    }
+
+    /// The clock stands still until `go_on`.
+    fn hold(&self) {
+        self.clock.hold();
+    }
+
+    /// The clock goes on.
+    fn go_on(&self) {
+        self.clock.go_on();
     }
 
     /// Takes an event; gives the commands, without those that only tell (`emit`) unless `notices` is set.
@@ -365,7 +405,7 @@ impl Run {
         let saving = Saving::default();
         let state = State { run, file, beside, kept, stored, saving, notices: None, recalled: Vec::new() };
         let state = Mutex::new(state);
-        Self { state, started: Instant::now(), from }
+        Self { state, clock: Clock::new(from) }
     }
 
     /// Waits for the writer of the store, with nobody waiting for this thread.

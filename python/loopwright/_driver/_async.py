@@ -7,9 +7,9 @@ import contextlib
 import contextvars
 import inspect
 import threading
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from loopwright import _core
 from loopwright._approval import Approval, is_yes
 from loopwright._bridge import Bridge
 from loopwright._foreign import RAISED, closes
@@ -20,14 +20,19 @@ from loopwright.tools._run import Outcome, run
 
 from ._base import Driver
 from ._begin import Job, begin_later, begin_now
-from ._work import CANCELLED, GRACE, drop, given_up, in_thread, is_async, tried
+from ._work import CANCELLED, GRACE, UNREADABLE, drop, given_up, in_thread, is_async, tried, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from loopwright import _core
     from loopwright._plan import Plan
     from loopwright.models import Model
+
+
+_PUNCTUAL = 0.002
+"""Seconds that a timer of an event loop may be early."""
+_STANDSTILL = 0.02
+"""Seconds between two looks at a clock that stands still."""
 
 
 class AsyncDriver(Driver):
@@ -70,9 +75,19 @@ class AsyncDriver(Driver):
                 self.arrived(start)
             while True:
                 while self.told:
-                    batch, self.told = self.told, deque()
-                    number = self.numbers.of
-                    yield [event for item in batch if (event := number(item)) is not None]
+                    batch = self.next_told()
+                    if not batch:
+                        continue
+                    self.reading = False
+                    if self.put_off:
+                        # The last event is told by itself: what it announces begins as soon as other tasks get their
+                        # turn while it is looked at, and not if it is what made the reader leave.
+                        if len(batch) > 1:
+                            yield batch[:-1]
+                        self.loop.call_soon(self.begin_announced, next(iter(self.told), None))
+                        batch = batch[-1:]
+                    yield batch
+                    self.reading = True
                 if self.fatal is not None:
                     raise self.fatal
                 if self.outcome is not None:
@@ -90,11 +105,46 @@ class AsyncDriver(Driver):
                 listener()
             await self.close()
 
+    def heard_all(self) -> bool:
+        # A task that was cancelled while it waited has not heard of it yet: nothing begins in between.
+        waker = self.waker
+        return self.reading and not (waker is not None and waker.cancelled())
+
+    def begin_put_off(self) -> None:
+        self.pumping, self.hurried = True, False
+        try:
+            super().begin_put_off()
+        finally:
+            self.pumping = False
+        self.pump()
+
+    def begin_announced(self, command: Any) -> None:
+        """Begins work whose announcement the reader has, unless that has begun since."""
+        if type(command) is _core.Command and self.told and self.told[0] is command:
+            self.begin_put_off()
+            self.wake()
+
+    def dropped(self) -> None:
+        """Whoever read has gone, and nobody comes to close the run: it ends now. May be called from any thread."""
+        if self.loop.is_closed() or (threading.get_ident() == self.thread and not self.pumping):
+            self.abandon()
+        else:
+            self.soon(self.abandon)
+
+    def abandon(self) -> None:
+        """Ends the run without waiting for anybody."""
+        if self.loop.is_closed():
+            # A request that is on its way ends by itself, and is heard of nowhere; tasks can't be told anything.
+            self.calls.clear()
+            self.asides.clear()
+            self.tasks.clear()
+        self.give_up()
+        self.let_go()
+
     def arrived(self, item: Any) -> None:
         """Something came from Rust, from a tool, a timer or a person: an event, or deltas."""
         if isinstance(item, list):
-            self.mark()
-            self.told.extend(item)
+            self.tell_deltas(item)
             self.wake()
             return
         if type(item) is tuple:
@@ -154,6 +204,13 @@ class AsyncDriver(Driver):
 
     async def close(self) -> None:
         """Nothing of the run is left behind: no call, no timer, no task, no hold of its journal."""
+        self.let_go()
+        if self.ending:
+            _, left = await asyncio.wait(self.ending, timeout=GRACE)
+            given_up(left)
+
+    def let_go(self) -> None:
+        """Stops all that is under way, and gives the journal back."""
         # Whoever keeps an exception keeps its frames, and with them the driver.
         self.run.close()
         self.line.clear()
@@ -164,9 +221,6 @@ class AsyncDriver(Driver):
         self.timers.clear()
         for command_id in list(self.tasks):
             self.abort(command_id)
-        if self.ending:
-            _, left = await asyncio.wait(self.ending, timeout=GRACE)
-            given_up(left)
 
     def begin_aside(self, command: _core.Command, model: Model) -> None:
         self.start(command.id, str(command.purpose), None, self.ask_aside, command.id, model, command.request)  # type: ignore[arg-type]
@@ -282,9 +336,11 @@ class AsyncDriver(Driver):
         return True
 
     def execute(self, command: _core.Command) -> None:
+        # Several begin in the same round of the loop, before anybody is told of the first one's end.
+        start = self.start_now if len(command.calls) == 1 else self.start
         for call in command.calls:
             flag = CancelFlag()
-            self.start_now(command.id, f"tool {call.name}", flag, self.run_tool, command.id, call, flag)  # type: ignore[arg-type]
+            start(command.id, f"tool {call.name}", flag, self.run_tool, command.id, call, flag)  # type: ignore[arg-type]
 
     async def run_tool(self, command_id: int, call: _core.Call, flag: CancelFlag) -> _core.Event:
         plan = self.at(command_id) if self.plan.agents else self.plan
@@ -297,6 +353,8 @@ class AsyncDriver(Driver):
                 raise
             # The tool let a cancellation escape that was none of ours; the model may go on without it.
             outcome = Outcome([], failure=CANCELLED, error=error)
+        except UNREADABLE as error:
+            outcome = unreadable(error)
         return self.executed(command_id, call, outcome)
 
     def abort(self, command_id: int) -> None:
@@ -322,6 +380,11 @@ class AsyncDriver(Driver):
 
     def timer(self, command_id: int, at: float) -> None:
         def fired() -> None:
+            left = at - self.run.now()
+            if left > _PUNCTUAL:
+                # The clock stood still meanwhile, or does so now.
+                self.timers[command_id] = self.loop.call_later(max(left, _STANDSTILL), fired)
+                return
             self.timers.pop(command_id, None)
             self.arrived(self.fired(command_id))
 

@@ -18,7 +18,15 @@ from loopwright._foreign import RAISED, log_raised, stopping
 from loopwright._numbers import Numbers
 from loopwright._plan import ASIDES
 from loopwright.errors import InternalError, ModelError, UsageError
-from loopwright.events import ChildText, ReasoningDelta, TextDelta, ToolFinished, ToolProgress, from_notice
+from loopwright.events import (
+    ArgumentsDelta,
+    ChildText,
+    ReasoningDelta,
+    TextDelta,
+    ToolFinished,
+    ToolProgress,
+    from_notice,
+)
 from loopwright.models import ModelFailure, answer_event
 from loopwright.tools._context import CancelFlag, Context
 
@@ -32,7 +40,13 @@ if TYPE_CHECKING:
     from loopwright.models import Model
     from loopwright.tools._run import Outcome
 
+_STARTS = frozenset({"generate", "execute", "search", "recall", "query", "fetch", "embed", "hook", "choose"})
+"""Commands that begin work. A question to a person is none: whoever reads may be the one who brings it."""
 _NOBODY = "nobody is there to ask"
+_PIECES = frozenset({TextDelta, ReasoningDelta, ArgumentsDelta})
+_FAR_BEHIND = 1000
+"""Events that wait for whoever reads them, beyond which they come in larger pieces."""
+_LONG_PIECE = 4000
 _DOUBT = "the call had started when the run broke off, and may have taken effect; shall it run again?"
 _DOUBT_SECONDS = 60.0
 _UNKNOWN = "the run broke off while this call was under way, and nobody knows whether it took effect"
@@ -62,10 +76,17 @@ class Driver:
         # How somebody wants it to end; filled from any thread.
         self.ends: deque[str] = deque()
         self.begun = False
+        # What is to be told, in order; between that, the commands that begin only when all before them was heard.
         self.told: deque[Any] = deque()
+        self.telling = threading.Lock()
+        self.put_off: dict[int, _core.Command] = {}
+        # Whether whoever reads waits for what comes next, and does not look at something that was told.
+        self.reading = True
         # Events of the journal so far, and up to which of them what is told was marked.
         self.seq = self.marked = run.seq
         self.numbers = Numbers(self.seq)
+        # The number of the step that whoever reads has asked for by asking for anything at all.
+        self.first = self.seq + 1
         if after is not None:
             self.numbers.follow(after.numbers)
         self.outcome: _core.Ended | None = None
@@ -113,10 +134,37 @@ class Driver:
         return Context(self.deps, run_id=self.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag)
 
     def tell(self, event: Any) -> None:
-        """Something for whoever watches."""
-        if self.watch:
+        """Something for whoever watches, from any thread. Where they are far behind, news of a tool's progress takes
+        the place of what it said before.
+        """
+        if not self.watch:
+            return
+        told = self.told
+        with self.telling:
+            last = told[-1] if len(told) > _FAR_BEHIND else None
+            if type(last) is type(event) is ToolProgress and last.id == event.id:
+                object.__setattr__(last, "text", event.text)
+                return
             self.mark()
-            self.told.append(event)
+            told.append(event)
+
+    def tell_deltas(self, deltas: list[Any]) -> None:
+        """Pieces of an answer. Where whoever watches is far behind, pieces of a block are joined: what waits to be
+        read takes hardly more room than the answer itself.
+        """
+        self.mark()
+        told = self.told
+        if len(told) <= _FAR_BEHIND:
+            told.extend(deltas)
+            return
+        with self.telling:
+            for delta in deltas:
+                last, kind = told[-1], type(delta)
+                goes_on = kind is type(last) and kind in _PIECES and last.block == delta.block
+                if goes_on and len(last.text) < _LONG_PIECE:
+                    told[-1] = kind(last.text + delta.text, delta.block)
+                else:
+                    told.append(delta)
 
     def tell_pieces(self, command_id: int, deltas: list[Any]) -> None:
         """Pieces of what a sub-agent says."""
@@ -147,10 +195,11 @@ class Driver:
     def carry_out(self, commands: Iterable[_core.Command]) -> None:
         for command in commands:
             kind = command.kind
-            if kind == "generate":
-                self.generate(command)
-            elif kind == "execute":
-                self.execute(command)
+            if kind in _STARTS:
+                if self.seq != self.first and (self.told or not self.heard_all()):
+                    self.put_off_start(command)
+                else:
+                    self.begin_work(kind, command)
             elif kind == "emit":
                 self.mark()
                 event = from_notice(command.notice)  # type: ignore[arg-type]
@@ -158,29 +207,83 @@ class Driver:
                     event.__dict__["_exception"] = self.raised.get((event.path, event.round, event.id))
                 self.told.append(event)
             elif kind == "abort":
-                self.abort(command.id)  # type: ignore[arg-type]
+                if self.put_off.pop(command.id, None) is None:  # type: ignore[arg-type]
+                    self.abort(command.id)  # type: ignore[arg-type]
+                elif not self.put_off:
+                    self.run.go_on()
             elif kind == "timer":
                 self.timer(command.id, command.at)  # type: ignore[arg-type]
             elif kind == "approve":
                 self.approve(command)
-            elif kind == "search":
-                self.search(command)
             elif kind == "finish":
                 self.outcome = command.ended
             elif kind == "persist":
                 if self.plan.durable:
                     self.run.persist()
-            elif kind == "recall":
-                self.recall(command)
-            elif kind in ("query", "fetch", "embed"):
-                self.look_up(command)
             elif kind == "refuse":
                 message = f"the machine refused an event of its own driver: {command.why}"
                 raise InternalError(message, hint="please report this with the journal of the run")
-            elif kind == "hook":
-                self.hook(command)
-            elif kind == "choose":
-                self.choose(command)
+
+    def begin_work(self, kind: str, command: _core.Command) -> None:
+        """Carries out a command that begins work."""
+        if kind == "generate":
+            self.generate(command)
+        elif kind == "execute":
+            self.execute(command)
+        elif kind == "hook":
+            self.hook(command)
+        elif kind == "search":
+            self.search(command)
+        elif kind == "recall":
+            self.recall(command)
+        elif kind == "choose":
+            self.choose(command)
+        else:
+            self.look_up(command)
+
+    def heard_all(self) -> bool:
+        """Whether nothing keeps whoever reads from hearing at once of what begins now."""
+        return self.reading
+
+    def put_off_start(self, command: _core.Command) -> None:
+        """Work waits until all that was told before it has been taken: whoever leaves by then has it not begin. The
+        clock stands still meanwhile, for a slow reader is no slow run.
+        """
+        if not self.put_off:
+            self.run.hold()
+        self.put_off[command.id] = command  # type: ignore[index]
+        self.told.append(command)
+
+    def next_told(self) -> list[Any]:
+        """What is to be told next, with its numbers, up to work that was put off; nothing where such work was first,
+        which begins then.
+        """
+        told, number = self.told, self.numbers.of
+        batch: list[Any] = []
+        # Threads may tell meanwhile.
+        for _ in range(len(told)):
+            if self.put_off and type(told[0]) is _core.Command:
+                if not batch:
+                    self.begin_put_off()
+                break
+            item = told.popleft()
+            if type(item) is not _core.Command and (event := number(item)) is not None:
+                batch.append(event)
+        return batch
+
+    def begin_put_off(self) -> None:
+        """All before it was taken: the work that was put off first begins, if anybody still wants it."""
+        command = self.told.popleft()
+        if self.put_off.pop(command.id, None) is None:
+            return
+        if not self.put_off:
+            self.run.go_on()
+        if self.outcome is not None or self.fatal is not None:
+            return
+        try:
+            self.begin_work(command.kind, command)
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            self.fatal = error
 
     def go_on(self, commands: Iterable[_core.Command]) -> None:
         """Carries out what a run that broke off had not heard the end of.
@@ -348,7 +451,8 @@ class Driver:
         return self.inbox.popleft()
 
     def give_up(self) -> None:
-        """The driver itself ends early: the journal says so, and the history stays legal."""
+        """The driver itself ends early: the journal says so, and the history stays legal. Nothing begins any more."""
+        self.reading = False
         if self.outcome is None and not self.left:
             # What stopped the driver is what its caller hears of, not what else fails on the way out.
             with contextlib.suppress(Exception):

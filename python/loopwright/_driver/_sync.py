@@ -18,7 +18,7 @@ from loopwright.tools._run import Outcome, run_here, run_later
 
 from ._base import Driver
 from ._side import SideLoop
-from ._work import CANCELLED, drop, in_thread, is_async, tried
+from ._work import CANCELLED, UNREADABLE, drop, in_thread, is_async, tried, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -85,9 +85,7 @@ class SyncDriver(Driver):
                 while self.outcome is None and (event := self.next_event()) is not None:
                     self.step(event)
                 while self.told:
-                    told = self.numbers.of(self.told.popleft())
-                    if told is not None:
-                        yield told
+                    yield from self.next_told()
                 if self.outcome is not None:
                     return
                 if self.fatal is not None:
@@ -120,8 +118,7 @@ class SyncDriver(Driver):
         self.hub.wait(max(0.0, next_at - now))
         for _, item in self.hub.drain():
             if isinstance(item, list):
-                self.mark()
-                self.told.extend(item)
+                self.tell_deltas(item)
             elif type(item) is tuple:
                 self.tell_pieces(*item)
             else:
@@ -254,6 +251,8 @@ class SyncDriver(Driver):
                 if command_id not in self.tasks:
                     raise
                 outcome = Outcome([], failure=CANCELLED, error=error)
+            except UNREADABLE as error:
+                outcome = unreadable(error)
             self.arrived(self.executed(command_id, call, outcome))
 
         self.start(command_id, work())
@@ -269,7 +268,10 @@ class SyncDriver(Driver):
 
         def work() -> None:
             try:
-                given = run_here(tool, call.arguments, context)
+                try:
+                    given = run_here(tool, call.arguments, context)
+                except UNREADABLE as error:
+                    given = unreadable(error)
                 if isinstance(given, Outcome):
                     settle(given)
                 else:

@@ -10,6 +10,9 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
+from loopwright.errors import LoopwrightError
+from loopwright.tools._run import Outcome
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterable
@@ -18,6 +21,16 @@ if TYPE_CHECKING:
 GRACE = 5.0
 """Seconds that tools have to end after they were cancelled."""
 CANCELLED = {"kind": "exception", "message": "CancelledError: the call was cancelled, and not by the run"}
+
+
+UNREADABLE = (LoopwrightError, ValueError, RecursionError)
+"""What reading the arguments of a call raises where Python can't hold them."""
+
+
+def unreadable(error: BaseException) -> Outcome:
+    """The outcome of a call whose arguments Python can't hold."""
+    hint = "call the tool again with shorter numbers"
+    return Outcome([], failure={"kind": "invalid_arguments", "message": f"the arguments: {error}", "hint": hint})
 
 
 def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:

@@ -12,6 +12,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
+from loopwright._json import read
+from loopwright.errors import ModelError
+
 from .narration import arguments_of
 from .screen import Style
 from .text import one_line, seconds, visible
@@ -143,9 +146,9 @@ class TerminalApproval:
         if name:
             return Edit({**question.arguments, name: text})
         try:
-            changed = json.loads(text)
-        except ValueError as error:
-            self._screen.say(f"That is no JSON: {one_line(str(error))}")
+            changed = read(text, "it")
+        except ModelError as error:
+            self._screen.say(f"That is no JSON: {one_line(error.message)}")
             return None
         if not isinstance(changed, dict):
             self._screen.say("That is no JSON object.")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from loopwright._json import read_shown
 from loopwright.messages import Message
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class RequestSubject:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole request in the canonical form."""
-        found: dict[str, Any] = json.loads(self._request.to_json())
+        found: dict[str, Any] = read_shown(self._request.to_json())
         return found
 
     def to_wire(self, wire: str) -> str:
@@ -311,7 +311,7 @@ def subject_of(command: _core.Command) -> Subject:
     request = command.request
     if request is not None:
         return RequestSubject(request)
-    kind, found = next(iter(json.loads(command.subject or "{}").items()))
+    kind, found = next(iter(read_shown(command.subject or "{}").items()))
     if kind == "prompt":
         return PromptSubject(Message.from_dict(found["message"]))
     if kind == "assessment":

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
 from loopwright._gather import called, listed
-from loopwright.errors import LoopwrightError, ProviderError, UsageError
+from loopwright._json import read
+from loopwright.errors import LoopwrightError, ModelError, ProviderError, UsageError
 
 from ._hit import Hit, SearchRecord, one_line
 
@@ -224,8 +224,8 @@ class Web(Search):
 def said_wrong(answer: bytes) -> tuple[str, str]:
     """The code and the words of an error that is written as JSON; empty where it is not."""
     try:
-        found: Any = json.loads(answer[:65_536])
-    except (ValueError, RecursionError):
+        found: Any = read(answer[:65_536], "the answer")
+    except ModelError:
         return "", ""
     code = ""
     for _ in range(3):

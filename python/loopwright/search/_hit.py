@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from loopwright.errors import ProviderError, UsageError
+from loopwright._json import read
+from loopwright.errors import ModelError, ProviderError, UsageError
 
 __all__ = ["Hit", "SearchRecord"]
 
@@ -134,8 +134,8 @@ def web_hits(items: Any, k: int, **names: tuple[str, ...]) -> list[Hit]:
 def parsed(body: bytes, provider: str) -> dict[str, Any]:
     """The JSON object of an answer."""
     try:
-        found = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        found = read(body, "the answer")
+    except ModelError as error:
         message = f"{provider} answered with what is no JSON"
         raise ProviderError(message, "invalid_body", "check the address") from error
     if not isinstance(found, dict):

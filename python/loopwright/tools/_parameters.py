@@ -27,7 +27,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError as BadSchema
 
 from loopwright._core import schema_fault
-from loopwright.errors import UsageError
+from loopwright._json import read as read_json
+from loopwright.errors import ModelError, UsageError
 
 from . import _docstring
 from ._context import Context
@@ -99,8 +100,8 @@ class Parameters:
             name = problem["loc"][0] if problem["loc"] else None
             if problem["type"] in _WANTED_STRUCTURE and isinstance(name, str) and isinstance(arguments.get(name), str):
                 try:
-                    opened[name] = json.loads(arguments[name])
-                except (ValueError, RecursionError):
+                    opened[name] = read_json(arguments[name], name)
+                except ModelError:
                     continue
         if opened != arguments:
             try:
