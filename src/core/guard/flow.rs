@@ -254,13 +254,8 @@ fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
         "op" => matches!((first, second), ("read", _) | ("item", "get")),
         _ => false,
     };
-    told.then(|| {
-        if matches!(program, "printenv" | "export" | "declare" | "set" | "env") {
-            Weight::Settings
-        } else {
-            Weight::Keys
-        }
-    })
+    let settings = matches!(program, "printenv" | "export" | "declare" | "set" | "env");
+    told.then_some(if settings { Weight::Settings } else { Weight::Keys })
 }
 
 /// What secret the command prints: files that it names, what it keeps for others. `whole` takes the environment, too.

@@ -9,7 +9,7 @@ use super::{
     flow::{Weight, prints_secret, secret_file},
     lines::goes_out,
     policy::hosts_in,
-    shell::{RedirectKind, SimpleCommand, Word},
+    shell::{Input, RedirectKind, SimpleCommand, Word},
 };
 
 /// Programs that use a file, or tell of it, and don't show what is in it.
@@ -28,6 +28,9 @@ const SHOWING: &[&str] = &[
     "openssl", "get-content", "gc", "cat", "type", "select-string", "copy-item", "cpio", "rsync", "awk", "sed", "perl",
     "curl", "pr", "ed", "ex", "view", "base64", "envsubst", "getent", "mapfile", "readarray", "socat",
 ];
+
+/// What the names of programs begin with that run the code that they are given.
+const INTERPRETERS: &[&str] = &["python", "pypy", "node", "ruby", "perl", "php", "deno", "bun"];
 
 /// The last word of these is where it goes to.
 const TO_LAST: &[&str] = &["cp", "gcp", "mv", "ln", "install", "rsync", "copy-item"];
@@ -48,6 +51,9 @@ pub(super) fn shown(command: &SimpleCommand) -> Option<Verdict> {
     let redirected = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
     let mut found = redirected.filter_map(|redirect| weighed(&redirect.target, command)).collect::<Vec<_>>();
     found.extend(read_by(name, command, words));
+    if let Some(word) = words.iter().find(|word| reads(name) && mentions_secret(&word.text)) {
+        found.push((Weight::Settings, word.span.clone()));
+    }
     if prints_secret(command).is_some() {
         // It is what its program is for, and it was asked for by its name.
         found.push((Weight::Settings, command.span.clone()));
@@ -78,6 +84,9 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
         });
         let Some(at) = at else { return Vec::new() };
         words = &words[at + 1..];
+    } else if INTERPRETERS.iter().any(|known| name.starts_with(known)) {
+        let fed = if let Input::Known(text) = &command.input { Some(text) } else { None };
+        return words.iter().chain(fed).filter_map(|word| named_in_code(word, command)).collect();
     } else if NOT_SHOWING.contains(&name) || command.hands_on || !(SHOWING.contains(&name) || reads(name)) {
         return Vec::new();
     }
@@ -86,6 +95,27 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
         files.pop();
     }
     files.into_iter().filter_map(|word| weighed(word, command)).collect()
+}
+
+/// `$AWS_SECRET_ACCESS_KEY`: a variable that by its name holds what is secret.
+fn mentions_secret(text: &str) -> bool {
+    text.split('$').skip(1).any(|rest| {
+        let rest = rest.trim_start_matches('{');
+        let end =
+            rest.find(|c: char| !(c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')).unwrap_or(rest.len());
+        let parts = || rest[..end].split('_');
+        parts().count() > 1
+            && parts().any(|part| {
+                matches!(part, "SECRET" | "PASSWORD" | "PASSWD" | "PRIVATE" | "CREDENTIALS" | "TOKEN" | "KEY" | "PAT")
+            })
+    })
+}
+
+/// What a piece of code names between quotes.
+fn named_in_code(word: &Word, command: &SimpleCommand) -> Option<Found> {
+    let pieces = word.text.split(['\'', '"', '`']).take(4_096).skip(1).step_by(2);
+    let named = pieces.map(|piece| Word { text: piece.to_owned(), ..word.clone() });
+    named.filter_map(|piece| weighed(&piece, command)).max_by_key(|(weight, _)| *weight)
 }
 
 /// How secret a file is that a command names, from the folder that it runs in.

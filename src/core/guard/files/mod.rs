@@ -202,10 +202,7 @@ impl Judge<'_> {
     }
 
     fn find(&self) -> Option<Verdict> {
-        let deletes = deleting(self.words);
-        let Some(delete_word) = deletes else {
-            return None;
-        };
+        let delete_word = deleting(self.words)?;
         let mut worst = None;
         let starts: Vec<&Word> = self.words.iter().take_while(|word| !word.text.starts_with(['-', '(', '!'])).collect();
         for start in &starts {
