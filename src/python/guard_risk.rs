@@ -26,6 +26,12 @@ impl AssessedRisk {
         self.0.rule
     }
 
+    /// Whether something is gone for good by it, though its level is no more than cautious.
+    #[getter]
+    fn loses(&self) -> bool {
+        self.0.loses()
+    }
+
     /// Why, in words.
     #[getter]
     fn why(&self) -> &str {

@@ -58,11 +58,17 @@ class Risk:
     """A sentence for people."""
     part: Part | None = field(default=None)
     """The part that decided; `None` if it was the level that the tool declares."""
+    loses: bool = field(default=False)
+    """Whether something is gone for good, though the level is no more than `cautious`: one file that nothing makes again."""
 
     @property
     def asks(self) -> bool:
-        """Whether a person is asked before such a call runs."""
-        return self >= "confirm"
+        """Whether a person is asked before such a call runs, whatever the task says.
+
+        >>> assess_risk("rm notes.txt").level, assess_risk("rm notes.txt").asks
+        ('cautious', True)
+        """
+        return self.loses or self >= "confirm"
 
     def __lt__(self, other: Risk | str) -> bool:
         if isinstance(other, Risk):
@@ -217,7 +223,7 @@ def _taken_apart(call: Any) -> tuple[str, Any]:
 def _risk(found: _core.AssessedRisk) -> Risk:
     part = found.part
     shown = None if part is None else Part(part[0], (part[1], part[2]), part[3])
-    return Risk(found.level, found.rule, found.why, shown)
+    return Risk(found.level, found.rule, found.why, shown, found.loses)
 
 
 shown_redacted(Part, Risk)

@@ -12,7 +12,7 @@ use super::{
 
 /// How bad it is that a secret leaves the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
+pub(super) enum Weight {
     /// Settings with secrets in them: it may well be meant (`scp .env host:app/`).
     Settings,
     /// What lets somebody in.
@@ -134,7 +134,7 @@ pub(super) fn is_secret(path: &str) -> bool {
 }
 
 /// What a file of this name holds, if that is secret.
-fn secret_file(path: &str) -> Option<Weight> {
+pub(super) fn secret_file(path: &str) -> Option<Weight> {
     let path = path.trim_end_matches(['/', '*']);
     let lower = path.to_ascii_lowercase();
     let name = lower.rsplit(['/', '\\']).next().unwrap_or(&lower);
@@ -181,6 +181,12 @@ fn secret_file(path: &str) -> Option<Weight> {
                 | "environ"
         ) && (name != "passwd" || folder("etc"))
             && (name != "environ" || folder("proc"))
+        || folder("proc") && matches!(name, "mem" | "kcore")
+        || matches!(lower.as_str(), "/dev/mem" | "/dev/kmem")
+        || folder("gh") && folder(".config")
+        || folder(".cargo") && name.starts_with("credentials")
+        || folder("kubernetes") && folder("etc") && ending == "conf"
+        || matches!(name, "kubeconfig" | "credentials.tfrc.json")
     {
         return Some(Weight::Keys);
     }
@@ -209,8 +215,13 @@ fn secret_file(path: &str) -> Option<Weight> {
     settings.then_some(Weight::Settings)
 }
 
-/// What secret the command prints: files that it names, what it keeps for others. `whole` takes the environment, too.
-fn secret_printed(command: &SimpleCommand, whole: bool) -> Option<Weight> {
+/// What secret a program prints that keeps it for others.
+pub(super) fn prints_secret(command: &SimpleCommand) -> Option<Weight> {
+    // The environment is looked at by those who set it.
+    told(command, command.via != Via::Substitution).filter(|weight| *weight == Weight::Keys)
+}
+
+fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
     let words = command.words.get(1..).unwrap_or_default();
     let first = words.first().map_or("", |word| word.text.as_str());
     let second = words.get(1).map_or("", |word| word.text.as_str());
@@ -228,18 +239,31 @@ fn secret_printed(command: &SimpleCommand, whole: bool) -> Option<Weight> {
         "pass" => !matches!(first, "" | "ls" | "insert" | "generate" | "git" | "init" | "find" | "grep"),
         "gh" | "glab" => (first, second) == ("auth", "token"),
         "gcloud" => first == "auth" && second.starts_with("print-"),
-        "aws" => (first, second) == ("configure", "get") || first == "secretsmanager" && second == "get-secret-value",
+        "aws" => {
+            let third = words.get(2).map_or("", |word| word.text.as_str());
+            let configured = ["secret", "token", "key"].iter().any(|part| third.contains(part));
+            (first, second) == ("configure", "get") && configured
+                || first == "secretsmanager" && second == "get-secret-value"
+        }
         "vault" => matches!((first, second), ("kv", "get") | ("read", _)),
-        "kubectl" => first == "get" && matches!(second, "secret" | "secrets") && (has("-o") || second.contains('/')),
+        "kubectl" => {
+            has("get")
+                && words.iter().any(|word| matches!(word.text.split('/').next(), Some("secret" | "secrets")))
+                && words.iter().any(|word| word.text.starts_with("-o") || word.text.starts_with("--output"))
+        }
         "op" => matches!((first, second), ("read", _) | ("item", "get")),
         _ => false,
     };
-    if told {
-        return Some(if matches!(program, "printenv" | "export" | "declare" | "set" | "env") {
-            Weight::Settings
-        } else {
-            Weight::Keys
-        });
+    let settings = matches!(program, "printenv" | "export" | "declare" | "set" | "env");
+    told.then_some(if settings { Weight::Settings } else { Weight::Keys })
+}
+
+/// What secret the command prints: files that it names, what it keeps for others. `whole` takes the environment, too.
+fn secret_printed(command: &SimpleCommand, whole: bool) -> Option<Weight> {
+    let words = command.words.get(1..).unwrap_or_default();
+    let program = command.program().unwrap_or_default();
+    if let Some(told) = told(command, whole) {
+        return Some(told);
     }
     // These work with a key without showing it.
     if matches!(

@@ -27,7 +27,8 @@ pub enum Cautious {
     /// a shell, it is as with `Intent`.
     #[default]
     Run,
-    /// A word of the user that names their verb or their target; else a person is asked.
+    /// A word of the user that names their verb or their target, of a line each program or target; else a person is
+    /// asked.
     Intent,
     /// A person.
     Ask,
@@ -265,10 +266,7 @@ fn touches(subject: &Subject) -> Vec<String> {
 fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, declared: Declared) -> Judgement {
     let mut risk = super::lines::risk_of(subject, declared, &config.around);
     // One file by its name is little harm, and gone for good if no build makes it again: a person is asked.
-    if risk.level == RiskLevel::Cautious
-        && matches!(risk.rule.as_str(), "shell.rm" | "code.delete")
-        && !risk.part.as_deref().is_some_and(super::files::is_made_again)
-    {
+    if risk.loses {
         risk.level = RiskLevel::Confirm;
     }
     // What belongs to persons leaves only where the person's words say so; secrets are looked at behind this.
@@ -315,7 +313,8 @@ fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, decla
                         joined(&judged.why, &format!("the user's words name its {} {:?}", signal.kind, signal.word));
                 } else {
                     judged.verdict = Verdict::Ask;
-                    judged.why = joined(&judged.why, "the user's words name neither its verb nor its target");
+                    judged.why =
+                        joined(&judged.why, "the user's words name neither all that it runs nor what it touches");
                 }
             }
         }

@@ -69,6 +69,8 @@ pub(crate) struct Assessed {
     pub(crate) part: Option<String>,
     pub(crate) span: Option<Range<usize>>,
     pub(crate) why: String,
+    /// Whether something is gone for good by it, though its level says no more than cautious.
+    pub(crate) loses: bool,
 }
 
 /// How much harm the call may do.
@@ -77,6 +79,7 @@ pub(crate) fn risk_of(subject: &Subject, declared: Declared, around: &Surroundin
         RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
     let tool = DeclaredRisk { level: declared.risk, by_arguments: declared.by_arguments };
     let risk = assess_arguments(&subject.tool, &subject.input, Some(tool), &context);
+    let loses = risk.loses();
     let (part, span) = risk.part.map_or((None, None), |part| (Some(part.text), Some(part.span)));
-    Assessed { level: risk.level, rule: risk.rule.to_owned(), part, span, why: risk.why }
+    Assessed { level: risk.level, rule: risk.rule.to_owned(), part, span, why: risk.why, loses }
 }

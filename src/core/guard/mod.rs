@@ -16,6 +16,7 @@ mod risk;
 mod rules;
 mod shape;
 pub mod shell;
+mod shown;
 mod sql;
 mod table;
 

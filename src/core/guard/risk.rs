@@ -70,9 +70,18 @@ impl Risk {
         }
     }
 
+    /// Whether something is gone for good by it, though its level is no more than cautious: a person is asked.
+    pub fn loses(&self) -> bool {
+        self.level == RiskLevel::Cautious && command::LOSES.contains(&self.rule)
+    }
+
+    fn rank(&self) -> (RiskLevel, bool) {
+        (self.level, self.loses())
+    }
+
     /// The stricter of two, the first if they are alike.
     fn or(self, other: Self) -> Self {
-        if other.level > self.level || self.rule.is_empty() { other } else { self }
+        if other.rank() > self.rank() || self.rule.is_empty() { other } else { self }
     }
 }
 
@@ -96,7 +105,7 @@ fn script_risk(script: &Script, text: &str, argument: &str, context: &RiskContex
     let mut any = false;
     for command in &script.commands {
         let verdict = command::judge(command, &ground);
-        if verdict.level > worst.level || !any {
+        if verdict.rank() > worst.rank() || !any {
             worst = Risk::of(verdict, argument, text, &subject(command));
             any = true;
         }
@@ -369,7 +378,7 @@ fn text_risk(text: &str, path: &str, key: &str, nature: &Nature, context: &RiskC
     }
     let mut worst: Option<Risk> = None;
     let mut keep = |risk: Risk| {
-        if worst.as_ref().is_none_or(|worst| worst.level < risk.level) {
+        if worst.as_ref().is_none_or(|worst| worst.rank() < risk.rank()) {
             worst = Some(risk);
         }
     };

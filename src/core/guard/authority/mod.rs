@@ -13,10 +13,16 @@ mod own;
 pub(crate) use own::own_words;
 
 use self::{
-    names::{own_verbs_of, stem, targets_of, verbs_of},
-    own::without_quotes,
+    names::{meant_by, own_verbs_of, stem, targets_in, targets_of, targets_of_part, verbs_of},
+    own::{without_blocks, without_quotes},
 };
-use super::policy::{Subject, subject::base_name};
+use super::{
+    RiskLevel,
+    policy::{
+        Subject,
+        subject::{Part, base_name},
+    },
+};
 use crate::core::message::{Block, Message, Role};
 
 /// Words that are kept.
@@ -96,22 +102,9 @@ impl Authority {
     }
 
     fn hear(&mut self, text: &str) {
-        let own = own_words(text);
-        let mut quoted = None;
-        for line in own.lines() {
-            // A block of code or of quoted text, from one mark to the next, is shown and not said.
-            let mark = ["```", "~~~", "\"\"\"", "\u{27}\u{27}\u{27}"]
-                .into_iter()
-                .find(|mark| line.trim_start().starts_with(mark));
-            match (quoted, mark) {
-                // Opened and closed on one line.
-                (None, Some(mark)) if line.trim().len() > mark.len() * 2 && line.trim().ends_with(mark) => {}
-                (None, Some(mark)) => quoted = Some(mark),
-                (Some(open), Some(mark)) if open == mark => quoted = None,
-                (None, None) => self.hear_line(&without_quotes(line)),
-                _ => {}
-            }
-        }
+        // A block of code or of quoted text, from one mark to the next, is shown and not said; neither are quotes.
+        let own = without_quotes(&without_blocks(&own_words(text)));
+        own.lines().for_each(|line| self.hear_line(line));
     }
 
     fn hear_line(&mut self, line: &str) {
@@ -178,10 +171,50 @@ impl Authority {
         if own_verbs_of(subject).iter().any(|verb| self.not_to_do.contains(&stem(verb))) {
             return None;
         }
+        if subject.runs_lines() {
+            return self.names_line(subject);
+        }
         if let Some(word) = targets.iter().find(|target| self.targets.contains(*target)) {
             return Some(Signal { kind: "target", word: word.clone() });
         }
         let word = verbs_of(subject).into_iter().find(|verb| self.verbs.contains(&stem(verb)))?;
+        Some(Signal { kind: "verb", word })
+    }
+}
+
+impl Authority {
+    /// As [`Authority::names`], of a line: each of its commands that changes something has to be named.
+    fn names_line(&self, subject: &Subject) -> Option<Signal> {
+        let changing: Vec<&Part> =
+            subject.parts.iter().filter(|part| part.level > RiskLevel::Safe && !part.hands_on).collect();
+        if changing.is_empty() {
+            // What it sends or holds is the matter, whatever command does it.
+            return subject.parts.iter().find_map(|part| self.names_part(part));
+        }
+        let mut signal = None;
+        for part in changing {
+            let named = self.names_part(part)?;
+            signal = signal.or(Some(named));
+        }
+        signal
+    }
+
+    /// What of the user's words names a command: what it touches, its program, or what that does. Words for looking
+    /// name nothing that changes something.
+    fn names_part(&self, part: &Part) -> Option<Signal> {
+        let targets = match &part.about {
+            Some(about) => targets_in(about),
+            None if part.by_the_way => Vec::new(),
+            None => targets_of_part(part),
+        };
+        if let Some(word) = targets.into_iter().find(|target| self.targets.contains(target)) {
+            return Some(Signal { kind: "target", word });
+        }
+        if part.by_the_way {
+            return None;
+        }
+        let word =
+            meant_by(part).into_iter().find(|word| self.verbs.contains(&stem(word)) || self.targets.contains(word))?;
         Some(Signal { kind: "verb", word })
     }
 }

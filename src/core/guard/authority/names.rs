@@ -3,7 +3,7 @@
 
 use crate::core::guard::policy::{
     Subject,
-    subject::{base_name, words_of},
+    subject::{Part, base_name, words_of},
 };
 
 /// Words that mean the same wish, by group.
@@ -64,6 +64,77 @@ const GROUPS: [&[&str]; 11] = [
     &["format", "lint", "tidy"],
 ];
 
+/// What programs and their subcommands do, in the words that people have for it, besides their own names.
+#[rustfmt::skip] // words, not code
+const MEANS: &[(&[&str], &[&str])] = &[
+    (&["cp", "copy-item"], &["copy", "duplicate", "backup"]),
+    (&["mv", "move-item"], &["move", "rename", "relocate"]),
+    (&["rm", "rmdir", "unlink", "remove-item"], &["delete", "remove", "erase"]),
+    (&["mkdir", "touch", "new-item"], &["make", "create", "touch", "add"]),
+    (&["pytest", "jest", "vitest", "mocha", "tox", "nox", "ctest", "rspec", "phpunit", "nextest", "unittest"], &["test"]),
+    (&["make", "ninja", "gcc", "cc", "g++", "clang", "rustc", "tsc", "javac", "cmake", "build"], &["build", "compile"]),
+    (&["fmt", "black", "prettier", "rustfmt", "gofmt", "isort"], &["format", "tidy"]),
+    (&["ruff", "eslint", "clippy", "pylint", "flake8", "mypy"], &["lint"]),
+    (&["tar", "zip", "gzip", "xz", "bzip2", "7z"], &["pack", "archive", "compress", "extract", "unpack"]),
+    (&["unzip", "gunzip", "unxz"], &["unpack", "extract"]),
+    (&["i", "ci", "install"], &["install", "setup"]),
+    (&["commit"], &["commit", "checkpoint"]),
+    (&["chmod", "chown"], &["permission", "permissions", "executable"]),
+];
+
+/// Names of programs and subcommands that people write without meaning them.
+#[rustfmt::skip] // words, not code
+const COMMON: &[&str] = &[
+    "time", "watch", "split", "script", "at", "link", "kill", "service", "screen", "sort", "join", "more", "less", "file",
+    "host", "who", "exec", "use", "show", "list", "new", "source", "in", "for", "do", "with", "nice", "yes", "cut",
+];
+
+/// The words that mean a command: the names of its program and subcommand and what people call what these do. A name that is
+/// a common word means nothing by itself (`find`, `make`, `add`).
+pub(super) fn meant_by(part: &Part) -> Vec<String> {
+    let plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '+'));
+    let program = part.words.first().map(|word| base_name(&word.text).to_lowercase());
+    let operands =
+        part.words.iter().skip(1).filter(|word| word.exact && !word.text.starts_with('-') && plain(&word.text));
+    let names: Vec<String> = program.into_iter().chain(operands.map(|word| word.text.to_lowercase()).take(2)).collect();
+    let common = |name: &str| COMMON.contains(&name) || GROUPS.iter().any(|group| group.contains(&name));
+    let run =
+        ["test", "build", "compile", "pytest", "start", "commit", "install", "lint", "format", "duplicate", "publish"];
+    let mut words: Vec<String> = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        if !common(name) || run.contains(&name.as_str()) && at > 0 {
+            words.push(name.clone());
+        }
+        let known = MEANS.iter().filter(|(programs, _)| programs.contains(&name.as_str()));
+        words.extend(known.flat_map(|(_, verbs)| verbs.iter().map(|verb| (*verb).to_owned())));
+    }
+    // `git add` stages what a commit takes.
+    if let [git, add, ..] = names.as_slice()
+        && git == "git"
+        && add == "add"
+    {
+        words.extend(["stage", "commit"].map(str::to_owned));
+    }
+    words.retain(|word| word.chars().count() > 1);
+    words
+}
+
+/// The names of what a word of a command touches: a file, a setting with its value.
+pub(super) fn targets_in(word: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let value = word.split_once('=');
+    let joined = word.strip_prefix('-').and_then(|rest| rest.get(1..));
+    for text in [Some(word), value.map(|(name, _)| name), value.map(|(_, value)| value), joined].into_iter().flatten() {
+        let text = text.trim_end_matches('/').to_lowercase();
+        for name in [text.as_str(), text.trim_start_matches("./"), base_name(&text)] {
+            if name.chars().count() > 1 && name != ".." && !found.iter().any(|known| known == name) {
+                found.push(name.to_owned());
+            }
+        }
+    }
+    found
+}
+
 /// The names of what a call touches.
 pub(super) fn targets_of(subject: &Subject) -> Vec<String> {
     let mut found = Vec::new();
@@ -74,19 +145,7 @@ pub(super) fn targets_of(subject: &Subject) -> Vec<String> {
         }
     };
     for part in subject.named() {
-        for path in &part.paths {
-            // Words of a line that only may be paths count where they look like names of files.
-            let sure = !subject.runs_lines() || path.raw.contains(['/', '.', '~']);
-            if sure && !path.raw.starts_with('-') {
-                push(&path.raw);
-                push(path.raw.trim_start_matches("./"));
-                push(base_name(path.raw.trim_end_matches('/')));
-            }
-        }
-        for host in &part.hosts {
-            push(host);
-            push(host.trim_start_matches("www."));
-        }
+        names_of_part(part, subject.runs_lines(), &mut push);
     }
     if let Some(members) = subject.input.as_object() {
         for (name, value) in members.iter().filter(|(name, _)| !subject.is_shell(name)) {
@@ -99,6 +158,34 @@ pub(super) fn targets_of(subject: &Subject) -> Vec<String> {
         }
     }
     found
+}
+
+/// The names of what a command of a line touches.
+pub(super) fn targets_of_part(part: &Part) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    names_of_part(part, true, &mut |name| {
+        let name = name.trim_end_matches('/').to_lowercase();
+        if name.chars().count() > 1 && name != ".." && !found.contains(&name) && found.len() < 64 {
+            found.push(name);
+        }
+    });
+    found
+}
+
+fn names_of_part(part: &Part, of_line: bool, push: &mut impl FnMut(&str)) {
+    for path in &part.paths {
+        // Words of a line that only may be paths count where they look like names of files.
+        let sure = !of_line || path.raw.contains(['/', '.', '~']);
+        if sure && !path.raw.starts_with('-') {
+            push(&path.raw);
+            push(path.raw.trim_start_matches("./"));
+            push(base_name(path.raw.trim_end_matches('/')));
+        }
+    }
+    for host in &part.hosts {
+        push(host);
+        push(host.trim_start_matches("www."));
+    }
 }
 
 /// The verbs that a call itself has: of its tool's name, or of the programs of its line.

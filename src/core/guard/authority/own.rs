@@ -91,8 +91,68 @@ pub(crate) fn own_words(text: &str) -> String {
     own
 }
 
-/// A line without what it cites: three words and more between quotes.
-pub(super) fn without_quotes(line: &str) -> String {
+/// The text without blocks of code or of quoted text: what stands between two marks of three signs or more.
+pub(super) fn without_blocks(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut at = 0;
+    // Marks that nothing closes: each is looked for once.
+    let mut open: Vec<(char, usize)> = Vec::new();
+    while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        let length = if matches!(c, '`' | '~' | '"' | '\'') { run_of(text, at, c) } else { 0 };
+        if length < 3 {
+            let step = length.max(1) * c.len_utf8();
+            kept.push_str(&text[at..at + step]);
+            at += step;
+            continue;
+        }
+        let begins = text[..at].rsplit('\n').next().is_none_or(|before| before.trim().is_empty());
+        let closed = if open.iter().any(|(sign, least)| *sign == c && length >= *least) {
+            None
+        } else {
+            closing(text, at + length, c, length)
+        };
+        at = match closed {
+            Some(end) => end,
+            // A block that begins a line and is not closed goes to the end.
+            None if begins => return kept,
+            None => {
+                open.push((c, length));
+                at + length
+            }
+        };
+        kept.push(' ');
+    }
+    kept
+}
+
+/// How often a sign stands there.
+fn run_of(text: &str, at: usize, sign: char) -> usize {
+    text[at..].chars().take_while(|c| *c == sign).count()
+}
+
+/// The end of the mark that closes a block.
+fn closing(text: &str, from: usize, sign: char, length: usize) -> Option<usize> {
+    let mut at = from;
+    while let Some(found) = text.get(at..)?.find(sign) {
+        let run = run_of(text, at + found, sign);
+        at += found + run;
+        if run >= length {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// A text without what it cites: two words and more between quotes, within a paragraph.
+pub(super) fn without_quotes(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    for paragraph in text.split_inclusive("\n\n") {
+        kept.push_str(&without_quotes_of(paragraph));
+    }
+    kept
+}
+
+fn without_quotes_of(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut at = 0;
     // Signs that nothing closes in the rest of the line: it is looked through once for each.
@@ -110,7 +170,7 @@ pub(super) fn without_quotes(line: &str) -> String {
             continue;
         };
         let inner = line.get(after..end).unwrap_or_default();
-        if inner.split_whitespace().nth(2).is_none() {
+        if inner.split_whitespace().nth(1).is_none() {
             kept.push_str(inner);
         }
         kept.push(' ');
@@ -121,7 +181,7 @@ pub(super) fn without_quotes(line: &str) -> String {
 
 /// Whether the sign stands within a word: `don't`.
 fn is_apostrophe(line: &str, at: usize, sign: char) -> bool {
-    matches!(sign, '\'' | '‘')
+    matches!(sign, '\'' | '‘' | '"')
         && line.get(..at).and_then(|before| before.chars().next_back()).is_some_and(char::is_alphanumeric)
 }
 
@@ -131,7 +191,7 @@ fn cited(line: &str, at: usize, sign: char) -> Option<usize> {
     if is_apostrophe(line, at, sign) {
         return None;
     }
-    let apostrophe = matches!(sign, '\'' | '‘');
+    let apostrophe = matches!(sign, '\'' | '‘' | '"');
     let from = at + sign.len_utf8();
     let found = line.get(from..)?.char_indices().find(|(near, c)| {
         let next = line.get(from + near + c.len_utf8()..).and_then(|rest| rest.chars().next());

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use super::{Ground, act_verdict, judge};
+use super::{Ground, Verdict, act_verdict, judge};
 use crate::core::guard::{
     code::{self, Language},
     paths::RiskContext,
@@ -17,6 +17,8 @@ pub(in crate::core::guard) struct Started {
     pub(in crate::core::guard) inside: Vec<SimpleCommand>,
     /// The command itself, by the name of the program that is meant: `alembic` for `python -m alembic`.
     pub(in crate::core::guard) renamed: Vec<SimpleCommand>,
+    /// What is said of the command itself.
+    pub(in crate::core::guard) verdict: Option<Verdict>,
     /// Something inside could not be read, or is more than is listed.
     pub(in crate::core::guard) unread: bool,
 }
@@ -24,8 +26,8 @@ pub(in crate::core::guard) struct Started {
 /// What a command starts.
 pub(in crate::core::guard) fn started(command: &SimpleCommand, context: &RiskContext) -> Started {
     let found = RefCell::default();
-    judge(command, &Ground { found: Some(&found), ..Ground::new(context) });
-    of_place(found.into_inner(), command)
+    let verdict = judge(command, &Ground { found: Some(&found), ..Ground::new(context) });
+    Started { verdict: Some(verdict), ..of_place(found.into_inner(), command) }
 }
 
 /// What a piece of code starts.

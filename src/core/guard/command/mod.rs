@@ -2,6 +2,7 @@
 //! The strictest of what is found holds; being forced or run as another user makes it stricter still.
 
 mod container;
+mod environment;
 mod flags;
 mod git;
 mod interpreter;
@@ -13,8 +14,10 @@ mod program;
 mod reads;
 mod redirect;
 mod runner;
+mod script;
 mod special;
 mod tasks;
+mod tells;
 mod undo;
 mod verbs;
 
@@ -25,10 +28,13 @@ use super::{
     files::keep,
     paths::RiskContext,
     shell::{SimpleCommand, Via},
+    shown::shown,
 };
 
+pub(super) use environment::lasts;
 pub(super) use listing::{Started, started, started_by_code};
 pub(super) use nested::act_verdict;
+pub(super) use reads::{operands, reads};
 
 /// What was found of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +50,20 @@ impl Verdict {
     fn new(level: RiskLevel, rule: &'static str, why: impl Into<String>, span: Range<usize>) -> Self {
         Self { level, rule, why: why.into(), span }
     }
+
+    /// Whether something is gone for good by it, though it is no more than one file: a person is asked all the same.
+    pub(super) fn loses(&self) -> bool {
+        self.level == RiskLevel::Cautious && LOSES.contains(&self.rule)
+    }
+
+    /// What verdicts are compared by: of two at one level the one that loses something is the stricter.
+    pub(super) fn rank(&self) -> (RiskLevel, bool) {
+        (self.level, self.loses())
+    }
 }
+
+/// Rules about one file that is gone for good.
+pub(super) const LOSES: [&str; 2] = ["shell.rm", "code.delete"];
 
 /// What a command is judged on.
 #[derive(Clone, Copy)]
@@ -72,7 +91,10 @@ const MAX_DEPTH: usize = 6;
 
 /// All that is wrong with a command, the strictest alone.
 pub(super) fn judge(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
-    let mut worst = None;
+    let mut worst = environment::environment(command);
+    if let Some(secret) = shown(command) {
+        keep(&mut worst, secret);
+    }
     for redirect in &command.redirects {
         if let Some(verdict) = redirect::redirection(redirect, command, ground) {
             keep(&mut worst, verdict);

@@ -3,13 +3,15 @@
 
 use super::{
     Ground, Verdict,
+    environment::printed,
     interpreter::interpreter,
     known::{READERS, TAME},
     lines::lines,
-    reads::reads_only,
+    reads::{Reading, reading},
     runner::handed_on,
     special::special,
     tasks,
+    tells::only_tells,
     undo::undoing,
     verbs::{dry, verbs},
 };
@@ -37,7 +39,7 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
         name
     };
     let name = version_off(name);
-    if only_tells(name, words) {
+    if only_tells(name, first, words) {
         return Verdict::new(RiskLevel::Safe, "shell.help", "only tells about itself", span);
     }
     // A statement where a command should be: no program is called `drop`, but what reads this text may be a database.
@@ -112,7 +114,15 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     {
         keep(&mut worst, verdict);
     }
-    if worst.is_none() && (READERS.contains(&name) || reads_only(name, words) || cmdlet_that_reads(name)) {
+    let reads = match reading(name, command, words, ground) {
+        Reading::Reads => !printed(name, words),
+        Reading::Unknown => cmdlet_that_reads(name),
+        Reading::Acts(verdict) => {
+            keep(&mut worst, verdict);
+            false
+        }
+    };
+    if worst.is_none() && reads {
         return Verdict::new(RiskLevel::Safe, "shell.read", "only reads", span);
     }
     if command.elevated && worst.is_none() && !TAME.contains(&name) && installed(first) && told_to_read(name, words) {
@@ -326,66 +336,6 @@ fn unknown_program(first: &Word, command: &SimpleCommand) -> Verdict {
         "runs a program whose name cannot be told",
         first.span.clone(),
     )
-}
-
-/// `--help` and `--version`, where a program is sure to look at them first.
-fn only_tells(name: &str, words: &[Word]) -> bool {
-    if matches!(
-        name,
-        "python"
-            | "python2"
-            | "python3"
-            | "node"
-            | "ruby"
-            | "perl"
-            | "php"
-            | "bash"
-            | "sh"
-            | "zsh"
-            | "ssh"
-            | "eval"
-            | "xargs"
-            | "find"
-            | "awk"
-            | "env"
-            | "sudo"
-            | "psql"
-            | "mysql"
-    ) && words.len() > 1
-    {
-        return false;
-    }
-    let plain = words.iter().take_while(|word| word.text != "--");
-    let mut tells = plain.filter(|word| matches!(word.text.as_str(), "--help" | "-help" | "/?"));
-    // Behind other words `--version` may be that of something else: `cargo yank --version 1.0.3`.
-    let version = |word: Option<&Word>| word.is_some_and(|word| word.text == "--version");
-    let first = words.first().map(|word| word.text.as_str());
-    tells.next().is_some()
-        || name == "git" && shell::only_tells_a_path(words)
-        || version(words.first())
-        || words.len() > 1 && version(words.last())
-        || words.len() == 1
-            && matches!(first, Some("-h" | "-v" | "-V" | "version" | "help"))
-            && !matches!(name, "rm" | "shutdown" | "reboot" | "halt" | "poweroff")
-        || name == "aws" && words.last().is_some_and(|word| word.text == "help")
-        || matches!(first, Some("help"))
-            && matches!(
-                name,
-                "git"
-                    | "cargo"
-                    | "npm"
-                    | "docker"
-                    | "go"
-                    | "kubectl"
-                    | "helm"
-                    | "aws"
-                    | "gcloud"
-                    | "terraform"
-                    | "brew"
-                    | "gh"
-                    | "hg"
-                    | "svn"
-            )
 }
 
 /// `python manage.py flush`, `php artisan migrate:fresh`, `npx prisma`: the program and its words.

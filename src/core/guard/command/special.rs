@@ -198,19 +198,6 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             });
             if runs { confirm("shell.remote.control", "lets another machine run commands") } else { None }
         }
-        // `sed '1e …'`: it runs the rest of the line.
-        "sed" | "gsed" => {
-            let mut worst = None;
-            for word in words.iter().filter(|word| !word.text.starts_with('-')) {
-                for line in word.text.split(['\n', ';']) {
-                    let run = line.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '$' | ',' | ' '));
-                    if let Some(text) = run.strip_prefix("e ") {
-                        nested(text, word, command, ground, &mut worst);
-                    }
-                }
-            }
-            worst
-        }
         "awk" | "gawk" | "mawk" | "nawk" => {
             let program = words.iter().find(|word| !word.text.starts_with('-'))?;
             nested_acts(&code::acts(behind_pattern(&program.text), Language::Other), program, command, ground)

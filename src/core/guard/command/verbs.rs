@@ -8,6 +8,7 @@ use super::{
     flags::{SMALL, destroying},
     known::{READERS, TAME},
     program::cmdlet_that_reads,
+    tells::asks_about_a_verb,
     undo::{begins_anew, is_held, is_store, undoes},
 };
 use crate::core::guard::{RiskLevel, shell::Word, sql};
@@ -250,7 +251,7 @@ pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<V
     if READERS.contains(&name) || TAME.contains(&name) || cmdlet_that_reads(name) {
         return None;
     }
-    if dry(words) {
+    if dry(words) || asks_about_a_verb(words) {
         return None;
     }
     if let Some(word) = given(words).map(|(_, _, word)| word).find(|word| sql_that_loses(&word.text)) {

@@ -59,7 +59,6 @@ pub(super) fn judge(program: &str, command: &SimpleCommand, context: &RiskContex
         "sed" | "gsed" | "perl" | "ruby" => judge.in_place(),
         "tar" | "bsdtar" | "gtar" | "zip" | "gzip" | "7z" => judge.archive(),
         "curl" | "wget" => judge.download(),
-        "sort" => judge.option_file(&["-o", "--output"], "-o --output -k -t -S -T"),
         "del" | "erase" | "remove-item" | "ri" => judge.remove_by_pattern(),
         "set-content" | "add-content" | "out-file" | "tee-object" | "export-csv" | "export-clixml" | "new-item" => {
             judge.write_by_cmdlet()
@@ -68,6 +67,11 @@ pub(super) fn judge(program: &str, command: &SimpleCommand, context: &RiskContex
         "touch" | "mkdir" => judge.make(),
         _ => None,
     }
+}
+
+/// Whether a program is one that deletes, moves or writes files by its name.
+pub(super) fn known(program: &str) -> bool {
+    matches!(program, "unlink" | "srm" | "shred" | "trash" | "trash-put" | "rimraf" | "del-cli" | "truncate" | "gio")
 }
 
 struct Judge<'c> {
@@ -116,6 +120,11 @@ impl Judge<'_> {
             (_, true) => "shell.rm.recursive",
             _ => "shell.rm",
         };
+        // What is made again, and what lies in a temporary folder, is no loss.
+        let rule_for = |word: &Word, place: Place| match rule {
+            "shell.rm" if place == Place::Temporary || is_made_again(&word.text) => "shell.rm.again",
+            rule => rule,
+        };
         if rest.is_empty() {
             // Its names come from elsewhere, or it is cut off.
             return Some(if recursive {
@@ -136,7 +145,7 @@ impl Judge<'_> {
             let level = delete(place, recursive, many);
             let what = if recursive { "a folder with all that is in it" } else { "a file" };
             let why = format!("deletes {what} in {}", place.words());
-            keep(&mut worst, Self::verdict(level, rule, word, why));
+            keep(&mut worst, Self::verdict(level, rule_for(word, place), word, why));
         }
         worst
     }
@@ -193,17 +202,7 @@ impl Judge<'_> {
     }
 
     fn find(&self) -> Option<Verdict> {
-        let deletes = deleting(self.words);
-        let Some(delete_word) = deletes else {
-            let file = self.words.windows(2).find(|pair| pair[0].text.starts_with("-fprint") || pair[0].text == "-fls");
-            if let Some([_, file]) = file {
-                return self.writes(&[file], "file.write", "writes");
-            }
-            if !self.words.iter().any(|word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")) {
-                return Some(self.whole(RiskLevel::Safe, "shell.read", "only reads"));
-            }
-            return None;
-        };
+        let delete_word = deleting(self.words)?;
         let mut worst = None;
         let starts: Vec<&Word> = self.words.iter().take_while(|word| !word.text.starts_with(['-', '(', '!'])).collect();
         for start in &starts {
@@ -245,7 +244,7 @@ impl Judge<'_> {
 
 /// Keeps the stricter of two verdicts, the first of two that are alike.
 pub(super) fn keep(worst: &mut Option<Verdict>, verdict: Verdict) {
-    if worst.as_ref().is_none_or(|worst| worst.level < verdict.level) {
+    if worst.as_ref().is_none_or(|worst| worst.rank() < verdict.rank()) {
         *worst = Some(verdict);
     }
 }

@@ -12,10 +12,10 @@ use super::{
     place::{Place, Surroundings},
 };
 use crate::core::guard::{
-    RiskContext,
+    RiskContext, RiskLevel,
     code::Language,
-    command::{Started, started, started_by_code},
-    lines,
+    command::{Started, Verdict as RiskVerdict, started, started_by_code},
+    files, lines,
     risk::{Nature, code_of, is_command, nature},
     shell::{self, RedirectKind, SimpleCommand, Via, Word as ShellWord},
 };
@@ -42,6 +42,7 @@ pub(crate) struct Subject {
 }
 
 /// A simple command of a shell line, or the whole call.
+#[derive(Default)]
 pub(crate) struct Part {
     /// As it stands in the line; the tool's name where there is no line.
     pub(crate) text: String,
@@ -51,6 +52,14 @@ pub(crate) struct Part {
     pub(crate) writes: Vec<Place>,
     pub(crate) paths: Vec<Place>,
     pub(crate) hosts: Vec<String>,
+    /// What risk says of it, where it is a command of a line.
+    pub(crate) level: RiskLevel,
+    /// The word or file that this is about, where it is about one alone.
+    pub(crate) about: Option<String>,
+    /// Only who names that very thing means this: a setting, a secret, a file that is written on the way.
+    pub(crate) by_the_way: bool,
+    /// It runs other commands, which are parts of their own, and does nothing beside.
+    pub(crate) hands_on: bool,
     /// It is a part that was seen before, under another name: what permits need not cover it twice.
     pub(crate) again: bool,
 }
@@ -83,12 +92,15 @@ impl Subject {
             }
             let words = matches!(line, Line::Words(_));
             for simple in &script.commands {
-                let part = command(simple, &text, words, around);
+                let mut part = command(simple, &text, words, around);
                 if part.paths.len() > MOST_STRINGS || part.hosts.len() > MOST_HOSTS {
                     unparsed = unparsed.or(Some(simple.span.clone()));
                 }
-                parts.push(part);
                 let found = started(simple, &context);
+                if let Some(verdict) = &found.verdict {
+                    assess(&mut part, simple, verdict);
+                }
+                parts.push(part);
                 if found.unread {
                     unparsed = unparsed.or(Some(simple.span.clone()));
                 }
@@ -109,15 +121,7 @@ impl Subject {
         if seen > MOST_STRINGS || hosts.len() > MOST_HOSTS || parts.len() * (paths.len() + hosts.len()) > MOST_PAIRS {
             unparsed = unparsed.or(Some(0..0));
         }
-        let whole = Part {
-            text: tool.to_owned(),
-            span: None,
-            words: Vec::new(),
-            writes: Vec::new(),
-            paths,
-            hosts,
-            again: false,
-        };
+        let whole = Part { text: tool.to_owned(), paths, hosts, ..Part::default() };
         let mut beside = None;
         if lines.is_empty() {
             parts.push(whole);
@@ -214,7 +218,23 @@ fn command(simple: &SimpleCommand, line: &str, given: bool, around: &Surrounding
         paths.push(to);
     }
     let words = simple.words.iter().map(|word| Word { text: word.text.clone(), exact: word.exact && !word.pattern });
-    Part { text, span: Some(simple.span.clone()), words: words.collect(), writes, paths, hosts, again: false }
+    let span = Some(simple.span.clone());
+    Part { text, span, words: words.collect(), writes, paths, hosts, ..Part::default() }
+}
+
+/// Takes down what risk says of a command, and what of it that is about.
+fn assess(part: &mut Part, simple: &SimpleCommand, verdict: &RiskVerdict) {
+    part.level = verdict.level;
+    let words = simple.words.iter().skip(1).chain(simple.redirects.iter().map(|redirect| &redirect.target));
+    let words = words.chain(&simple.settings);
+    let within = |word: &&ShellWord| verdict.span.start <= word.span.start && word.span.end <= verdict.span.end;
+    let mut about = words.filter(within);
+    part.about = about.next().filter(|_| about.next().is_none()).map(|word| word.text.clone());
+    let rule = verdict.rule;
+    let made_again = || part.about.as_deref().is_some_and(files::is_made_again);
+    part.by_the_way = matches!(rule, "shell.environment" | "secret.read" | "shell.option" | "file.option")
+        || rule == "file.redirect" && !made_again();
+    part.hands_on = simple.hands_on && rule == "shell.run";
 }
 
 /// Lists what was found inside of a command or of code.

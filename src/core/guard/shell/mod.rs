@@ -13,7 +13,9 @@ mod walk;
 mod word;
 mod wrap;
 
-pub(in crate::core::guard) use wrap::{Options, SHELLS, basename, encoded, hidden, only_tells_a_path};
+pub(in crate::core::guard) use wrap::{
+    Options, SHELLS, basename, encoded, harmless_setting, hidden, names_program, only_tells_a_path,
+};
 
 /// Longer text is not read to its end: what follows counts as not understood.
 pub const MAX_TEXT: usize = 64 * 1024;
@@ -54,6 +56,10 @@ pub struct SimpleCommand {
     pub cwd: Option<Word>,
     /// The pipeline that it is a part of, by number; none is 0.
     pub pipeline: usize,
+    /// The variables that it is started with, each as `NAME=value`.
+    pub settings: Vec<Word>,
+    /// It runs other commands, which are listed behind it.
+    pub hands_on: bool,
     /// It has no words because its redirections are those of a group of commands, which stand beside it.
     pub grouped: bool,
 }
@@ -71,6 +77,8 @@ impl SimpleCommand {
             remote: false,
             cwd: None,
             pipeline: 0,
+            settings: Vec::new(),
+            hands_on: false,
             grouped: false,
         }
     }

@@ -5,6 +5,7 @@ use super::rules::Rule;
 mod cloud;
 mod data;
 mod git;
+pub(super) mod reads;
 mod system;
 
 /// All rules.

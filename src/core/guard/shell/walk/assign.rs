@@ -6,6 +6,7 @@ use tree_sitter::Node;
 
 use super::{
     super::{
+        super::command::lasts,
         MAX_TEXT, Via, Word,
         word::{self, Value, Variables},
         wrap,
@@ -30,6 +31,11 @@ impl Reader<'_, '_> {
         }
         let span = Self::span(node, place);
         self.program_of_setting(name, raw, &span, place);
+        if lasts(name) {
+            let value = word::expand_one(raw, &self.walk.variables, &span);
+            self.walk.settings = vec![Word { text: format!("{name}={}", value.text), ..value }];
+            self.walk.emit(Vec::new(), Vec::new(), span.clone(), place);
+        }
         let value = if let Some(array) = node.child_by_field_name("value").filter(|value| value.kind() == "array") {
             let words: Vec<Word> = Self::children(array)
                 .into_iter()

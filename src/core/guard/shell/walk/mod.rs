@@ -65,6 +65,8 @@ struct Walk {
     budget: usize,
     looks: usize,
     pipelines: usize,
+    /// The variables that are set for the next command alone.
+    settings: Vec<Word>,
     /// Files that the text writes, with what is known of it.
     written: Written,
 }
@@ -78,6 +80,7 @@ impl Walk {
             budget: MAX_TOTAL,
             looks: 0,
             pipelines: 0,
+            settings: Vec::new(),
             written: Written::default(),
         }
     }
@@ -182,14 +185,15 @@ impl Walk {
         }
         // `A=1\⏎ B=2\⏎ rm x`: the grammar takes what stands behind a continued line for the command.
         let assigned = words.iter().take_while(|word| assignment(&word.text)).count();
-        words.drain(..assigned);
+        let mut settings = std::mem::take(&mut self.settings);
+        settings.extend(words.drain(..assigned));
         let here = redirects.iter().rfind(|redirect| redirect.kind == RedirectKind::HereText);
         let input = match here {
             Some(here) => Input::Known(here.target.clone()),
             None if redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read) => Input::None,
             None => place.input.clone(),
         };
-        let command = SimpleCommand {
+        let mut command = SimpleCommand {
             words,
             redirects,
             input,
@@ -199,6 +203,8 @@ impl Walk {
             remote: place.remote,
             cwd: self.cwd.clone(),
             pipeline: place.pipeline,
+            settings,
+            hands_on: false,
             grouped: place.grouped,
         };
         let output = output_of(&command);
@@ -213,6 +219,7 @@ impl Walk {
                 input: Input::None,
             });
         }
+        command.hands_on = !inner.is_empty();
         let fed = self.written.read_by(&command);
         self.written.note(&command, &output);
         let read: Vec<Redirect> = if inner.is_empty() {

@@ -261,7 +261,7 @@ impl<'t> Reader<'_, 't> {
     }
 
     fn command(&mut self, node: Node<'_>, place: &Place, depth: usize, mut redirects: Vec<Redirect>) -> Input {
-        let mut more = Vec::new();
+        let (mut more, mut settings) = (Vec::new(), Vec::new());
         // `X=rm Y=… program`: for the program alone, but written before it runs.
         for child in Self::children(node) {
             if child.kind().ends_with("_redirect") {
@@ -273,7 +273,10 @@ impl<'t> Reader<'_, 't> {
                 if child.kind() == "variable_assignment"
                     && let Some((name, raw)) = self.source(child).split_once('=')
                 {
-                    self.program_of_setting(name, raw, &Self::span(child, place), place);
+                    let span = Self::span(child, place);
+                    self.program_of_setting(name, raw, &span, place);
+                    let value = word::expand_one(raw, &self.walk.variables, &span);
+                    settings.push(Word { text: format!("{name}={}", value.text), ..value });
                 }
             }
         }
@@ -298,6 +301,7 @@ impl<'t> Reader<'_, 't> {
             self.walk.script.fork_bomb.get_or_insert(span.clone());
         }
         self.forget_what_is_read(&words);
+        self.walk.settings = settings;
         self.walk.emit(words, redirects, span, place)
     }
 

@@ -13,9 +13,9 @@ mod table;
 
 use machines::machines;
 pub(in crate::core::guard) use options::Options;
-pub(in crate::core::guard) use settings::only_tells_a_path;
 pub(super) use settings::run_by_variable;
 use settings::{git, ssh_options};
+pub(in crate::core::guard) use settings::{harmless_setting, names_program, only_tells_a_path};
 pub(in crate::core::guard) use special::{encoded, hidden};
 use special::{env, find, kubectl, option_text, parallel, shell, su, terminal, windows, xargs};
 pub(in crate::core::guard) use table::SHELLS;
@@ -213,9 +213,9 @@ fn wrapped(wrapper: &Wrapper, name: &str, outer: &mut Outer<'_>, words: &[Word])
     // `command -v rm` and `sudo -l rm` only tell.
     let tells = match name {
         "command" => options.iter().any(|word| matches!(word.text.as_str(), "-v" | "-V" | "-pv")),
-        "sudo" => options
-            .iter()
-            .any(|word| matches!(word.text.as_str(), "-l" | "--list" | "-e" | "-v" | "-k" | "-K" | "--help")),
+        "sudo" => {
+            options.iter().any(|word| matches!(word.text.as_str(), "-l" | "--list" | "-e" | "-v" | "-K" | "--help"))
+        }
         "git" => options.get(1).is_none_or(|word| word.text != "run"),
         _ => false,
     };

@@ -24,8 +24,21 @@ pub(in crate::core::guard::shell) fn run_by_variable(name: &str, value: &str) ->
     } else {
         return None;
     };
-    // A name alone is what somebody prefers.
-    text.trim().contains(char::is_whitespace).then_some(text)
+    (!text.trim().is_empty()).then_some(text)
+}
+
+/// Whether a variable names a program, which is then a command of its own, or is empty.
+pub(in crate::core::guard) fn names_program(name: &str, value: &str) -> bool {
+    value.is_empty() || !name.starts_with("GIT_CONFIG") && run_by_variable(name, value).is_some()
+}
+
+/// Whether a setting of Git for one call changes only what is shown, or names a program that is a command of its own.
+pub(in crate::core::guard) fn harmless_setting(setting: &str) -> bool {
+    let (name, _) = setting.split_once('=').unwrap_or((setting, ""));
+    let name = name.to_ascii_lowercase();
+    ["color.", "column.", "advice."].iter().any(|start| name.starts_with(start))
+        || matches!(name.as_str(), "core.quotepath" | "core.abbrev" | "log.date" | "log.showsignature" | "user.name")
+        || names_program_setting(&name)
 }
 
 /// Git runs text in `submodule foreach`, `rebase --exec`, `filter-branch`, and in aliases set for one call.
@@ -51,7 +64,7 @@ pub(super) fn git(outer: &mut Outer<'_>, words: &[Word]) {
                 let rest = words.iter().rposition(|word| word.text == alias).and_then(|at| words.get(at + 1..));
                 let rest = join(rest.unwrap_or_default()).text;
                 outer.text(&Word { text: format!("git {body} {rest}"), ..value.clone() }, Via::ShellText);
-            } else if names_program(&name.to_ascii_lowercase()) {
+            } else if names_program_setting(&name.to_ascii_lowercase()) {
                 outer.text(&Word { text: body.to_owned(), ..value.clone() }, Via::ShellText);
             }
         }
@@ -92,7 +105,7 @@ pub(in crate::core::guard) fn only_tells_a_path(words: &[Word]) -> bool {
 }
 
 /// Settings of Git whose value is a program that it runs.
-fn names_program(setting: &str) -> bool {
+fn names_program_setting(setting: &str) -> bool {
     let last = setting.rsplit('.').next().unwrap_or_default();
     matches!(
         last,

@@ -1,0 +1,72 @@
+//! The variables that a command is started with. Of few of them it is known that they load no code and choose no program, so
+//! only those change nothing; what a variable names as a program is read as a command of its own.
+
+use super::Verdict;
+use crate::core::guard::{
+    RiskLevel,
+    shell::{self, SimpleCommand, Word},
+};
+
+/// Variables that say how something is shown or told, and nothing of what runs.
+#[rustfmt::skip] // words, not code
+const HARMLESS: &[&str] = &[
+    "LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR",
+    "CLICOLOR_FORCE", "CI", "DEBUG", "VERBOSE", "RUST_BACKTRACE", "NODE_ENV", "PYTHONUNBUFFERED", "PYTHONHASHSEED",
+    "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS",
+    "DEBIAN_FRONTEND", "LOG_LEVEL", "TIME_STYLE", "BLOCKSIZE", "POSIXLY_CORRECT", "LESSCHARSET", "IFS", "SOURCE_DATE_EPOCH",
+];
+
+/// Variables whose value the loader or a shell runs in every program.
+const INJECT: &[&str] = &["LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV"];
+
+/// Variables that a shell has exported already, or that choose what is loaded: set for themselves they are for all that
+/// follows.
+const LASTING: &[&str] = &["PATH", "HOME", "SHELL", "ENV", "PROMPT_COMMAND", "CDPATH", "PAGER", "EDITOR", "VISUAL"];
+const LASTING_STARTS: &[&str] =
+    &["LD_", "DYLD_", "GIT_", "PYTHON", "NODE_", "PERL", "RUBY", "JAVA_", "_JAVA", "JDK_", "BASH_", "XDG_"];
+
+/// Programs whose own words may be variables for what they run, or for all that follows.
+const SETTERS: &[&str] = &["env", "sudo", "doas", "cross-env", "dotenv", "export"];
+
+fn harmless(name: &str) -> bool {
+    HARMLESS.contains(&name) || name.starts_with("LC_") || name.ends_with("_LOG") || name.ends_with("_COLOR")
+}
+
+/// Whether a variable that is set for itself, not before a command, decides about the commands that follow.
+pub(in crate::core::guard) fn lasts(name: &str) -> bool {
+    (LASTING.contains(&name) || LASTING_STARTS.iter().any(|start| name.starts_with(start))) && !harmless(name)
+}
+
+/// The variables that a command is started with, if one of them may make it another.
+pub(super) fn environment(command: &SimpleCommand) -> Option<Verdict> {
+    let own = command.program().filter(|name| SETTERS.contains(name)).map_or(&[][..], |_| &command.words[1..]);
+    // What stands behind an option may be its value.
+    let open = |at: usize| at == 0 || own[at - 1].text.starts_with('-') || own[at - 1].text.contains('=');
+    let own =
+        own.iter().enumerate().take_while(|(at, word)| word.text.contains('=') || open(*at)).map(|(_, word)| word);
+    let own = own.filter(|word| !word.text.starts_with('-'));
+    let mut worst: Option<&Word> = None;
+    for word in command.settings.iter().chain(own) {
+        let Some((name, value)) = word.text.split_once('=') else { continue };
+        let name = name.trim_end_matches('+');
+        if INJECT.contains(&name) && !value.is_empty() {
+            let why = format!("is started with {name}, which runs code in it");
+            return Some(Verdict::new(RiskLevel::Confirm, "shell.environment", why, word.span.clone()));
+        }
+        if !harmless(name) && !shell::names_program(name, value) {
+            worst = worst.or(Some(word));
+        }
+    }
+    let word = worst?;
+    let name = word.text.split_once('=').map_or("", |(name, _)| name);
+    let why = format!("is started with {name:.40}, which may change what runs");
+    Some(Verdict::new(RiskLevel::Cautious, "shell.environment", why, word.span.clone()))
+}
+
+/// `printenv` without a name, or with one that is not known to be harmless, shows what is kept there for others.
+pub(super) fn printed(name: &str, words: &[Word]) -> bool {
+    const PUBLIC: &[&str] =
+        &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "HOSTNAME", "EDITOR", "PAGER"];
+    let names: Vec<&str> = words.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-')).collect();
+    name == "printenv" && (names.is_empty() || !names.iter().all(|name| PUBLIC.contains(name) || harmless(name)))
+}

@@ -1,0 +1,102 @@
+//! Whether a program is asked about itself and nothing else: `--help`, `--version`. A word that asks pardons no other: what
+//! stands beside it may be done all the same (`rm -rf x /?`, `docker exec c rm x --help`, and `rm` of BSD and busybox).
+
+use super::known::{READERS, TAME};
+use crate::core::guard::{files, rules, shell, shell::Word, table::reads::LINES};
+
+/// Programs that run what they read where a letter does not mean what it means elsewhere (`bash -v`, `mysql -h`): of these
+/// the letters that do are listed.
+const LETTERS: &[(&str, &str)] = &[
+    ("python|python2|python3|pypy|pypy3|pip|pip3|ruff|uv", "-V -h"),
+    ("node|nodejs|npm|npx|pnpm|yarn|bun|deno|tsc|tsx|eslint|ruby|perl|php|lua", "-v -h"),
+    ("java|javac", "-version"),
+    ("gcc|g++|cc|clang|make|gmake|curl|wget|jq|tar|cargo|rustc|git|docker|gawk|nginx|ssh|tmux|gem|cmake", "-v -V"),
+    ("terraform|tofu|vault|consul", "-v -version -help"),
+];
+
+/// Programs with subcommands that print their help for `sub --help` and for `help sub`; behind the bar the words that have
+/// subcommands themselves.
+const SUBCOMMANDS: &[(&str, &str)] = &[
+    ("git hg svn cargo go npm pip pip3 uv poetry gem bundle rustup brew apt apt-get dnf yum helm systemctl conda", ""),
+    (
+        "docker podman nerdctl",
+        "compose container image volume network system buildx builder context manifest pod stack",
+    ),
+    ("kubectl oc", "config rollout create set auth top certificate"),
+    ("gh", "pr issue run repo release workflow gist secret cache label auth variable"),
+    ("terraform tofu", "state workspace providers"),
+    ("aws", "s3 s3api ec2 iam sts lambda ecs eks rds logs cloudformation dynamodb"),
+];
+
+/// Subcommands that hand what follows them to something else.
+const HANDING_ON: &[&str] = &["exec", "run", "x", "dlx", "eval", "shell", "ssh", "bisect", "foreach"];
+
+/// Whether a call only asks a program about itself.
+pub(super) fn only_tells(name: &str, first: &Word, words: &[Word]) -> bool {
+    let installed =
+        !first.text.contains('/') || ["/usr/", "/bin/", "/sbin/", "/opt/"].iter().any(|at| first.text.starts_with(at));
+    if let [only] = words
+        && windows(name, &only.text)
+    {
+        return true;
+    }
+    if !installed || words.iter().any(|word| !word.exact || word.pattern) {
+        return false;
+    }
+    if name == "git" && shell::only_tells_a_path(words) {
+        return true;
+    }
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    let [before @ .., last] = texts.as_slice() else { return false };
+    let known = files::known(name)
+        || READERS.contains(&name)
+        || TAME.contains(&name)
+        || rules::known(name)
+        || LINES
+            .iter()
+            .any(|(line, _)| line.split(' ').next().is_some_and(|names| names.split('|').any(|n| n == name)));
+    let groups = SUBCOMMANDS.iter().find(|(programs, _)| programs.split(' ').any(|program| program == name));
+    if before.is_empty() {
+        let letter = || {
+            LETTERS.iter().any(|(programs, letters)| {
+                programs.split('|').any(|program| program == name) && letters.split(' ').any(|letter| letter == *last)
+            })
+        };
+        // Words in a place where others read files or recipes: only who has subcommands has these.
+        let word = matches!(*last, "help" | "version") && groups.is_some();
+        return known && (matches!(*last, "--help" | "--version") || word) || letter();
+    }
+    let Some((_, groups)) = groups else { return false };
+    let plain = |text: &&str| {
+        text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') && !text.starts_with('-')
+    };
+    let asked = match (before, *last) {
+        (["help"], sub) => return plain(&sub),
+        (_, "--help") => true,
+        (_, "help") => name == "aws",
+        _ => false,
+    };
+    let subcommand = match before {
+        [_] => true,
+        [group, _] => groups.split(' ').any(|known| known == *group),
+        _ => false,
+    };
+    asked && subcommand && before.iter().all(plain) && !before.iter().any(|word| HANDING_ON.contains(word))
+}
+
+/// Whether a program that nobody knows here is asked about one of its subcommands: it may do it all the same, and hardly
+/// any does.
+pub(super) fn asks_about_a_verb(words: &[Word]) -> bool {
+    matches!(words, [verb, help] if help.text == "--help" && help.exact
+        && verb.text.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !verb.text.starts_with('-'))
+}
+
+/// `format /?`: to a shell of Unix that is a pattern of files, so only programs count that are found nowhere else.
+fn windows(name: &str, word: &str) -> bool {
+    #[rustfmt::skip] // words, not code
+    const PROGRAMS: &[&str] = &[
+        "format", "diskpart", "net", "reg", "sc", "xcopy", "robocopy", "icacls", "takeown", "taskkill", "wmic", "bcdedit",
+        "vssadmin", "schtasks", "chkdsk", "cipher", "attrib",
+    ];
+    word == "/?" && PROGRAMS.contains(&name)
+}

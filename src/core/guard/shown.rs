@@ -1,0 +1,244 @@
+//! Reading what opens doors: keys and settings with secrets that a command shows or copies, whatever program reads them, and
+//! the addresses at which a cloud hands out the keys of its machines.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::{
+    RiskLevel,
+    command::{Verdict, operands, reads},
+    flow::{Weight, prints_secret, secret_file},
+    lines::goes_out,
+    policy::hosts_in,
+    shell::{Input, RedirectKind, SimpleCommand, Word},
+};
+
+/// Programs that use a file, or tell of it, and don't show what is in it.
+#[rustfmt::skip] // words, not code
+const NOT_SHOWING: &[&str] = &[
+    "ls", "dir", "stat", "test", "[", "[[", "du", "df", "file", "tree", "realpath", "readlink", "basename", "dirname",
+    "which", "echo", "printf", "find", "fd", "fdfind", "locate", "cd", "pushd", "exa", "eza", "md5sum", "sha1sum",
+    "sha256sum", "sha512sum", "shasum", "cksum", "b2sum", "lsof",
+];
+
+/// Programs that show, copy or load what they are given, besides those that only read.
+#[rustfmt::skip] // words, not code
+const SHOWING: &[&str] = &[
+    "cp", "gcp", "mv", "ln", "install", "tar", "bsdtar", "zip", "gzip", "bzip2", "xz", "zstd", "7z", "dd", "source", ".",
+    "split", "vim", "vi", "nvim", "nano", "emacs", "code", "open", "xdg-open", "pbcopy", "xclip", "clip", "gpg",
+    "openssl", "get-content", "gc", "cat", "type", "select-string", "copy-item", "cpio", "rsync", "awk", "sed", "perl",
+    "curl", "pr", "ed", "ex", "view", "base64", "envsubst", "getent", "mapfile", "readarray", "socat",
+];
+
+/// What the names of programs begin with that run the code that they are given.
+const INTERPRETERS: &[&str] = &["python", "pypy", "node", "ruby", "perl", "php", "deno", "bun"];
+
+/// The last word of these is where it goes to.
+const TO_LAST: &[&str] = &["cp", "gcp", "mv", "ln", "install", "rsync", "copy-item"];
+
+/// What is secret and read by a command, or handed out by an address that it names.
+pub(super) fn shown(command: &SimpleCommand) -> Option<Verdict> {
+    let words = command.words.get(1..).unwrap_or_default();
+    let name = command.program().unwrap_or_default().to_ascii_lowercase();
+    let name = name.as_str();
+    // Who looks for an address in a text, or prints one, asks nobody.
+    let asked = words.iter().filter(|_| goes_out(name) || !reads(name));
+    let opened = command.redirects.iter().map(|redirect| &redirect.target);
+    let opened = opened.filter(|word| word.text.starts_with("/dev/tcp/") || word.text.starts_with("/dev/udp/"));
+    if let Some(word) = asked.chain(opened).find(|word| names_metadata(&word.text)) {
+        let why = "asks a cloud for the keys of this machine".to_owned();
+        return Some(Verdict { level: RiskLevel::Confirm, rule: "secret.metadata", why, span: word.span.clone() });
+    }
+    let redirected = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
+    let mut found = redirected.filter_map(|redirect| weighed(&redirect.target, command)).collect::<Vec<_>>();
+    found.extend(read_by(name, command, words));
+    if let Some(word) = words.iter().find(|word| reads(name) && mentions_secret(&word.text)) {
+        found.push((Weight::Settings, word.span.clone()));
+    }
+    if prints_secret(command).is_some() {
+        // It is what its program is for, and it was asked for by its name.
+        found.push((Weight::Settings, command.span.clone()));
+    }
+    let (weight, span) = found.into_iter().max_by_key(|(weight, _)| *weight)?;
+    let (level, why) = match weight {
+        Weight::Settings => (RiskLevel::Cautious, "reads what may be secret"),
+        Weight::Keys => (RiskLevel::Confirm, "reads what opens doors"),
+    };
+    Some(Verdict { level, rule: "secret.read", why: why.to_owned(), span })
+}
+
+type Found = (Weight, std::ops::Range<usize>);
+
+fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
+    let mut words = words;
+    if matches!(name, "find" | "gfind" | "fd" | "fdfind") && command.hands_on {
+        // What it finds is handed to another program.
+        return words.iter().filter_map(|word| weighed(word, command)).collect();
+    }
+    if name == "git" {
+        // Of these the content is shown; `add` and `rm` show none.
+        let at = words.iter().position(|word| {
+            matches!(
+                word.text.as_str(),
+                "show" | "diff" | "blame" | "cat-file" | "grep" | "log" | "archive" | "annotate"
+            )
+        });
+        let Some(at) = at else { return Vec::new() };
+        words = &words[at + 1..];
+    } else if INTERPRETERS.iter().any(|known| name.starts_with(known)) {
+        let fed = if let Input::Known(text) = &command.input { Some(text) } else { None };
+        return words.iter().chain(fed).filter_map(|word| named_in_code(word, command)).collect();
+    } else if NOT_SHOWING.contains(&name) || command.hands_on || !(SHOWING.contains(&name) || reads(name)) {
+        return Vec::new();
+    }
+    let mut files: Vec<&Word> = operands(name, words);
+    if TO_LAST.contains(&name) && files.len() > 1 {
+        files.pop();
+    }
+    files.into_iter().filter_map(|word| weighed(word, command)).collect()
+}
+
+/// `$AWS_SECRET_ACCESS_KEY`: a variable that by its name holds what is secret.
+fn mentions_secret(text: &str) -> bool {
+    text.split('$').skip(1).any(|rest| {
+        let rest = rest.trim_start_matches('{');
+        let end =
+            rest.find(|c: char| !(c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')).unwrap_or(rest.len());
+        let parts = || rest[..end].split('_');
+        parts().count() > 1
+            && parts().any(|part| {
+                matches!(part, "SECRET" | "PASSWORD" | "PASSWD" | "PRIVATE" | "CREDENTIALS" | "TOKEN" | "KEY" | "PAT")
+            })
+    })
+}
+
+/// What a piece of code names between quotes.
+fn named_in_code(word: &Word, command: &SimpleCommand) -> Option<Found> {
+    let pieces = word.text.split(['\'', '"', '`']).take(4_096).skip(1).step_by(2);
+    let named = pieces.map(|piece| Word { text: piece.to_owned(), ..word.clone() });
+    named.filter_map(|piece| weighed(&piece, command)).max_by_key(|(weight, _)| *weight)
+}
+
+/// How secret a file is that a command names, from the folder that it runs in.
+fn weighed(word: &Word, command: &SimpleCommand) -> Option<Found> {
+    let text = word.text.strip_prefix("if=").unwrap_or(&word.text);
+    let text = text.strip_prefix("file://").unwrap_or(text).trim_start_matches('@');
+    // `git show HEAD:.env`
+    let text = text.split_once(':').filter(|(before, _)| before.len() > 1).map_or(text, |(_, path)| path);
+    if text.is_empty() || text.contains([' ', '\n']) {
+        return None;
+    }
+    let within = command.cwd.as_ref().filter(|_| !text.starts_with(['/', '~', '$']));
+    let path = within.map_or_else(|| text.to_owned(), |folder| format!("{}/{text}", folder.text));
+    let name = path.rsplit('/').next().unwrap_or_default();
+    // Who may log in is no secret, and neither is what a key is called in a list of them.
+    if path.ends_with("/etc/passwd") || name == "known_hosts" {
+        return None;
+    }
+    let weight = secret_file(&path).or_else(|| {
+        let folder = path.get(..path.len() - name.len()).unwrap_or_default();
+        let pattern = word.pattern && name.contains(['*', '?', '[']);
+        let kept = KEPT.iter().filter(|kept| pattern && fits(name.as_bytes(), kept.as_bytes()));
+        kept.filter_map(|kept| secret_file(&format!("{folder}{kept}"))).max()
+    })?;
+    Some((weight, word.span.clone()))
+}
+
+/// Names that a pattern is held against.
+const KEPT: &[&str] = &[".env", "id_rsa", "id_ed25519", "shadow", ".netrc", ".pgpass", ".git-credentials", "environ"];
+
+/// Whether a pattern of a shell stands for a name. What begins with a dot is meant by what begins with one.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    if name.first() == Some(&b'.') && pattern.first() != Some(&b'.') || pattern.len() > 64 {
+        return false;
+    }
+    // Rows of a table instead of going back: time is bounded by both lengths.
+    let mut row = vec![false; name.len() + 1];
+    row[0] = true;
+    let mut at = 0;
+    while let Some(sign) = pattern.get(at) {
+        let mut next = vec![false; name.len() + 1];
+        let class = (*sign == b'[').then(|| pattern[at..].iter().position(|byte| *byte == b']')).flatten();
+        for place in 0..=name.len() {
+            next[place] = match sign {
+                b'*' => row[place] || place > 0 && next[place - 1],
+                // What a class holds is not looked at: any sign.
+                _ if *sign == b'?' || class.is_some() => place > 0 && row[place - 1],
+                sign => place > 0 && row[place - 1] && name[place - 1] == *sign,
+            };
+        }
+        row = next;
+        at += class.map_or(1, |length| length + 1);
+    }
+    row[name.len()]
+}
+
+/// Whether a text names an address at which a cloud hands out keys, in any of its spellings.
+fn names_metadata(text: &str) -> bool {
+    let text: String = text.chars().map(plain).collect();
+    let mut hosts = Vec::new();
+    hosts_in(&text, &mut hosts);
+    let text = text.strip_prefix("/dev/tcp/").or_else(|| text.strip_prefix("/dev/udp/")).unwrap_or(&text);
+    let bare = text.split(['/', '?', '#']).next().unwrap_or_default();
+    let bare = bare.rsplit_once('@').map_or(bare, |(_, host)| host);
+    hosts.iter().any(|host| host == "metadata") || hosts.iter().map(String::as_str).chain([bare]).any(hands_out_keys)
+}
+
+fn hands_out_keys(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']', '.']).to_ascii_lowercase();
+    let host = host.as_str();
+    if matches!(host, "instance-data" | "instance-data.ec2.internal" | "metadata.goog")
+        || host.starts_with("metadata.") && (host.contains("internal") || host.contains("tencentyun"))
+        || host.contains("169.254.169.254")
+        || host.contains("169-254-169-254")
+    {
+        return true;
+    }
+    if let Ok(address) = host.parse::<Ipv6Addr>() {
+        let [a, .., last] = address.segments();
+        return a == 0xfd00 && last == 0x254 || address.to_ipv4().is_some_and(is_metadata) || {
+            // An address of IPv4 within one of IPv6: `64:ff9b::a9fe:a9fe`.
+            let [.., high, low] = address.segments();
+            high == 0xa9fe && low == 0xa9fe
+        };
+    }
+    let port = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    spelled(port.map_or(host, |(host, _)| host)).is_some_and(is_metadata)
+}
+
+fn is_metadata(address: Ipv4Addr) -> bool {
+    address.is_link_local()
+        || address == Ipv4Addr::new(100, 100, 100, 200)
+        || address == Ipv4Addr::new(168, 63, 129, 16)
+}
+
+/// An address as `inet_aton` reads it: one to four numbers, each decimal, octal or hexadecimal.
+fn spelled(host: &str) -> Option<Ipv4Addr> {
+    let numbers: Vec<u64> = host.split('.').map(number).collect::<Option<_>>()?;
+    let (last, before) = numbers.split_last()?;
+    if before.len() > 3 || before.iter().any(|number| *number > 255) || host.len() < 8 {
+        return None;
+    }
+    let room = 4 - u32::try_from(before.len()).ok()?;
+    if *last >= 1 << (8 * room) {
+        return None;
+    }
+    let high = before.iter().fold(0, |sum, number| sum << 8 | number) << (8 * room);
+    u32::try_from(high | last).ok().map(Ipv4Addr::from)
+}
+
+fn number(text: &str) -> Option<u64> {
+    if let Some(hex) = text.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).ok();
+    }
+    let octal = text.len() > 1 && text.starts_with('0');
+    u64::from_str_radix(text, if octal { 8 } else { 10 }).ok()
+}
+
+/// Digits and dots of other widths as what they are read as.
+fn plain(c: char) -> char {
+    match c {
+        '．' | '。' | '｡' => '.',
+        '\u{ff10}'..='\u{ff19}' => char::from(b'0' + (c as u32 - 0xff10) as u8),
+        other => other,
+    }
+}
