@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
     json::Raw,
-    message::{Extra, Message, Role, StopReason, Usage, Wire},
+    message::{Block, Extra, Message, Role, StopReason, Usage, Wire},
     write_json::push_json,
 };
 
@@ -371,6 +371,16 @@ pub struct Request {
     /// Fields of one wire.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra: Option<Box<Extra>>,
+}
+
+impl Request {
+    /// Adds a paragraph to the instructions.
+    pub fn instruct(&mut self, text: &str) {
+        let mut system = self.system.as_deref().cloned().unwrap_or_else(|| Message::new(Role::System, Vec::new()));
+        let gap = if system.content.is_empty() { "" } else { "\n\n" };
+        system.content.push(Block::text(format!("{gap}{text}")));
+        self.system = Some(Arc::new(system));
+    }
 }
 
 /// What a model answered.

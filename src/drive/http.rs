@@ -6,7 +6,7 @@
 use std::{
     convert::Infallible,
     fmt,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -51,6 +51,10 @@ const QUOTED_CHARS: usize = 200;
 const MAX_BATCH: usize = 64;
 /// After a stream's last event, the end of the body is awaited this long, so that the connection can be used again.
 const END_PATIENCE: Duration = Duration::from_millis(20);
+
+/// After the end of an answer was said, what may still come (its usage, the mark that the stream is over) is awaited this
+/// long. It comes with the next packet, or not at all.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// A call that failed.
 #[derive(Clone, Debug)]
@@ -377,13 +381,23 @@ impl<W: Watch> Call<'_, W> {
     ) -> Result<Response, Broken> {
         let mut stream = Stream::new(self.endpoint.wire);
         let mut read = 0_usize;
+        // Until when something may still come of an answer that has ended.
+        let mut last_words = None;
         loop {
             let mut piece = match first.take() {
                 Some(piece) => Some(piece),
-                None => match self.piece(&mut sent, sleep.as_mut()).await {
-                    Ok(piece) => piece,
-                    Err(failure) => return Err((failure, stream.partial())),
-                },
+                None => {
+                    let next = self.piece(&mut sent, sleep.as_mut());
+                    let next = match last_words {
+                        Some(until) => tokio::time::timeout_at(until, next).await.unwrap_or(Ok(None)),
+                        None => next.await,
+                    };
+                    match next {
+                        Ok(piece) => piece,
+                        Err(_) if stream.is_ended() => None,
+                        Err(failure) => return Err((failure, stream.partial())),
+                    }
+                }
             };
             // What has come at once is handed out at once.
             let mut deltas = Vec::new();
@@ -391,8 +405,12 @@ impl<W: Watch> Call<'_, W> {
             let fed = loop {
                 let Some(bytes) = &piece else { break stream.finish(&mut deltas).map(Some) };
                 read = read.saturating_add(bytes.len());
-                if read > MAX_BODY_BYTES {
+                if read > MAX_BODY_BYTES && !stream.is_ended() {
                     break Err(too_long(MAX_BODY_BYTES));
+                }
+                if read > MAX_BODY_BYTES {
+                    piece = None;
+                    continue;
                 }
                 if let Err(failure) = stream.feed(bytes, &mut deltas) {
                     break Err(failure);
@@ -403,10 +421,14 @@ impl<W: Watch> Call<'_, W> {
                 }
                 match sent.chunk(&self.endpoint.host).now_or_never() {
                     Some(Ok(next)) => piece = next,
+                    Some(Err(_)) if stream.is_ended() => piece = None,
                     Some(Err(failure)) => break Err(failure),
                     None => break Ok(None),
                 }
             };
+            if stream.is_ended() && (last_words.is_none() || !deltas.is_empty()) {
+                last_words = Some(tokio::time::Instant::now() + LAST_WORDS);
+            }
             self.hand_out(deltas);
             if let Some(usage) = stream.reported() {
                 self.watch.used(usage);
@@ -443,9 +465,13 @@ impl<W: Watch> Call<'_, W> {
         if sent.length().is_some_and(|length| length > MAX_BODY_BYTES as u64) {
             return Err(too_long(MAX_BODY_BYTES));
         }
-        let body = self.collect(&mut sent, sleep, first).await?;
+        let (body, broken) = self.collect(&mut sent, sleep, first).await;
         if body.len() > MAX_BODY_BYTES {
             return Err(too_long(MAX_BODY_BYTES));
+        }
+        // What broke behind a whole answer takes nothing back of it.
+        if let Some(failure) = broken.filter(|_| !is_whole(&body)) {
+            return Err(failure);
         }
         let wrong = |what: &str| {
             let text = self.endpoint.scrub(String::from_utf8_lossy(body.get(..4096).unwrap_or(&body)).into_owned());
@@ -513,19 +539,34 @@ impl<W: Watch> Call<'_, W> {
         failure
     }
 
-    /// The body; a little more than the most that is allowed, if it is longer.
+    /// The body, and what broke it off; a little more than the most that is allowed, if it is longer. A whole answer is
+    /// not kept waiting for long by a connection that stays open.
     async fn collect(
         &self,
         sent: &mut Incoming,
         mut sleep: Pin<&mut Sleep>,
         first: Option<Bytes>,
-    ) -> Result<Bytes, Failure> {
+    ) -> (Bytes, Option<Failure>) {
         let mut deadlines = self.deadlines;
         let mut body = Vec::new();
         let mut held = first;
+        let mut broken = None;
         while body.len() <= MAX_BODY_BYTES {
-            let Some(piece) = next_piece(sent, sleep.as_mut(), &mut deadlines, self.endpoint).await? else {
-                break;
+            let next = {
+                let mut next = pin!(next_piece(sent, sleep.as_mut(), &mut deadlines, self.endpoint));
+                match tokio::time::timeout(LAST_WORDS, next.as_mut()).await {
+                    Ok(next) => next,
+                    Err(_) if is_whole(held.as_deref().unwrap_or(&body)) => break,
+                    Err(_) => next.await,
+                }
+            };
+            let piece = match next {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break,
+                Err(failure) => {
+                    broken = Some(failure);
+                    break;
+                }
             };
             // Most answers come in one piece, which then needs no copy.
             match held.take() {
@@ -542,7 +583,7 @@ impl<W: Watch> Call<'_, W> {
             }
             body.extend_from_slice(&piece);
         }
-        Ok(held.unwrap_or_else(|| body.into()))
+        (held.unwrap_or_else(|| body.into()), broken)
     }
 
     async fn piece(&mut self, sent: &mut Incoming, sleep: Pin<&mut Sleep>) -> Result<Option<Bytes>, Failure> {
@@ -565,6 +606,12 @@ impl<W: Watch> Call<'_, W> {
         let what = self.deadlines.passed().unwrap_or_else(|| "a time limit passed".to_owned());
         Failure::new(FailureKind::Timeout, what)
     }
+}
+
+/// Whether a body is one whole object of JSON.
+fn is_whole(body: &[u8]) -> bool {
+    let body = body.trim_ascii();
+    body.starts_with(b"{") && body.ends_with(b"}") && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
 }
 
 /// The next piece of the body; `None` at its end.

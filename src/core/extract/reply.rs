@@ -1,8 +1,6 @@
 //! Replies and histories of models that write their calls as text. A reply's text becomes blocks: prose, reasoning, calls; a
 //! history's calls and results become text again, in the model's own dialect, so that both sides of a conversation agree.
 
-use std::sync::Arc;
-
 use super::{
     call::Call,
     dialect::{Dialect, dialect_named},
@@ -14,7 +12,7 @@ use super::{
 };
 use crate::core::{
     json::Raw,
-    message::{Block, Message, Role, Text, Thinking, ToolUse},
+    message::{Block, Message, Text, Thinking, ToolUse},
     request::{FunctionTool, History, Request, Tool},
 };
 
@@ -121,11 +119,7 @@ pub fn spoken(request: &Request) -> Option<Request> {
         .collect();
     spoken.tools = request.tools.iter().filter(|tool| !matches!(tool, Tool::Function(_))).cloned().collect();
     if !functions.is_empty() {
-        let instructions = tool_instructions(&functions, dialect);
-        let mut system = request.system.as_deref().cloned().unwrap_or_else(|| Message::new(Role::System, Vec::new()));
-        let gap = if system.content.is_empty() { "" } else { "\n\n" };
-        system.content.push(Block::text(format!("{gap}{instructions}")));
-        spoken.system = Some(Arc::new(system));
+        spoken.instruct(&tool_instructions(&functions, dialect));
     }
     spoken.messages = History::spoken(&request.messages, dialect.name, |message| spoken_message(message, dialect));
     Some(spoken)

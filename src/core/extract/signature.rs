@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     references::{Document, Target, has_address},
     schema::check_schema,
+    tool_name::{folded, stripped, unmarked, without_namespaces},
 };
 use crate::core::error::{Error, Result};
 
@@ -72,6 +73,8 @@ impl Signature {
 pub struct Signatures {
     /// Each tool's parameters; shared, since every reply has a parser of its own.
     tools: Arc<HashMap<String, Signature>>,
+    /// The one tool of a name as it is easily mistaken; `None` where there are several.
+    folded: Arc<HashMap<String, Option<String>>>,
 }
 
 impl Signatures {
@@ -104,6 +107,11 @@ impl Signatures {
     }
 
     pub(super) fn insert(&mut self, name: &str, signature: Signature) {
+        let only = Some(name.to_owned());
+        let folded = Arc::make_mut(&mut self.folded).entry(folded(name)).or_insert_with(|| only.clone());
+        if *folded != only {
+            *folded = None;
+        }
         Arc::make_mut(&mut self.tools).insert(name.to_owned(), signature);
     }
 
@@ -111,15 +119,34 @@ impl Signatures {
     pub fn get(&self, name: &str) -> Option<&Signature> {
         self.tools.get(name)
     }
+
+    /// The declared tool that a name means, in the reply of a model: the tool itself, or the only one that is left of the
+    /// name without what models put around names. `None` if there is none, or more than one.
+    pub fn meant(&self, name: &str) -> Option<&str> {
+        if let Some((known, _)) = self.tools.get_key_value(name) {
+            return Some(known);
+        }
+        let bare = stripped(name);
+        let bare = unmarked(bare).unwrap_or(bare);
+        let exact = without_namespaces(bare).find_map(|name| self.tools.get_key_value(name));
+        if let Some((known, _)) = exact {
+            return Some(known);
+        }
+        let mut found: Option<&str> = None;
+        for name in without_namespaces(bare) {
+            match self.folded.get(&folded(name)) {
+                None => {}
+                Some(Some(known)) if found.is_none_or(|found| found == known) => found = Some(known),
+                Some(_) => return None,
+            }
+        }
+        found
+    }
 }
 
-/// The tool that a name means: models put the namespace of their training before it.
-pub(super) fn resolved<'a>(tools: Option<&Signatures>, name: &'a str) -> &'a str {
-    let knows = |name: &str| tools.is_some_and(|tools| tools.get(name).is_some());
-    match name.strip_prefix("functions.") {
-        Some(short) if !knows(name) && knows(short) => short,
-        _ => name,
-    }
+/// The tool that a name means, or the name.
+pub(super) fn resolved<'a>(tools: Option<&'a Signatures>, name: &'a str) -> &'a str {
+    tools.and_then(|tools| tools.meant(name)).unwrap_or(name)
 }
 
 /// Adds a parameter that another alternative may have declared already.

@@ -6,9 +6,11 @@
 
 pub mod anthropic;
 mod halves;
+mod names;
 pub mod offline;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod schema;
 pub mod sse;
 pub mod stream;
 
@@ -37,7 +39,11 @@ pub trait Decode: Send {
     /// Whether the event that ends a stream on this wire has been seen.
     fn is_done(&self) -> bool;
 
-    /// The whole answer. A stream that broke off before its end is a failure of kind `cut`.
+    /// Whether the end of the answer was said, by the reason why it stops: what may still come (usage, the mark that the
+    /// stream is over) is no part of what the model said, and nothing that goes wrong from here on takes that back.
+    fn is_ended(&self) -> bool;
+
+    /// The whole answer. A stream that broke off before its end was said is a failure of kind `cut`.
     fn finish(&mut self) -> Result<Response, Failure>;
 
     /// The usage that the provider has reported since this was last asked, for an answer that is stopped on the way.
@@ -55,6 +61,8 @@ pub trait Decode: Send {
 pub fn encode_request(wire: Wire, request: &Request) -> Result<String> {
     let spoken = extract::spoken(request);
     let request = spoken.as_ref().unwrap_or(request);
+    let fitted = schema::fitted(wire, request);
+    let request = fitted.as_ref().unwrap_or(request);
     match wire {
         Wire::Anthropic => anthropic::encode_request(request),
         Wire::OpenaiChat => openai_chat::encode_request(request),

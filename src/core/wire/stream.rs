@@ -14,19 +14,33 @@ pub struct Stream {
     events: sse::Parser,
     halves: Halves,
     decoder: Box<dyn Decode>,
+    /// Whether what still comes is of no interest: the last event was seen, or something went wrong behind the end of
+    /// the answer.
+    over: bool,
 }
 
 impl Stream {
     /// A stream of `wire`.
     pub fn new(wire: Wire) -> Self {
-        Self { events: sse::Parser::default(), halves: Halves::default(), decoder: stream_decoder(wire) }
+        Self { events: sse::Parser::default(), halves: Halves::default(), decoder: stream_decoder(wire), over: false }
     }
 
     /// Takes bytes, appends what is new to `deltas`.
     pub fn feed(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Failure> {
-        self.events.feed(bytes);
-        while let Some(event) = self.events.next_event()? {
-            self.take(&event, deltas)?;
+        if !self.over {
+            self.events.feed(bytes);
+        }
+        while !self.over {
+            let taken = match self.events.next_event() {
+                Ok(Some(event)) => self.take(&event, deltas),
+                Ok(None) => break,
+                Err(failure) => Err(failure),
+            };
+            match taken {
+                Err(_) if self.decoder.is_ended() => self.over = true,
+                taken => taken?,
+            }
+            self.over |= self.decoder.is_done();
         }
         Ok(())
     }
@@ -42,11 +56,19 @@ impl Stream {
 
     /// Whether the wire's last event has been seen: what may follow is of no interest.
     pub fn is_done(&self) -> bool {
-        self.decoder.is_done()
+        self.over || self.decoder.is_done()
+    }
+
+    /// Whether the end of the answer was said: it stands, whatever becomes of the stream.
+    pub fn is_ended(&self) -> bool {
+        self.decoder.is_ended()
     }
 
     /// The bytes have ended: the answer, or why there is none.
     pub fn finish(&mut self, deltas: &mut Vec<Delta>) -> Result<Response, Failure> {
+        if self.over {
+            return self.decoder.finish();
+        }
         // A server may leave out the last empty line.
         let last = match self.events.finish() {
             Ok(Some(event)) => self.take(&event, deltas),
@@ -54,6 +76,7 @@ impl Stream {
             Err(failure) => Err(failure),
         };
         match last {
+            Err(_) if self.decoder.is_ended() => self.decoder.finish(),
             // What can't be read here is an event, or a character, of which only the beginning came.
             Err(failure) if failure.kind == FailureKind::InvalidBody => {
                 Err(Failure::new(FailureKind::Cut, "the stream broke off inside an event"))

@@ -14,6 +14,7 @@ use crate::core::{
     guard::Authority,
     message::Message,
     request::{Request, ToolChoice},
+    wire::schema,
 };
 
 impl TurnMachine {
@@ -35,6 +36,7 @@ impl TurnMachine {
         if self.config.budget.cost.is_some() && self.config.price.is_none() {
             self.warn(out, "cost_unknown", "the price of the model is not known: the limit on the cost can't be kept");
         }
+        self.tell_unenforced(out);
         let forced = self.config.tool_choice.as_ref().is_some_and(forces_tools);
         let no_round = self.config.budget.tool_rounds == 0 || self.config.budget.iterations <= 1;
         // Calls that could not run, or whose results no request could carry, are better not asked for. A caller who
@@ -43,6 +45,15 @@ impl TurnMachine {
         self.deadline = self.id();
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
         self.begin(out);
+    }
+
+    /// The schema of the answer may hold what the provider can't be held to.
+    fn tell_unenforced(&mut self, out: &mut Vec<Command>) {
+        let (Some(output), Some(wire)) = (&self.config.output, self.config.context.policy.wire) else { return };
+        if let Some(why) = schema::unenforced(wire, &self.config.model, output) {
+            let what = "the provider can't be held to the schema of the answer";
+            self.warn(out, "output_unenforced", format!("{what} ({why}): the model is told of it, and it is checked here"));
+        }
     }
 
     /// The first request goes out, after a look whether one was asked for.

@@ -18,7 +18,7 @@ use crate::core::{
     extract,
     guard::Judgement,
     json::Fields,
-    message::{Block, Message, StopReason},
+    message::{Block, Message, StopReason, ToolUse},
     request::Response,
     sense::{
         continuation::{Standing, continuation},
@@ -46,7 +46,8 @@ impl TurnMachine {
         self.read_markup(&mut message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
-        let Tidy { message, calls, broken } = tidy_reply(message, &stop, &mut self.ids);
+        let Tidy { message, mut calls, broken } = tidy_reply(message, &stop, &mut self.ids);
+        self.resolve_names(&mut calls);
         if !prose.trim().is_empty() {
             self.reply = Some(prose.clone());
         }
@@ -155,9 +156,7 @@ impl TurnMachine {
         if !self.reads_markup() || self.without_tools {
             return;
         }
-        if self.signatures.is_none() {
-            self.signatures = Some(extract::signatures(&self.template().tools));
-        }
+        self.read_signatures();
         let Some(signatures) = &self.signatures else { return };
         let format = self.config.tool_format.as_deref().and_then(extract::dialect_named);
         let reading = extract::read_reply(message, signatures, format);
@@ -165,6 +164,25 @@ impl TurnMachine {
             let calls = if reading.doubled == 1 { "a call" } else { "calls" };
             let message = format!("the answer has {calls} in its text beside real ones; those in the text did not run");
             self.warn(out, "doubled_call", message);
+        }
+    }
+
+    fn read_signatures(&mut self) {
+        if self.signatures.is_none() {
+            self.signatures = Some(extract::signatures(&self.template().tools));
+        }
+    }
+
+    /// Calls of names that evidently mean a tool are calls of it, judged and run as such; the history keeps what was written.
+    fn resolve_names(&mut self, calls: &mut [ToolUse]) {
+        for call in calls {
+            if self.tool(&call.name).is_some() {
+                continue;
+            }
+            self.read_signatures();
+            if let Some(name) = self.signatures.as_ref().and_then(|signatures| signatures.meant(&call.name)) {
+                name.clone_into(&mut call.name);
+            }
         }
     }
 

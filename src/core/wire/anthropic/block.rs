@@ -3,7 +3,7 @@
 //! A block that is not exactly what the wire's documentation describes is kept whole as a provider block, so reading
 //! never fails. Writing for a request leaves out what the wire would refuse; writing an answer leaves out nothing.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::borrow::Cow;
 
 use super::{INVALID, NOTE, Object, array, marked, own, push_string};
 use crate::core::{
@@ -11,6 +11,7 @@ use crate::core::{
     message::{
         Block, Extra, Form, Media, Message, ProviderBlock, Role, Source, Text, Thinking, ToolResult, ToolUse, Wire,
     },
+    wire::names,
 };
 
 /// Notes on blocks: blank text that was sent nevertheless, and what stood in the place of text or input.
@@ -182,23 +183,9 @@ fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// The wire takes ids of `[a-zA-Z0-9_-]+` alone; other providers have colons, dots and bars in theirs. Any other
-/// character becomes its code: the same id always becomes the same, in the use and in its result.
+/// The wire takes ids of `[a-zA-Z0-9_-]+` alone, of any length; other providers have colons, dots and bars in theirs.
 fn legal_id(id: &str) -> Cow<'_, str> {
-    let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !id.is_empty() && id.chars().all(legal) {
-        return Cow::Borrowed(id);
-    }
-    let mut out = String::from(if id.is_empty() { "_" } else { "" });
-    for c in id.chars() {
-        if legal(c) {
-            out.push(c);
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(out, "_{:x}", u32::from(c));
-        }
-    }
-    Cow::Owned(out)
+    names::legal_id(id, usize::MAX)
 }
 
 /// A tool use or result that was left as it is, since it would be sent differently (or refused), as it would be sent.
@@ -295,7 +282,8 @@ fn write_block(out: &mut String, block: &Block, place: Place) {
         Block::ToolUse(call) => {
             object.string("type", "tool_use");
             object.string("id", &written_id(&call.id, place));
-            object.string("name", &call.name);
+            let name = if place == Place::Request { names::legal_name(&call.name) } else { Cow::Borrowed(&*call.name) };
+            object.string("name", &name);
             if call.invalid.is_none() && (call.input.is_object() || place == Place::Response) {
                 write_or_gap(&mut object, "input", call.input.text(), call.extra.as_deref(), place);
             } else {

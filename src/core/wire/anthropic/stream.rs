@@ -37,6 +37,8 @@ pub struct StreamDecoder {
     blocks: Vec<Slot>,
     bytes: usize,
     done: bool,
+    /// Whether the reason why the answer stops has come.
+    ended: bool,
     failed: Option<Failure>,
     /// Whether the usage in `fields` is newer than what was last asked for.
     reports: bool,
@@ -84,8 +86,11 @@ impl Decode for StreamDecoder {
         if self.done || name == "ping" {
             return Ok(());
         }
+        let ended = self.ended;
         let result = self.take(name, data, deltas);
-        if let Err(failure) = &result {
+        if let Err(failure) = &result
+            && !ended
+        {
             self.failed = Some(failure.clone());
         }
         result
@@ -95,11 +100,15 @@ impl Decode for StreamDecoder {
         self.done
     }
 
+    fn is_ended(&self) -> bool {
+        (self.done || self.ended) && self.failed.is_none()
+    }
+
     fn finish(&mut self) -> Result<Response, Failure> {
         if let Some(failure) = &self.failed {
             return Err(failure.clone());
         }
-        if !self.done {
+        if !self.done && !self.ended {
             return Err(Failure::new(FailureKind::Cut, "the stream broke off before the end of the answer"));
         }
         let fields =
@@ -345,6 +354,7 @@ impl StreamDecoder {
         // Fields beside `delta` belong to the answer too, such as `context_management`.
         *fields = merge(fields, &event);
         fields.take("content");
+        self.ended |= delta.get_str("stop_reason").is_some();
         Ok(())
     }
 }

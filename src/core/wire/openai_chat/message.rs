@@ -3,6 +3,8 @@
 //! A user's message of ours may hold several tool results, media and text; on this wire those are several messages. A
 //! decoded message is written back as the JSON it was, whatever form that had.
 
+use std::borrow::Cow;
+
 use crate::core::{
     error::{Error, Result},
     json::{Fields, Raw},
@@ -10,7 +12,10 @@ use crate::core::{
 };
 
 use super::{
-    super::document_text,
+    super::{
+        document_text,
+        names::{self, legal_name},
+    },
     WIRE,
     object::{FIELD, ORIGINAL, Object, REFUSAL, inner, kept, quote, same_json},
     own,
@@ -22,11 +27,30 @@ use super::{
 /// show, a `user` message. All results of one answer must stand in one message: nothing may come between them.
 pub fn encode_message(message: &Message) -> String {
     if let Some(raw) = own(message.extra.as_deref()).and_then(|fields| fields.get(ORIGINAL))
+        && !holds_illegal_names(message)
         && decode(raw).is_ok_and(|again| again == *message)
     {
         return raw.text().to_owned();
     }
     write(message)
+}
+
+/// The longest id of a call that OpenAI takes back over this wire.
+const LONGEST_ID: usize = 40;
+
+fn legal_id(id: &str) -> Cow<'_, str> {
+    names::legal_id(id, LONGEST_ID)
+}
+
+/// Whether a message has names or ids that servers of this wire would refuse in a request.
+fn holds_illegal_names(message: &Message) -> bool {
+    message.content.iter().any(|block| match block {
+        Block::ToolUse(call) => {
+            matches!(legal_name(&call.name), Cow::Owned(_)) || matches!(legal_id(&call.id), Cow::Owned(_))
+        }
+        Block::ToolResult(result) => matches!(legal_id(&result.id), Cow::Owned(_)),
+        _ => false,
+    })
 }
 
 fn write(message: &Message) -> String {
@@ -146,7 +170,7 @@ fn is_spoken(block: &Block) -> bool {
 fn tool_message(result: &ToolResult) -> String {
     let mut object = Object::with_capacity(128);
     object.text("role", "tool");
-    object.text("tool_call_id", &result.id);
+    object.text("tool_call_id", &legal_id(&result.id));
     let as_parts = result.form == Form::Parts && !result.content.iter().any(is_media);
     if as_parts {
         let blocks: Vec<&Block> = result.content.iter().collect();
@@ -274,6 +298,8 @@ fn data_url(media_type: &str, data: &str) -> String {
 
 /// Reasoning, content, refusal and tool calls of a model's message. Reasoning without a field of this wire is written
 /// only where `all_reasoning` asks for it: in an answer, never in a request.
+///
+/// An answer says names and ids as they are, a request as servers take them.
 pub(super) fn answer(object: &mut Object, message: &Message, all_reasoning: bool) {
     for field in ["reasoning", "reasoning_content"] {
         let words: String = message
@@ -298,7 +324,7 @@ pub(super) fn answer(object: &mut Object, message: &Message, all_reasoning: bool
     let mut calls = String::new();
     for block in &message.content {
         let call = match block {
-            Block::ToolUse(call) => tool_call(call),
+            Block::ToolUse(call) => tool_call(call, !all_reasoning),
             Block::Provider(block) if block.wire == WIRE && is_call(block) => block.raw.text().to_owned(),
             _ => continue,
         };
@@ -371,16 +397,18 @@ fn content(object: &mut Object, message: &Message) {
     }
 }
 
-pub(super) fn tool_call(call: &ToolUse) -> String {
+fn tool_call(call: &ToolUse, legal: bool) -> String {
+    let (name, id): (Cow<'_, str>, Cow<'_, str>) =
+        if legal { (legal_name(&call.name), legal_id(&call.id)) } else { ((&*call.name).into(), (&*call.id).into()) };
     let extra = own(call.extra.as_deref());
     let arguments = call.arguments_text();
     let mut function = Object::with_capacity(arguments.len() + call.name.len() + 48);
-    function.text("name", &call.name);
+    function.text("name", &name);
     function.text("arguments", arguments);
     function.rest(inner(extra, "function").as_ref(), &[]);
     let function = function.end();
     let mut object = Object::with_capacity(function.len() + call.id.len() + 48);
-    object.text("id", &call.id);
+    object.text("id", &id);
     object.text("type", "function");
     object.raw("function", &function);
     object.rest(extra, &[]);

@@ -2,7 +2,10 @@
 //!
 //! Decoding gives blocks, writing gives the same items again. Each item is looked at once.
 
+use std::borrow::Cow;
+
 use super::{
+    super::names,
     AFTER, BARE, BEFORE, ITEM, WIRE, is_marked, ours,
     part::{self, INPUT_TEXT, OUTPUT_TEXT},
     write::Object,
@@ -227,15 +230,15 @@ impl Writer<'_> {
         let message = self.message;
         let results_first = message.role != Role::Assistant;
         if results_first {
-            message.tool_results().for_each(|result| self.items.push(encode_result(result)));
+            message.tool_results().for_each(|result| self.items.push(encode_result(result, self.kept)));
         }
         for block in &message.content {
             match block {
                 Block::Text(text) => self.text(text),
                 Block::ToolResult(_) if results_first => {}
-                Block::ToolResult(result) => self.item(encode_result(result)),
+                Block::ToolResult(result) => self.item(encode_result(result, self.kept)),
                 Block::ToolUse(call) => {
-                    let item = encode_call(call, self.ids);
+                    let item = encode_call(call, self.ids, self.kept);
                     self.item(item);
                 }
                 Block::Thinking(thinking) => self.thinking(thinking),
@@ -358,12 +361,21 @@ impl Writer<'_> {
     }
 }
 
-fn encode_call(call: &ToolUse, ids: bool) -> String {
+/// The longest id of a call that the provider takes back.
+const LONGEST_ID: usize = 64;
+
+/// An id as it may stand: in a request as the provider takes it, in an answer as it is.
+fn id_in(kept: Kept, id: &str) -> Cow<'_, str> {
+    if kept == Kept::Signed { names::legal_id(id, LONGEST_ID) } else { Cow::Borrowed(id) }
+}
+
+fn encode_call(call: &ToolUse, ids: bool, kept: Kept) -> String {
     let extra = ours(call.extra.as_deref());
     let mut item = Object::new();
     item.text("type", "function_call");
-    item.text("call_id", &call.id);
-    item.text("name", &call.name);
+    item.text("call_id", &id_in(kept, &call.id));
+    let name = if kept == Kept::Signed { names::legal_name(&call.name) } else { Cow::Borrowed(&*call.name) };
+    item.text("name", &name);
     // The arguments may have been changed since: what was written stands only for what it said.
     let written = extra.and_then(|extra| extra.get("arguments")).filter(|written| {
         from_arguments(String::new(), String::new(), written)
@@ -378,10 +390,10 @@ fn encode_call(call: &ToolUse, ids: bool) -> String {
     item.end()
 }
 
-fn encode_result(result: &ToolResult) -> String {
+fn encode_result(result: &ToolResult, kept: Kept) -> String {
     let mut item = Object::new();
     item.text("type", "function_call_output");
-    item.text("call_id", &result.id);
+    item.text("call_id", &id_in(kept, &result.id));
     let bare = match (result.form, result.content.as_slice()) {
         (Form::Auto, []) => Some(""),
         (Form::Auto | Form::Text, [Block::Text(text)]) if part::is_plain(text) => Some(text.text.as_str()),

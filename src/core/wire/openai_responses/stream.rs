@@ -103,6 +103,11 @@ impl Decode for StreamDecoder {
         !matches!(self.end, End::Open)
     }
 
+    /// The last event holds the answer: before it nothing says that the model has ended.
+    fn is_ended(&self) -> bool {
+        matches!(self.end, End::Done(_))
+    }
+
     fn finish(&mut self) -> Result<Response, Failure> {
         match &self.end {
             End::Done(response) => Ok((**response).clone()),
