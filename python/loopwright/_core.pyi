@@ -108,10 +108,10 @@ __all__ = [
     "encode_stream",
     "encode_tokens",
     "estimate_tokens",
-    "fetch_page",
     "fetch_text",
     "find_json",
     "find_next_step",
+    "is_secret_variable",
     "journal_close",
     "journal_delete",
     "journal_delete_file",
@@ -909,14 +909,6 @@ class WireServer:
     def stop(self) -> None:
         """Stops it; connections are closed."""
 
-def fetch_page(
-    url: str, *, timeout: float = 20.0, max_bytes: int = 2097152, allow_private: bool = False
-) -> tuple[str, int, str | None, bytes, bool]:
-    """A page: where it was at last, status, content type, body, and whether there was more.
-
-    Blocks, with the interpreter free for others.
-    """
-
 def replay(journal: str, policy: str | None = None) -> tuple[dict[str, Any], History, list[list[str]]]:
     """Feeds a journal to a new machine: what came of it, the messages at the end, the commands of each event.
 
@@ -1687,6 +1679,11 @@ def redact_json(text: str) -> str:
 
 def sensitivity_detectors() -> list[tuple[str, str, str]]:
     """All detectors: the name, the level, what a hit is."""
+
+def is_secret_variable(name: str, value: str) -> bool:
+    """Whether a variable of the environment holds something that opens something: a password, a token, a key, an
+    address with a password in it. Where the value says nothing, a name that promises a credential is believed.
+    """
 
 _StuckVerdict: TypeAlias = tuple[str, list[tuple[str, str]], int, int, int, str, str]
 

@@ -160,7 +160,7 @@ async def fetch_page(
     sentences: int = 4,
     inline_links: bool = False,
 ) -> Page:
-    """Fetches a page and gives its text, in chunks of so many sentences.
+    """Fetches a page and gives its text, in chunks of so many sentences; with `sentences=0` without chunks.
 
     What goes wrong is a `LoopwrightError` with a code: `private_address`, `robots`, `timeout`, `too_many_redirects`,
     `http_status`, `not_text`, `compressed_bomb`, `too_large`, `invalid_body`, `connect`, `tls`, `cut`, `invalid_url`.

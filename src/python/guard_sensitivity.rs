@@ -88,3 +88,10 @@ pub(super) fn redact_json(py: Python<'_>, text: &str) -> String {
 pub(super) fn sensitivity_detectors() -> Vec<(&'static str, &'static str, &'static str)> {
     sensitivity::detectors().map(|detector| (detector.id, detector.level.name(), detector.why)).collect()
 }
+
+/// Whether a variable of the environment holds something that opens something.
+#[pyfunction]
+pub(super) fn is_secret_variable(name: &Bound<'_, PyString>, value: &Bound<'_, PyString>) -> bool {
+    // Bytes that are no UTF-8 stand in names and values as lone surrogates.
+    sensitivity::is_secret_variable(&name.to_string_lossy(), &value.to_string_lossy())
+}

@@ -86,7 +86,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<machine::TurnMachine>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<testing::WireServer>()?;
-    module.add_function(wrap_pyfunction!(testing::fetch_page, module)?)?;
     module.add_function(wrap_pyfunction!(run::replay, module)?)?;
     module.add_function(wrap_pyfunction!(run::compare_journals, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_head, module)?)?;
@@ -135,6 +134,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(guard_sensitivity::redact_with_hits, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::redact_json, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::sensitivity_detectors, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::is_secret_variable, module)?)?;
     module.add_class::<senses_stuck::StuckDetector>()?;
     module.add_class::<senses_stuck::Momentum>()?;
     module.add_function(wrap_pyfunction!(senses_stuck::breakpoint_of, module)?)?;

@@ -1,12 +1,9 @@
-//! The wire server for tests, and fetching of pages.
+//! The wire server for tests.
 
-use pyo3::{prelude::*, types::PyBytes};
+use pyo3::prelude::*;
 
-use super::{convert, errors, runtime};
-use crate::drive::{
-    fetch::{self, FetchOptions},
-    wire_server::{Reply, Script, WireServer as Server},
-};
+use super::convert;
+use crate::drive::wire_server::{Reply, Script, WireServer as Server};
 
 /// A server that speaks the protocols of the providers on a real socket.
 #[pyclass(frozen, module = "loopwright._core")]
@@ -55,25 +52,4 @@ impl WireServer {
     fn stop(&self, py: Python<'_>) {
         py.detach(|| self.0.stop());
     }
-}
-
-/// A page: where it was at last, status, content type, body, and whether there was more. Blocks, with the
-/// interpreter free for others.
-#[pyfunction]
-#[pyo3(signature = (url, *, timeout=20.0, max_bytes=2_097_152, allow_private=false))]
-#[allow(clippy::type_complexity)]
-pub(super) fn fetch_page<'py>(
-    py: Python<'py>,
-    url: &str,
-    timeout: f64,
-    max_bytes: usize,
-    allow_private: bool,
-) -> PyResult<(String, u16, Option<String>, Bound<'py, PyBytes>, bool)> {
-    let options = FetchOptions { max_bytes, timeout, allow_private, ..FetchOptions::default() };
-    let handle = runtime::handle(py)?;
-    let client = runtime::client(py)?;
-    let page = py
-        .detach(|| handle.block_on(fetch::fetch_page(&client, url, &options)))
-        .map_err(|error| errors::exception(&error))?;
-    Ok((page.url, page.status, page.content_type, PyBytes::new(py, &page.body), page.truncated))
 }

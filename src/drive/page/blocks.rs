@@ -5,7 +5,7 @@ use std::{fmt::Write as _, ops::Range};
 /// More blocks than this are not kept apart.
 const MAX_BLOCKS: usize = 100_000;
 /// More links than this are not kept.
-const MAX_LINKS: usize = 10_000;
+pub(super) const MAX_LINKS: usize = 10_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {

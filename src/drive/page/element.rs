@@ -5,7 +5,7 @@ use html5ever::{
     tokenizer::{TokenSinkResult, states::RawKind},
 };
 
-use super::hidden::style_hides;
+use super::hidden::Paint;
 
 /// Elements within elements; deeper ones are read as if they stood here.
 pub(super) const MAX_DEPTH: usize = 1_000;
@@ -103,14 +103,14 @@ pub(super) fn attribute<'a>(attributes: &'a [Attribute], name: &str) -> Option<&
     attributes.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
 }
 
-/// Whether browsers do not show it, or what it shows is no text of the page: numbers of lines, marks of headings.
+/// Whether attributes say that browsers do not show it, or that what it shows is no text of the page: numbers of lines,
+/// marks of headings. Styles are read by [`super::hidden`].
 pub(super) fn is_hidden(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let value = &*attribute.value;
         match &*attribute.name.local {
             "hidden" => !value.eq_ignore_ascii_case("until-found"),
             "aria-hidden" => value.trim().eq_ignore_ascii_case("true"),
-            "style" => style_hides(value),
             "class" => words(value).any(|word| {
                 matches!(
                     word,
@@ -324,4 +324,6 @@ pub(super) struct Open {
     pub(super) number: Option<u32>,
     /// How many lists it is in.
     pub(super) lists: usize,
+    /// The colours in it.
+    pub(super) paint: Paint,
 }

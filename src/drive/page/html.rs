@@ -12,11 +12,11 @@ use html5ever::{Attribute, LocalName, tokenizer::TokenSinkResult};
 use reqwest::Url;
 
 use super::{
-    blocks::{Blocks, Kind, Written},
+    blocks::{Blocks, Kind, MAX_LINKS, Written},
     element::{
-        MAX_DEPTH, Open, REACH, Role, attribute, ended_silently, is_around, is_empty, is_foreign, is_hidden, language,
-        raw, role,
+        MAX_DEPTH, Open, REACH, Role, attribute, ended_silently, is_around, is_empty, is_foreign, language, raw, role,
     },
+    hidden::{Paint, Sheet, hides},
     tokens,
 };
 use crate::core::retrieve::passages::head;
@@ -48,7 +48,7 @@ pub struct Document {
 /// Reads `html`; links are made whole with `url`, and written out if `inline`.
 pub fn read_html(html: &str, url: Option<&str>, inline: bool) -> Document {
     let base = url.and_then(|url| Url::parse(url).ok());
-    tokens::read(html, Reader::new(base)).finish(inline)
+    tokens::read(html, Reader::new(base, Sheet::of(html))).finish(inline)
 }
 
 /// The row of a table that is being read.
@@ -61,6 +61,8 @@ struct Row {
 
 struct Reader {
     base: Option<Url>,
+    /// What the page's own style sheets hide.
+    sheet: Sheet,
     stack: Vec<Open>,
     blocks: Blocks,
     document: Document,
@@ -69,6 +71,8 @@ struct Reader {
     links: Vec<Place>,
     /// White space is owed before the next word.
     space: bool,
+    /// Links that were made whole; each may be longer than all of its tag.
+    made_whole: usize,
     /// Where the link that is being read starts, and leads to.
     link: Option<(usize, String)>,
     /// Where a link within the page starts.
@@ -102,7 +106,7 @@ impl tokens::Reader for Reader {
                 self.flush();
                 self.push(Kind::Rule, String::new(), Vec::new());
             }
-            Role::Picture if !skipped && !is_hidden(attributes) => self.picture(attributes),
+            Role::Picture if !skipped && !self.hides(&name, attributes).0 => self.picture(attributes),
             _ => {}
         }
         if is_empty(role) {
@@ -169,7 +173,7 @@ impl tokens::Reader for Reader {
         } else if top.literal && !top.skipped {
             // The first line break after the tag is not meant.
             let text = if self.line.is_empty() { text.strip_prefix('\n').unwrap_or(text) } else { text };
-            self.line.extend(text.chars().filter(|c| !is_invisible(*c) && *c != '\r'));
+            self.line.extend(visible(text).chars().filter(|c| *c != '\r'));
         } else if !top.skipped && &*top.name != "head" {
             self.words(text);
         }
@@ -177,15 +181,17 @@ impl tokens::Reader for Reader {
 }
 
 impl Reader {
-    fn new(base: Option<Url>) -> Self {
+    fn new(base: Option<Url>, sheet: Sheet) -> Self {
         Self {
             base,
+            sheet,
             stack: Vec::new(),
             blocks: Blocks::default(),
             document: Document::default(),
             line: String::new(),
             links: Vec::new(),
             space: false,
+            made_whole: 0,
             link: None,
             anchor: None,
             heading: None,
@@ -204,7 +210,8 @@ impl Reader {
         let inherits = |of: fn(&Open) -> bool| top.is_some_and(of);
         let whole = matches!(&*name, "html" | "body" | "main" | "article" | "head");
         let main = inherits(|top| top.main) || role == Role::Main || attribute(attributes, "role") == Some("main");
-        let hidden = !whole && is_hidden(attributes)
+        let (hidden, paint) = self.hides(&name, attributes);
+        let hidden = !whole && hidden
             || role == Role::Raised && attribute(attributes, "class").is_some_and(|class| class.contains("reference"));
         let skipped = match role {
             Role::Skipped | Role::Math => true,
@@ -233,9 +240,16 @@ impl Reader {
             number: (role == (Role::List { ordered: true }))
                 .then(|| attribute(attributes, "start").and_then(|start| start.trim().parse().ok()).unwrap_or(1)),
             lists: in_lists + usize::from(matches!(role, Role::List { .. })),
+            paint,
             name,
             role,
         }
+    }
+
+    /// Whether an element is not shown, and the colours in it.
+    fn hides(&self, name: &str, attributes: &[Attribute]) -> (bool, Paint) {
+        let around = self.stack.last().map(|top| top.paint).unwrap_or_default();
+        hides(name, attributes, &self.sheet, around)
     }
 
     /// What an element that is read begins with.
@@ -294,7 +308,10 @@ impl Reader {
                 self.end_link();
                 let href = attribute(attributes, "href").unwrap_or_default();
                 self.anchor = href.starts_with('#').then_some(self.line.len());
-                if let Some(url) = self.whole(href) {
+                if self.made_whole < MAX_LINKS
+                    && let Some(url) = self.whole(href)
+                {
+                    self.made_whole += 1;
                     self.link = Some((self.line.len(), url));
                 }
             }
@@ -355,10 +372,34 @@ impl Reader {
     }
 }
 
+/// The text without characters that show nothing.
+pub(super) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = None;
+    for c in text.chars() {
+        if shows(c, before) {
+            out.push(c);
+            before = Some(c);
+        }
+    }
+    out
+}
+
+/// Whether a character is shown behind another. Joiners and marks of a direction shape letters beyond ASCII, and
+/// sequences of pictures; anywhere else, or one behind the other, they show nothing.
+fn shows(c: char, before: Option<char>) -> bool {
+    let shapes = |c: char| matches!(c, '\u{200c}'..='\u{200f}');
+    !is_invisible(c) && !(shapes(c) && before.is_none_or(|before| before.is_ascii() || shapes(before)))
+}
+
 /// Characters that show nothing, or turn the direction of what others show: text is not hidden in them.
 pub(super) fn is_invisible(c: char) -> bool {
-    matches!(c, '\0'..='\u{8}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2064}'
-        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    matches!(c, '\0'..='\u{8}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}'
+        | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        // Tags, and the selectors of variants: a byte each.
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@
 use html5ever::{Attribute, LocalName, tokenizer::TokenSinkResult};
 
 use super::{
-    element::{MAX_DEPTH, REACH, Role, ended_silently, is_empty, is_foreign, is_hidden, raw, role},
-    hidden::Sheet,
-    html::is_invisible,
+    element::{MAX_DEPTH, REACH, Role, ended_silently, is_empty, is_foreign, raw, role},
+    hidden::{Paint, Sheet, hides},
+    html::visible,
     tokens,
 };
 use crate::core::retrieve::chunks::PARAGRAPH;
@@ -17,7 +17,8 @@ use crate::core::retrieve::chunks::PARAGRAPH;
 /// What readers see of `html`, each word in its line.
 pub fn visible_lines(html: &str) -> String {
     let html = html.replace("\r\n", "\n").replace('\r', " ");
-    tokens::read(&html, Reader { out: String::with_capacity(html.len() / 2), ..Reader::default() }).out
+    let reader = Reader { out: String::with_capacity(html.len() / 2), sheet: Sheet::of(&html), ..Reader::default() };
+    tokens::read(&html, reader).out
 }
 
 struct Open {
@@ -26,6 +27,7 @@ struct Open {
     hidden: bool,
     /// White space is meant as it is written.
     literal: bool,
+    paint: Paint,
 }
 
 #[derive(Default)]
@@ -43,8 +45,9 @@ impl tokens::Reader for Reader {
         let role = role(&name);
         let ended = ended_silently(role, self.stack.iter().rev().map(|open| (&*open.name, open.role)));
         self.stack.truncate(self.stack.len().saturating_sub(ended));
-        let hidden =
-            self.hidden() || role == Role::Skipped || is_hidden(attributes) || self.sheet.hides(&name, attributes);
+        let around = self.stack.last().map(|top| top.paint).unwrap_or_default();
+        let (hidden, paint) = hides(&name, attributes, &self.sheet, around);
+        let hidden = self.hidden() || role == Role::Skipped || hidden;
         if !hidden {
             match role {
                 Role::Heading(level) => {
@@ -64,7 +67,7 @@ impl tokens::Reader for Reader {
         let foreign = self_closing && is_foreign(&name, names());
         if !is_empty(role) && !foreign && (self.stack.len() < MAX_DEPTH || raw.is_some()) {
             let literal = role == Role::Literal || self.stack.last().is_some_and(|top| top.literal);
-            self.stack.push(Open { name, role, hidden, literal });
+            self.stack.push(Open { name, role, hidden, literal, paint });
             return raw.unwrap_or(TokenSinkResult::Continue);
         }
         TokenSinkResult::Continue
@@ -83,14 +86,11 @@ impl tokens::Reader for Reader {
     fn text(&mut self, text: &str) {
         self.breaks += text.bytes().filter(|byte| *byte == b'\n').count();
         if self.hidden() {
-            if self.stack.last().is_some_and(|top| &*top.name == "style") {
-                self.sheet.read(text);
-            }
             self.shown.extend(text.chars().filter(|c| *c == '\n'));
         } else {
             let literal = self.stack.last().is_some_and(|top| top.literal);
             let mut owed = self.before().is_empty() || self.before().ends_with(char::is_whitespace);
-            for c in text.chars().filter(|c| *c == '\n' || !is_invisible(*c)) {
+            for c in visible(text).chars() {
                 // How far a line is from the margin means nothing, and neither do two spaces.
                 let blank = matches!(c, ' ' | '\t' | '\u{c}');
                 if literal || !(blank && owed) {

@@ -6,6 +6,7 @@
 mod blocks;
 pub(super) mod body;
 mod charset;
+mod css;
 mod element;
 mod hidden;
 mod html;
@@ -30,7 +31,7 @@ use crate::core::{
 pub struct ReadOptions {
     /// At most this many characters of its text.
     pub max_chars: usize,
-    /// Sentences in a passage.
+    /// Sentences in a passage; of 0, none are made.
     pub sentences: usize,
     /// Whether links are written out in the text.
     pub inline_links: bool,
@@ -122,7 +123,7 @@ pub fn read_page(page: &Page, options: &ReadOptions) -> Result<PageText> {
     let (mut document, format) = if is_html {
         (read_html(&read.text, Some(&page.url), options.inline_links), Format::Markdown)
     } else {
-        let text: String = read.text.chars().filter(|c| !html::is_invisible(*c) && *c != '\r').collect();
+        let text = html::visible(&read.text).replace('\r', "");
         let format = match kind {
             "markdown" => Format::Markdown,
             "code" => Format::Code,
@@ -135,7 +136,10 @@ pub fn read_page(page: &Page, options: &ReadOptions) -> Result<PageText> {
         document.text.truncate(end);
         document.links.retain(|(place, _)| place.end <= end);
     }
-    let passages = passages(&document.text, format, options.sentences);
+    let passages = match options.sentences {
+        0 => Vec::new(),
+        most => passages(&document.text, format, most),
+    };
     let truncated = page.truncated || end.is_some();
     Ok(PageText { document, charset: read.charset, broken: read.broken, truncated, passages })
 }

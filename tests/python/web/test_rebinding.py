@@ -76,3 +76,10 @@ def test_b18_a_research_is_told_and_goes_on(told):
     assert "every 12 hours" in report
     assert any("private network" in problem for problem in problems), problems
     assert told["research"]["private"] == []
+
+
+def test_the_built_in_tool_goes_by_the_same_addresses(told):
+    assert "public site" in told["tool"]["came"]
+    for case in ("tool, redirected to private", "tool, private"):
+        assert told[case]["came"] == "private_address", told[case]
+        assert told[case]["private"] == []

@@ -60,6 +60,11 @@ def test_b18_b19_a_page_becomes_text_and_chunks_with_their_place(site, fetch):
     assert "[more about it](" in fetch(f"{site.url}/wings", inline_links=True).text
 
 
+def test_without_sentences_there_are_no_chunks():
+    page = read_page("<p>One. Two.", sentences=0)
+    assert (page.text, page.chunks) == ("One. Two.", [])
+
+
 def test_b19_places_count_characters_and_bytes():
     page = read_page("<p>Größe 10 µm. Ünd. 😀 so. Vier. Fünf äöü.</p>")
     raw = page.text.encode()

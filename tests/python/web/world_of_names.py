@@ -6,6 +6,7 @@ private one on the same port, and a name server whose answers are scripted; it f
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import fcntl
 import json
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from loopwright import LoopwrightError, Research, fetch_page_sync
+from loopwright.tools import ToolSet, builtin_tools
 
 PUBLIC, DEAF, PRIVATE, PORT = "93.184.216.34", "93.184.216.35", "127.0.0.1", 8080
 TEXT = "The tide of the public site comes every 12 hours. The moon makes it. It is high at noon. It is low at six."
@@ -154,6 +156,18 @@ def main() -> None:
         {one: [[PUBLIC]], "c.example.org": [[PRIVATE]]},
         fetch(path="/twice", robots=False),
     )
+
+    def tool(path: str) -> Callable[[], str]:
+        def do() -> str:
+            fetch = ToolSet(builtin_tools(tempfile.gettempdir()))["fetch"]
+            outcome = asyncio.run(fetch.run({"url": f"http://{one}:{PORT}{path}"}))
+            return outcome.failure["kind"] if outcome.failure else outcome.text
+
+        return do
+
+    case("tool", {one: [[PUBLIC]]}, tool("/x"))
+    case("tool, redirected to private", {one: [[PUBLIC]], "c.example.org": [[PRIVATE]]}, tool("/away"))
+    case("tool, private", {"a.example.org": [[PRIVATE]]}, tool("/x"))
 
     def research() -> list[str]:
         hits = [{"title": "A", "url": f"http://{host}.example.org:{PORT}/x", "snippet": "tide"} for host in ("a", "d")]

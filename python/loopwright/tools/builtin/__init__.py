@@ -22,15 +22,17 @@ def builtin_tools(
     workspace: str | Path,
     *,
     allow_outside: bool = False,
+    allow_private: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> list[Tool[..., Any]]:
     """The built-in tools for `workspace`, a folder that exists.
 
-    `allow_outside` lifts the fence around it. `env` is what commands find as their environment; without it they get
-    this process's own, less what looks like a secret.
+    `allow_outside` lifts the fence around it. `allow_private` lets `fetch` ask hosts of this machine and of private
+    networks. `env` is what commands find as their environment, all of it; without it they get this process's own, less
+    the variables that the guard takes for secrets: passwords, tokens, keys, addresses with a password in them.
     """
     from ._edit import Writing
-    from ._fetch import fetch
+    from ._fetch import Fetching
     from ._read import Reading
     from ._search import Searching
     from ._shell import Shell
@@ -46,7 +48,7 @@ def builtin_tools(
         writing.write_file,
         writing.edit_file,
         shell.shell,
-        fetch,
+        Fetching(allow_private=allow_private).fetch,
     ]
     for tool in tools[:-1]:
         # For whoever judges calls: where relative paths start, and whether the arguments say all.

@@ -22,7 +22,6 @@ __all__ = ["Shell", "without_secrets"]
 _KEPT = 30_000
 _MOST = 64 * 1024 * 1024
 _LONGEST_COMMAND = 100_000
-_SECRET = re.compile(r"(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)", re.IGNORECASE)
 # Colours, cursor movements, window titles: a terminal's business, and a way to hide text from readers.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -73,8 +72,10 @@ class Shell:
 
 
 def without_secrets(env: Mapping[str, str]) -> dict[str, str]:
-    """`env` less what a model must not get to see."""
-    return {name: value for name, value in env.items() if not _SECRET.search(name)}
+    """`env` less what a model must not get to see, as the guard judges names and values."""
+    from loopwright._core import is_secret_variable
+
+    return {name: value for name, value in env.items() if not is_secret_variable(name, value)}
 
 
 def _shell_path() -> str:

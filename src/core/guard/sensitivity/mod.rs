@@ -14,6 +14,7 @@ mod scan;
 mod shape;
 mod table;
 mod value;
+mod variable;
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use detector::Detector;
 pub use redact::{Redacted, redact, redact_json, redact_with_hits, without_secrets};
+pub use variable::is_secret_variable;
 
 /// Who may see a text, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ pub(super) enum Kind {
 
 /// Behind the noun, these say that the value is about the secret, not the secret.
 #[rustfmt::skip] // words, not code
-const ABOUT: &[&str] = &[
+pub(super) const ABOUT: &[&str] = &[
     "name", "names", "id", "ids", "identifier", "file", "filename", "files", "path", "paths", "dir", "directory",
     "folder", "url", "uri", "urls", "endpoint", "host", "hostname", "type", "types", "length", "len", "size",
     "count", "limit", "limits", "max", "min", "field", "fields", "label", "hint", "policy", "expiry", "expires",
@@ -39,7 +39,7 @@ const ABOUT: &[&str] = &[
 
 /// In front of the noun, or in it, these say that the value may be known.
 #[rustfmt::skip] // words, not code
-const KNOWN: &[&str] = &[
+pub(super) const KNOWN: &[&str] = &[
     "public", "pub", "csrf", "xsrf", "foreign", "primary", "partition", "sort", "cache", "idempotency", "dedupe",
     "max", "min", "num", "count", "next", "page", "continuation", "cursor", "fingerprint", "thumbprint",
     "checksum", "sha", "md5", "integrity", "etag", "publickey", "publickeytoken", "pubkey", "registry",
@@ -67,7 +67,7 @@ const OF_PASSWORDS_TOO: &[&str] = &[
 
 /// In front of `key`, these make it one that opens something.
 #[rustfmt::skip] // words, not code
-const OPENS: &[&str] = &[
+pub(super) const OPENS: &[&str] = &[
     "api", "apis", "access", "private", "priv", "encryption", "encrypt", "secret", "auth", "authentication",
     "authorization", "account", "master", "signing", "sign", "signature", "admin", "service", "app",
     "application", "consumer", "shared", "subscription", "ssh", "webhook", "client", "aes", "hmac", "rsa", "des",
@@ -83,14 +83,14 @@ const OPENS: &[&str] = &[
 
 /// Words that end in `key` and open something.
 #[rustfmt::skip] // words, not code
-const OPENING_WORDS: &[&str] = &[
+pub(super) const OPENING_WORDS: &[&str] = &[
     "apikey", "accesskey", "secretkey", "privatekey", "privkey", "authkey", "masterkey", "signingkey",
     "encryptionkey", "accountkey", "appkey", "consumerkey", "sharedkey", "servicekey", "sessionkey", "aeskey",
     "hmackey", "clientkey", "userkey", "licensekey", "passkey", "deploykey", "subscriptionkey", "serverkey",
     "keyauth",
 ];
 
-fn password(word: &str) -> bool {
+pub(super) fn password(word: &str) -> bool {
     #[rustfmt::skip] // words, not code
     const WORDS: &[&str] = &[
         "password", "passwd", "passwort", "passphrase", "passcode", "pass", "pwd", "psw", "pswd", "passw",
@@ -123,7 +123,7 @@ fn password(word: &str) -> bool {
         || (word.starts_with("password") && word.len() < 12)
 }
 
-fn secret(word: &str) -> bool {
+pub(super) fn secret(word: &str) -> bool {
     matches!(
         word,
         "secret"
@@ -160,7 +160,7 @@ fn secret(word: &str) -> bool {
             ))
 }
 
-fn credential(word: &str) -> bool {
+pub(super) fn credential(word: &str) -> bool {
     matches!(
         word,
         "credential"
@@ -179,11 +179,11 @@ fn credential(word: &str) -> bool {
 }
 
 /// `storagekey`, `functionkey`, `hapikey`: written as one word.
-fn opens(word: &str) -> bool {
+pub(super) fn opens(word: &str) -> bool {
     word.strip_suffix("key").is_some_and(|what| OPENS.contains(&what) || matches!(what, "hapi" | "s"))
 }
 
-fn key(word: &str) -> bool {
+pub(super) fn key(word: &str) -> bool {
     matches!(word, "key" | "keys")
         || (word.ends_with("key") && (OPENING_WORDS.contains(&word) || opens(word)))
         || matches!(word, "mykey" | "keystring" | "nkey")

@@ -3,7 +3,7 @@
 use html5ever::Attribute;
 use reqwest::Url;
 
-use super::{super::element::attribute, Reader, is_invisible};
+use super::{super::element::attribute, Reader, visible};
 use crate::core::retrieve::passages::head;
 
 const MAX_URL: usize = 2_000;
@@ -64,7 +64,7 @@ impl Reader {
 }
 
 pub(super) fn one_line(text: &str, most: usize) -> String {
-    let text: String = text.chars().filter(|c| !is_invisible(*c)).collect();
+    let text = visible(text);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     head(&text, most).to_owned()
 }

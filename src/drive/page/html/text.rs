@@ -8,9 +8,10 @@ use super::{
         blocks::{Block, Kind},
         element::{Open, Role, attribute},
     },
-    Place, Reader, is_invisible,
+    Place, Reader,
+    about::one_line,
+    shows,
 };
-use crate::core::retrieve::passages::head;
 
 impl Reader {
     /// Blocks in a piece of code are lines of it.
@@ -36,7 +37,7 @@ impl Reader {
         for c in text.chars() {
             if c.is_whitespace() && c != '\u{3000}' {
                 self.space = true;
-            } else if !is_invisible(c) {
+            } else if shows(c, if self.space { None } else { self.line.chars().next_back() }) {
                 if std::mem::take(&mut self.raised) && (c.is_ascii_digit() || "+-−".contains(c)) && !self.space {
                     self.line.push('^');
                 }
@@ -87,10 +88,10 @@ impl Reader {
     }
 
     pub(super) fn picture(&mut self, attributes: &[Attribute]) {
-        let text = attribute(attributes, "alt").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = one_line(attribute(attributes, "alt").unwrap_or_default(), 200);
         if !text.is_empty() {
             self.word("[picture: ");
-            self.line.push_str(head(&text, 200));
+            self.line.push_str(&text);
             self.line.push(']');
         }
     }

@@ -1,11 +1,12 @@
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from loopwright.tools import Outcome, ToolSet
 from loopwright.tools.builtin import builtin_tools
+from sites import Site
 
 
 class Box:
@@ -41,3 +42,17 @@ def box(tmp_path: Path) -> Box:
 @pytest.fixture
 def make_box() -> Callable[..., Box]:
     return Box
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A site on a real socket of this machine."""
+    site = Site()
+    yield site
+    site.stop()
+
+
+@pytest.fixture
+def net(box: Box) -> Box:
+    """A workspace whose tools may ask this machine for pages."""
+    return Box(box.root, allow_private=True)

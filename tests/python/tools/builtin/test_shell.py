@@ -131,6 +131,68 @@ def test_secrets_stay_out_of_the_environment(box: Any, monkeypatch: pytest.Monke
     assert set(without_secrets({"db_password": "", "PATH": "", "KEYBOARD": ""})) == {"PATH", "KEYBOARD"}
 
 
+SECRETS = {
+    "DATABASE_URL": "postgres://app:{}@db.internal/orders",
+    "CELERY_BROKER_URL": "amqp://worker:{}@queue:5672//",
+    "CACHE_URL": "redis://:{}@cache:6379/0",
+    "HTTPS_PROXY": "http://bob:{}@proxy.corp:3128",
+    "MYSQL_PWD": "{}",
+    "PGPASSWORD": "{}",
+    "LDAPPASS": "{}",
+    "BORG_PASSPHRASE": "{}",
+    "GITHUB_PAT": "{}",
+    "OPENAI_KEY": "{}",
+    "DEPLOY_KEY": "{}",
+    "CURSOR_API_KEY": "{}",
+    "NEXT_AUTH_SECRET": "{}",
+    "FB_PAGE_ACCESS_TOKEN": "{}",
+    "REDISCLI_AUTH": "{}",
+    "apiKey": "{}",
+    "SETTINGS": "Server=db;User Id=app;Password={};",
+}
+HARMLESS = {
+    "MAX_TOKENS": "4096",
+    "TOKENIZERS_PARALLELISM": "false",
+    "KEYBOARD": "us",
+    "MONKEY": "george",
+    "SSH_AUTH_SOCK": "/tmp/ssh-XXXXabcdef/agent.1234",
+    "XDG_SESSION_ID": "2",
+    "CARGO_HOME": "/root/.cargo",
+    "VIRTUAL_ENV": "/opt/venv",
+    "AUTH_MODE": "ldap",
+    "PASSWORD_MIN_LENGTH": "12",
+    "TOKEN_URL": "https://login.example.com/oauth/token",
+    "REPOSITORY": "https://git@github.com/a/b",
+}
+
+
+@pytest.mark.parametrize("value", ["Tr0ub4dor-3x", "swordfish", "1234567"], ids=["mixed", "word", "digits"])
+def test_g9_commands_get_no_variable_that_opens_something(
+    box: Any, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    for name, form in SECRETS.items():
+        monkeypatch.setenv(name, form.format(value))
+    monkeypatch.setenv("WHATEVER", "ghp_R7dK2mXq9LbT4vWn8ZsY1cJf6HgP3aEu5oQi")
+    lines = box.ok("shell", command="env").splitlines()
+    assert not [line for line in lines if value in line or "ghp_" in line]
+    assert not {line.partition("=")[0] for line in lines} & {*SECRETS, "WHATEVER"}
+
+
+def test_g9_commands_get_every_other_variable(box: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in HARMLESS.items():
+        monkeypatch.setenv(name, value)
+    lines = set(box.ok("shell", command="env").splitlines())
+    assert {f"{name}={value}" for name, value in HARMLESS.items()} <= lines
+    assert any(line.startswith("PATH=") for line in lines)
+
+
+def test_variables_that_are_no_text_are_handed_on(box: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODD", os.fsdecode(b"a\xffb"))
+    monkeypatch.setenv("ODD_TOKEN", os.fsdecode(b"a\xffb"))
+    text = box.ok("shell", command='printf %s "$ODD" | od -An -tx1; echo "[$ODD_TOKEN]"')
+    assert "61 ff 62" in text and "[]" in text
+
+
 def test_own_environment(make_box: Any, tmp_path: Path) -> None:
     box = make_box(tmp_path, env={"PATH": os.environ["PATH"], "MY_TOKEN": "wanted"})
     assert "MY_TOKEN=wanted" in box.ok("shell", command="env")

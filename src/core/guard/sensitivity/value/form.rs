@@ -109,7 +109,7 @@ fn format(value: &[u8]) -> bool {
 }
 
 /// A path, or the name of a file.
-pub(super) fn path(value: &[u8]) -> bool {
+pub(in crate::core::guard::sensitivity) fn path(value: &[u8]) -> bool {
     #[rustfmt::skip] // words, not code
     const ENDINGS: &[&[u8]] = &[
         b".txt", b".json", b".yml", b".yaml", b".pem", b".key", b".crt", b".cer", b".jks", b".p12", b".pfx",

@@ -8,8 +8,8 @@ use super::{
     name::Kind,
     shape::{self, Shape},
 };
-use form::{code, path, rising, row_of_numbers, uuid};
-pub(super) use form::{hash, known, opaque};
+use form::{code, rising, row_of_numbers, uuid};
+pub(super) use form::{hash, known, opaque, path};
 pub(super) use spoken::spoken;
 use spoken::{ALGORITHMS, ends_with_noun, fake, words_alone};
 
