@@ -31,8 +31,8 @@ pub(super) fn role_of(tool: &str, name: &[u8]) -> Role {
     let Some(name) = folded(name, &mut letters) else { return Role::Plain };
     match name {
         b"command" | b"cmd" | b"code" | b"script" => return Role::Command,
-        b"description" => return Role::Description,
-        b"thought" | b"thoughts" | b"thinking" | b"reasoning" | b"rationale" | b"explanation" => return Role::Thought,
+        b"description" | b"explanation" | b"rationale" => return Role::Description,
+        b"thought" | b"thoughts" | b"thinking" | b"reasoning" => return Role::Thought,
         b"nonce" | b"cachebuster" | b"now" | b"currenttime" => return Role::Request,
         _ => {}
     }
@@ -43,10 +43,12 @@ pub(super) fn role_of(tool: &str, name: &[u8]) -> Role {
     let name = name.strip_prefix(b"x").unwrap_or(name);
     let made_up = [&b"id"[..], b"key", b"token", b"time", b"timestamp"].iter().find_map(|end| name.strip_suffix(*end));
     match made_up {
-        // A tool that is about requests, traces or calls has their ids for data: `approve_request(request_id)`.
-        Some(
-            what @ (b"request" | b"req" | b"trace" | b"span" | b"correlation" | b"idempotency" | b"call" | b"toolcall"),
-        ) if !is_about(tool, what) => Role::Request,
+        // A tool that is about requests or traces has their ids for data: `approve_request(request_id)`.
+        Some(what @ (b"request" | b"req" | b"trace" | b"correlation" | b"idempotency" | b"toolcall"))
+            if !is_about(tool, what) =>
+        {
+            Role::Request
+        }
         _ => Role::Plain,
     }
 }
@@ -77,7 +79,8 @@ mod tests {
         {
             assert_eq!(role(name), Role::Try, "{name}");
         }
-        for name in ["request_id", "requestId", "X-Request-ID", "trace_id", "spanId", "idempotency_key", "nonce", "now"]
+        for name in
+            ["request_id", "requestId", "X-Request-ID", "trace_id", "tool_call_id", "idempotency_key", "nonce", "now"]
         {
             assert_eq!(role(name), Role::Request, "{name}");
         }
@@ -99,6 +102,8 @@ mod tests {
             "date",
             "max_retries",
             "attempt_id",
+            "call_id",
+            "span_id",
             "request",
             "trace",
             "call",
@@ -111,7 +116,7 @@ mod tests {
         ] {
             assert_eq!(role(name), Role::Plain, "{name}");
         }
-        for (tool, name) in [("approveRequest", "request_id"), ("get_trace", "trace_id"), ("end_call", "call_id")] {
+        for (tool, name) in [("approveRequest", "request_id"), ("get_trace", "trace_id")] {
             assert_eq!(role_of(tool, name.as_bytes()), Role::Plain, "{tool} {name}");
         }
     }

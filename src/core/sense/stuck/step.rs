@@ -215,6 +215,7 @@ impl Level {
 }
 
 /// Hashes of a value.
+#[derive(Clone, Copy)]
 struct Value {
     /// All of it.
     exact: u64,
@@ -362,6 +363,7 @@ mod tests {
             (r#"{"q":"x","retryCount":"1"}"#, r#"{"q":"x","retryCount":"2"}"#),
             (r#"{"command":"ls","description":"List"}"#, r#"{"description":"Look","command":"ls"}"#),
             (r#"{"command":"ls"}"#, r#"{"description":"Look","command":"ls "}"#),
+            (r#"{"cmd":"ls","explanation":"a"}"#, r#"{"cmd":"ls","explanation":"b"}"#),
             (r#"{"path":"a","thought":"hm"}"#, r#"{"path":"a","thought":"so"}"#),
             (r#"{"q":"x","now":1700000001}"#, r#"{"q":"x","now":1700000002.5}"#),
             (r#"{"q":"x","requestTimestamp":1700000001123}"#, r#"{"q":"x","requestTimestamp":1700000002123}"#),
@@ -375,6 +377,7 @@ mod tests {
         for (a, b) in [
             (r#"{"thought":"hm"}"#, r#"{"thought":"so"}"#),
             (r#"{"title":"a","description":"b"}"#, r#"{"title":"a","description":"c"}"#),
+            (r#"{"deck":"a","explanation":"b"}"#, r#"{"deck":"a","explanation":"c"}"#),
             (r#"{"page":1}"#, r#"{"page":2}"#),
             (r#"{"id":"12"}"#, r#"{"id":"13"}"#),
             (r#"{"start":"2026-01-02T09:00:00"}"#, r#"{"start":"2026-01-02T10:00:00"}"#),
