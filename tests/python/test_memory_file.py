@@ -162,13 +162,36 @@ def test_m5_line_ends_and_marks_of_others_stay(tmp_path: Path) -> None:
     memory = Memory(tmp_path / "m.db")
     prefer(memory, "Use tabs.")
     other = "- Somebody else's. <!-- 1 0123abcd -->"
-    file.write_bytes(f"\ufeff## Preferences\r\n\r\n{other}\r\n- Mine <!-- a note -->\r\n".encode())
+    file.write_bytes(
+        f"\ufeff## Preferences\r\n\r\n{other}\r\n- Mine <!-- a note -->\r\n- Buy <!-- 3 pears -->\r\n".encode()
+    )
     memory.sync_file(file)
     text = file.read_bytes().decode()
     assert text.startswith("\ufeff## Preferences\r\n")
     assert f"{other}\r\n" in text
     assert text.count("\n") == text.count("\r\n")
-    assert preferences(memory) == {"Use tabs.", "Mine a note"}
+    assert preferences(memory) == {"Use tabs.", "Mine a note", "Buy 3 pears"}
+
+
+def test_m5_a_mark_of_a_change_that_was_never_kept_harms_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+    memory = Memory(tmp_path / "m.db")
+    prefer(memory, "Use tabs.", "Be brief.")
+    memory.sync_file(file)
+    tag = file.read_text().rpartition("<!-- ")[2].split()[1]
+    # The file was written and the store was not: a number that is nobody's, and one that somebody else got since.
+    mine = memory.remember("The office closes at six.", "semantic")
+    file.write_text(f"{file.read_text()}- Buy pears. <!-- 99 {tag} -->\n- Buy plums. <!-- {mine} {tag} -->\n")
+    assert memory.sync_file(file) == {"written": 0, "learned": 2, "changed": 0, "removed": 0}
+    assert preferences(memory) == {"Use tabs.", "Be brief.", "Buy pears.", "Buy plums."}
+    assert memory.why(mine).state == "live"
+    # What was forgotten meanwhile leaves the file and is not learned from it again.
+    (hit,) = [hit for hit in memory.newest() if hit.text == "Use tabs."]
+    memory.forget(hit, erase=True)
+    file.write_text(f"{file.read_text()}- Use tabs. <!-- {hit.id} {tag} -->\n")
+    memory.sync_file(file)
+    assert "tabs" not in file.read_text()
+    assert "Use tabs." not in preferences(memory)
 
 
 def test_m5_many_at_once(tmp_path: Path) -> None:

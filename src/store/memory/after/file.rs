@@ -286,34 +286,32 @@ impl Step<'_> {
     ) -> rusqlite::Result<()> {
         let revision = next_revision(self.transaction)?;
         let mut live = self.live()?;
-        // The text that a mark stood behind. A mark with our tag is ours wherever the file was before.
-        let was = |id: i64, live: &BTreeMap<i64, Live>| {
-            rows.get(&id).cloned().or_else(|| live.get(&id).map(|one| plain(&one.text)))
-        };
         let as_it_was = |line: &Line| match line {
-            Line::Item { text, id: Some(id) } if was(*id, &live).is_some_and(|was| is_same(&was, text)) => Some(*id),
+            Line::Item { text, id: Some(id) } if rows.get(id).is_some_and(|was| is_same(was, text)) => Some(*id),
             _ => None,
         };
         let unchanged: BTreeSet<i64> = lines.iter().filter_map(as_it_was).collect();
         let mut present = unchanged.clone();
         for line in lines.iter_mut() {
             let Line::Item { text, id } = line else { continue };
-            let marked = id.and_then(|id| Some((id, was(id, &live)?)));
+            let marked = id.and_then(|id| Some((id, rows.get(&id)?)));
             match marked {
-                Some((_, was)) if is_same(&was, text) => {}
+                Some((_, was)) if is_same(was, text) => {}
                 // A person says it otherwise now.
                 Some((known, _)) if !unchanged.contains(&known) => {
-                    forget_all(self.transaction, vec![known], revision, false)?;
-                    live.remove(&known);
+                    for gone in forget_all(self.transaction, vec![known], revision, false)? {
+                        live.remove(&gone);
+                    }
                     self.unlist(known)?;
                     *id = Some(self.learn(text, revision)?);
                     done.changed += 1;
                 }
-                // A mark of ours whose memory was erased: the line goes.
-                None if id.is_some() => {}
+                // Its memory was forgotten, and another way than by the file: the line goes.
+                None if id.is_some_and(|id| !live.contains_key(&id)) && self.is_gone(*id, text)? => {}
                 _ => {
                     let told = |one: &Live| one.trust >= Trust::User && is_same(&plain(&one.text), text);
-                    let same = live.iter().find(|(_, one)| told(one)).map(|(id, _)| *id);
+                    let own = id.filter(|id| live.get(id).is_some_and(|one| is_same(&plain(&one.text), text)));
+                    let same = own.or_else(|| live.iter().find(|(_, one)| told(one)).map(|(id, _)| *id));
                     *id = Some(if let Some(same) = same {
                         same
                     } else {
@@ -330,6 +328,15 @@ impl Step<'_> {
             done.removed += 1;
         }
         Ok(())
+    }
+
+    /// Whether the memory that a mark names was forgotten, with this text or erased. A mark may also name one that never
+    /// was: of a change that came into the file and not into the store.
+    fn is_gone(&self, id: Option<i64>, text: &str) -> rusqlite::Result<bool> {
+        let mut statement =
+            self.transaction.prepare_cached("SELECT text FROM memories WHERE id = ?1 AND state <> 0")?;
+        let was: Option<String> = statement.query_row([id], |row| row.get(0)).optional()?;
+        Ok(was.is_some_and(|was| was.is_empty() || is_same(&plain(&was), text)))
     }
 
     /// Whether the file ends in the middle of a line of ours: somebody was not done writing it.
@@ -454,7 +461,7 @@ fn item(line: &str) -> Option<(String, Option<Mark<'_>>)> {
         let id: i64 = words.next()?.parse().ok()?;
         let mark = match (words.next(), words.next()) {
             (None, _) => Mark::Number(id),
-            (Some(tag), None) => Mark::Of(id, tag),
+            (Some(tag), None) if tag.len() == 8 && tag.bytes().all(|b| b.is_ascii_hexdigit()) => Mark::Of(id, tag),
             _ => return None,
         };
         Some((at, mark))
