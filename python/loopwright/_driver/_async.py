@@ -54,6 +54,8 @@ class AsyncDriver(Driver):
         self.pumping = False
         # Something was done at once since it began to pump.
         self.hurried = False
+        # Whether the loop itself has called, and all others have had their turn.
+        self.in_turn = False
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self.tasks: dict[int, dict[Job, None]] = {}
         self.ending: set[asyncio.Task[Any]] = set()
@@ -121,7 +123,11 @@ class AsyncDriver(Driver):
     def begin_announced(self, command: Any) -> None:
         """Begins work whose announcement the reader has, unless that has begun since."""
         if type(command) is _core.Command and self.told and self.told[0] is command:
-            self.begin_put_off()
+            self.in_turn = True
+            try:
+                self.begin_put_off()
+            finally:
+                self.in_turn = False
             self.wake()
 
     def dropped(self) -> None:
@@ -292,7 +298,7 @@ class AsyncDriver(Driver):
         """The same, for work that may be over at once. Other tasks get their turn all the same, and who watches is told
         of a step before the next but one is taken.
         """
-        now = self.pumping and not (self.watch and self.hurried) and self.bridge.has_time(self.loop)
+        now = self.pumping and not (self.watch and self.hurried) and (self.in_turn or self.bridge.has_time(self.loop))
         self.hurried = True
         return self.begin(begin_now if now else begin_later, command_id, what, flag, function, arguments)
 
