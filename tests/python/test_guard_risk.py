@@ -156,6 +156,14 @@ def test_c15_what_rm_and_mv_in_a_shell_take_decides():
     assert Policy().decide("shell", {"command": "rm dist/app.js"}, risk="confirm").risk == "cautious"
 
 
+def test_g3_g4_one_file_that_is_gone_for_good_is_asked_about_wherever_it_stands():
+    for line in ("rm notes.txt", "mkdir -p out && rm notes.txt", "env rm notes.txt", "bash -c 'rm notes.txt'"):
+        risk = assess_risk(line)
+        assert (risk.level, risk.loses, risk.asks) == ("cautious", True, True), line
+    for line in ("rm dist/app.js", "mkdir x", "rm /tmp/x"):
+        assert not assess_risk(line).asks, line
+
+
 def test_c16_sudo_and_force_flags():
     for line in ("sudo ls /root", "sudo git status", "doas cat x", "sudo fdisk -l", "sudo journalctl -u x"):
         assert assess_risk(line) == "cautious", line

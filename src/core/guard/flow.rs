@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{
     RiskLevel,
-    command::Verdict,
+    command::{Verdict, without_asking},
     files::keep,
     shell::{Input, Options, RedirectKind, Script, SimpleCommand, Via, Word, basename},
 };
@@ -68,7 +68,8 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
             keep(&mut worst, leak(weight, out.span.clone()));
         }
         fetches_any |= matches!(command.program(), Some("curl" | "wget"));
-        let Some(sender) = Sender::of(command) else { continue };
+        let asked = without_asking(command);
+        let Some(sender) = Sender::of(asked.as_ref().unwrap_or(command)) else { continue };
         let mut weight = sender.sent.iter().filter_map(|path| secret_file(path)).max();
         if sender.takes_input {
             let read = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);

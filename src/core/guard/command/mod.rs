@@ -35,6 +35,7 @@ pub(super) use environment::lasts;
 pub(super) use listing::{Started, started, started_by_code};
 pub(super) use nested::act_verdict;
 pub(super) use reads::{operands, reads};
+pub(super) use tells::without_asking;
 
 /// What was found of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]

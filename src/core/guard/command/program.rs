@@ -11,7 +11,7 @@ use super::{
     runner::handed_on,
     special::special,
     tasks,
-    tells::only_tells,
+    tells::{only_tells, without_asking},
     undo::undoing,
     verbs::{dry, verbs},
 };
@@ -39,7 +39,7 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
         name
     };
     let name = version_off(name);
-    if only_tells(name, first, words) {
+    if only_tells(name, command) {
         return Verdict::new(RiskLevel::Safe, "shell.help", "only tells about itself", span);
     }
     // A statement where a command should be: no program is called `drop`, but what reads this text may be a database.
@@ -56,6 +56,13 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
         }
     }
     let mut worst = None;
+    // A word that asks for help pardons nothing: the rest is judged by itself as well.
+    if let Some(rest) = without_asking(command) {
+        let verdict = program(&rest, ground);
+        if verdict.level >= RiskLevel::Confirm || verdict.loses() {
+            keep(&mut worst, verdict);
+        }
+    }
     // What hands its words on is judged as that, and by what it says itself.
     if let Some(other) = stands_for(name) {
         let mut renamed = command.clone();

@@ -2,7 +2,11 @@
 //! stands beside it may be done all the same (`rm -rf x /?`, `docker exec c rm x --help`, and `rm` of BSD and busybox).
 
 use super::known::{READERS, TAME};
-use crate::core::guard::{files, rules, shell, shell::Word, table::reads::LINES};
+use crate::core::guard::{
+    files, rules,
+    shell::{self, Input, RedirectKind, SimpleCommand, Word},
+    table::reads::LINES,
+};
 
 /// Programs that run what they read where a letter does not mean what it means elsewhere (`bash -v`, `mysql -h`): of these
 /// the letters that do are listed.
@@ -17,13 +21,16 @@ const LETTERS: &[(&str, &str)] = &[
 /// Programs with subcommands that print their help for `sub --help` and for `help sub`; behind the bar the words that have
 /// subcommands themselves.
 const SUBCOMMANDS: &[(&str, &str)] = &[
-    ("git hg svn cargo go npm pip pip3 uv poetry gem bundle rustup brew apt apt-get dnf yum helm systemctl conda", ""),
+    (
+        "git hg svn cargo go npm pip pip3 uv poetry gem bundle rustup brew apt apt-get dnf yum helm systemctl conda openssl",
+        "",
+    ),
     (
         "docker podman nerdctl",
         "compose container image volume network system buildx builder context manifest pod stack",
     ),
     ("kubectl oc", "config rollout create set auth top certificate"),
-    ("gh", "pr issue run repo release workflow gist secret cache label auth variable"),
+    ("gh", "pr issue run repo release codespace workflow gist secret cache label auth variable"),
     ("terraform tofu", "state workspace providers"),
     ("aws", "s3 s3api ec2 iam sts lambda ecs eks rds logs cloudformation dynamodb"),
 ];
@@ -32,13 +39,20 @@ const SUBCOMMANDS: &[(&str, &str)] = &[
 const HANDING_ON: &[&str] = &["exec", "run", "x", "dlx", "eval", "shell", "ssh", "bisect", "foreach"];
 
 /// Whether a call only asks a program about itself.
-pub(super) fn only_tells(name: &str, first: &Word, words: &[Word]) -> bool {
+pub(super) fn only_tells(name: &str, command: &SimpleCommand) -> bool {
+    let Some((first, words)) = command.words.split_first() else { return false };
     let installed =
         !first.text.contains('/') || ["/usr/", "/bin/", "/sbin/", "/opt/"].iter().any(|at| first.text.starts_with(at));
     if let [only] = words
         && windows(name, &only.text)
     {
         return true;
+    }
+    // What is fed to a program may be run by it all the same.
+    let fed = !matches!(command.input, Input::None)
+        || command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read);
+    if fed && !READERS.contains(&name) || [".sh", ".bash", ".py"].iter().any(|ending| name.ends_with(ending)) {
+        return false;
     }
     if !installed || words.iter().any(|word| !word.exact || word.pattern) {
         return false;
@@ -82,6 +96,21 @@ pub(super) fn only_tells(name: &str, first: &Word, words: &[Word]) -> bool {
         _ => false,
     };
     asked && subcommand && before.iter().all(plain) && !before.iter().any(|word| HANDING_ON.contains(word))
+}
+
+/// The command without the words that ask, where some stand among others: what is wrong with it then is wrong with it.
+pub(in crate::core::guard) fn without_asking(command: &SimpleCommand) -> Option<SimpleCommand> {
+    let asks = |word: &Word| {
+        matches!(word.text.as_str(), "--help" | "-help" | "-h" | "-?" | "/?" | "--version" | "-V" | "help" | "version")
+    };
+    let (_, words) = command.words.split_first()?;
+    if asks_about_a_verb(words) || !words.iter().any(asks) {
+        return None;
+    }
+    let mut rest = command.clone();
+    let mut first = true;
+    rest.words.retain(|word| std::mem::take(&mut first) || !asks(word));
+    Some(rest)
 }
 
 /// Whether a program that nobody knows here is asked about one of its subcommands: it may do it all the same, and hardly

@@ -200,7 +200,7 @@ pub(super) fn find(outer: &mut Outer<'_>, name: &str, words: &[Word]) {
         }
         let rest = words.get(at..).unwrap_or_default();
         let end = rest.iter().position(|word| matches!(word.text.as_str(), ";" | "+")).unwrap_or(rest.len());
-        let inner: Vec<Word> = rest[..end]
+        let mut inner: Vec<Word> = rest[..end]
             .iter()
             .map(|word| {
                 let mut word = word.clone();
@@ -210,6 +210,10 @@ pub(super) fn find(outer: &mut Outer<'_>, name: &str, words: &[Word]) {
                 word
             })
             .collect();
+        let placed = rest[..end].iter().any(|word| word.text.contains('{'));
+        if let Some(last) = inner.last().filter(|_| letters && !placed).cloned() {
+            inner.push(unknown("{}", &last));
+        }
         outer.words(&inner, Via::FindExec);
         at += end;
     }
