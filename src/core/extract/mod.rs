@@ -34,6 +34,7 @@ mod policy;
 mod probe;
 mod prose;
 mod python;
+mod quotation;
 mod quote;
 #[cfg(test)]
 mod recorder;
@@ -68,8 +69,9 @@ pub use fits::Misfit;
 pub use json::Mend;
 pub use parser::{Parser, extract};
 pub use policy::{Policy, Quoted, UnknownTool};
+pub use quotation::{Read, ReplyReader, Shown};
 pub use render::{Unwritable, render_call, render_calls, render_result, render_results};
 pub use repair::{Repair, Repaired, repair_json};
-pub use reply::{Reading, read_reply, reply_policy, signatures, spoken, tool_instructions};
+pub use reply::{Reading, read_reply, reads_reply, reply_parser, signatures, spoken, tool_instructions};
 pub use schema::{NoSchema, check_schema};
 pub use signature::{Kind, Signature, Signatures};
