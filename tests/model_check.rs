@@ -796,6 +796,7 @@ fn small_turn() -> TurnConfig {
         retry: RetryPolicy { attempts: 2, ..RetryPolicy::default() },
         stuck: None,
         momentum: None,
+        read_markup: true,
         ..config()
     }
 }

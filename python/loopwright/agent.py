@@ -94,7 +94,10 @@ class Agent(Running[Output]):
         tool_format: How the model calls tools. `"native"` is the provider's own way. `"text"` is for models without
             one: they are told to write calls as text, in the dialect they know (`loopwright.dialect_for`), else in
             Hermes'. Or the name of a dialect (`loopwright.extraction.dialects`).
-        read_markup: Whether calls that a native model writes into its text by mistake run. Quoted ones never do.
+        read_markup: Whether calls that a model writes into its text run although it has tool calls of its own. By
+            default only those of a model of your own, an object, do. With a `tool_format` they are always read. A call
+            that stands in what the model was shown (a result, a page, a memory, the user's message) is a quotation and
+            stays text, as one in quotes does.
         cache: Whether the provider may cache the prompt's prefix.
         timeouts: Seconds for `connect`, `first_byte`, `idle` and `total` (90 for one request).
         retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
@@ -169,7 +172,7 @@ class Agent(Running[Output]):
         effort: str | None = None,
         tool_choice: str | None = None,
         tool_format: str = "native",
-        read_markup: bool = True,
+        read_markup: bool | None = None,
         cache: bool = True,
         timeouts: Mapping[str, float] | None = None,
         retry: Mapping[str, Any] | None = None,
@@ -275,7 +278,7 @@ class Agent(Running[Output]):
             "system": system,
             "provider_tools": _provided(self._endpoint, provider_tools, web_search),
             "tool_choice": _tool_choice(tool_choice),
-            "read_markup": bool(read_markup),
+            "read_markup": self._endpoint is None if read_markup is None else bool(read_markup),
             "max_tokens": max_tokens,
             "temperature": temperature,
             "top_p": top_p,

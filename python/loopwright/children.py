@@ -200,7 +200,7 @@ def _agent_of(parent: Agent[Any], given: SubAgent) -> Agent[Any]:
         **options,
     )
     if same:
-        for key in ("max_tokens", "temperature", "top_p", "effort", "retry", "price", "cache"):
+        for key in ("max_tokens", "temperature", "top_p", "effort", "retry", "price", "cache", "read_markup"):
             if key not in given.options:
                 agent._config[key] = parent._config[key]
     return agent

@@ -2,8 +2,8 @@
 //! what they are. The reply itself is not touched here; the machine reads it the same way.
 
 use crate::core::{
-    extract::{self, Event, Events, Parser},
-    request::{Delta, Request, Tool},
+    extract::{self, Read, ReplyReader, Shown, Signatures},
+    request::{Delta, Request},
 };
 
 /// What a piece of a reply is, and from which block of the provider.
@@ -18,9 +18,11 @@ enum Piece {
 /// Reads the text of a reply while it streams.
 pub(super) struct Written<'a> {
     request: &'a Request,
+    tools: Signatures,
+    shown: Shown<'a>,
     /// The text block that is being read.
-    parser: Option<(usize, Parser)>,
-    events: Events,
+    reader: Option<(usize, ReplyReader)>,
+    read: Vec<Read>,
     /// The blocks so far, in the numbering of who watches.
     blocks: Vec<Piece>,
 }
@@ -28,8 +30,14 @@ pub(super) struct Written<'a> {
 impl<'a> Written<'a> {
     /// A reader for the reply to `request`; `None` if there is nothing to read.
     pub(super) fn new(request: &'a Request) -> Option<Self> {
-        let reads = request.read_markup && request.tools.iter().any(|tool| matches!(tool, Tool::Function(_)));
-        reads.then(|| Self { request, parser: None, events: Events::new(), blocks: Vec::new() })
+        extract::reads_reply(request).then(|| Self {
+            request,
+            tools: extract::signatures(&request.tools),
+            shown: Shown::new(request),
+            reader: None,
+            read: Vec::new(),
+            blocks: Vec::new(),
+        })
     }
 
     /// What who watches is shown for these deltas.
@@ -38,11 +46,12 @@ impl<'a> Written<'a> {
         for delta in deltas {
             match delta {
                 Delta::Text { block, text } => {
-                    if self.parser.as_ref().is_some_and(|(read, _)| *read != block) {
+                    if self.reader.as_ref().is_some_and(|(read, _)| *read != block) {
                         self.finish_block(&mut shown);
                     }
-                    let (_, parser) = self.parser.get_or_insert_with(|| (block, parser(self.request)));
-                    parser.feed(text.as_bytes(), &mut self.events);
+                    let reader = || (block, ReplyReader::new(extract::reply_parser(self.request, &self.tools)));
+                    let (_, reader) = self.reader.get_or_insert_with(reader);
+                    reader.feed(text.as_bytes(), &self.shown, &mut self.read);
                     self.show(block, &mut shown);
                 }
                 other => {
@@ -62,37 +71,34 @@ impl<'a> Written<'a> {
     }
 
     fn finish_block(&mut self, shown: &mut Vec<Delta>) {
-        if let Some((block, mut parser)) = self.parser.take() {
-            parser.finish(&mut self.events);
+        if let Some((block, mut reader)) = self.reader.take() {
+            reader.finish(&self.shown, &mut self.read);
             self.show(block, shown);
         }
     }
 
     fn show(&mut self, source: usize, shown: &mut Vec<Delta>) {
-        let events = std::mem::take(&mut self.events);
-        for event in events.iter() {
-            match event {
-                Event::Text { text, .. } => {
+        for read in std::mem::take(&mut self.read) {
+            match read {
+                Read::Text(text) => {
                     let block = self.block(Piece::Text(source));
-                    shown.push(Delta::Text { block, text: text.to_owned() });
+                    shown.push(Delta::Text { block, text });
                 }
-                Event::Reasoning { text, .. } => {
+                Read::Reasoning(text) => {
                     let block = self.block(Piece::Reasoning(source));
-                    shown.push(Delta::Reasoning { block, text: text.to_owned() });
+                    shown.push(Delta::Reasoning { block, text });
                 }
-                Event::CallStarted { index, name, .. } => {
+                Read::Started { index, name } => {
                     let block = self.block(Piece::Call(source, index));
-                    shown.push(Delta::ToolUse { block, id: String::new(), name: name.to_owned() });
+                    shown.push(Delta::ToolUse { block, id: String::new(), name });
                 }
-                Event::Arguments { index, json, .. } => {
+                Read::Arguments { index, json } => {
                     let block = self.block(Piece::Call(source, index));
-                    shown.push(Delta::Arguments { block, text: json.to_owned() });
+                    shown.push(Delta::Arguments { block, text: json });
                 }
-                Event::CallFinished { .. } | Event::Markup { .. } | Event::Problem(_) => {}
+                Read::Called { .. } | Read::Quoted { .. } => {}
             }
         }
-        self.events = events;
-        self.events.clear();
     }
 
     fn block(&mut self, piece: Piece) -> usize {
@@ -119,9 +125,4 @@ impl<'a> Written<'a> {
             }
         }
     }
-}
-
-fn parser(request: &Request) -> Parser {
-    let format = request.tool_format.as_deref().and_then(extract::dialect_named);
-    Parser::new(Some(extract::signatures(&request.tools)), None, extract::reply_policy(format))
 }

@@ -193,7 +193,7 @@ fn d22_a_call_within_a_value_runs_no_more_where_the_call_around_it_broke() {
 }
 
 #[test]
-fn d08_a_forgotten_closer_of_a_broken_call_costs_no_other_call() {
+fn e5_a_call_behind_a_value_that_nothing_closes_does_not_run() {
     each(dialects().iter().filter(|dialect| raw(dialect)), |dialect| {
         let text = &texts(dialect)[1];
         let (at, _) = first_parameter(dialect, text);
@@ -209,9 +209,7 @@ fn d08_a_forgotten_closer_of_a_broken_call_costs_no_other_call() {
             }
             let text = format!("{}{junk}{}\n{} hi", &text[..at], &text[at..cut], &text[next..]);
             let reading = twice(&text, &setup());
-            let last = reading.calls.last().unwrap();
-            assert!(last.name == "hh" && last.complete && last.arguments == "{\"c\":\"w\"}", "{text}: {reading:?}");
-            assert!(reading.prose.trim_start() == "hi", "{text}: {reading:?}");
+            assert!(reading.calls.iter().all(|call| !call.complete), "{text}: {reading:?}");
         }
     });
 }

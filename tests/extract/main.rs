@@ -17,6 +17,7 @@ mod limits;
 mod merged;
 mod mutated;
 mod orphaned;
+mod quoted_values;
 mod reading;
 mod remains;
 mod round_trip;

@@ -298,13 +298,19 @@ fn d21_the_rest_of_a_torn_value_is_no_text() {
     ] {
         let reading = crate::reading::read(&format!("Hi. {text} Bye."), &Setup::names(&["ff", "gg"]));
         assert_eq!(reading.prose, "Hi.  Bye.", "{text}: {reading:?}");
-        let hybrid = |call: &&loopwright::core::extract::Call| call.name == "ff" && call.complete && !call.repaired;
+        // What is complete holds the other call whole.
+        let hybrid = |call: &&loopwright::core::extract::Call| {
+            call.name == "ff"
+                && call.complete
+                && !call.repaired
+                && !(call.arguments.contains("gg") && call.arguments.contains(" y"))
+        };
         assert!(!reading.calls.iter().any(|call| hybrid(&call)), "{text}: {reading:?}");
     }
-    // Prose behind a call whose closers were forgotten stays.
+    // Where the closers of the outer one were forgotten it isn't known that the other stands in its value: neither runs.
     let text = "<tool_call>\n<function=ff>\n<parameter=a>\nx\n<tool_call>\n<function=gg>\n</function>\n</tool_call> That is all.";
     let reading = crate::reading::read(text, &Setup::names(&["ff", "gg"]));
-    assert_eq!((reading.calls.len(), reading.prose.as_str()), (2, " That is all."), "{reading:?}");
+    assert!(reading.calls.iter().all(|call| !call.complete), "{reading:?}");
 }
 
 /// An attribute's quotation mark is missing, and the element's end with it: the next call's parameters are not this one's.

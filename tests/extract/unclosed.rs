@@ -173,12 +173,24 @@ fn d08_a_value_without_its_closer_ends_with_the_next() {
 }
 
 #[test]
-fn d08_a_value_and_a_call_without_their_closers_end_with_the_next_call() {
+fn d08_a_call_without_its_closer_ends_with_the_next_call() {
     for row in ROWS {
-        let open = format!("{}f{}{}", row.call.0, row.call.1, row.value("a", "x", false, ""));
-        mended(&row.around(&format!("{open}{}", row.next())), &declared(), &json!({"a": "x"}), true);
         let open = format!("{}f{}{}", row.call.0, row.call.1, row.value("a", "x", true, ""));
         mended(&row.around(&format!("{open}{}", row.next())), &declared(), &json!({"a": "x"}), true);
+    }
+}
+
+#[test]
+fn e5_a_value_that_nothing_closes_before_the_next_call_runs_neither() {
+    for row in ROWS {
+        // Whether the second call is quoted in the value is not known.
+        let open = format!("{}f{}{}", row.call.0, row.call.1, row.value("a", "x", false, ""));
+        let text = row.around(&format!("{open}{}", row.next()));
+        for setup in [declared(), Setup::auto()] {
+            let reading = read(&text, &setup);
+            assert!(reading.calls.iter().all(|call| !call.complete), "{text}: {reading:?}");
+            assert_eq!(reading.calls[0].name, "f", "{text}: {reading:?}");
+        }
     }
 }
 

@@ -22,6 +22,7 @@ CONFIG = {
     "retry": {"attempts": 2},
     "stuck": None,
     "momentum": None,
+    "read_markup": True,
     "seed": 7,
 }
 NAMES = st.sampled_from(["look", "write", "rm", "rm", "rm", "nobody", ""])

@@ -39,7 +39,7 @@ def test_d44_every_round_is_traced(serve: Serve, wire: str, way: str) -> None:
     assert (first.run, first.machine, first.round, first.model) == (result.run_id, 0, 1, "test")
     assert (first.tools, first.messages, first.attempts) == (["look"], 1, 1)
     assert first.stream is (way == "stream")
-    assert first.emission == ("streamed without calls" if way == "stream" else "whole")
+    assert first.emission == ("streamed" if way == "stream" else "whole")
     assert (first.decision, first.rule) == ("continue", "tool_calls")
     assert [(each.name, each.input, each.is_error, each.written) for each in first.calls] == [
         ("look", {"path": "a"}, False, False),

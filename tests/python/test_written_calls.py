@@ -39,7 +39,7 @@ def bodies(server: WireServer) -> list[dict[str, Any]]:
 
 def test_d08_a_call_in_the_text_runs(serve: Any, wire: str, way: str) -> None:
     server = serve(text(f"Let me look.\n{CALL}"), text("717,710 people."))
-    result, _ = run(agent_at(server, wire, tools=[population]), "How many?", way)
+    result, _ = run(agent_at(server, wire, tools=[population], read_markup=True), "How many?", way)
     assert asked == ["Oslo"]
     assert result.final == "717,710 people."
     assert result.transcript == "Let me look.\n717,710 people."
@@ -48,7 +48,7 @@ def test_d08_a_call_in_the_text_runs(serve: Any, wire: str, way: str) -> None:
 
 def test_d08_a_native_call_goes_first_and_its_copy_in_the_text_does_not_run(serve: Any, wire: str, way: str) -> None:
     server = serve(calls(Call("population", {"city": "Oslo"}), text=f"I look. {CALL}"), text("done"))
-    result, _ = run(agent_at(server, wire, tools=[population]), "go", way)
+    result, _ = run(agent_at(server, wire, tools=[population], read_markup=True), "go", way)
     assert asked == ["Oslo"]
     assert any("doubled_call" in warning for warning in result.warnings)
     assert "<tool_call>" not in result.transcript
@@ -134,7 +134,7 @@ def test_d09_calls_that_are_only_talked_about_do_not_run(serve: Any, wire: str, 
         f"Write `{CALL.replace(chr(10), '')}` or\n\n```\n{CALL}\n```\n\n> {CALL.replace(chr(10), '')}\n\nas you like."
     )
     server = serve(text(words))
-    result, _ = run(agent_at(server, wire, tools=[population]), "go", way)
+    result, _ = run(agent_at(server, wire, tools=[population], read_markup=True), "go", way)
     assert asked == []
     assert result.final == words
 
@@ -142,7 +142,7 @@ def test_d09_calls_that_are_only_talked_about_do_not_run(serve: Any, wire: str, 
 def test_d09_only_declared_tools_are_called_and_without_tools_nothing_is_read(serve: Any, wire: str) -> None:
     words = '<tool_call>{"name": "rm", "arguments": {}}</tool_call>'
     server = serve(text(words), text(words), text(CALL))
-    assert agent_at(server, wire, tools=[population]).run_sync("go").final == words
+    assert agent_at(server, wire, tools=[population], read_markup=True).run_sync("go").final == words
     assert agent_at(server, wire).run_sync("go").final == words
     assert agent_at(server, wire, tools=[population], read_markup=False).run_sync("go").final == CALL
     assert asked == []
@@ -150,7 +150,7 @@ def test_d09_only_declared_tools_are_called_and_without_tools_nothing_is_read(se
 
 def test_d17_a_call_cut_short_does_not_run_and_the_model_hears_of_it(serve: Any, wire: str, way: str) -> None:
     server = serve(text('<tool_call>{"name": "population", "arguments": {"city": "Os'), text("I give up"))
-    result, _ = run(agent_at(server, wire, tools=[population]), "go", way)
+    result, _ = run(agent_at(server, wire, tools=[population], read_markup=True), "go", way)
     assert asked == []
     assert result.final == "I give up"
     assert "invalid_arguments" in json.dumps(bodies(server)[1])
@@ -187,7 +187,7 @@ def test_d08_a_run_with_written_calls_replays(serve: Any, tmp_path: Any) -> None
 
 def test_d08_parallel_and_equal_calls_in_one_reply_all_run(serve: Any, wire: str, way: str) -> None:
     server = serve(text(f"{CALL}\n{CALL}\n{CALL.replace('Oslo', 'Rome')}"), text("done"))
-    result, _ = run(agent_at(server, wire, tools=[population]), "go", way)
+    result, _ = run(agent_at(server, wire, tools=[population], read_markup=True), "go", way)
     assert sorted(asked) == ["Oslo", "Oslo", "Rome"]
     assert len({each.id for each in result.tool_calls}) == 3
 

@@ -64,7 +64,7 @@ class Decision:
     risk: str
     """How much harm it may do: `safe`, `cautious`, `confirm` or `dangerous`."""
     by: str
-    """What decided: `policy`, `risk`, `intent`, `unparsed` or `sensitivity`."""
+    """What decided: `policy`, `risk`, `intent`, `unparsed`, `sensitivity` or `quotation`."""
     rules: tuple[str, ...]
     """The rules that decided: `tier:id` of a policy, `risk:id` of the risk rules."""
     part: str | None

@@ -28,7 +28,7 @@ pub struct Parts<'a> {
 pub fn assemble(parts: &Parts<'_>) -> (Vec<Arc<Message>>, usize) {
     let mut out: Vec<Arc<Message>> = Vec::with_capacity(parts.history.len() + 4);
     let mut instructions = parts.system.to_owned();
-    section(&mut instructions, "memory", parts.memory);
+    section(&mut instructions, MEMORY, parts.memory);
     if !instructions.is_empty() {
         out.push(Arc::new(Message::text(Role::System, instructions)));
     }
@@ -44,6 +44,15 @@ pub fn assemble(parts: &Parts<'_>) -> (Vec<Arc<Message>>, usize) {
     let head = out.len();
     out.extend(parts.history.iter().cloned());
     (out, head)
+}
+
+/// What is trusted of memory, as it stands in instructions.
+const MEMORY: &str = "memory";
+
+/// The memory that stands at the end of such instructions.
+pub fn memory_in(instructions: &str) -> Option<&str> {
+    let (_, memory) = instructions.rsplit_once(&format!("<{MEMORY}>\n"))?;
+    Some(memory.rsplit_once(&format!("\n</{MEMORY}>")).map_or(memory, |(memory, _)| memory))
 }
 
 fn section(out: &mut String, name: &str, text: &str) {

@@ -38,7 +38,7 @@ mod window;
 
 pub use self::{
     archive::{Archive, RECALL_BYTES, shown},
-    assemble::{Parts, assemble},
+    assemble::{Parts, assemble, memory_in},
     compress::{Compressed, compress, compress_looked, compress_with},
     count::{BytesPerFour, CALL_OVERHEAD, Count, IMAGE_TOKENS, MESSAGE_OVERHEAD, message_by_texts},
     inside::takes_instructions_inside,

@@ -34,6 +34,7 @@ const RULE: Rule = Rule {
     bare: false,
     head: SEPARATOR,
     opens: true,
+    named: true,
 };
 /// What opens an object that holds all arguments, and what closes it.
 const JSON: Class = CDATA;

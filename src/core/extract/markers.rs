@@ -116,9 +116,11 @@ impl Markers {
     pub(super) fn of(names: Option<&[&str]>, bare: bool) -> Arc<Self> {
         static ALL: OnceLock<Arc<Markers>> = OnceLock::new();
         static ALL_AND_BARE: OnceLock<Arc<Markers>> = OnceLock::new();
+        static NO_CALLS: OnceLock<Arc<Markers>> = OnceLock::new();
         match (names, bare) {
             (None, false) => ALL.get_or_init(|| Arc::new(Self::build(None, false))).clone(),
             (None, true) => ALL_AND_BARE.get_or_init(|| Arc::new(Self::build(None, true))).clone(),
+            (Some([]), false) => NO_CALLS.get_or_init(|| Arc::new(Self::build(names, false))).clone(),
             _ => Arc::new(Self::build(names, bare)),
         }
     }

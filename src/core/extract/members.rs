@@ -198,12 +198,11 @@ impl Members {
             let (data, verdict) = self.until.step(marks, rule, input, last);
             let part = |from: usize, to: usize| input.get(data + from..data + to).unwrap_or_default();
             match verdict {
+                Verdict::Opens { from, to, .. } if self.until.quotes() && self.awaits(part(from, to)) => {
+                    self.until.stray(marks);
+                    continue;
+                }
                 Verdict::Opens { from, to, newline } if self.awaits(part(from, to)) => {
-                    if self.until.talks() {
-                        // It is that call's, and not this one's.
-                        sink.spoiled(NESTED);
-                        sink.torn();
-                    }
                     break (data, Verdict::Unclosed(newline));
                 }
                 Verdict::Opens { from, to, .. }
@@ -246,6 +245,8 @@ impl Members {
                 }
                 if self.until.shows() {
                     sink.spoiled(SHOWN);
+                } else if self.until.strays() {
+                    sink.spoiled(NESTED);
                 }
                 Flow::Ended(data + bytes)
             }
@@ -299,8 +300,8 @@ impl Members {
 /// Why a call isn't complete whose value holds an open code fence, and a call in it: it may be another one.
 pub(super) const SHOWN: &str = "what opens a call stands in a code fence that nothing closes";
 
-/// Why a call is broken that holds another one.
-const NESTED: &str = "another call stands in a value";
+/// Why a call isn't complete in whose value a parameter opens behind a quoted call.
+pub(super) const NESTED: &str = "a parameter opens in a value behind a call that stands in it";
 
 /// Whether the head of a call, an element's inside or a bare name, names a tool there is.
 pub(super) fn calls(head: &[u8], element: bool, sink: &dyn Sink) -> bool {

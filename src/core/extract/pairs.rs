@@ -134,6 +134,7 @@ impl PairsBody {
             bare: false,
             head: self.key_end,
             opens: false,
+            named: true,
         }
     }
 

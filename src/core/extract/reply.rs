@@ -1,12 +1,14 @@
 //! Replies and histories of models that write their calls as text. A reply's text becomes blocks: prose, reasoning, calls; a
 //! history's calls and results become text again, in the model's own dialect, so that both sides of a conversation agree.
 
+use std::collections::BTreeSet;
+
 use super::{
     call::Call,
     dialect::{Dialect, dialect_named},
-    event::Event,
-    parser::extract,
+    parser::Parser,
     policy::Policy,
+    quotation::{Read, ReplyReader, Shown},
     render::{render_call, render_results},
     signature::Signatures,
 };
@@ -23,6 +25,10 @@ pub struct Reading {
     pub calls: usize,
     /// Calls that were left out, because the reply has native ones: a provider may hand out one call both ways.
     pub doubled: usize,
+    /// The tools of calls that quote what the model was shown, and stayed prose.
+    pub quoted: Vec<String>,
+    /// Which of the message's calls a person has to be asked about: without markers of their own, they stand in what it was shown.
+    pub asked: BTreeSet<usize>,
 }
 
 /// The declared tools of a request, as the parser wants them.
@@ -38,20 +44,42 @@ pub fn signatures(tools: &[Tool]) -> Signatures {
 
 /// What may count as a call in a reply: with `format`, the model was told to write calls that way. Servers keep Llama's marker, a
 /// special token, to themselves, and the model itself may leave it out: what is left is bare JSON.
-pub fn reply_policy(format: Option<&Dialect>) -> Policy {
+fn reply_policy(format: Option<&Dialect>) -> Policy {
     let bare = |dialect: &Dialect| dialect.bare || dialect.name == "llama-3";
     Policy { bare_json: format.is_some_and(bare), ..Policy::default() }
 }
 
+/// The parser of one text of the reply to `request`, for whoever reads it whole and whoever reads it as it comes. Reasoning is
+/// told from prose; calls are read where the request says so. `tools`: the [`signatures`] of the request.
+pub fn reply_parser(request: &Request, tools: &Signatures) -> Parser {
+    let format = request.tool_format.as_deref().and_then(dialect_named);
+    if request.read_markup {
+        return Parser::new(Some(tools.clone()), None, reply_policy(format));
+    }
+    Parser::new(Some(Signatures::default()), Some(&[]), Policy::default())
+}
+
+/// Whether the texts of the reply are looked through at all.
+pub fn reads_reply(request: &Request) -> bool {
+    request.tools.iter().any(|tool| matches!(tool, Tool::Function(_)))
+}
+
 /// Turns what is written in the text blocks of a reply into blocks: calls into tool uses, reasoning into thinking. Prose stays
-/// as it is, byte for byte; a message without markup is not touched.
-pub fn read_reply(message: &mut Message, tools: &Signatures, format: Option<&Dialect>) -> Reading {
+/// as it is, byte for byte, and so does a call that quotes what `request` shows; a message without markup is not touched.
+pub fn read_reply(message: &mut Message, request: &Request, tools: &Signatures) -> Reading {
+    let shown = Shown::new(request);
     let mut reading = Reading::default();
     let native = message.tool_uses().next().is_some();
     let mut blocks = Vec::with_capacity(message.content.len());
     for block in std::mem::take(&mut message.content) {
         match block {
-            Block::Text(text) => read_text(text, tools, format, native, &mut blocks, &mut reading),
+            Block::Text(text) => {
+                let mut reader = ReplyReader::new(reply_parser(request, tools));
+                let mut read = Vec::new();
+                reader.feed(text.text.as_bytes(), &shown, &mut read);
+                reader.finish(&shown, &mut read);
+                put(text, read, native, &mut blocks, &mut reading);
+            }
             other => blocks.push(other),
         }
     }
@@ -59,37 +87,39 @@ pub fn read_reply(message: &mut Message, tools: &Signatures, format: Option<&Dia
     reading
 }
 
-fn read_text(
-    text: Text,
-    tools: &Signatures,
-    format: Option<&Dialect>,
-    native: bool,
-    blocks: &mut Vec<Block>,
-    reading: &mut Reading,
-) {
-    let events = extract(text.text.as_bytes(), Some(tools.clone()), None, reply_policy(format));
-    if events.iter().all(|event| matches!(event, Event::Text { .. })) {
+/// Puts what was read in the place of a text.
+fn put(text: Text, read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, reading: &mut Reading) {
+    let is_prose = |read: &Read| matches!(read, Read::Text(_) | Read::Quoted { .. });
+    let length = |read: &Read| if let Read::Text(text) = read { text.len() } else { 0 };
+    if read.iter().all(is_prose) && read.iter().map(length).sum::<usize>() == text.text.len() {
+        let names =
+            read.into_iter().filter_map(|read| if let Read::Quoted { name } = read { Some(name) } else { None });
+        reading.quoted.extend(names);
         return blocks.push(Block::Text(text));
     }
     let mut extra = text.extra;
-    for event in events.iter() {
-        match event {
-            Event::Text { text, .. } => match blocks.last_mut() {
-                Some(Block::Text(last)) if extra.is_none() && last.extra.is_none() => last.text.push_str(text),
-                _ => blocks.push(Block::Text(Text { text: text.to_owned(), extra: extra.take() })),
+    for read in read {
+        match read {
+            Read::Text(text) => match blocks.last_mut() {
+                Some(Block::Text(last)) if extra.is_none() && last.extra.is_none() => last.text.push_str(&text),
+                _ => blocks.push(Block::Text(Text { text, extra: extra.take() })),
             },
-            Event::Reasoning { text, .. } => match blocks.last_mut() {
+            Read::Reasoning(text) => match blocks.last_mut() {
                 Some(Block::Thinking(last)) if last.signature.is_none() && last.redacted.is_none() => {
-                    last.text.push_str(text);
+                    last.text.push_str(&text);
                 }
-                _ => blocks.push(Block::Thinking(Thinking { text: text.to_owned(), ..Thinking::default() })),
+                _ => blocks.push(Block::Thinking(Thinking { text, ..Thinking::default() })),
             },
-            Event::CallFinished { .. } if native => reading.doubled += 1,
-            Event::CallFinished { call, .. } => {
+            Read::Called { .. } if native => reading.doubled += 1,
+            Read::Called { call, asks } => {
+                if asks {
+                    reading.asked.insert(reading.calls);
+                }
                 reading.calls += 1;
-                blocks.push(Block::ToolUse(tool_use(call)));
+                blocks.push(Block::ToolUse(tool_use(&call)));
             }
-            Event::CallStarted { .. } | Event::Arguments { .. } | Event::Markup { .. } | Event::Problem(_) => {}
+            Read::Quoted { name } => reading.quoted.push(name),
+            Read::Started { .. } | Read::Arguments { .. } => {}
         }
     }
 }

@@ -167,6 +167,7 @@ impl TagsBody {
             bare: !self.wrapped,
             head: ">",
             opens: true,
+            named: true,
         }
     }
 

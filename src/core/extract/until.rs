@@ -6,9 +6,11 @@
 //! it; by the opening of a parameter that may come next; by that of another call where a line begins. If a closing element stood in
 //! the value with words behind it, the same shows that the call is broken: where its value ended isn't known.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod marks;
 
 use memchr::{memchr, memchr2};
+
+pub(super) use marks::{Bound, Look, Marks, Seen};
 
 /// What a mark is. Sets of these are written with `|`.
 pub(super) type Class = u16;
@@ -41,8 +43,8 @@ pub(super) const UNNAMED: Class = 4096;
 /// Shows that another call begins.
 pub(super) const FURTHER: Class = NEXT | NAMED | AROUND;
 
-/// What opens a call, wherever it stands.
-const TALKS: Class = NEXT | NAMED;
+/// What stands behind the opening of a call, beside an object: words there are talk of it.
+const WITHIN_CALL: Class = OPEN | CALL_END | CLOSER | CDATA | UNNAMED | ODDLY;
 /// What may follow a value's closing element.
 const FOLLOW: Class = OPEN | CALL_END | CLOSER | FURTHER;
 /// The most markers that stand around a call: a section's, the call's, and what may stand between that and the call.
@@ -57,207 +59,6 @@ pub(super) const MAX_HEAD: usize = 1024;
 
 pub(super) const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Mark {
-    start: usize,
-    end: usize,
-    class: Class,
-    bound: Bound,
-}
-
-/// What must follow a mark: after `<parameter` white space or `=`, so that it isn't `<parameters>`. It isn't part of the mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bound {
-    Nothing,
-    Space,
-    Equals,
-}
-
-impl Bound {
-    fn holds(self, byte: u8) -> bool {
-        match self {
-            Self::Nothing => true,
-            Self::Space => is_space(byte),
-            Self::Equals => byte == b'=',
-        }
-    }
-}
-
-/// The strings that mean something in one grammar. The first 64 count.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Marks {
-    text: Vec<u8>,
-    list: Vec<Mark>,
-    longest: usize,
-    looks: Looks,
-}
-
-/// How many bytes were looked at more than once. Counted by whoever looks, taken by the grammar.
-#[derive(Debug, Default)]
-struct Looks(AtomicUsize);
-
-impl Clone for Looks {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl Marks {
-    /// Adds the concatenation of `parts`.
-    pub(super) fn add(&mut self, class: Class, bound: Bound, parts: &[&str]) {
-        let start = self.text.len();
-        for part in parts {
-            self.text.extend_from_slice(part.as_bytes());
-        }
-        let end = self.text.len();
-        if end > start && self.list.len() < 64 {
-            self.longest = self.longest.max(end - start);
-            self.list.push(Mark { start, end, class, bound });
-        }
-    }
-
-    /// Whether any of these stands here, what must follow it aside. `rest` is longer than each of them.
-    fn start(&self, classes: Class, rest: &[u8]) -> bool {
-        // Most bytes that begin like a mark go on otherwise at once.
-        let (second, third) = (rest.get(1), rest.get(2));
-        self.list.iter().any(|mark| {
-            mark.class & classes != 0
-                && self.text.get(mark.start + 1) == second
-                && (self.text.get(mark.start + 2) == third || mark.end - mark.start < 3)
-                && self.text.get(mark.start..mark.end).is_some_and(|text| rest.starts_with(text))
-        })
-    }
-
-    /// The first string of a class.
-    pub(super) fn first(&self, class: Class) -> Option<&str> {
-        let mark = self.list.iter().find(|mark| mark.class == class)?;
-        std::str::from_utf8(self.text.get(mark.start..mark.end)?).ok()
-    }
-
-    /// Whether any of them begins with these bytes, if there are some.
-    pub(super) fn begin(&self, bytes: &[u8]) -> bool {
-        self.touch(bytes.len().min(self.longest));
-        !bytes.is_empty()
-            && self
-                .list
-                .iter()
-                .any(|mark| self.text.get(mark.start..mark.end).is_some_and(|text| text.starts_with(bytes)))
-    }
-
-    fn of(&self, classes: Class) -> u64 {
-        let marks = self.list.iter().enumerate();
-        marks.fold(0, |set, (index, mark)| if mark.class & classes == 0 { set } else { set | 1 << index })
-    }
-
-    pub(super) fn touch(&self, bytes: usize) {
-        // One grammar at a time counts here: no need to do it at once.
-        self.looks.0.store(self.looks.0.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
-    }
-
-    /// How many bytes were looked at more than once since this was asked last.
-    pub(super) fn looked(&self) -> usize {
-        let looks = self.looks.0.load(Ordering::Relaxed);
-        self.looks.0.store(0, Ordering::Relaxed);
-        looks
-    }
-}
-
-/// What stands at a place, white space aside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
-    /// A mark of this class, from `start` to before `end`.
-    Mark { class: Class, start: usize, end: usize },
-    /// Something else, from here.
-    Other(usize),
-    /// More white space than there may be.
-    Space,
-    /// Nothing but white space so far.
-    Nothing,
-    /// What may become a mark, from here.
-    Part(usize),
-}
-
-/// Looks for a mark at a place, in steps: it never looks twice at a byte of an input that grew at its end.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Look {
-    /// Where it began.
-    begin: usize,
-    /// Where it goes on.
-    at: usize,
-    /// Where the mark may begin; nothing yet while `alive` is 0.
-    start: usize,
-    alive: u64,
-}
-
-impl Look {
-    pub(super) fn at(at: usize) -> Self {
-        Self { begin: at, at, start: at, alive: 0 }
-    }
-
-    /// Up to where it looked.
-    pub(super) const fn reached(&self) -> usize {
-        self.at
-    }
-
-    /// The first `bytes` of the input were taken.
-    pub(super) fn shift(&mut self, bytes: usize) {
-        self.begin = self.begin.saturating_sub(bytes);
-        self.at = self.at.saturating_sub(bytes);
-        self.start = self.start.saturating_sub(bytes);
-    }
-
-    /// Whether one of the marks stands here, behind white space at most; `None` where more bytes decide.
-    pub(super) fn stands(&mut self, marks: &Marks, wanted: Class, input: &[u8], last: bool) -> Option<bool> {
-        match self.step(marks, wanted, input) {
-            Seen::Nothing | Seen::Part(_) if !last => None,
-            seen => Some(matches!(seen, Seen::Mark { .. })),
-        }
-    }
-
-    pub(super) fn step(&mut self, marks: &Marks, wanted: Class, input: &[u8]) -> Seen {
-        if self.alive == 0 {
-            while input.get(self.at).is_some_and(|byte| is_space(*byte)) {
-                self.at += 1;
-                if self.at - self.begin > MAX_SPACE {
-                    return Seen::Space;
-                }
-            }
-            if self.at >= input.len() {
-                return Seen::Nothing;
-            }
-            self.start = self.at;
-            self.alive = marks.of(wanted);
-        }
-        while let Some(byte) = input.get(self.at) {
-            let matched = self.at - self.start;
-            let mut set = self.alive;
-            while set != 0 {
-                let index = set.trailing_zeros();
-                let bit = 1 << index;
-                set &= set - 1;
-                let Some(mark) = marks.list.get(index as usize) else { continue };
-                let length = mark.end - mark.start;
-                if matched == length {
-                    // Only a bounded mark stays alive beyond its end.
-                    if mark.bound.holds(*byte) {
-                        return Seen::Mark { class: mark.class, start: self.start, end: self.at };
-                    }
-                    self.alive &= !bit;
-                } else if marks.text.get(mark.start + matched) != Some(byte) {
-                    self.alive &= !bit;
-                } else if matched + 1 == length && mark.bound == Bound::Nothing {
-                    return Seen::Mark { class: mark.class, start: self.start, end: self.at + 1 };
-                }
-            }
-            if self.alive == 0 {
-                return Seen::Other(self.start);
-            }
-            self.at += 1;
-        }
-        Seen::Part(self.start)
-    }
 }
 
 /// How a value goes on after the bytes that are surely its own.
@@ -300,6 +101,8 @@ enum Phase {
     Shut,
     /// Behind what closes the call, and words behind that: the next mark tells.
     Words,
+    /// Behind the opening element of a call that stands in the value: what follows tells whether it is one.
+    Quoted,
 }
 
 /// Looks for the end of one value.
@@ -333,14 +136,16 @@ pub(super) struct Until {
     doubt: bool,
     /// Something of the value was passed that is no white space.
     solid: bool,
-    /// The value begins with a call, and holds it.
-    holds_call: bool,
     /// A mark is being looked at behind words.
     within: bool,
-    /// What opens a call stands in the value, where none may begin.
-    talks: bool,
-    /// What of the marks that are looked for may end the value.
-    ends: Class,
+    /// How many calls are open that the value quotes.
+    calls: usize,
+    /// The value quotes a call: from there on nothing but its own closing element ends it.
+    quotes: bool,
+    /// Behind such a call something stood that ends a value which quotes none.
+    strays: bool,
+    /// Up to here the input was read as such a call's markup; 0 where it wasn't.
+    skip: usize,
     /// How many backticks the value ends with so far, and whether it stands within a code fence: no call opens there.
     ticks: usize,
     fenced: bool,
@@ -379,6 +184,8 @@ pub(super) struct Rule {
     pub(super) head: &'static str,
     /// Whether that element is all that stands before a value: it may have been written twice.
     pub(super) opens: bool,
+    /// Whether it is known what closes the value: where it quotes a call nothing else ends it.
+    pub(super) named: bool,
 }
 
 impl Until {
@@ -425,10 +232,8 @@ impl Until {
                 }
                 let before = input.get(..at).unwrap_or_default();
                 self.newline = if rule.newline { newline(before) } else { 0 };
-                let own = self.ends(rule, before.last());
+                let ends = self.ends(rule, before.last());
                 let rest = input.get(at..).unwrap_or_default();
-                let heard = if self.fenced { self.shown } else { self.talks };
-                let ends = if heard || rule.ends & TALKS == 0 { own } else { own | TALKS };
                 if rest.len() > marks.longest && !marks.start(ends, rest) {
                     marks.touch(2);
                     from = at + 1;
@@ -442,7 +247,6 @@ impl Until {
                 self.named = 0;
                 self.around = 0;
                 self.wanted = ends;
-                self.ends = own;
                 self.look = Look::at(at);
             }
             if let Some(verdict) = self.attempt(marks, rule, input, last) {
@@ -463,7 +267,8 @@ impl Until {
             // It is part of the value, as is whatever precedes the next place to try.
             self.trying = false;
             self.doubt |= self.phase == Phase::Closed;
-            from = self.again(marks);
+            let quoted = std::mem::take(&mut self.skip);
+            from = if quoted > 0 { quoted } else { self.again(marks) };
         }
     }
 
@@ -480,16 +285,19 @@ impl Until {
         from + more
     }
 
-    /// What may end the value behind this byte of it.
+    /// What may end the value behind this byte of it, or opens or closes a call that it quotes.
     fn ends(&self, rule: Rule, before: Option<&u8>) -> Class {
+        let opens = rule.ends & FURTHER;
+        if self.calls > 0 {
+            return opens | rule.ends & (CALL_END | CLOSER);
+        }
         let before = before.copied().or(self.before);
         let begins = before.is_none_or(|byte| byte == b'\n');
-        let further = if self.doubt { rule.ends & (OPEN | FURTHER) } else { 0 };
+        let further = if self.doubt { rule.ends & OPEN } else { 0 };
         // Where nothing parts it from the value, what opens the next one isn't talked about.
         let tight = before.is_some_and(|byte| !is_space(byte));
         let lines = if tight { rule.lines & !OPEN } else { rule.lines };
-        let ends = if begins { rule.ends } else { rule.ends & !lines | further };
-        if self.fenced { ends & !FURTHER } else { ends }
+        opens | if begins { rule.ends } else { rule.ends & !lines | further }
     }
 
     /// What may follow here.
@@ -517,18 +325,29 @@ impl Until {
     fn again(&self, marks: &Marks) -> usize {
         let next = self.base + self.newline + 1;
         let reach = match self.phase {
-            Phase::Words => self.seen.max(self.look.at + 1),
-            _ if self.named > 0 => self.look.at + 1,
+            Phase::Words => self.seen.max(self.look.reached() + 1),
+            _ if self.named > 0 => self.look.reached() + 1,
             _ if self.name > 0 => self.seen,
-            _ => self.look.at + 1,
+            _ => self.look.reached() + 1,
         };
         marks.touch(reach.saturating_sub(next));
         next
     }
 
-    /// Whether what opens a call stands in the value.
-    pub(super) fn talks(&self) -> bool {
-        self.talks
+    /// Whether the value quotes a call.
+    pub(super) fn quotes(&self) -> bool {
+        self.quotes
+    }
+
+    /// Whether something stood behind a quoted call that may be the next parameter: it isn't known whose it is.
+    pub(super) fn strays(&self) -> bool {
+        self.strays
+    }
+
+    /// What was found to open is part of the value that quotes a call, if it isn't the next parameter. See [`deny`](Self::deny).
+    pub(super) fn stray(&mut self, marks: &Marks) {
+        self.strays = true;
+        self.deny(marks);
     }
 
     /// Whether nothing but white space was the value's so far.
@@ -549,6 +368,23 @@ impl Until {
                     Seen::Other(to) if self.names == OPEN => {
                         Some(Verdict::Opens { from: self.name - self.base, to: to - self.base, newline: self.newline })
                     }
+                    Seen::Other(to) if self.phase == Phase::Front => {
+                        self.name = 0;
+                        if self.names == NAMED {
+                            self.quote(to);
+                            return None;
+                        }
+                        self.end = to + rule.head.len();
+                        if to.checked_sub(1).and_then(|at| input.get(at)) == Some(&b'/') {
+                            // Nothing stands in it, and nothing closes it.
+                            self.quotes = true;
+                            self.skip = self.end;
+                            return None;
+                        }
+                        self.phase = Phase::Quoted;
+                        self.look = Look::at(self.end);
+                        continue;
+                    }
                     Seen::Other(to) => Some(Verdict::Calls {
                         from: self.name - self.base,
                         to: to - self.base,
@@ -565,29 +401,37 @@ impl Until {
             if self.phase == Phase::Words {
                 return self.words(marks, rule, input, last);
             }
+            if self.phase == Phase::Quoted {
+                match self.look.step(marks, WITHIN_CALL, input) {
+                    Seen::Nothing | Seen::Part(_) if !last => return Some(Verdict::More),
+                    Seen::Mark { start, .. } => self.quote(start),
+                    Seen::Other(at) if input.get(at) == Some(&b'{') => self.quote(at),
+                    _ => {}
+                }
+                return None;
+            }
             match (self.look.step(marks, self.wanted, input), self.phase) {
                 (Seen::Nothing | Seen::Part(_), _) if !last => return Some(Verdict::More),
                 (Seen::Nothing | Seen::Part(_), Phase::Front) => return Some(Verdict::Cut),
+                (Seen::Mark { class: SURE, .. }, Phase::Front) if self.quotes && rule.named => {
+                    self.strays = true;
+                    return None;
+                }
                 // Nothing follows, or the beginning of what may.
                 (Seen::Nothing | Seen::Part(_), _) | (Seen::Mark { class: SURE, .. }, Phase::Front) => {
                     return Some(self.ended());
                 }
-                (Seen::Mark { class: NEXT | NAMED, .. }, Phase::Front) if self.ends & (NEXT | NAMED) == 0 => {
-                    if self.fenced {
-                        self.shown = true;
-                    } else {
-                        self.talks = true;
-                    }
-                    return None;
-                }
-                // A value that begins with a call holds it: whoever forgets the end of a value has written some of it.
-                (Seen::Mark { class: NEXT | NAMED | AROUND, start, .. }, Phase::Front)
-                    if self.holds_call || (!self.solid && blank(input.get(..start))) =>
+                (Seen::Mark { class: class @ (CALL_END | CLOSER), end, .. }, Phase::Front)
+                    if self.calls > 0 || (self.quotes && rule.named) =>
                 {
-                    self.holds_call = true;
+                    if class == CALL_END {
+                        self.calls = self.calls.saturating_sub(1);
+                    }
+                    self.skip = end;
                     return None;
                 }
-                (Seen::Mark { class: class @ (NEXT | NAMED), end, .. }, _) => {
+                (Seen::Mark { class: class @ (NEXT | NAMED), end, .. }, phase) => {
+                    self.shown |= self.fenced && phase == Phase::Front;
                     self.name = end;
                     self.seen = end;
                     self.names = class;
@@ -742,6 +586,13 @@ impl Until {
         }
     }
 
+    /// A call opens in the value, which goes on here: up to what closes that one, nothing ends the value.
+    fn quote(&mut self, to: usize) {
+        self.quotes = true;
+        self.calls += 1;
+        self.skip = to;
+    }
+
     fn ended(&self) -> Verdict {
         if self.phase == Phase::Closed { Verdict::End(self.end - self.base) } else { Verdict::Unclosed(self.newline) }
     }
@@ -752,7 +603,7 @@ pub(super) fn holds(marks: &Marks, rule: Rule, value: &str, (end, call_end): (&s
     let text = [value, end, call_end].concat();
     let mut until = Until::default();
     let found = until.step(marks, rule, text.as_bytes(), false);
-    found == (value.len(), Verdict::End(end.len())) && !until.shows()
+    found == (value.len(), Verdict::End(end.len())) && !until.shows() && !until.quotes()
 }
 
 /// Where a mark stands in bytes that nothing else is known of.

@@ -64,6 +64,8 @@ pub enum DecidedBy {
     Unparsed,
     /// What it would send out.
     Sensitivity,
+    /// That the model was shown the very call, and may only quote it.
+    Quotation,
 }
 
 /// What the gate says of a call, and what it saw.

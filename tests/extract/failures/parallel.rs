@@ -32,16 +32,15 @@ fn d08_a_forgotten_closer_between_calls_leaves_two() {
 }
 
 #[test]
-fn d08_words_and_another_call_behind_a_value_break_the_first() {
+fn e5_words_and_another_call_behind_a_value_run_neither() {
     for text in FORGOTTEN {
         let closer = ["</arg_value>\n", "</longcat_arg_value>\n", "</parameter>\n", "</param>\n"];
         let closer = closer.iter().find(|closer| text.contains(**closer)).unwrap();
         let text = text.replacen(closer, &format!("{closer}Now.\n"), 1);
         let reading = read(&text, &Setup::names(&["f", "bash"]));
-        let [first, second] = reading.calls.as_slice() else { panic!("{text}: {reading:?}") };
-        assert!(first.name == "f" && !first.complete && reading.has(ProblemKind::Malformed), "{text}: {reading:?}");
-        assert_eq!((second.name.as_str(), second.arguments.as_str()), ("bash", r#"{"command":"ls"}"#), "{text}");
-        assert!(second.complete && !second.repaired, "{text}: {reading:?}");
+        // The value's closer may be one that it talks of, and the second call one that it quotes.
+        assert_eq!(reading.calls[0].name, "f", "{text}: {reading:?}");
+        assert!(reading.calls.iter().all(|call| !call.complete), "{text}: {reading:?}");
     }
 }
 

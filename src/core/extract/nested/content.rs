@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         body::Sink,
-        members::{Next, SHOWN, calls},
+        members::{NESTED, Next, SHOWN, calls},
         signature::Kind,
         until::{Bound, CALL_END, CLOSER, END, Marks, NEXT, OPEN, Rule, SURE, Seen, UNCLOSED, Until, Verdict, WORDS},
         value::Forms,
     },
-    Frame, ITEM, NestedBody, State,
+    Frame, ITEM, NestedBody, State, is_call,
 };
 
 impl NestedBody {
@@ -80,11 +80,21 @@ impl NestedBody {
         // Here, and where the element is opened.
         sink.looked(3 * tag.len());
         let tag = String::from_utf8_lossy(tag);
+        if is_call(&tag) || self.is_around(&tag) {
+            // A value that begins with a call quotes it.
+            return self.scalar(None, sink);
+        }
         let child = tag.split([' ', '\t', '\n', '\r', '/']).next().unwrap_or_default();
         self.container(child, sink);
         sink.arguments("", start);
         self.go(State::Inside);
         Next::Took(start)
+    }
+
+    /// Whether this element opens what stands around calls.
+    fn is_around(&self, tag: &str) -> bool {
+        let named = |closer: &&'static str| closer.strip_prefix(self.prefix)?.strip_prefix("</")?.strip_suffix('>');
+        self.closers.iter().filter_map(named).any(|name| name == tag)
     }
 
     /// The element at hand holds elements, of which `child` is the first.
@@ -210,6 +220,7 @@ impl NestedBody {
             bare: false,
             head: ">",
             opens: false,
+            named: !self.name.is_empty(),
         };
         let (data, verdict) = loop {
             let (data, verdict) = self.until.step(&self.ends, rule, input, last);
@@ -239,6 +250,7 @@ impl NestedBody {
                     Verdict::Unclosed(_) if self.until.doubts() => sink.spoiled(WORDS),
                     Verdict::Unclosed(_) => sink.repaired(UNCLOSED),
                     _ if self.until.shows() => sink.spoiled(SHOWN),
+                    _ if self.until.strays() => sink.spoiled(NESTED),
                     _ => {}
                 }
                 self.leave();

@@ -118,6 +118,19 @@ impl TurnMachine {
         self.phase = Phase::Asking(asking);
     }
 
+    /// The request whose answer is read: what it showed, and how it said that calls are written.
+    pub(super) fn request_read(&mut self) -> Request {
+        if let Some(request) = self.replaced.as_deref() {
+            return request.clone();
+        }
+        let mut request = self.template().clone();
+        request.messages = self.fronted();
+        if self.without_tools {
+            request.tools = std::sync::Arc::default();
+        }
+        request
+    }
+
     /// The next request, as it stands.
     pub(super) fn request_now(&mut self) -> Request {
         let mut request = self.template().clone();

@@ -61,7 +61,8 @@ pub struct TurnConfig {
     pub provider_tools: Vec<Tool>,
     /// The dialect in which the model writes its calls as text; `None` for the provider's own tool calls.
     pub tool_format: Option<String>,
-    /// Whether calls that a model writes into its text by mistake are taken for calls. Quoted ones never are.
+    /// Whether calls that a model writes into its text are taken for calls although it has the provider's own; with a
+    /// `tool_format` they always are. Quoted ones never are.
     pub read_markup: bool,
     /// Which tools must or may be used in the first request.
     pub tool_choice: Option<ToolChoice>,
@@ -150,7 +151,7 @@ impl Default for TurnConfig {
             tools: Vec::new(),
             provider_tools: Vec::new(),
             tool_format: None,
-            read_markup: true,
+            read_markup: false,
             tool_choice: None,
             max_tokens: None,
             temperature: None,

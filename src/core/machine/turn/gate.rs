@@ -49,6 +49,17 @@ pub(super) fn riskiest(judged: &[Judgement]) -> RiskLevel {
     judged.iter().map(|judged| judged.risk).max().unwrap_or(RiskLevel::Safe)
 }
 
+/// A call without markers that stands in what the model was shown: it may be a quotation, and a person is asked.
+pub(super) fn quoted(judged: &mut Judgement) {
+    if judged.verdict == Verdict::Forbid {
+        return;
+    }
+    judged.verdict = Verdict::Ask;
+    judged.by = DecidedBy::Quotation;
+    judged.rules.insert(0, "quoted".to_owned());
+    judged.why = format!("the model was shown this very call, and may only quote it; {}", judged.why);
+}
+
 /// What a watcher is told of a judgement.
 pub(super) fn judged_notice(call: &ToolUse, judged: &Judgement) -> Notice {
     Notice::CallJudged { id: call.id.clone(), name: call.name.clone(), judged: judged.clone() }

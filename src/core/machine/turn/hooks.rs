@@ -179,6 +179,7 @@ impl TurnMachine {
     /// Sends a request, or holds before that.
     pub(super) fn send(&mut self, asking: Asking, out: &mut Vec<Command>) {
         let request = Box::new(self.request_now());
+        self.replaced = None;
         if self.hooked(HookStage::PreLlm) {
             return self.hold(Then::Send(asking), HookSubject::Request { request }, out);
         }
@@ -315,6 +316,8 @@ impl TurnMachine {
         if asking.attempt == 1 {
             asking.since = self.now;
         }
+        let replaces = |reply: &HookReply| matches!(reply.answer, HookAnswer::Replace { .. });
+        self.replaced = replies.iter().any(replaces).then(|| request.clone());
         self.issue(asking, request, out);
     }
 

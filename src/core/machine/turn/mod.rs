@@ -168,6 +168,9 @@ pub struct TurnMachine {
     /// What memory knew of the prompt.
     #[serde(default, skip_serializing_if = "Front::is_empty")]
     front: Front,
+    /// The request that a hook put in the place of the one that goes out, or went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replaced: Option<Box<Request>>,
 }
 
 impl TurnMachine {
@@ -208,6 +211,7 @@ impl TurnMachine {
             model: None,
             escalated: false,
             front: Front::default(),
+            replaced: None,
         }
     }
 

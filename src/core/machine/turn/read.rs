@@ -3,6 +3,8 @@
 //! Every reply goes through [`assess`] once, and each call of it is answered in the history, whatever is decided. An
 //! empty answer is never a success.
 
+use std::collections::BTreeSet;
+
 use super::{
     super::{Command, IterationRecord, Notice, Stop, command::query_of},
     Asking, Phase, TurnMachine,
@@ -43,7 +45,7 @@ impl TurnMachine {
     pub(super) fn read(&mut self, response: Response, out: &mut Vec<Command>) {
         let Response { mut message, stop, .. } = response;
         self.count_provider_searches(&message, out);
-        self.read_markup(&mut message, out);
+        let quoted = self.read_markup(&mut message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
         let Tidy { message, mut calls, broken } = tidy_reply(message, &stop, &mut self.ids);
@@ -81,7 +83,10 @@ impl TurnMachine {
             self.close_calls(&calls, "the run was stopped before this call");
             return self.finish(stop, out);
         }
-        let judged = self.judge_all(&calls);
+        let mut judged = self.judge_all(&calls);
+        for (_, judged) in judged.iter_mut().enumerate().filter(|(at, _)| quoted.contains(at)) {
+            gate::quoted(judged);
+        }
         // A reply with calls goes by its calls; its words are not read.
         let said = if no_calls { speech::said(&prose) } else { Said::default() };
         let situation = Situation {
@@ -151,20 +156,32 @@ impl TurnMachine {
         }
     }
 
-    /// Calls that the model has written into its text become calls, reasoning becomes reasoning.
-    pub(super) fn read_markup(&mut self, message: &mut Message, out: &mut Vec<Command>) {
-        if !self.reads_markup() || self.without_tools {
-            return;
+    /// Calls that the model has written into its text become calls, reasoning becomes reasoning; what it quotes stays as it is.
+    /// Gives which of the message's calls a person has to be asked about, because it may have quoted them.
+    pub(super) fn read_markup(&mut self, message: &mut Message, out: &mut Vec<Command>) -> BTreeSet<usize> {
+        let request = self.request_read();
+        if !extract::reads_reply(&request) {
+            return BTreeSet::new();
         }
-        self.read_signatures();
-        let Some(signatures) = &self.signatures else { return };
-        let format = self.config.tool_format.as_deref().and_then(extract::dialect_named);
-        let reading = extract::read_reply(message, signatures, format);
+        if self.replaced.is_some() {
+            self.signatures = None;
+        }
+        let signatures = self.signatures.get_or_insert_with(|| extract::signatures(&request.tools));
+        let reading = extract::read_reply(message, &request, signatures);
         if reading.doubled > 0 {
             let calls = if reading.doubled == 1 { "a call" } else { "calls" };
             let message = format!("the answer has {calls} in its text beside real ones; those in the text did not run");
             self.warn(out, "doubled_call", message);
         }
+        if let Some(name) = reading.quoted.first() {
+            let more = reading.quoted.len() - 1;
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let message = format!(
+                "the answer quotes a call of {name:?}{more} from what the model was shown; it stayed text and did not run"
+            );
+            self.warn(out, "quoted_call", message);
+        }
+        reading.asked
     }
 
     fn read_signatures(&mut self) {

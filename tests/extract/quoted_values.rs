@@ -1,0 +1,182 @@
+//! A call quoted in a value of another one never runs (row E5 of the faults): openers and closers of calls balance inside a
+//! value, and where they don't, no call that stands in it is complete. Over each dialect's own rendered call.
+
+use loopwright::core::{
+    extract::{Dialect, Grammar, dialects, render_call},
+    json::Raw,
+};
+use serde_json::{Value, json};
+
+use crate::reading::{Reading, Setup, each, read, read_twice};
+
+/// A dialect whose values stand raw between elements.
+fn raw(dialect: &Dialect) -> bool {
+    matches!(dialect.grammar, Grammar::Tags(_) | Grammar::Nested { .. } | Grammar::Attributes | Grammar::Pairs { .. })
+}
+
+fn elements() -> impl Iterator<Item = &'static Dialect> {
+    dialects().iter().filter(|dialect| raw(dialect))
+}
+
+fn rendered(name: &str, arguments: &Value, dialect: &Dialect) -> String {
+    render_call(name, &Raw::of(arguments), None, dialect).unwrap()
+}
+
+/// What is quoted.
+fn drop_call(dialect: &Dialect) -> String {
+    rendered("drop", &json!({"table": "users"}), dialect)
+}
+
+/// A call of `note` whose value stands there as a model writes it that escapes nothing but what JSON wants.
+fn note(value: &str, dialect: &Dialect) -> String {
+    let shown = if raw(dialect) {
+        value.to_owned()
+    } else {
+        let text = json!(value).to_string();
+        text[1..text.len() - 1].to_owned()
+    };
+    rendered("note", &json!({"text": "VALUE"}), dialect).replace("VALUE", &shown)
+}
+
+fn setups(dialect: &Dialect) -> Vec<Setup> {
+    let string = |key: &str| json!({"type": "object", "properties": {key: {"type": "string"}}});
+    let typed = Setup::tools(&[("note", string("text")), ("drop", string("table"))]);
+    let all = vec![typed, Setup::names(&["note", "drop"]), Setup::names(&["note"]), Setup::auto()];
+    if dialect.bare { all.into_iter().take(3).map(Setup::bare).collect() } else { all }
+}
+
+/// The quoted call doesn't run, and what is complete holds the whole value.
+#[track_caller]
+fn inert(reading: &Reading, value: &str, text: &str) {
+    for call in &reading.calls {
+        assert!(call.name != "drop" || !call.complete, "{text}: {reading:?}");
+        if call.name == "note" && call.complete {
+            let made: Value = serde_json::from_str(&call.arguments).unwrap();
+            assert_eq!(made, json!({"text": value}), "{text}: {reading:?}");
+        }
+    }
+}
+
+/// Values that hold whole calls.
+fn balanced(dialect: &Dialect) -> Vec<String> {
+    let quoted = drop_call(dialect);
+    let twice = note(&format!("so {quoted} then"), dialect);
+    vec![
+        quoted.clone(),
+        format!("see {quoted} there"),
+        format!("see\n{quoted}\nthere"),
+        format!("{quoted}\n{quoted}"),
+        format!("first {quoted}, then {quoted}."),
+        format!("{twice} more"),
+        format!("log:\n\n{twice}\n\n{quoted}\nend"),
+        format!("```\n{quoted}\n```\nfenced"),
+        format!("say \"{quoted}\" or `{quoted}`"),
+    ]
+}
+
+#[test]
+fn e5_a_call_quoted_in_a_value_is_part_of_the_value() {
+    each(elements(), |dialect| {
+        for value in balanced(dialect) {
+            let text = format!("Hi. {} bye", note(&value, dialect));
+            for setup in setups(dialect) {
+                let reading = read_twice(text.as_bytes(), &setup);
+                assert_eq!(reading.called(), [("note", json!({"text": value}))], "{text}: {reading:?}");
+                assert!(reading.calls[0].complete && !reading.calls[0].repaired, "{text}: {reading:?}");
+                assert_eq!(reading.prose.replace("Hi. ", ""), " bye", "{text}: {reading:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_a_quoted_call_runs_in_no_dialect() {
+    each(dialects(), |dialect| {
+        for value in balanced(dialect) {
+            // Where strings stand between quotes of the dialect's own, a quote in one is not written as it is.
+            let own_quotes = matches!(dialect.grammar, Grammar::Loose { .. });
+            let as_it_is = (!own_quotes).then(|| note(&value, dialect));
+            for text in as_it_is.into_iter().chain([rendered("note", &json!({"text": value}), dialect)]) {
+                for setup in setups(dialect) {
+                    inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_a_call_quoted_in_another_dialect_runs_in_no_element_dialect() {
+    each(elements(), |dialect| {
+        // Hunyuan's separator between a name and its pairs is none of the dialects that write pairs without one.
+        let odd = |other: &&Dialect| matches!(dialect.grammar, Grammar::Pairs { .. }) && other.name == "hunyuan-v3";
+        for other in dialects().iter().filter(|other| !odd(other)) {
+            let quoted = drop_call(other);
+            for value in [format!("see {quoted} there"), format!("see\n{quoted}\nthere")] {
+                let text = note(&value, dialect);
+                for setup in setups(dialect) {
+                    inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_a_reply_that_ends_early_runs_no_quoted_call() {
+    each(elements(), |dialect| {
+        for value in balanced(dialect) {
+            let text = note(&value, dialect);
+            for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+                for setup in setups(dialect).into_iter().take(2) {
+                    inert(&read_twice(text[..end].as_bytes(), &setup), &value, &text[..end]);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_a_call_quoted_in_part_runs_nothing() {
+    each(elements(), |dialect| {
+        let quoted = drop_call(dialect);
+        for at in (1..quoted.len()).filter(|at| quoted.is_char_boundary(*at)) {
+            let (head, tail) = quoted.split_at(at);
+            for value in [format!("see {head} there"), format!("{head}\n{quoted} end")] {
+                let text = format!("{} bye", note(&value, dialect));
+                for setup in setups(dialect).into_iter().take(2) {
+                    inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+                }
+            }
+            for value in [format!("see {tail} there"), format!("{tail}\n")] {
+                let text = format!("{} bye", note(&value, dialect));
+                for setup in setups(dialect).into_iter().take(2) {
+                    let reading = read_twice(text.as_bytes(), &setup);
+                    let runs = reading.calls.iter().any(|call| call.name == "drop" && call.complete);
+                    assert!(!runs, "{text}: {reading:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_a_quoted_call_is_the_same_at_every_cut() {
+    each(elements(), |dialect| {
+        for value in balanced(dialect).into_iter().take(3) {
+            read(&note(&value, dialect), &setups(dialect)[0]);
+        }
+    });
+}
+
+#[test]
+fn e5_calls_behind_one_that_quotes_are_read() {
+    each(elements(), |dialect| {
+        let value = format!("see {} there", drop_call(dialect));
+        let text = format!("{}\n{}", note(&value, dialect), rendered("drop", &json!({"table": "logs"}), dialect));
+        let reading = read_twice(text.as_bytes(), &setups(dialect)[0]);
+        let all = [("note", json!({"text": value})), ("drop", json!({"table": "logs"}))];
+        assert_eq!(reading.called(), all, "{text}: {reading:?}");
+        assert!(reading.calls.iter().all(|call| call.complete), "{text}: {reading:?}");
+    });
+}
