@@ -247,6 +247,7 @@ fn g5_a_variable_is_harmless_only_where_that_is_known() {
             "PATH=/tmp/e; ls",
             "bash -c 'LD_PRELOAD=./e.so cat x'",
             "LANG=C PERL5OPT=-Mx ls",
+            "$env:PATH = 'C:\\x'; Get-ChildItem",
         ],
         &[
             "LANG=C ls",

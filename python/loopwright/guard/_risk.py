@@ -59,7 +59,7 @@ class Risk:
     part: Part | None = field(default=None)
     """The part that decided; `None` if it was the level that the tool declares."""
     loses: bool = field(default=False)
-    """Whether something is gone for good, though the level is no more than `cautious`: one file that nothing makes again."""
+    """Whether one file is gone for good that nothing makes again, though the level is no more than `cautious`."""
 
     @property
     def asks(self) -> bool:

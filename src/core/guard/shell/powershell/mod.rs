@@ -485,9 +485,18 @@ impl Reader<'_> {
     }
 
     /// Behind `=`: a variable may be given anything, a member of an object not.
-    fn assigned(&self, start: usize) -> Option<()> {
+    /// One of the environment is what `export` sets elsewhere.
+    fn assigned(&mut self, start: usize) -> Option<()> {
         let target = self.text[start..self.at].trim_end_matches(['=', '+', '-', '*', '/', '%', ' ', '\t']);
         let target = target.rsplit(']').next().unwrap_or_default().trim();
+        if let Some(name) = target.get(5..).filter(|_| target[..5].eq_ignore_ascii_case("$env:")) {
+            let value = self.text[self.at..].split(['\n', ';']).next().unwrap_or_default();
+            let value = value.trim().trim_matches(['"', '\'']);
+            let span = self.within.cloned().unwrap_or(start..self.at);
+            let word = |text: String| Word { text, exact: true, pattern: false, span: span.clone() };
+            let words = vec![word("export".to_owned()), word(format!("{name}={value}"))];
+            self.calls.push(Call { words, redirects: Vec::new() });
+        }
         (target.starts_with('$') && !target.contains('.')).then_some(())
     }
 }
